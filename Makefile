@@ -1,0 +1,56 @@
+# Every target makes the virtual environment that it needs: .venv, from $(PYTHON).
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# What the native module is made from: a change reinstalls it.
+NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
+          $(wildcard cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
+                     cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
+C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
+GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py)
+
+.PHONY: help demo test lint format bits bench venv clean
+
+help:
+	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
+	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
+	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
+	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
+	@echo 'make bench  figures beside ONNX Runtime and torch'
+	@echo 'make venv   .venv with everything that development needs'
+
+demo: .venv/demo.stamp
+	$(BIN)/python examples/digits/demo.py
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest $(PYTEST)
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	for generator in $(GENERATORS); do $(BIN)/python $$generator --check || exit 1; done
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FILES)
+
+bits: .venv/dev.stamp
+	$(BIN)/python tools/bits_matrix.py $(BITS)
+
+bench: .venv/bench.stamp
+	$(BIN)/python benchmarks/perceptron.py
+	$(BIN)/python benchmarks/train_step.py
+
+venv: .venv/dev.stamp
+
+.venv/%.stamp: $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -e '.[$*]'
+	touch $@
+
+clean:
+	rm -rf .venv build demo dist

@@ -1,0 +1,44 @@
+/* cinfer.c - the whole library as one file.
+ *
+ *   cc -O2 -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
+ *
+ * The parts are only included here; CMakeLists.txt builds them one by one. */
+#ifndef CI_ONE_FILE
+#define CI_ONE_FILE
+#endif
+#include "src/posix.h"
+
+/* shared by all parts */
+#include "src/error.c"
+#include "src/memory.c"
+#include "src/crc32c.c"
+#include "src/file.c"
+#include "src/out.c"
+#include "src/wire.c"
+
+/* models: from bytes to a verified graph */
+#include "src/names.c"
+#include "src/types.c"
+#include "src/container.c"
+#include "src/parse.c"
+#include "src/functions.c"
+#include "src/verify.c"
+
+/* runs, state and checkpoints */
+#include "src/checkpoint_index.c"
+#include "src/checkpoint_save.c"
+#include "src/checkpoint_restore.c"
+#include "src/isa.c"
+
+/* kernels */
+#include "src/kernels/array.c"
+#include "src/kernels/array_make.c"
+#include "src/kernels/array_part.c"
+#include "src/kernels/conv.c"
+#include "src/kernels/conv_grad.c"
+#include "src/kernels/copy.c"
+#include "src/kernels/index.c"
+#include "src/kernels/matmul.c"
+#include "src/kernels/pool.c"
+#include "src/kernels/product.c"
+#include "src/kernels/window.c"

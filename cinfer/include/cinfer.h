@@ -1,0 +1,227 @@
+/* cinfer.h - predict and train with graphio models from C.
+ *
+ *  - C11, libc and libm only. No global state, no init call; never aborts, prints, exits or reads the environment.
+ *  - ci_model is immutable and may be shared by threads. ci_state is used by one run at a time. ci_session is used
+ *    by one thread at a time (ci_cancel excepted).
+ *  - A fallible call returns ci_status, 0 is success; details go to the caller's ci_error, which may be NULL.
+ *  - Names and infos that are returned belong to the handle they were asked of and live as long as it does.
+ *    Only the three handles are closed; closing accepts NULL and any order (a session keeps what it needs).
+ *  - Structs that may grow begin with `size`: fill them with their ..._defaults(). Enums only gain values.
+ */
+#ifndef CINFER_H
+#define CINFER_H
+#include <stddef.h>
+#include <stdint.h>
+
+#define CI_VERSION_MAJOR 0
+#define CI_VERSION_MINOR 1
+#define CI_VERSION_PATCH 0
+#define CI_ABI 1      /* +1 on any incompatible change of this header */
+#define CI_NUMERICS 1 /* +1 on any change of bits that a kernel gives (docs/numerics.md) */
+#define CI_MAX_RANK 16
+
+#if defined(CI_STATIC) || defined(CI_ONE_FILE)
+#define CI_API
+#elif defined(_WIN32) && defined(CI_BUILD)
+#define CI_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define CI_API __declspec(dllimport)
+#else
+#define CI_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* begin cdef: what stands between these marks is also the declaration that the Python binding reads */
+
+typedef struct ci_model ci_model;     /* a file, verified, with its constants */
+typedef struct ci_state ci_state;     /* variables and resources by name */
+typedef struct ci_session ci_session; /* a model being run on a state */
+
+/* ---- status and errors ---- */
+
+typedef int32_t ci_status;
+enum {
+  CI_OK = 0,
+  CI_INVALID_ARGUMENT = 3, /* numbers are those of TensorFlow's and gRPC's codes */
+  CI_NOT_FOUND = 5,
+  CI_ALREADY_EXISTS = 6,
+  CI_RESOURCE_EXHAUSTED = 8, /* memory, or a limit of ci_limits */
+  CI_FAILED_PRECONDITION = 9,
+  CI_CANCELLED = 1,
+  CI_OUT_OF_RANGE = 11,
+  CI_UNIMPLEMENTED = 12, /* an operator, type or feature that this build lacks */
+  CI_INTERNAL = 13,
+  CI_UNAVAILABLE = 14, /* the operating system refused a read or write */
+  CI_DATA_LOSS = 15    /* damaged or truncated bytes */
+};
+typedef struct ci_error { /* owned by the caller; text is UTF-8, always terminated, cut if too long */
+  ci_status status;
+  char node[128];   /* "encoder/dense_1/MatMul" or "" */
+  char op[64];      /* "MatMul" or "" */
+  char source[160]; /* where Python built the node, "train.py:88 in build", or "" */
+  char message[1024]; /* the whole sentence, node and source included */
+} ci_error;
+CI_API const char *ci_status_name(ci_status status); /* "INVALID_ARGUMENT" */
+
+/* ---- tensors: views of memory that the caller owns, dense, row-major ---- */
+
+enum { /* element types, ONNX's numbers */
+  CI_FLOAT = 1, CI_UINT8 = 2, CI_INT8 = 3, CI_UINT16 = 4, CI_INT16 = 5, CI_INT32 = 6, CI_INT64 = 7, CI_STRING = 8,
+  CI_BOOL = 9, CI_FLOAT16 = 10, CI_DOUBLE = 11, CI_UINT32 = 12, CI_UINT64 = 13, CI_COMPLEX64 = 14,
+  CI_COMPLEX128 = 15, CI_BFLOAT16 = 16
+};
+typedef struct ci_string { /* an element of a CI_STRING tensor */
+  const char *data;
+  size_t length;
+} ci_string;
+typedef struct ci_tensor {
+  void *data;     /* any alignment of the element type; 64 is best. An output with data NULL borrows the session's
+                     buffer until its next run or close */
+  size_t bytes;   /* size of data; of an output: capacity before, size used after the run */
+  int32_t dtype;
+  int32_t rank;   /* outputs: dtype, rank and dims are filled in */
+  int64_t dims[16]; /* CI_MAX_RANK */
+} ci_tensor;
+CI_API size_t ci_dtype_size(int32_t dtype);      /* bytes an element, 0 if unknown */
+CI_API const char *ci_dtype_name(int32_t dtype); /* "float32" */
+
+/* ---- hooks and limits ---- */
+
+typedef struct ci_allocator { /* all NULL: malloc. align is a power of two, at most 64 */
+  void *user;
+  void *(*alloc)(void *user, size_t bytes, size_t align);
+  void (*release)(void *user, void *memory, size_t bytes);
+} ci_allocator;
+typedef struct ci_limits { /* 0: the default in brackets */
+  size_t size;
+  uint64_t max_bytes;      /* of a file (2^46) */
+  uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
+  uint64_t max_memory;     /* that a session may hold for values (2^40) */
+  uint64_t max_loop_steps; /* of one Loop (2^40) */
+  uint32_t max_depth;      /* of subgraphs (16) */
+} ci_limits;
+enum {
+  CI_ISA_BEST = 0, /* the best that this processor has; all give the same bits */
+  CI_ISA_PORTABLE = 1,
+  CI_ISA_AVX2 = 2,
+  CI_ISA_AVX512 = 3,
+  CI_ISA_NEON = 4
+};
+typedef struct ci_options { /* of a model */
+  size_t size;
+  uint32_t abi;       /* CI_ABI as the caller was compiled */
+  int32_t isa;        /* CI_ISA_...; one that the processor lacks is CI_UNIMPLEMENTED */
+  int32_t lazy;       /* 1: tensors are checked when first used, not at open */
+  int32_t borrow;     /* 1, ci_open_memory: the bytes outlive the model and are not copied */
+  ci_allocator allocator;
+  ci_limits limits;
+} ci_options;
+CI_API ci_options ci_defaults(void);
+
+/* ---- models ---- */
+
+CI_API ci_status ci_open(const char *path, const ci_options *options, ci_model **model, ci_error *error);
+CI_API ci_status ci_open_memory(const void *data, size_t bytes, const ci_options *options, ci_model **model,
+                                ci_error *error);
+CI_API void ci_close(ci_model *model);
+
+typedef struct ci_info { /* of an input, an output or a variable */
+  const char *name;
+  int32_t dtype;
+  int32_t rank;          /* -1: unknown */
+  int64_t dims[16];      /* -1: unknown */
+  const char *symbol[16]; /* names of unknown dimensions, or NULL */
+} ci_info;
+CI_API int ci_signature_count(const ci_model *model);
+CI_API const char *ci_signature_name(const ci_model *model, int signature);
+CI_API int ci_signature(const ci_model *model, const char *name); /* its number or -1 */
+CI_API int ci_input_count(const ci_model *model, int signature);
+CI_API int ci_output_count(const ci_model *model, int signature);
+CI_API int ci_input_index(const ci_model *model, int signature, const char *name); /* or -1 */
+CI_API int ci_output_index(const ci_model *model, int signature, const char *name);
+CI_API ci_status ci_input(const ci_model *model, int signature, int index, ci_info *info);
+CI_API ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info);
+CI_API const char *ci_metadata(const ci_model *model, const char *key); /* or NULL */
+
+/* ---- state ---- */
+
+typedef struct ci_state_options {
+  size_t size;
+  uint64_t seed; /* from it come the keys of random generators that the model does not seed */
+  ci_allocator allocator;
+  ci_limits limits;
+} ci_state_options;
+CI_API ci_state_options ci_state_defaults(void);
+/* An empty state. Sessions opened on it add the variables of their models, with the values that the file carries
+ * where the state has none. */
+CI_API ci_status ci_state_open(const ci_state_options *options, ci_state **state, ci_error *error);
+CI_API void ci_state_close(ci_state *state);
+CI_API int ci_variable_count(const ci_state *state);
+CI_API int ci_variable_index(const ci_state *state, const char *name); /* or -1 */
+CI_API ci_status ci_variable(const ci_state *state, int index, ci_info *info);
+CI_API int ci_variable_initialized(const ci_state *state, int index);
+/* A view of the value, valid until the variable changes; uninitialised: CI_FAILED_PRECONDITION. */
+CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error);
+CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
+/* Declares a variable (rank -1: any shape) if the state lacks it. */
+CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
+typedef struct ci_generator { /* Philox 4x32-10 */
+  uint64_t key;
+  uint64_t counter;
+} ci_generator;
+CI_API int ci_generator_count(const ci_state *state);
+CI_API const char *ci_generator_name(const ci_state *state, int index);
+CI_API ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized);
+CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error);
+/* Checkpoints, the same files as Python's Saver. `prefix` names the checkpoint; step < 0: none. The save is atomic
+ * and on the disk when the call returns. Restore checks everything first and changes nothing when it fails. */
+CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);
+CI_API ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error);
+
+/* ---- sessions ---- */
+
+typedef struct ci_session_options {
+  size_t size;
+  int32_t threads; /* 1 (default): never starts one. The bits do not depend on it */
+  ci_allocator allocator;
+  ci_limits limits;
+} ci_session_options;
+CI_API ci_session_options ci_session_defaults(void);
+/* state NULL: one of its own, with the file's values. */
+CI_API ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *options,
+                                 ci_session **session, ci_error *error);
+CI_API void ci_session_close(ci_session *session);
+CI_API ci_state *ci_session_state(ci_session *session); /* borrowed */
+/* Plans for these inputs (only dtype, rank and dims are looked at), so that runs of these shapes allocate nothing. */
+CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                            ci_error *error);
+/* Runs a signature: inputs and outputs in its order, all of them. */
+CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                        ci_tensor *outputs, int output_count, ci_error *error);
+/* The strings of a borrowed CI_STRING output are ci_string elements of its data. */
+CI_API void ci_cancel(ci_session *session); /* from any thread: the current run ends with CI_CANCELLED */
+typedef struct ci_stats {
+  size_t size;
+  uint64_t runs;
+  uint64_t plans;       /* shapes planned */
+  uint64_t arena_bytes; /* held for values */
+  uint64_t allocations; /* calls of the allocator since open */
+} ci_stats;
+CI_API void ci_session_stats(const ci_session *session, ci_stats *stats);
+
+/* ---- library ---- */
+
+CI_API uint32_t ci_version(void); /* major << 16 | minor << 8 | patch */
+CI_API uint32_t ci_abi(void);
+CI_API uint32_t ci_numerics(void);
+CI_API const char *ci_isa_name(const ci_model *model); /* "avx512" */
+CI_API int ci_isa_available(int32_t isa);
+CI_API uint32_t ci_crc32c(uint32_t crc, const void *data, size_t bytes); /* start with crc 0 */
+
+/* end cdef */
+#ifdef __cplusplus
+}
+#endif
+#endif

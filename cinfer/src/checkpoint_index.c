@@ -1,0 +1,312 @@
+/* checkpoint_index.c - P.index: bytes from an index, an index from bytes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "checkpoint.h"
+#include "model.h"
+#include "wire.h"
+
+static const uint8_t index_magic[CI_CHECKPOINT_MAGIC_BYTES] = {0x89, 'G', 'I', 'X', 0x0d, 0x0a, 0x1a, 0x0a};
+
+void ci_index_free(ci_index *index) {
+  CI_LIST_FREE(index->allocator, &index->shards);
+  CI_LIST_FREE(index->allocator, &index->variables);
+  CI_LIST_FREE(index->allocator, &index->randoms);
+  *index = (ci_index){.allocator = index->allocator};
+}
+
+void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes) {
+  const uint16_t one = 1;
+  uint8_t first, *p = data;
+  memcpy(&first, &one, 1);
+  size_t size = ci_dtype_size(dtype);
+  if (dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128) size /= 2;
+  if (first == 1 || size < 2) return;
+  for (size_t at = 0; at + size <= bytes; at += size)
+    for (size_t i = 0; i < size / 2; i++) {
+      uint8_t low = p[at + i];
+      p[at + i] = p[at + size - 1 - i];
+      p[at + size - 1 - i] = low;
+    }
+}
+
+/* ---- encode ---- */
+
+static void index_put_span(ci_out *out, uint32_t field, ci_span text) {
+  ci_out_field_bytes(out, field, text.data, text.length);
+}
+
+static void index_put_variable(ci_out *m, const ci_saved *v) {
+  index_put_span(m, CI_PB_CHECKPOINTVARIABLE_NAME, v->name);
+  ci_out_field_varint(m, CI_PB_CHECKPOINTVARIABLE_DTYPE, (uint64_t)v->dtype);
+  ci_out_field_packed(m, CI_PB_CHECKPOINTVARIABLE_DIMS, v->dims, v->rank);
+  ci_out_field_varint(m, CI_PB_CHECKPOINTVARIABLE_SHARD, v->shard);
+  ci_out_field_varint(m, CI_PB_CHECKPOINTVARIABLE_OFFSET, v->offset);
+  ci_out_field_varint(m, CI_PB_CHECKPOINTVARIABLE_NBYTES, v->nbytes);
+  ci_out_field_fixed32(m, CI_PB_CHECKPOINTVARIABLE_CRC32C, v->crc32c);
+  index_put_span(m, CI_PB_CHECKPOINTVARIABLE_SLOT_OF, v->slot_of);
+  index_put_span(m, CI_PB_CHECKPOINTVARIABLE_SLOT, v->slot);
+}
+
+static void index_put_random(ci_out *m, const ci_saved_random *r) {
+  ci_out state = {.allocator = m->allocator};
+  index_put_span(m, CI_PB_CHECKPOINTRESOURCE_NAME, r->name);
+  ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_KEY, r->value.key);
+  ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_COUNTER, r->value.counter);
+  ci_out_field_message(m, CI_PB_CHECKPOINTRESOURCE_GENERATOR, &state);
+  ci_out_free(&state);
+}
+
+/* In the order of field numbers, as every protobuf writer does it. */
+static void index_put_message(ci_out *out, const ci_index *index) {
+  ci_out m = {.allocator = out->allocator};
+  ci_out_field_fixed64(out, CI_PB_CHECKPOINTINDEX_SAVE_ID, index->save_id);
+  for (size_t i = 0; i < index->shards.count; i++, m.length = 0) {
+    index_put_span(&m, CI_PB_SHARD_FILE, index->shards.at[i].file);
+    ci_out_field_varint(&m, CI_PB_SHARD_NBYTES, index->shards.at[i].nbytes);
+    ci_out_field_message(out, CI_PB_CHECKPOINTINDEX_SHARD, &m);
+  }
+  for (size_t i = 0; i < index->variables.count; i++, m.length = 0) {
+    index_put_variable(&m, &index->variables.at[i]);
+    ci_out_field_message(out, CI_PB_CHECKPOINTINDEX_VARIABLE, &m);
+  }
+  for (size_t i = 0; i < index->randoms.count; i++, m.length = 0) {
+    index_put_random(&m, &index->randoms.at[i]);
+    ci_out_field_message(out, CI_PB_CHECKPOINTINDEX_RESOURCE, &m);
+  }
+  index_put_span(out, CI_PB_CHECKPOINTINDEX_META_FILE, index->meta_file);
+  ci_out_field_varint(out, CI_PB_CHECKPOINTINDEX_META_NBYTES, index->meta_nbytes);
+  ci_out_field_fixed32(out, CI_PB_CHECKPOINTINDEX_META_CRC32C, index->meta_crc32c);
+  if (index->step >= 0) {
+    ci_out_field_varint(out, CI_PB_CHECKPOINTINDEX_STEP, (uint64_t)index->step);
+    ci_out_field_varint(out, CI_PB_CHECKPOINTINDEX_HAS_STEP, 1);
+  }
+  ci_out_field_varint(out, CI_PB_CHECKPOINTINDEX_TIME, (uint64_t)index->time);
+  char producer[32];
+  int length = snprintf(producer, sizeof producer, "graphio %d.%d.%d", CI_VERSION_MAJOR, CI_VERSION_MINOR,
+                        CI_VERSION_PATCH);
+  ci_out_field_bytes(out, CI_PB_CHECKPOINTINDEX_PRODUCER, producer, (size_t)length);
+  for (size_t i = 0; i < index->shards.count; i++) ci_out_u32(&m, index->shards.at[i].header_crc32c);
+  ci_out_field_bytes(out, CI_PB_CHECKPOINTINDEX_SHARD_HEADER, m.data, m.length);
+  out->failed = out->failed || m.failed;
+  ci_out_free(&m);
+}
+
+void ci_index_encode(const ci_index *index, ci_out *out) {
+  ci_out payload = {.allocator = out->allocator};
+  index_put_message(&payload, index);
+  out->failed = out->failed || payload.failed;
+  ci_out_bytes(out, index_magic, sizeof index_magic);
+  ci_out_u32(out, CI_CHECKPOINT_VERSION);
+  ci_out_u32(out, 0);
+  ci_out_u64(out, payload.length);
+  ci_out_u32(out, ci_crc32c(0, payload.data, payload.length));
+  if (!out->failed) ci_out_u32(out, ci_crc32c(0, out->data, CI_ENVELOPE_BYTES - 4));
+  ci_out_bytes(out, payload.data, payload.length);
+  ci_out_free(&payload);
+}
+
+/* ---- decode ---- */
+
+typedef struct index_reader {
+  ci_index *index;
+  const char *name;
+  ci_error *error;
+  CI_LIST(uint32_t) header_crcs;
+} index_reader;
+
+static ci_status index_damaged(const index_reader *r, const char *what) {
+  return ci_fail(r->error, CI_DATA_LOSS, "the checkpoint index '%s' is damaged: %s", r->name, what);
+}
+
+static ci_status index_no_memory(const index_reader *r) {
+  return ci_fail(r->error, CI_RESOURCE_EXHAUSTED, "out of memory while reading the checkpoint index '%s'", r->name);
+}
+
+static ci_status index_open(const index_reader *r, const ci_bytes *bytes, ci_span *payload) {
+  const uint8_t *b = bytes->data;
+  if (bytes->length < CI_ENVELOPE_BYTES) return index_damaged(r, "it is shorter than its header");
+  if (memcmp(b, index_magic, sizeof index_magic) != 0) return index_damaged(r, "it does not begin as one");
+  if (ci_crc32c(0, b, 28) != ci_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
+  if (ci_load_u32(b + 8) != CI_CHECKPOINT_VERSION || ci_load_u32(b + 12) != 0)
+    return ci_fail(r->error, CI_UNIMPLEMENTED, "the checkpoint index '%s' has format version %u, flags %u: newer than "
+                   "this library", r->name, (unsigned)ci_load_u32(b + 8), (unsigned)ci_load_u32(b + 12));
+  if (ci_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
+    return index_damaged(r, "its length is not the one in its header");
+  *payload = (ci_span){(const char *)b + CI_ENVELOPE_BYTES, bytes->length - CI_ENVELOPE_BYTES};
+  if (ci_crc32c(0, payload->data, payload->length) != ci_load_u32(b + 24))
+    return index_damaged(r, "its checksum does not match");
+  return CI_OK;
+}
+
+static bool index_add_dim(ci_saved *v, uint64_t dim) {
+  if (v->rank == CI_MAX_RANK || dim > INT64_MAX) return false;
+  v->dims[v->rank++] = (int64_t)dim;
+  return true;
+}
+
+static bool index_get_dims(ci_saved *v, ci_span packed) {
+  ci_wire w = ci_wire_open(packed);
+  uint64_t dim;
+  while (ci_wire_varint(&w, &dim))
+    if (!index_add_dim(v, dim)) return false;
+  return !w.broken;
+}
+
+static ci_status index_get_variable(index_reader *r, ci_span message) {
+  ci_saved v = {0};
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  bool good = true;
+  while (good && ci_wire_next(&w, &f)) switch (f.key) {
+      case CI_KEY(CHECKPOINTVARIABLE_NAME): v.name = f.bytes; break;
+      case CI_KEY(CHECKPOINTVARIABLE_DTYPE): v.dtype = f.number <= INT32_MAX ? (int32_t)f.number : -1; break;
+      case CI_KEY_PACKED(CHECKPOINTVARIABLE_DIMS): good = index_get_dims(&v, f.bytes); break;
+      case CI_KEY(CHECKPOINTVARIABLE_DIMS): good = index_add_dim(&v, f.number); break;
+      case CI_KEY(CHECKPOINTVARIABLE_SHARD): v.shard = f.number <= UINT32_MAX ? (uint32_t)f.number : UINT32_MAX; break;
+      case CI_KEY(CHECKPOINTVARIABLE_OFFSET): v.offset = f.number; break;
+      case CI_KEY(CHECKPOINTVARIABLE_NBYTES): v.nbytes = f.number; break;
+      case CI_KEY(CHECKPOINTVARIABLE_CRC32C): v.crc32c = (uint32_t)f.number; break;
+      case CI_KEY(CHECKPOINTVARIABLE_SLOT_OF): v.slot_of = f.bytes; break;
+      case CI_KEY(CHECKPOINTVARIABLE_SLOT): v.slot = f.bytes; break;
+      default: break;
+    }
+  if (!good || w.broken) return index_damaged(r, "a variable's entry cannot be read");
+  if (!CI_LIST_GROW(r->index->allocator, &r->index->variables)) return index_no_memory(r);
+  r->index->variables.at[r->index->variables.count++] = v;
+  return CI_OK;
+}
+
+static bool index_get_generator(ci_span message, ci_generator *value) {
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  while (ci_wire_next(&w, &f)) {
+    if (f.key == CI_KEY(GENERATORSTATE_KEY)) value->key = f.number;
+    if (f.key == CI_KEY(GENERATORSTATE_COUNTER)) value->counter = f.number;
+  }
+  return !w.broken;
+}
+
+/* Resources other than generators belong to the program that saved them. */
+static ci_status index_get_resource(index_reader *r, ci_span message) {
+  ci_saved_random random = {0};
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  bool good = true, generator = false;
+  while (good && ci_wire_next(&w, &f)) switch (f.key) {
+      case CI_KEY(CHECKPOINTRESOURCE_NAME): random.name = f.bytes; break;
+      case CI_KEY(CHECKPOINTRESOURCE_GENERATOR):
+        good = index_get_generator(f.bytes, &random.value);
+        generator = true;
+        break;
+      default: break;
+    }
+  if (!good || w.broken || random.name.length == 0) return index_damaged(r, "a resource's entry cannot be read");
+  if (!generator) return CI_OK;
+  if (!CI_LIST_GROW(r->index->allocator, &r->index->randoms)) return index_no_memory(r);
+  r->index->randoms.at[r->index->randoms.count++] = random;
+  return CI_OK;
+}
+
+static ci_status index_get_shard(index_reader *r, ci_span message) {
+  ci_saved_shard shard = {0};
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  while (ci_wire_next(&w, &f)) {
+    if (f.key == CI_KEY(SHARD_FILE)) shard.file = f.bytes;
+    if (f.key == CI_KEY(SHARD_NBYTES)) shard.nbytes = f.number;
+  }
+  if (w.broken || !ci_file_safe_name(shard.file.data, shard.file.length))
+    return index_damaged(r, "a shard's entry cannot be read, or names no plain file");
+  if (!CI_LIST_GROW(r->index->allocator, &r->index->shards)) return index_no_memory(r);
+  r->index->shards.at[r->index->shards.count++] = shard;
+  return CI_OK;
+}
+
+static ci_status index_add_header_crc(index_reader *r, uint32_t crc) {
+  if (!CI_LIST_GROW(r->index->allocator, &r->header_crcs)) return index_no_memory(r);
+  r->header_crcs.at[r->header_crcs.count++] = crc;
+  return CI_OK;
+}
+
+static ci_status index_get_header_crcs(index_reader *r, ci_span packed) {
+  ci_wire w = ci_wire_open(packed);
+  uint32_t crc;
+  while (ci_wire_fixed32(&w, &crc)) CI_TRY(index_add_header_crc(r, crc));
+  return w.broken ? index_damaged(r, "its shards' checksums cannot be read") : CI_OK;
+}
+
+static ci_status index_get_message(index_reader *r, ci_span message) {
+  ci_index *index = r->index;
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  uint64_t step = 0, min_reader = 0;
+  bool has_step = false;
+  while (ci_wire_next(&w, &f)) switch (f.key) {
+      case CI_KEY(CHECKPOINTINDEX_SAVE_ID): index->save_id = f.number; break;
+      case CI_KEY(CHECKPOINTINDEX_SHARD): CI_TRY(index_get_shard(r, f.bytes)); break;
+      case CI_KEY(CHECKPOINTINDEX_VARIABLE): CI_TRY(index_get_variable(r, f.bytes)); break;
+      case CI_KEY(CHECKPOINTINDEX_RESOURCE): CI_TRY(index_get_resource(r, f.bytes)); break;
+      case CI_KEY(CHECKPOINTINDEX_META_FILE): index->meta_file = f.bytes; break;
+      case CI_KEY(CHECKPOINTINDEX_META_NBYTES): index->meta_nbytes = f.number; break;
+      case CI_KEY(CHECKPOINTINDEX_META_CRC32C): index->meta_crc32c = (uint32_t)f.number; break;
+      case CI_KEY(CHECKPOINTINDEX_STEP): step = f.number; break;
+      case CI_KEY(CHECKPOINTINDEX_HAS_STEP): has_step = f.number != 0; break;
+      case CI_KEY(CHECKPOINTINDEX_TIME): index->time = f.number <= INT64_MAX ? (int64_t)f.number : 0; break;
+      case CI_KEY(CHECKPOINTINDEX_MIN_READER): min_reader = f.number; break;
+      case CI_KEY_PACKED(CHECKPOINTINDEX_SHARD_HEADER): CI_TRY(index_get_header_crcs(r, f.bytes)); break;
+      case CI_KEY(CHECKPOINTINDEX_SHARD_HEADER): CI_TRY(index_add_header_crc(r, (uint32_t)f.number)); break;
+      default: break;
+    }
+  if (w.broken) return index_damaged(r, "it is no index");
+  if (min_reader > CI_CHECKPOINT_READER)
+    return ci_fail(r->error, CI_UNIMPLEMENTED, "the checkpoint index '%s' needs a newer reader", r->name);
+  index->step = has_step && step <= INT64_MAX ? (int64_t)step : -1;
+  return CI_OK;
+}
+
+static ci_status index_check_variable(const index_reader *r, const ci_saved *v) {
+  size_t bytes = ci_dtype_size(v->dtype);
+  if (v->name.length == 0 || memchr(v->name.data, 0, v->name.length)) return index_damaged(r, "a variable has no name");
+  if (bytes == 0)
+    return ci_fail(r->error, CI_UNIMPLEMENTED, "variable '%.*s' of the checkpoint has element type %d, which this "
+                   "library does not hold", (int)(v->name.length < 200 ? v->name.length : 200), v->name.data,
+                   (int)v->dtype);
+  if (v->dtype == CI_STRING) bytes = 8; /* the length; the text follows */
+  for (int i = 0; i < v->rank; i++)
+    if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes))
+      return index_damaged(r, "a variable is impossibly large");
+  if (v->dtype == CI_STRING ? v->nbytes < bytes : v->nbytes != bytes)
+    return index_damaged(r, "a variable's length does not fit its shape");
+  if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable lies in a shard that does not exist");
+  const uint64_t end = r->index->shards.at[v->shard].nbytes;
+  if (v->offset > end || v->nbytes > end - v->offset) return index_damaged(r, "a variable lies outside its shard");
+  return CI_OK;
+}
+
+static ci_status index_check(const index_reader *r) {
+  ci_index *index = r->index;
+  if (r->header_crcs.count != index->shards.count) return index_damaged(r, "shards lack their checksums");
+  for (size_t i = 0; i < index->shards.count; i++) index->shards.at[i].header_crc32c = r->header_crcs.at[i];
+  for (size_t i = 0; i < index->variables.count; i++) {
+    CI_TRY(index_check_variable(r, &index->variables.at[i]));
+    if (i && ci_span_order(index->variables.at[i - 1].name, index->variables.at[i].name) >= 0)
+      return index_damaged(r, "its variables are not sorted");
+  }
+  for (size_t i = 1; i < index->randoms.count; i++)
+    if (ci_span_order(index->randoms.at[i - 1].name, index->randoms.at[i].name) >= 0)
+      return index_damaged(r, "its resources are not sorted");
+  return CI_OK;
+}
+
+ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
+                          ci_error *error) {
+  index_reader r = {.index = index, .name = name, .error = error};
+  ci_span payload;
+  *index = (ci_index){.allocator = allocator, .step = -1};
+  ci_status status = index_open(&r, bytes, &payload);
+  if (status == CI_OK) status = index_get_message(&r, payload);
+  if (status == CI_OK) status = index_check(&r);
+  CI_LIST_FREE(allocator, &r.header_crcs);
+  return status;
+}

@@ -1,0 +1,369 @@
+/* checkpoint_save.c - writes a checkpoint so that a crash at any moment leaves the old one or the new one.
+ *
+ * Order: shard, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced; then
+ * the shards that an older checkpoint of this prefix had. Every file is written under a temporary name, brought to the
+ * disk and renamed. An error before the commit point removes what was written. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint.h"
+#include "model.h"
+
+enum { SAVE_ALIGN = 64, SAVE_CHUNK = 4096, SAVE_STATE_FILE_MOST = 1 << 20 };
+
+typedef struct save_item { /* one variable */
+  const ci_slot *slot;
+  ci_span name;
+  size_t nbytes;    /* in the shard */
+  size_t item_size; /* of what the shard's header says */
+  uint64_t begin;   /* from the first tensor */
+  uint32_t crc;
+} save_item;
+
+typedef struct save_job {
+  ci_state *state;
+  const ci_allocator *allocator;
+  ci_folder folder;
+  const char *base; /* last part of the prefix */
+  ci_index index;
+  save_item *items; /* in the order of the shard */
+  size_t item_count, items_bytes;
+  ci_out header; /* of the shard */
+  char shard[CI_NAME_BYTES], meta[CI_NAME_BYTES], index_file[CI_NAME_BYTES];
+  const void *meta_data;
+  size_t meta_bytes;
+  bool shard_renamed;
+} save_job;
+
+static ci_status save_no_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while saving a checkpoint");
+}
+
+/* ---- what is saved ---- */
+
+/* Safetensors lacks complex128 and strings: they go as float64 pairs and bytes; the index holds the true type. */
+static const char *save_type(int32_t dtype) {
+  switch (dtype) {
+    case CI_FLOAT: return "F32";
+    case CI_UINT8: return "U8";
+    case CI_INT8: return "I8";
+    case CI_UINT16: return "U16";
+    case CI_INT16: return "I16";
+    case CI_INT32: return "I32";
+    case CI_INT64: return "I64";
+    case CI_BOOL: return "BOOL";
+    case CI_FLOAT16: return "F16";
+    case CI_DOUBLE: return "F64";
+    case CI_UINT32: return "U32";
+    case CI_UINT64: return "U64";
+    case CI_COMPLEX64: return "C64";
+    case CI_COMPLEX128: return "F64";
+    case CI_BFLOAT16: return "BF16";
+    default: return "U8";
+  }
+}
+
+static bool save_string_bytes(const ci_value *value, size_t *bytes) {
+  const ci_string *strings = value->data;
+  size_t total;
+  if (!ci_mul_size((size_t)value->count, 8, &total)) return false;
+  for (int64_t i = 0; i < value->count; i++)
+    if (!ci_add_size(total, strings[i].length, &total)) return false;
+  *bytes = total;
+  return true;
+}
+
+/* Whole multiples of 64 first, then by falling element size, so that all tensors are aligned without gaps. */
+static int save_order(const void *left, const void *right) {
+  const save_item *a = left, *b = right;
+  int ragged_a = a->nbytes % SAVE_ALIGN != 0, ragged_b = b->nbytes % SAVE_ALIGN != 0;
+  if (ragged_a != ragged_b) return ragged_a - ragged_b;
+  if (a->item_size != b->item_size) return a->item_size < b->item_size ? 1 : -1;
+  return ci_span_order(a->name, b->name);
+}
+
+static int save_variable_order(const void *a, const void *b) {
+  return ci_span_order(((const ci_saved *)a)->name, ((const ci_saved *)b)->name);
+}
+
+static int save_random_order(const void *a, const void *b) {
+  return ci_span_order(((const ci_saved_random *)a)->name, ((const ci_saved_random *)b)->name);
+}
+
+static ci_status save_collect(save_job *job, ci_error *error) {
+  int slots = ci_state_slot_count(job->state), randoms = ci_state_random_count(job->state);
+  uint64_t end = 0;
+  job->items_bytes = ((size_t)slots + 1) * sizeof *job->items;
+  job->items = ci_alloc(job->allocator, job->items_bytes);
+  if (!job->items) return save_no_memory(error);
+  for (int i = 0; i < slots; i++) {
+    const ci_slot *slot = ci_state_slot(job->state, i);
+    if (!slot->initialized) continue;
+    save_item item = {.slot = slot, .name = {slot->name, strlen(slot->name)}, .nbytes = slot->value.bytes};
+    item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
+    if (slot->dtype == CI_STRING && !save_string_bytes(&slot->value, &item.nbytes)) return save_no_memory(error);
+    job->items[job->item_count++] = item;
+  }
+  qsort(job->items, job->item_count, sizeof *job->items, save_order);
+  for (size_t i = 0; i < job->item_count; i++) {
+    job->items[i].begin = end;
+    end += job->items[i].nbytes;
+  }
+  for (int i = 0; i < randoms; i++) {
+    const ci_random *random = ci_state_random(job->state, i);
+    if (!random->initialized) continue;
+    if (!CI_LIST_GROW(job->allocator, &job->index.randoms)) return save_no_memory(error);
+    job->index.randoms.at[job->index.randoms.count++] =
+        (ci_saved_random){{random->name, strlen(random->name)}, random->now};
+  }
+  if (job->index.randoms.count)
+    qsort(job->index.randoms.at, job->index.randoms.count, sizeof *job->index.randoms.at, save_random_order);
+  return CI_OK;
+}
+
+static ci_status save_name(const save_job *job, char name[CI_NAME_BYTES], const char *suffix, ci_error *error) {
+  /* The temporary name is longer and must fit, too: "tmp-", the save's id, "-". */
+  int length = snprintf(name, CI_NAME_BYTES, "%s%s", job->base, suffix);
+  if (length > 0 && length + 21 < CI_NAME_BYTES) return CI_OK;
+  return ci_fail(error, CI_INVALID_ARGUMENT, "the checkpoint's name '%s' is too long", job->base);
+}
+
+static ci_status save_names(save_job *job, ci_error *error) {
+  char suffix[80];
+  if (!ci_file_random(&job->index.save_id, sizeof job->index.save_id))
+    return ci_fail(error, CI_UNAVAILABLE, "the operating system gives no random numbers");
+  snprintf(suffix, sizeof suffix, ".data-%016llx-00000-of-00001.safetensors", (unsigned long long)job->index.save_id);
+  CI_TRY(save_name(job, job->shard, suffix, error));
+  CI_TRY(save_name(job, job->meta, ".meta", error));
+  return save_name(job, job->index_file, ".index", error);
+}
+
+/* ---- the shard ---- */
+
+static void save_entry(ci_out *json, const save_item *item) {
+  const ci_value *value = &item->slot->value;
+  ci_out_text(json, ",");
+  ci_out_json_string(json, item->slot->name);
+  ci_out_text(json, ":{\"dtype\":\"%s\",\"shape\":[", save_type(value->dtype));
+  if (value->dtype == CI_STRING) {
+    ci_out_text(json, "%llu", (unsigned long long)item->nbytes);
+  } else {
+    for (int d = 0; d < value->rank; d++) ci_out_text(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
+    if (value->dtype == CI_COMPLEX128) ci_out_text(json, value->rank ? ",2" : "2");
+  }
+  ci_out_text(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)item->begin,
+              (unsigned long long)item->begin + item->nbytes);
+}
+
+/* Spaces behind the JSON put the first tensor on a multiple of 64. */
+static ci_status save_header(save_job *job, ci_error *error) {
+  ci_out json = {.allocator = job->allocator};
+  ci_out_text(&json, "{\"__metadata__\":{\"format\":\"graphio-shard\",\"version\":\"1\",\"save_id\":\"%016llx\"}",
+              (unsigned long long)job->index.save_id);
+  for (size_t i = 0; i < job->item_count; i++) save_entry(&json, &job->items[i]);
+  ci_out_text(&json, "}");
+  while (!json.failed && (json.length + 8) % SAVE_ALIGN != 0) ci_out_bytes(&json, " ", 1);
+  ci_out_u64(&job->header, json.length);
+  ci_out_bytes(&job->header, json.data, json.length);
+  bool failed = json.failed || job->header.failed;
+  ci_out_free(&json);
+  return failed ? save_no_memory(error) : CI_OK;
+}
+
+static ci_status save_put(ci_writer *writer, const void *data, size_t bytes, uint32_t *crc, ci_error *error) {
+  *crc = ci_crc32c(*crc, data, bytes);
+  return ci_writer_put(writer, data, bytes, error);
+}
+
+static ci_status save_strings(ci_writer *writer, save_item *item, ci_error *error) {
+  const ci_string *strings = item->slot->value.data;
+  uint8_t chunk[SAVE_CHUNK];
+  size_t used = 0;
+  for (int64_t i = 0; i < item->slot->value.count; i++) {
+    for (int b = 0; b < 8; b++) chunk[used++] = (uint8_t)((uint64_t)strings[i].length >> (8 * b));
+    if (used == sizeof chunk || i + 1 == item->slot->value.count) {
+      CI_TRY(save_put(writer, chunk, used, &item->crc, error));
+      used = 0;
+    }
+  }
+  for (int64_t i = 0; i < item->slot->value.count; i++)
+    CI_TRY(save_put(writer, strings[i].data, strings[i].length, &item->crc, error));
+  return CI_OK;
+}
+
+static ci_status save_value(ci_writer *writer, save_item *item, ci_error *error) {
+  const uint8_t *from = item->slot->value.data;
+  const uint16_t one = 1;
+  uint8_t chunk[SAVE_CHUNK], little;
+  memcpy(&little, &one, 1);
+  if (item->slot->dtype == CI_STRING) return save_strings(writer, item, error);
+  if (little) return save_put(writer, from, item->nbytes, &item->crc, error);
+  for (size_t at = 0; at < item->nbytes; at += SAVE_CHUNK) {
+    size_t n = item->nbytes - at < SAVE_CHUNK ? item->nbytes - at : SAVE_CHUNK;
+    memcpy(chunk, from + at, n);
+    ci_checkpoint_swap(item->slot->dtype, chunk, n);
+    CI_TRY(save_put(writer, chunk, n, &item->crc, error));
+  }
+  return CI_OK;
+}
+
+static ci_status save_shard_body(ci_writer *writer, void *argument, ci_error *error) {
+  save_job *job = argument;
+  CI_TRY(ci_writer_put(writer, job->header.data, job->header.length, error));
+  for (size_t i = 0; i < job->item_count; i++) CI_TRY(save_value(writer, &job->items[i], error));
+  return CI_OK;
+}
+
+/* ---- files ---- */
+
+typedef ci_status (*save_body)(ci_writer *writer, void *argument, ci_error *error);
+
+static ci_status save_span_body(ci_writer *writer, void *argument, ci_error *error) {
+  const ci_span *span = argument;
+  return ci_writer_put(writer, span->data, span->length, error);
+}
+
+static ci_status save_file(const save_job *job, const char *name, save_body body, void *argument, ci_error *error) {
+  char temporary[CI_NAME_BYTES + 32];
+  ci_writer writer;
+  snprintf(temporary, sizeof temporary, "tmp-%016llx-%s", (unsigned long long)job->index.save_id, name);
+  CI_TRY(ci_writer_create(&job->folder, temporary, &writer, error));
+  ci_status status = body(&writer, argument, error);
+  if (status != CI_OK) {
+    ci_writer_abandon(&writer);
+    return status;
+  }
+  CI_TRY(ci_writer_finish(&writer, error));
+  status = ci_folder_rename(&job->folder, temporary, name, error);
+  if (status != CI_OK) ci_folder_unlink(&job->folder, temporary);
+  return status;
+}
+
+static ci_status save_describe(save_job *job, ci_error *error) {
+  ci_index *index = &job->index;
+  uint64_t end = job->header.length;
+  for (size_t i = 0; i < job->item_count; i++) {
+    const save_item *item = &job->items[i];
+    const ci_value *value = &item->slot->value;
+    if (!CI_LIST_GROW(job->allocator, &index->variables)) return save_no_memory(error);
+    ci_saved *v = &index->variables.at[index->variables.count++];
+    *v = (ci_saved){.name = item->name, .dtype = value->dtype, .rank = value->rank, .crc32c = item->crc};
+    memcpy(v->dims, value->dims, (size_t)value->rank * sizeof *v->dims);
+    v->offset = job->header.length + item->begin;
+    v->nbytes = item->nbytes;
+    end = v->offset + v->nbytes;
+  }
+  if (index->variables.count) qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
+  if (!CI_LIST_GROW(job->allocator, &index->shards)) return save_no_memory(error);
+  index->shards.at[index->shards.count++] = (ci_saved_shard){
+      {job->shard, strlen(job->shard)}, end, ci_crc32c(0, job->header.data, job->header.length)};
+  index->time = ci_file_time();
+  if (!job->meta_data) return CI_OK;
+  index->meta_file = (ci_span){job->meta, strlen(job->meta)};
+  index->meta_nbytes = job->meta_bytes;
+  index->meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
+  return CI_OK;
+}
+
+static ci_status save_index(save_job *job, ci_error *error) {
+  ci_out bytes = {.allocator = job->allocator};
+  ci_index_encode(&job->index, &bytes);
+  ci_span span = {(const char *)bytes.data, bytes.length};
+  ci_status status = bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
+  ci_out_free(&bytes);
+  return status;
+}
+
+/* The lines of other checkpoints in the file `checkpoint` stay; ours is the last. An unreadable file is replaced. */
+static void save_other_paths(const save_job *job, ci_out *text) {
+  static const char key[] = "all_model_checkpoint_paths: \"";
+  ci_bytes old = {0};
+  if (ci_folder_read(&job->folder, "checkpoint", SAVE_STATE_FILE_MOST, &old, NULL) != CI_OK) return;
+  const char *at = (const char *)old.data, *end = at + old.length;
+  while (at < end) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    size_t length = (size_t)((stop ? stop : end) - at), base = strlen(job->base);
+    bool path = length > sizeof key && memcmp(at, key, sizeof key - 1) == 0 && at[length - 1] == '"';
+    bool ours = path && length == sizeof key + base && memcmp(at + sizeof key - 1, job->base, base) == 0;
+    if (path && !ours) {
+      ci_out_bytes(text, at, length);
+      ci_out_bytes(text, "\n", 1);
+    }
+    at += length + 1;
+  }
+  ci_file_unmap(job->allocator, &old);
+}
+
+static ci_status save_state_file(const save_job *job, ci_error *error) {
+  ci_out text = {.allocator = job->allocator};
+  ci_out_text(&text, "model_checkpoint_path: \"%s\"\n", job->base);
+  save_other_paths(job, &text);
+  ci_out_text(&text, "all_model_checkpoint_paths: \"%s\"\n", job->base);
+  ci_span span = {(const char *)text.data, text.length};
+  ci_status status = text.failed ? save_no_memory(error) : save_file(job, "checkpoint", save_span_body, &span, error);
+  ci_out_free(&text);
+  return status;
+}
+
+/* Removes the shards of the index that the new one replaced, none of which it names. */
+static void save_collect_garbage(const save_job *job, const ci_bytes *old) {
+  ci_index index = {.allocator = job->allocator};
+  if (old->data && ci_index_decode(job->allocator, old, job->index_file, &index, NULL) == CI_OK)
+    for (size_t i = 0; i < index.shards.count; i++) {
+      char name[CI_NAME_BYTES];
+      ci_span file = index.shards.at[i].file;
+      size_t base = strlen(job->base);
+      memcpy(name, file.data, file.length);
+      name[file.length] = 0;
+      bool of_this_prefix = strncmp(name, job->base, base) == 0 && strncmp(name + base, ".data-", 6) == 0;
+      if (of_this_prefix && strcmp(name, job->shard) != 0) ci_folder_unlink(&job->folder, name);
+    }
+  ci_index_free(&index);
+}
+
+static ci_status save_commit(save_job *job, ci_error *error) {
+  ci_span meta = {job->meta_data, job->meta_bytes};
+  CI_TRY(save_file(job, job->shard, save_shard_body, job, error));
+  job->shard_renamed = true;
+  CI_TRY(save_describe(job, error));
+  if (job->meta_data) CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
+  CI_TRY(ci_folder_sync(&job->folder, error));
+  CI_TRY(save_index(job, error));
+  job->shard_renamed = false; /* from here on the index needs it */
+  return ci_folder_sync(&job->folder, error);
+}
+
+static ci_status save_all(save_job *job, ci_error *error) {
+  ci_bytes old = {0};
+  CI_TRY(save_names(job, error));
+  CI_TRY(save_collect(job, error));
+  CI_TRY(save_header(job, error));
+  (void)ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &old, NULL);
+  ci_status status = save_commit(job, error);
+  if (status != CI_OK && job->shard_renamed) ci_folder_unlink(&job->folder, job->shard);
+  if (status == CI_OK) status = save_state_file(job, error);
+  if (status == CI_OK) status = ci_folder_sync(&job->folder, error);
+  if (status == CI_OK) save_collect_garbage(job, &old);
+  ci_file_unmap(job->allocator, &old);
+  return status;
+}
+
+ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix, int64_t step,
+                             ci_error *error) {
+  if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "ci_save needs a state and a prefix");
+  save_job job = {.state = state, .allocator = ci_state_allocator(state), .meta_data = meta, .meta_bytes = meta_bytes};
+  job.index = (ci_index){.allocator = job.allocator, .step = step < 0 ? -1 : step};
+  job.header.allocator = job.allocator;
+  CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
+  ci_status status = save_all(&job, error);
+  ci_index_free(&job.index);
+  ci_out_free(&job.header);
+  ci_release(job.allocator, job.items, job.items_bytes);
+  ci_folder_close(&job.folder);
+  return status;
+}
+
+ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error) {
+  return ci_checkpoint_save(state, model ? model->file.data : NULL, model ? model->file.length : 0, prefix, step, error);
+}

@@ -1,0 +1,61 @@
+/* ci_common.h - what every part uses: spans, checked sizes, errors, memory. */
+#ifndef CI_COMMON_H
+#define CI_COMMON_H
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../include/cinfer.h"
+
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "cinfer gives the same bits everywhere and cannot be built with -ffast-math or its parts"
+#endif
+
+/* A product and a sum are two roundings unless the source says v_fma: also under a plain `cc -O2`. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(__GNUC__)
+#define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define CI_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define CI_PRINTF(f, a)
+#define CI_INLINE static inline
+#endif
+
+/* Internal functions: static in the one-file build, hidden in the others. */
+typedef struct ci_span { /* bytes that belong to somebody else */
+  const char *data;
+  size_t length;
+} ci_span;
+
+#define CI_TRY(call)                    \
+  do {                                  \
+    ci_status try_status = (call);      \
+    if (try_status != CI_OK) return try_status; \
+  } while (0)
+
+/* Sizes: every sum and product of numbers that a file or a caller chose goes through these. */
+CI_INLINE bool ci_add_size(size_t a, size_t b, size_t *sum) {
+  *sum = a + b;
+  return *sum >= a;
+}
+CI_INLINE bool ci_mul_size(size_t a, size_t b, size_t *product) {
+  if (a != 0 && b > SIZE_MAX / a) return false;
+  *product = a * b;
+  return true;
+}
+CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+/* Fills error (if not NULL) and returns status. */
+ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
+ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
+
+/* Memory through the hook; blocks are 64-aligned and zeroed. bytes 0 gives a valid pointer. */
+void *ci_alloc(const ci_allocator *allocator, size_t bytes);
+void ci_release(const ci_allocator *allocator, void *memory, size_t bytes);
+#endif

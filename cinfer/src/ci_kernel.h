@@ -1,0 +1,108 @@
+/* ci_kernel.h - what a kernel sees: values, attributes, errors, memory.
+ *
+ * An operator is one row of ops.def and two functions. `prepare` reads attributes and input shapes, checks everything
+ * that can be checked, sets the type and shape of every output, keeps what `run` needs in k_private memory and asks for
+ * scratch. `run` computes. prepare is called again whenever a shape changes; run many times after one prepare.
+ * Numbers that come as data (indices, labels) are checked in run.
+ */
+#ifndef CI_KERNEL_H
+#define CI_KERNEL_H
+#include <stdbool.h>
+#include <string.h>
+
+#include "ci_common.h"
+
+typedef struct ci_value { /* a tensor of a running graph */
+  void *data;             /* NULL while preparing unless the value is known already */
+  int64_t count;          /* elements */
+  size_t bytes;           /* count * element size */
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[CI_MAX_RANK];
+} ci_value;
+
+typedef struct ci_kernel ci_kernel;
+typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
+
+struct ci_kernel {
+  int n_in, n_out;      /* as in the node; trailing absent optional inputs are counted or not as written */
+  ci_value **in;        /* in[i] is NULL when absent */
+  ci_value **out;       /* out[i] is never NULL */
+  void *private_memory; /* what k_private gave in prepare */
+  void *scratch;        /* in run: scratch_bytes bytes, 64-aligned */
+  size_t scratch_bytes; /* set in prepare; 0 at its start */
+  const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
+  int threads;          /* how many k_parallel may use */
+  struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
+  ci_error *error;
+};
+
+/* Attributes. A missing one gives the default; one of another kind is an error that names it. Strings and lists are
+ * borrowed from the model. */
+ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value);
+ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value); /* float or double */
+ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value); /* bytes, not terminated */
+ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count); /* missing: count -1 */
+ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
+ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value); /* missing: NULL */
+bool k_span_is(ci_span span, const char *text);
+int k_version(const ci_kernel *k); /* the operator's version that the node was written for */
+
+/* Sets the type and shape of an output and computes count and bytes; too large or a negative dimension is an error. */
+ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims);
+ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of);
+/* In prepare, after k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. */
+void k_alias(ci_kernel *k, int o, int i);
+/* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
+ * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */
+void k_in_place(ci_kernel *k, int o, int i);
+/* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return k_no_memory(k). */
+void *k_private(ci_kernel *k, size_t bytes);
+/* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are
+ * not known before the run: return that, and prepare is called again when they are. */
+#define CI_PENDING (-1)
+ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count);
+bool k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in prepare */
+
+/* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
+ * reduction, so results do not depend on their number. */
+void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+
+/* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
+ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
+ci_status k_no_memory(ci_kernel *k);
+/* "float32[8,3,?]" for messages; the text is in `buffer`. */
+const char *k_describe(const ci_value *v, char *buffer, size_t size);
+
+/* Random generators of the state: k_draw reserves `blocks` Philox blocks and gives key and first counter. */
+ci_status k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter);
+
+/* Shape helpers shared by kernels (shape.c). */
+ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
+ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
+int64_t ci_product(const int64_t *dims, int begin, int end);
+
+/* The table of operators. */
+typedef struct ci_op {
+  const char *domain, *name;
+  int32_t since, until;     /* versions; until 0: no end */
+  int8_t min_in, max_in;    /* max -1: any number */
+  int8_t min_out, max_out;
+  uint32_t flags;
+  ci_status (*prepare)(ci_kernel *k);
+  ci_status (*run)(ci_kernel *k);
+} ci_op;
+enum {
+  CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
+  CI_OP_CONTROL = 2,  /* has subgraphs */
+  CI_OP_SHAPE_ONLY = 4 /* needs its input's shape, not the numbers */
+};
+const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
+
+/* The functions of every row, so that a kernel file needs no header of its own for them. */
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
+  ci_status prepare(ci_kernel *k);                                                               \
+  ci_status run(ci_kernel *k);
+#include "ops.def"
+#undef CI_OP
+#endif

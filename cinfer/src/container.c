@@ -1,0 +1,213 @@
+/* container.c - the file around the message: header, checksums, the data section. */
+#include <string.h>
+
+#include "model.h"
+#include "wire.h"
+
+enum { CONTAINER_HEADER = 64, CONTAINER_ALIGN = 64, CONTAINER_MAJOR = 1 };
+static const char container_magic[8] = {'\x89', 'G', 'I', 'O', '\r', '\n', '\x1a', '\n'};
+
+static ci_status container_damaged(ci_error *error, const char *what) {
+  return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: %s", what);
+}
+
+static bool container_zero(const char *at, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++) {
+    if (at[i] != 0) return false;
+  }
+  return true;
+}
+
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_error *error) {
+  const char *at = file.data;
+  if (file.length < CONTAINER_HEADER) {
+    return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: it has %zu bytes, the header alone has %d",
+                   file.length, CONTAINER_HEADER);
+  }
+  if (memcmp(at, container_magic, sizeof container_magic) != 0) {
+    return container_damaged(error, "it does not start as a model file does");
+  }
+  if (ci_crc32c(0, at, 60) != ci_load_u32(at + 60)) {
+    return container_damaged(error, "the header's checksum does not match");
+  }
+  unsigned major = ci_load_u32(at + 8) & 0xffff, flags = ci_load_u32(at + 12);
+  if (major != CONTAINER_MAJOR || flags != 0) {
+    return ci_fail(error, CI_UNIMPLEMENTED,
+                   "the model file has format version %u and flags 0x%x; this cinfer reads version %d without flags: a "
+                   "newer one is needed",
+                   major, flags, CONTAINER_MAJOR);
+  }
+  if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
+  uint64_t length = ci_load_u64(at + 16), offset = ci_load_u64(at + 24), bytes = ci_load_u64(at + 32);
+  if (length > file.length - CONTAINER_HEADER || offset > file.length || bytes != file.length - offset ||
+      offset != ci_round_up(CONTAINER_HEADER + (size_t)length, CONTAINER_ALIGN)) {
+    return container_damaged(error, "its sections do not fit its length");
+  }
+  *graph = (ci_span){at + CONTAINER_HEADER, (size_t)length};
+  *data = (ci_span){at + offset, (size_t)bytes};
+  if (ci_crc32c(0, graph->data, graph->length) != ci_load_u32(at + 40)) {
+    return container_damaged(error, "the graph section's checksum does not match");
+  }
+  if (!container_zero(graph->data + graph->length, (size_t)offset - CONTAINER_HEADER - (size_t)length)) {
+    return container_damaged(error, "padding is not zero");
+  }
+  return CI_OK;
+}
+
+/* ---- tensors ---- */
+
+typedef struct container_tensor {
+  uint64_t dtype, offset, nbytes;
+  int64_t dims[CI_MAX_RANK];
+  int32_t rank;
+  uint32_t crc;
+  bool stored;
+  ci_span inline_bytes;
+} container_tensor;
+
+static ci_status container_fields(ci_span message, container_tensor *t, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    switch (field.key) {
+      case CI_KEY(TENSOR_DTYPE): t->dtype = field.number; break;
+      case CI_KEY(TENSOR_DIMS):
+      case CI_KEY_PACKED(TENSOR_DIMS):
+        if (!ci_dims_append(t->dims, &t->rank, field.key, CI_KEY_PACKED(TENSOR_DIMS), field.number, field.bytes)) {
+          return container_damaged(error, "the dims of a tensor cannot be read");
+        }
+        break;
+      case CI_KEY(TENSOR_DATA): t->inline_bytes = field.bytes; break;
+      case CI_KEY(TENSOR_OFFSET): t->offset = field.number; break;
+      case CI_KEY(TENSOR_NBYTES): t->nbytes = field.number; break;
+      case CI_KEY(TENSOR_CRC32C): t->crc = (uint32_t)field.number; break;
+      case CI_KEY(TENSOR_STORED): t->stored = field.number != 0; break;
+      default: break;
+    }
+  }
+  return wire.broken ? container_damaged(error, "a tensor cannot be read") : CI_OK;
+}
+
+/* Elements of the shape; false beyond 2^62 or when a dimension is negative. */
+static bool container_count(const container_tensor *t, int64_t *count) {
+  *count = 1;
+  bool empty = false;
+  for (int i = 0; i < t->rank; i++) {
+    if (t->dims[i] < 0) return false;
+    if (t->dims[i] == 0) empty = true;
+    else if (*count > ((int64_t)1 << 62) / t->dims[i]) return false;
+    else *count *= t->dims[i];
+  }
+  if (empty) *count = 0;
+  return true;
+}
+
+/* Where a stored tensor lies: right behind the one before, padding zero. */
+static ci_status container_place(const container_tensor *t, ci_span data, size_t *end, ci_span *bytes,
+                                 ci_error *error) {
+  size_t start = ci_round_up(*end, CONTAINER_ALIGN);
+  if (t->offset != start || start > data.length || t->nbytes > data.length - start) {
+    return container_damaged(error, "a tensor lies outside its place in the data section");
+  }
+  if (!container_zero(data.data + *end, start - *end)) return container_damaged(error, "padding is not zero");
+  *bytes = (ci_span){data.data + start, (size_t)t->nbytes};
+  *end = start + (size_t)t->nbytes;
+  return CI_OK;
+}
+
+static bool container_is_little_endian(void) {
+  const uint16_t one = 1;
+  uint8_t low;
+  memcpy(&low, &one, 1);
+  return low == 1;
+}
+
+/* Bytes of the numbers that make an element: complex ones have two. */
+static size_t container_word(int32_t dtype) {
+  return dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128 ? ci_dtype_size(dtype) / 2 : ci_dtype_size(dtype);
+}
+
+/* A copy of the elements in host order. */
+static ci_status container_copy(ci_model *model, ci_constant *c, ci_error *error) {
+  uint8_t *copy = ci_pool_alloc(&model->pool, c->bytes.length);
+  if (copy == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
+  size_t word = container_word(c->value.dtype);
+  if (container_is_little_endian() || word == 1) {
+    if (c->bytes.length > 0) memcpy(copy, c->bytes.data, c->bytes.length);
+  } else {
+    for (size_t i = 0; i < c->bytes.length; i++) {
+      copy[i] = (uint8_t)c->bytes.data[i / word * word + (word - 1 - i % word)];
+    }
+  }
+  c->value.data = copy;
+  return CI_OK;
+}
+
+static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *error) {
+  size_t count = (size_t)c->value.count, lengths;
+  if (!ci_mul_size(count, 8, &lengths) || lengths > c->bytes.length || !ci_mul_size(count, sizeof(ci_string), &c->value.bytes)) {
+    return container_damaged(error, "a string tensor is shorter than its shape says");
+  }
+  ci_string *strings = ci_pool_alloc(&model->pool, c->value.bytes);
+  if (strings == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
+  const char *text = c->bytes.data + lengths;
+  size_t left = c->bytes.length - lengths;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t length = ci_load_u64(c->bytes.data + 8 * i);
+    if (length > left) return container_damaged(error, "the lengths of a string tensor exceed its bytes");
+    strings[i] = (ci_string){text, (size_t)length};
+    text += length;
+    left -= (size_t)length;
+  }
+  if (left != 0) return container_damaged(error, "a string tensor has bytes left over");
+  c->value.data = strings;
+  return CI_OK;
+}
+
+static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *error) {
+  if (c->value.dtype == CI_STRING) return container_strings(model, c, error);
+  size_t item = ci_dtype_size(c->value.dtype);
+  if (item == 0) return CI_OK; /* packed types are kept, and refused where one is used */
+  if (!ci_mul_size((size_t)c->value.count, item, &c->value.bytes) || c->value.bytes != c->bytes.length) {
+    return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: a %s tensor of %lld elements has %zu bytes",
+                   ci_dtype_name(c->value.dtype), (long long)c->value.count, c->bytes.length);
+  }
+  if (c->value.dtype == CI_BOOL) {
+    for (size_t i = 0; i < c->bytes.length; i++) {
+      if ((uint8_t)c->bytes.data[i] > 1) return container_damaged(error, "a bool is neither 0 nor 1");
+    }
+  }
+  bool in_place = container_is_little_endian() && (uintptr_t)c->bytes.data % container_word(c->value.dtype) == 0 &&
+                  c->bytes.length > 0;
+  if (!in_place) return container_copy(model, c, error);
+  c->value.data = (void *)(uintptr_t)c->bytes.data; /* nobody writes to a constant */
+  return CI_OK;
+}
+
+ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
+                            ci_error *error) {
+  container_tensor t = {0};
+  CI_TRY(container_fields(message, &t, error));
+  *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
+  if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
+  if (!container_count(&t, &constant->value.count)) return container_damaged(error, "the shape of a tensor is impossible");
+  constant->value.dtype = (int32_t)t.dtype;
+  constant->value.rank = t.rank;
+  memcpy(constant->value.dims, t.dims, sizeof t.dims);
+  if (t.stored != (end != NULL) || (t.stored && t.inline_bytes.length > 0)) {
+    return container_damaged(error, "a tensor is not stored where it belongs");
+  }
+  if (t.stored) {
+    CI_TRY(container_place(&t, data, end, &constant->bytes, error));
+    /* Text and truth values are looked at while they are read, so only numbers can wait. */
+    constant->unchecked = model->lazy && t.dtype != CI_STRING && t.dtype != CI_BOOL;
+    if (!constant->unchecked && !ci_constant_intact(constant)) {
+      return container_damaged(error, "the checksum of a tensor does not match");
+    }
+  }
+  return container_elements(model, constant, error);
+}
+
+bool ci_constant_intact(const ci_constant *constant) {
+  return ci_crc32c(0, constant->bytes.data, constant->bytes.length) == constant->crc;
+}

@@ -1,0 +1,231 @@
+/* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h. */
+#include "posix.h"
+
+#include "file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static ci_status file_fail(ci_error *error, const char *verb, const char *name) {
+  int reason = errno;
+  ci_status status = reason == ENOENT   ? CI_NOT_FOUND
+                     : reason == EEXIST ? CI_ALREADY_EXISTS
+                     : reason == ENOSPC ? CI_RESOURCE_EXHAUSTED
+                                        : CI_UNAVAILABLE;
+  return ci_fail(error, status, "cannot %s '%s': %s", verb, name, strerror(reason));
+}
+
+static ci_status file_too_large(ci_error *error, const char *name, uint64_t size, uint64_t most) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "'%s' has %llu bytes, the limit is %llu", name,
+                 (unsigned long long)size, (unsigned long long)most);
+}
+
+static ci_status file_no_memory(ci_error *error, const char *name) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while reading '%s'", name);
+}
+
+bool ci_file_safe_name(const char *name, size_t length) {
+  static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (length == 0 || length > 255 || name[0] == '.') return false;
+  for (size_t i = 0; i < length; i++)
+    if (name[i] == 0 || !strchr(safe, name[i])) return false;
+  return true;
+}
+
+int64_t ci_file_time(void) { return (int64_t)time(NULL); }
+
+/* Splits prefix into folder and base name; folder->path is NULL when out of memory. */
+static const char *file_split(const ci_allocator *allocator, const char *prefix, ci_folder *folder) {
+  const char *base = prefix;
+  for (const char *p = prefix; *p; p++)
+    if (*p == '/' || (*p == '\\' && sizeof(wchar_t) == 2)) base = p + 1;
+  size_t length = (size_t)(base - prefix);
+  *folder = (ci_folder){.allocator = allocator, .handle = -1, .path_bytes = length + 3};
+  folder->path = ci_alloc(allocator, folder->path_bytes);
+  if (!folder->path) return base;
+  if (length)
+    memcpy(folder->path, prefix, length);
+  else
+    memcpy(folder->path, "./", 2);
+  return base;
+}
+
+static ci_status file_open_split(const ci_allocator *allocator, const char *prefix, ci_folder *folder,
+                                 const char **base, ci_error *error) {
+  *base = file_split(allocator, prefix, folder);
+  if (!folder->path) return file_no_memory(error, prefix);
+  if (ci_file_safe_name(*base, strlen(*base))) return CI_OK;
+  ci_status status = ci_fail(error, CI_INVALID_ARGUMENT,
+                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 of A-Z a-z 0-9 . _ - "
+                             "and not begin with a dot",
+                             prefix);
+  ci_folder_close(folder);
+  return status;
+}
+
+#ifndef _WIN32
+/* ---- POSIX ---- */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int file_open_at(int folder, const char *name, int flags) {
+  int handle;
+  do handle = openat(folder, name, flags | O_CLOEXEC, 0666);
+  while (handle < 0 && errno == EINTR);
+  return handle;
+}
+
+static ci_status file_read_all(const ci_allocator *allocator, int handle, const char *name, size_t size,
+                               ci_bytes *bytes, ci_error *error) {
+  uint8_t *data = ci_alloc(allocator, size);
+  if (!data) return file_no_memory(error, name);
+  size_t done = 0;
+  while (done < size) {
+    size_t rest = size - done;
+    ssize_t n = read(handle, data + done, rest < 1u << 30 ? rest : 1u << 30);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      ci_status status = n < 0 ? file_fail(error, "read", name)
+                               : ci_fail(error, CI_DATA_LOSS, "'%s' shrank from %zu to %zu bytes while it was read",
+                                         name, size, done);
+      ci_release(allocator, data, size);
+      return status;
+    }
+    done += (size_t)n;
+  }
+  *bytes = (ci_bytes){.data = data, .length = size};
+  return CI_OK;
+}
+
+/* Takes the handle: it is closed whatever happens. */
+static ci_status file_take(const ci_allocator *allocator, int handle, const char *name, uint64_t max_bytes, bool map,
+                           ci_bytes *bytes, ci_error *error) {
+  struct stat about;
+  ci_status status = CI_OK;
+  if (handle < 0) return file_fail(error, "open", name);
+  if (fstat(handle, &about) != 0)
+    status = file_fail(error, "examine", name);
+  else if (!S_ISREG(about.st_mode))
+    status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
+  else if (about.st_size < 0 || (uint64_t)about.st_size > max_bytes || (uint64_t)about.st_size > SIZE_MAX / 2)
+    status = file_too_large(error, name, (uint64_t)about.st_size, max_bytes);
+  if (status == CI_OK) {
+    size_t size = (size_t)about.st_size;
+    void *memory = map && size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
+    if (memory != MAP_FAILED)
+      *bytes = (ci_bytes){.data = memory, .length = size, .mapped = true};
+    else
+      status = file_read_all(allocator, handle, name, size, bytes, error);
+  }
+  close(handle);
+  return status;
+}
+
+/* O_NONBLOCK: opening a FIFO must not wait for a writer; it means nothing for regular files. */
+ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
+                      ci_error *error) {
+  int handle = file_open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
+  return file_take(allocator, handle, path, max_bytes, true, bytes, error);
+}
+
+void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
+  if (!bytes->data) return;
+  if (bytes->mapped)
+    munmap((void *)(uintptr_t)bytes->data, bytes->length);
+  else
+    ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
+  *bytes = (ci_bytes){0};
+}
+
+ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
+                         ci_error *error) {
+  CI_TRY(file_open_split(allocator, prefix, folder, base, error));
+  folder->handle = file_open_at(AT_FDCWD, folder->path, O_RDONLY | O_DIRECTORY);
+  if (folder->handle >= 0) return CI_OK;
+  ci_status status = file_fail(error, "open the folder", folder->path);
+  ci_folder_close(folder);
+  return status;
+}
+
+void ci_folder_close(ci_folder *folder) {
+  if (folder->handle >= 0) close(folder->handle);
+  if (folder->path) ci_release(folder->allocator, folder->path, folder->path_bytes);
+  *folder = (ci_folder){.handle = -1};
+}
+
+ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
+                         ci_error *error) {
+  int handle = file_open_at(folder->handle, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  return file_take(folder->allocator, handle, name, max_bytes, false, bytes, error);
+}
+
+ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
+  return renameat(folder->handle, from, folder->handle, to) ? file_fail(error, "rename a new file to", to) : CI_OK;
+}
+
+ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
+  /* EINVAL: a file system that has no such thing. */
+  return fsync(folder->handle) && errno != EINVAL ? file_fail(error, "sync the folder", folder->path) : CI_OK;
+}
+
+void ci_folder_unlink(const ci_folder *folder, const char *name) { unlinkat(folder->handle, name, 0); }
+
+ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
+  *writer = (ci_writer){.folder = folder, .name = name};
+  writer->handle = file_open_at(folder->handle, name, O_WRONLY | O_CREAT | O_EXCL);
+  return writer->handle < 0 ? file_fail(error, "create", name) : CI_OK;
+}
+
+ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
+  const uint8_t *from = data;
+  while (bytes > 0) {
+    ssize_t n = write(writer->handle, from, bytes < 1u << 30 ? bytes : 1u << 30);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return file_fail(error, "write", writer->name);
+    from += n;
+    bytes -= (size_t)n;
+    writer->written += (uint64_t)n;
+  }
+  return CI_OK;
+}
+
+static int file_to_disk(int handle) {
+#ifdef F_FULLFSYNC /* macOS: fsync alone leaves the data in the drive's cache */
+  if (fcntl(handle, F_FULLFSYNC) == 0) return 0;
+#endif
+  return fsync(handle);
+}
+
+ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
+  ci_status status = file_to_disk(writer->handle) ? file_fail(error, "bring to the disk", writer->name) : CI_OK;
+  int handle = writer->handle;
+  writer->handle = -1;
+  if (close(handle) && errno != EINTR && status == CI_OK) status = file_fail(error, "close", writer->name);
+  if (status != CI_OK) ci_folder_unlink(writer->folder, writer->name);
+  return status;
+}
+
+void ci_writer_abandon(ci_writer *writer) {
+  if (writer->handle < 0) return;
+  close(writer->handle);
+  writer->handle = -1;
+  ci_folder_unlink(writer->folder, writer->name);
+}
+
+bool ci_file_random(void *bytes, size_t count) {
+  int handle = file_open_at(AT_FDCWD, "/dev/urandom", O_RDONLY);
+  if (handle < 0) return false;
+  ssize_t n;
+  do n = read(handle, bytes, count);
+  while (n < 0 && errno == EINTR);
+  close(handle);
+  return n == (ssize_t)count;
+}
+
+#else
+#include "file_windows.h"
+#endif

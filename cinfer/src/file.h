@@ -1,0 +1,63 @@
+/* file.h - files: read or mapped whole, written so that a crash leaves the old or the new. */
+#ifndef CI_FILE_H
+#define CI_FILE_H
+#include "ci_common.h"
+
+/* ---- reading ---- */
+
+typedef struct ci_bytes { /* a whole file */
+  const uint8_t *data;    /* 64-aligned; never NULL after a successful read */
+  size_t length;
+  bool mapped;
+} ci_bytes;
+
+/* Maps `path`, or reads it where it cannot be mapped. More than max_bytes is CI_RESOURCE_EXHAUSTED, a missing file
+ * CI_NOT_FOUND, anything that is no regular file CI_INVALID_ARGUMENT, a failing read CI_UNAVAILABLE. */
+ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
+                      ci_error *error);
+void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes);
+
+/* ---- folders: names inside one are base names, so nothing is opened outside ---- */
+
+typedef struct ci_folder {
+  char *path; /* "." or what stood before the last separator, with it */
+  size_t path_bytes;
+  const ci_allocator *allocator;
+  int handle; /* POSIX: of the folder */
+} ci_folder;
+
+/* The folder of `prefix`; *base points at the base name inside prefix. An empty base name is an error. */
+ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
+                         ci_error *error);
+void ci_folder_close(ci_folder *folder);
+/* Whether `name` may be used inside a folder: 1 to 255 of [A-Za-z0-9._-], not beginning with a dot. */
+bool ci_file_safe_name(const char *name, size_t length);
+/* Reads a file of the folder whole; symbolic links are not followed out of it. */
+ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
+                         ci_error *error);
+ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error);
+ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);
+void ci_folder_unlink(const ci_folder *folder, const char *name);
+
+/* ---- writing: create, put ..., finish; any failure is remembered and finish returns it ---- */
+
+typedef struct ci_writer {
+  const ci_folder *folder;
+  const char *name; /* the caller's, for messages */
+  int handle;       /* -1: not open */
+  uint64_t written;
+} ci_writer;
+
+/* Creates a new file, mode 0666 less the umask; an existing one is an error. */
+ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error);
+ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error);
+/* On the disk and closed, both checked. */
+ci_status ci_writer_finish(ci_writer *writer, ci_error *error);
+/* Closes and removes the file; harmless after finish. */
+void ci_writer_abandon(ci_writer *writer);
+
+/* Random bytes of the operating system. */
+bool ci_file_random(void *bytes, size_t count);
+/* Seconds since 1970, UTC. */
+int64_t ci_file_time(void);
+#endif

@@ -1,0 +1,130 @@
+/* file_windows.h - the Windows half of file.c, which alone includes it. Files are read, never mapped, so that they may
+ * be replaced while a model is open. Entries of folders become durable with MOVEFILE_WRITE_THROUGH. */
+#include <fcntl.h>
+#include <io.h>
+#include <share.h>
+#include <sys/stat.h>
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#define RtlGenRandom SystemFunction036
+BOOLEAN NTAPI RtlGenRandom(PVOID bytes, ULONG count); /* advapi32 */
+
+/* The path of a folder's file; NULL when out of memory. Released with file_join_bytes. */
+static size_t file_join_bytes(const ci_folder *folder, const char *name) { return folder->path_bytes + strlen(name); }
+static char *file_join(const ci_folder *folder, const char *name) {
+  char *path = ci_alloc(folder->allocator, file_join_bytes(folder, name));
+  if (path) strcat(strcpy(path, folder->path), name);
+  return path;
+}
+static void file_join_release(const ci_folder *folder, const char *name, char *path) {
+  if (path) ci_release(folder->allocator, path, file_join_bytes(folder, name));
+}
+
+ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
+                      ci_error *error) {
+  int handle = -1;
+  struct _stat64 about;
+  ci_status status = CI_OK;
+  if (_sopen_s(&handle, path, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", path);
+  if (_fstat64(handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
+    status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", path);
+  else if ((uint64_t)about.st_size > max_bytes || (uint64_t)about.st_size > SIZE_MAX / 2)
+    status = file_too_large(error, path, (uint64_t)about.st_size, max_bytes);
+  size_t size = status == CI_OK ? (size_t)about.st_size : 0, done = 0;
+  uint8_t *data = status == CI_OK ? ci_alloc(allocator, size) : NULL;
+  if (status == CI_OK && !data) status = file_no_memory(error, path);
+  while (status == CI_OK && done < size) {
+    int n = _read(handle, data + done, size - done < 1u << 30 ? (unsigned)(size - done) : 1u << 30);
+    if (n <= 0) status = file_fail(error, "read", path);
+    else done += (size_t)n;
+  }
+  _close(handle);
+  if (status != CI_OK && data) ci_release(allocator, data, size);
+  if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = size};
+  return status;
+}
+
+void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
+  if (bytes->data) ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
+  *bytes = (ci_bytes){0};
+}
+
+ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
+                         ci_error *error) {
+  return file_open_split(allocator, prefix, folder, base, error);
+}
+
+void ci_folder_close(ci_folder *folder) {
+  if (folder->path) ci_release(folder->allocator, folder->path, folder->path_bytes);
+  *folder = (ci_folder){.handle = -1};
+}
+
+ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
+                         ci_error *error) {
+  char *path = file_join(folder, name);
+  ci_status status = path ? ci_file_map(folder->allocator, path, max_bytes, bytes, error) : file_no_memory(error, name);
+  file_join_release(folder, name, path);
+  return status;
+}
+
+ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
+  char *old_path = file_join(folder, from), *new_path = file_join(folder, to);
+  ci_status status = CI_OK;
+  if (!old_path || !new_path)
+    status = file_no_memory(error, to);
+  else if (!MoveFileExA(old_path, new_path, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
+    status = ci_fail(error, CI_UNAVAILABLE, "cannot rename a new file to '%s': Windows error %lu", to, GetLastError());
+  file_join_release(folder, from, old_path);
+  file_join_release(folder, to, new_path);
+  return status;
+}
+
+ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
+  (void)folder, (void)error;
+  return CI_OK;
+}
+
+void ci_folder_unlink(const ci_folder *folder, const char *name) {
+  char *path = file_join(folder, name);
+  if (path) _unlink(path);
+  file_join_release(folder, name, path);
+}
+
+ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
+  *writer = (ci_writer){.folder = folder, .name = name, .handle = -1};
+  char *path = file_join(folder, name);
+  if (!path) return file_no_memory(error, name);
+  int flags = _O_WRONLY | _O_BINARY | _O_CREAT | _O_EXCL;
+  errno_t failed = _sopen_s(&writer->handle, path, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
+  file_join_release(folder, name, path);
+  return failed ? file_fail(error, "create", name) : CI_OK;
+}
+
+ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
+  const uint8_t *from = data;
+  while (bytes > 0) {
+    int n = _write(writer->handle, from, bytes < 1u << 30 ? (unsigned)bytes : 1u << 30);
+    if (n < 0) return file_fail(error, "write", writer->name);
+    from += n;
+    bytes -= (size_t)n;
+    writer->written += (uint64_t)n;
+  }
+  return CI_OK;
+}
+
+ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
+  ci_status status = _commit(writer->handle) ? file_fail(error, "bring to the disk", writer->name) : CI_OK;
+  if (_close(writer->handle) && status == CI_OK) status = file_fail(error, "close", writer->name);
+  writer->handle = -1;
+  if (status != CI_OK) ci_folder_unlink(writer->folder, writer->name);
+  return status;
+}
+
+void ci_writer_abandon(ci_writer *writer) {
+  if (writer->handle < 0) return;
+  _close(writer->handle);
+  writer->handle = -1;
+  ci_folder_unlink(writer->folder, writer->name);
+}
+
+bool ci_file_random(void *bytes, size_t count) { return RtlGenRandom(bytes, (ULONG)count) != 0; }

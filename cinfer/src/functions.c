@@ -1,0 +1,87 @@
+/* functions.c - puts the body of a function in the place of a node that has no kernel. */
+#include <string.h>
+
+#include "parse.h"
+
+enum { FUNCTIONS_MOST_CALLS = 16 }; /* inside each other; a function that calls itself ends here */
+
+const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
+  size_t low = 0, high = p->function_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const ci_function *f = &p->functions[middle];
+    int order = ci_span_order(f->domain, domain);
+    if (order == 0) order = ci_span_order(f->name, name);
+    if (order == 0 && f->version == (uint64_t)version) return f;
+    if (order < 0 || (order == 0 && f->version < (uint64_t)version)) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+static ci_status functions_prefix(ci_parser *p, ci_span name, ci_span before, char end, ci_span *prefix) {
+  size_t length = before.length + name.length + 1;
+  char *text = ci_pool_alloc(&p->model->pool, length);
+  if (text == NULL) return ci_parse_memory(p);
+  if (before.length > 0) memcpy(text, before.data, before.length);
+  memcpy(text + before.length, name.data, name.length);
+  text[length - 1] = end;
+  *prefix = (ci_span){text, length};
+  return CI_OK;
+}
+
+/* A formal input is a name for the call's input; one that the call leaves out has no value. */
+static ci_status functions_formal(ci_parser *p, const ci_scope *inner, ci_span name, int32_t actual) {
+  ci_edge edge = {CI_NONE, 0, inner->graph, actual, {NULL, 0}};
+  int32_t first = CI_NONE;
+  if (actual != CI_NONE) {
+    first = ci_parse_edge(p, edge);
+    if (first == CI_NONE) return ci_parse_memory(p);
+  }
+  /* An absent one keeps its name with count 0; ci_parse_ref then finds the absent value. */
+  return ci_parse_name(p, inner, name, &(ci_name){.first = first, .count = actual == CI_NONE ? 0 : 1});
+}
+
+static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_function *function,
+                                const ci_node *call) {
+  ci_model *m = p->model;
+  ci_wire wire = ci_wire_open(function->message);
+  ci_field field;
+  uint32_t formals = 0;
+  int32_t outputs = 0;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key != CI_KEY(FUNCTION_INPUT)) continue;
+    int32_t actual = formals < call->input_count ? m->refs.at[call->inputs + formals] : CI_NONE;
+    CI_TRY(functions_formal(p, inner, field.bytes, actual));
+    formals++;
+  }
+  if (call->input_count > formals) return ci_parse_damaged(p, "more inputs than its function has:", call->name);
+  for (wire = ci_wire_open(function->message); ci_wire_next(&wire, &field);) {
+    if (field.key == CI_KEY(FUNCTION_NODE)) CI_TRY(ci_parse_node(p, inner, field.bytes));
+  }
+  for (wire = ci_wire_open(function->message); ci_wire_next(&wire, &field);) {
+    int32_t edge;
+    if (field.key != CI_KEY(FUNCTION_OUTPUT) || outputs == call->output_count) continue;
+    CI_TRY(ci_parse_ref(p, inner, field.bytes, &edge));
+    if (edge == CI_NONE) return ci_parse_damaged(p, "an output is absent in the function of", call->name);
+    m->edges.at[call->outputs + outputs++].same_as = edge;
+  }
+  if (outputs < call->output_count) return ci_parse_damaged(p, "more outputs than its function has:", call->name);
+  return CI_OK;
+}
+
+ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call) {
+  ci_scope inner = {.graph = scope->graph,
+                    .calls = scope->calls + 1,
+                    .attrs = call->attrs,
+                    .attr_count = call->attr_count,
+                    .controls = call->controls,
+                    .control_count = call->control_count};
+  if (inner.calls > FUNCTIONS_MOST_CALLS) {
+    return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "functions call each other deeper than %d at '%.*s'",
+                   FUNCTIONS_MOST_CALLS, CI_SPAN_ARG(call->name));
+  }
+  CI_TRY(functions_prefix(p, call->name, (ci_span){NULL, 0}, '/', &inner.name_prefix));
+  CI_TRY(functions_prefix(p, call->name, (ci_span){NULL, 0}, '\1', &inner.key_prefix));
+  return functions_body(p, &inner, function, call);
+}

@@ -1,0 +1,18 @@
+/* isa.h - the vector functions that this machine can run. All instruction sets give the same bits. */
+#ifndef CI_ISA_H
+#define CI_ISA_H
+#include "ci_common.h"
+
+struct ci_isa_math;   /* isa_math.h */
+struct ci_isa_linear; /* isa_linear.h */
+
+struct ci_isa {
+  int32_t id;       /* CI_ISA_... */
+  const char *name; /* "avx512" */
+  const struct ci_isa_math *math;
+  const struct ci_isa_linear *linear;
+};
+
+/* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */
+const struct ci_isa *ci_isa_find(int32_t id);
+#endif

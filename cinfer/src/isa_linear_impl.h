@@ -1,0 +1,216 @@
+/* isa_linear_impl.h - float32 products and pooling over vec.h: included once per instruction set.
+ *
+ * CI_VL lanes, CI_N(name) the instruction set's own name. The order of every sum is docs/numerics.md's.
+ */
+#if CI_MANY_REGISTERS
+#define CI_TILE_ROWS 14
+#define CI_BLOCKS_ROWS 12
+#else
+#define CI_TILE_ROWS 6
+#define CI_BLOCKS_ROWS 6
+#endif
+
+#include "isa_linear_tiles_impl.h"
+#include "isa_linear_dots_impl.h"
+
+/* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
+enum { CI_N(sweep_rows) = 36 * CI_TILE_ROWS };
+
+/* Vectors that a tile of so many rows may have. */
+static int CI_N(tile_width)(int64_t rows) {
+#if CI_MANY_REGISTERS
+  return rows == 1 ? 8 : rows <= 6 ? 4 : 2;
+#else
+  return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
+#endif
+}
+
+/* All rows of t for `vectors` vectors of columns, in tiles of nearly equal height: 64 rows are 13 13 13 13 12. */
+static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N(tile_fn) *table, int step) {
+  int64_t tiles = (m + most - 1) / most;
+  for (int64_t left = m; left > 0; tiles--) {
+    const int64_t height = (left + tiles - 1) / tiles;
+    table[(height - 1) * step](&s);
+    s.a += height * s.a_row;
+    s.c += height * s.c_row;
+    left -= height;
+  }
+}
+
+/* One block, or blocks of which the totals go through c. */
+static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m) {
+  const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
+  const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
+  for (int64_t k = 0; k < t->k; k += t->block) {
+    struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row};
+    s.k = t->k - k < t->block ? t->k - k : t->block;
+    s.add = t->add || k > 0;
+    int64_t vectors = (t->n + CI_VL - 1) / CI_VL, panels = (vectors + widest - 1) / widest, column = 0;
+    for (; vectors > 0; panels--) {
+      const int64_t width = (vectors + panels - 1) / panels;
+      vectors -= width;
+      s.a = a + k * t->a_k;
+      s.b = t->b + k * t->b_k + column;
+      s.c = c + column;
+      s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
+      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 8);
+      column += width * CI_VL;
+    }
+  }
+}
+
+/* Few columns and several blocks: everything inside the kernel. */
+static void CI_N(narrow)(const ci_tile *t) {
+  struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row,
+                              .k = t->k, .block = t->block, .add = t->add};
+  const bool four = t->k > 2 * t->block;
+  const int64_t widest = t->m > 3 ? 2 : four ? 2 : 4;
+  int64_t vectors = (t->n + CI_VL - 1) / CI_VL, panels = (vectors + widest - 1) / widest, column = 0;
+  for (; vectors > 0; panels--) {
+    const int64_t width = (vectors + panels - 1) / panels;
+    vectors -= width;
+    s.a = t->a;
+    s.b = t->b + column;
+    s.c = t->c + column;
+    s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
+    column += width * CI_VL;
+    if (t->m > 3) {
+      CI_N(rows)(s, t->m, CI_BLOCKS_ROWS / (int)width, CI_N(blocks_table)[width - 1], 1);
+      continue;
+    }
+    for (int64_t m = 0; m < t->m; m++, s.a += s.a_row, s.c += s.c_row) CI_N(gemv_table)[four][width - 1](&s);
+  }
+}
+
+static void CI_N(columns)(const ci_tile *t) {
+  if (t->k == 0 && !t->add) {
+    for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
+  } else if (t->k > t->block && t->n <= 32) {
+    CI_N(narrow)(t);
+  } else {
+    for (int64_t m = 0; m < t->m; m += CI_N(sweep_rows)) {
+      const int64_t rows = t->m - m < CI_N(sweep_rows) ? t->m - m : CI_N(sweep_rows);
+      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows);
+    }
+  }
+}
+
+static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n) {
+  const vf va = v_set(alpha), vb = v_set(beta);
+  for (int64_t i = 0; i < n; i += CI_VL) {
+    const int part = n - i < CI_VL ? (int)(n - i) : CI_VL;
+    vf x = v_load_part(y + i, part, 0.0f);
+    if (alpha != 1.0f) x = v_mul(va, x);
+    if (c != NULL) {
+      const vf added = c_step == 0 ? v_set(*c) : v_load_part(c + i, part, 0.0f);
+      x = beta == 1.0f ? v_add(x, added) : v_fma(vb, added, x);
+    }
+    v_store_part(y + i, part, x);
+  }
+}
+
+/* The loops below share one shape: whole vectors, then the rest in part. */
+#define CI_EACH(n, BODY)                                     \
+  int64_t i = 0;                                             \
+  for (; i + CI_VL <= (n); i += CI_VL) {                     \
+    BODY(v_load, v_store)                                    \
+  }                                                          \
+  if (i < (n)) {                                             \
+    const int part = (int)((n) - i);                         \
+    BODY(CI_LOAD_PART, CI_STORE_PART)                        \
+  }
+#define CI_LOAD_PART(p) v_load_part(p, part, 0.0f)
+#define CI_STORE_PART(p, x) v_store_part(p, part, x)
+
+static void CI_N(add)(float *y, const float *x, int64_t n) {
+#define CI_BODY(get, put) put(y + i, v_add(get(y + i), get(x + i)));
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static void CI_N(multiply_add)(float *y, const float *a, const float *b, int64_t n) {
+#define CI_BODY(get, put) put(y + i, v_fma(get(a + i), get(b + i), get(y + i)));
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static void CI_N(largest)(float *y, const float *const *x, int64_t taps, int64_t n) {
+#define CI_BODY(get, put)                                             \
+  {                                                                   \
+    vf most = v_set(-INFINITY);                                       \
+    for (int64_t k = 0; k < taps; k++) {                              \
+      const vf next = get(x[k] + i);                                  \
+      most = v_select(v_is_nan(next), next, v_max(next, most));       \
+    }                                                                 \
+    put(y + i, v_add(most, v_set(0.0f)));                             \
+  }
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static void CI_N(average)(float *y, const float *const *x, int64_t taps, int64_t n) {
+  const vf count = v_set((float)taps);
+#define CI_BODY(get, put)                                                 \
+  {                                                                       \
+    vf sum = v_set(0.0f);                                                 \
+    for (int64_t k = 0; k < taps; k++) sum = v_add(sum, get(x[k] + i));   \
+    put(y + i, v_div(sum, count));                                        \
+  }
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+/* `rest` is dy until the winning tap has taken it. Adding +0 to a sum that began at +0 changes nothing. */
+static void CI_N(route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n) {
+  const vf zero = v_set(0.0f);
+#define CI_BODY(get, put)                                                                                   \
+  {                                                                                                         \
+    vf most = v_set(-INFINITY), rest = get(dy + i);                                                         \
+    for (int64_t k = 0; k < taps; k++) {                                                                    \
+      const vf next = get(x[k] + i);                                                                        \
+      most = v_select(v_is_nan(next), next, v_max(next, most));                                             \
+    }                                                                                                       \
+    for (int64_t k = 0; k < taps; k++) {                                                                    \
+      const vf next = get(x[k] + i);                                                                        \
+      const vf left = v_select(v_is_nan(most), v_select(v_is_nan(next), zero, rest),                        \
+                               v_select(v_gt(most, next), rest, zero));                                     \
+      const vf took = v_select(v_is_nan(most), v_select(v_is_nan(next), rest, zero),                        \
+                               v_select(v_gt(most, next), zero, rest));                                     \
+      put(dx[k] + i, v_add(get(dx[k] + i), took));                                                          \
+      rest = left;                                                                                          \
+    }                                                                                                       \
+  }
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_t n) {
+  const vf count = v_set((float)taps);
+#define CI_BODY(get, put)                                                                           \
+  {                                                                                                 \
+    const vf share = v_div(get(dy + i), count);                                                     \
+    for (int64_t k = 0; k < taps; k++) put(dx[k] + i, v_add(get(dx[k] + i), share));                \
+  }
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
+#define CI_BODY(get, put)                                                                       \
+  {                                                                                             \
+    vf sum = v_set(0.0f);                                                                       \
+    for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum);     \
+    put(y + i, sum);                                                                            \
+  }
+  CI_EACH(n, CI_BODY)
+#undef CI_BODY
+}
+
+static const struct ci_isa_linear CI_N(isa_linear) = {
+  .columns = CI_N(columns), .dots = CI_N(dots), .scale_add = CI_N(scale_add), .add = CI_N(add),
+  .largest = CI_N(largest), .average = CI_N(average), .route = CI_N(route), .spread = CI_N(spread),
+  .depthwise = CI_N(depthwise), .multiply_add = CI_N(multiply_add)};
+
+#undef CI_TILE_ROWS
+#undef CI_BLOCKS_ROWS
+#undef CI_GROUP

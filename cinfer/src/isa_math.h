@@ -1,0 +1,80 @@
+/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32.
+ *
+ * docs/numerics.md has the rules. Vectors may overlap only where output and input are the same.
+ */
+#ifndef CI_ISA_MATH_H
+#define CI_ISA_MATH_H
+#include "ci_common.h"
+
+/* Rows: name, value of vector v with the operator's numbers a and b. */
+#define CI_MATH_UNARY(X)                                                                           \
+  X(abs, v_abs(v))                                                                                 \
+  X(neg, v_from_bits(vi_xor(v_bits(v), vi_set(INT32_MIN))))                                        \
+  X(sqrt, v_sqrt(v))                                                                               \
+  X(reciprocal, v_div(v_set(1.0f), v))                                                             \
+  X(exp, v_exp(v))                                                                                 \
+  X(log, v_log(v))                                                                                 \
+  X(tanh, v_tanh(v))                                                                               \
+  X(sigmoid, v_sigmoid(v))                                                                         \
+  X(erf, v_erf(v))                                                                                 \
+  X(softplus, v_softplus(v))                                                                       \
+  X(elu, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))                                  \
+  X(selu, v_mul(b, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v)))))                       \
+  X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v))                                    \
+  X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f)))                                               \
+  X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f)))                                               \
+  X(floor, v_floor(v))                                                                             \
+  X(ceil, v_ceil(v))                                                                               \
+  X(round, v_round(v))                                                                             \
+  X(sign, v_sign(v))
+
+/* Rows: name, value of vectors a and b. */
+#define CI_MATH_BINARY(X)                                                                          \
+  X(add, v_add(a, b))                                                                              \
+  X(sub, v_sub(a, b))                                                                              \
+  X(mul, v_mul(a, b))                                                                              \
+  X(div, v_div(a, b))                                                                              \
+  X(max, v_add(v_select(v_is_nan(a), a, v_max(a, b)), v_set(0.0f)))                                \
+  X(min, v_add(v_select(v_is_nan(a), a, v_min(a, b)), v_set(0.0f)))                                \
+  X(relu_grad, v_select(v_gt(a, v_set(0.0f)), b, v_set(0.0f)))
+
+#define CI_MATH_ENUM(name, value) CI_MATH_##name,
+enum { CI_MATH_UNARY(CI_MATH_ENUM) CI_MATH_UNARY_COUNT };
+enum { CI_MATH_BINARY(CI_MATH_ENUM) CI_MATH_BINARY_COUNT };
+#undef CI_MATH_ENUM
+
+enum { CI_REDUCE_SUM, CI_REDUCE_PROD, CI_REDUCE_MAX, CI_REDUCE_MIN, CI_REDUCE_COUNT };
+enum { CI_NO_SCALAR, CI_SCALAR_A, CI_SCALAR_B }; /* which operand of a binary operator is one number */
+
+typedef void (*ci_unary_fn)(float *y, const float *x, int64_t n, float a, float b);
+typedef void (*ci_binary_fn)(float *y, const float *a, const float *b, int64_t n, int scalar);
+/* One row, n > 0: 16 lanes, 64 from 256 elements on, then the tree. max and min: NaN wins, zeros are +0. */
+typedef float (*ci_row_fn)(const float *x, int64_t n);
+/* y[i] = over k rows of x[row * stride + i], 0 <= i < n, k > 0: sums and products in blocks, each one chain. */
+typedef void (*ci_columns_fn)(float *y, const float *x, int64_t k, int64_t n, ptrdiff_t stride, int64_t block);
+
+typedef struct ci_adam { /* numbers of one AdamStep; rate, k1, k2 as its body computes them */
+  float rate, k1, k2, epsilon;
+} ci_adam;
+
+struct ci_isa_math {
+  ci_unary_fn unary[CI_MATH_UNARY_COUNT];
+  ci_binary_fn binary[CI_MATH_BINARY_COUNT];
+  ci_row_fn row[CI_REDUCE_COUNT];
+  ci_columns_fn columns[CI_REDUCE_COUNT];
+  /* rows of n > 0 contiguous elements; the sum has 16 lanes always */
+  void (*softmax)(float *y, const float *x, int64_t rows, int64_t n);
+  void (*log_softmax)(float *y, const float *x, int64_t rows, int64_t n);
+  /* One row of a cross entropy. z = x - largest, e = exp(z) in two rows; returns sum(e) by the rule of row[SUM]
+   * for n <= 65536; the caller sums longer rows itself. */
+  void (*shifted_exp)(float *z, float *e, const float *x, int64_t n);
+  /* t = labels * (log_s - z), gradient = e * r - labels; gradient may be e, t may be z */
+  void (*cross_entropy)(float *t, float *gradient, const float *z, const float *e, const float *labels, float log_s,
+                        float r, int64_t n);
+  void (*gradient_descent)(float *new_p, const float *p, const float *g, float rate, int64_t n);
+  void (*momentum)(float *new_p, float *new_a, const float *p, const float *a, const float *g, float rate,
+                   float momentum, bool nesterov, int64_t n);
+  void (*adam)(float *new_p, float *new_m, float *new_v, const float *p, const float *m, const float *v,
+               const float *g, const ci_adam *numbers, int64_t n);
+};
+#endif

@@ -1,0 +1,81 @@
+/* copy.c - strided copies, with whole runs where both sides are contiguous. */
+#include "copy.h"
+
+void ci_copy_start(ci_copy *copy, size_t item) {
+  memset(copy, 0, sizeof *copy);
+  copy->item = item;
+}
+
+void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to) {
+  const ptrdiff_t item = (ptrdiff_t)copy->item;
+  if (size == 1) return;
+  if (copy->rank > 0) {
+    const int last = copy->rank - 1;
+    if (copy->from[last] == from * item * (ptrdiff_t)size && copy->to[last] == to * item * (ptrdiff_t)size) {
+      copy->dims[last] *= size;
+      copy->from[last] = from * item;
+      copy->to[last] = to * item;
+      return;
+    }
+  }
+  copy->dims[copy->rank] = size;
+  copy->from[copy->rank] = from * item;
+  copy->to[copy->rank] = to * item;
+  copy->rank++;
+}
+
+void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
+  ptrdiff_t step = 1;
+  for (int i = rank - 1; i >= 0; i--) {
+    strides[i] = step;
+    step *= (ptrdiff_t)dims[i];
+  }
+}
+
+#define COPY_LINE(T)                                                        \
+  for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
+
+/* One axis. The sizes are constants so that the compiler makes each a load and a store. */
+static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n, size_t item) {
+  if (to_step == (ptrdiff_t)item && from_step == to_step) {
+    memcpy(to, from, (size_t)n * item);
+    return;
+  }
+  switch (item) {
+    case 1: COPY_LINE(uint8_t); break;
+    case 2: COPY_LINE(uint16_t); break;
+    case 4: COPY_LINE(uint32_t); break;
+    case 8: COPY_LINE(uint64_t); break;
+    case 16: COPY_LINE(ci_string); break;
+    default:
+      for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, item);
+      break;
+  }
+}
+
+void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
+  int64_t at[CI_COPY_AXES] = {0};
+  char *target = to;
+  const char *source = from;
+  const int inner = copy->rank - 1;
+  if (inner < 0) {
+    memcpy(target, source, copy->item);
+    return;
+  }
+  for (int i = 0; i <= inner; i++) {
+    if (copy->dims[i] == 0) return;
+  }
+  for (;;) {
+    copy_line(target, copy->to[inner], source, copy->from[inner], copy->dims[inner], copy->item);
+    int axis = inner - 1;
+    for (; axis >= 0; axis--) {
+      target += copy->to[axis];
+      source += copy->from[axis];
+      if (++at[axis] < copy->dims[axis]) break;
+      target -= copy->to[axis] * (ptrdiff_t)at[axis];
+      source -= copy->from[axis] * (ptrdiff_t)at[axis];
+      at[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}

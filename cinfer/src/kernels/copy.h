@@ -1,0 +1,22 @@
+/* copy.h - copies between two strided arrays: the one engine of Transpose, Slice, Concat, Tile, Expand, Pad and the like. */
+#ifndef CI_COPY_H
+#define CI_COPY_H
+#include "../ci_kernel.h"
+
+enum { CI_COPY_AXES = 2 * CI_MAX_RANK }; /* Tile has two axes for each of its input */
+
+typedef struct ci_copy { /* strides in bytes; a step of 0 repeats, a negative one goes back */
+  size_t item;
+  int rank;
+  int64_t dims[CI_COPY_AXES];
+  ptrdiff_t from[CI_COPY_AXES], to[CI_COPY_AXES];
+} ci_copy;
+
+void ci_copy_start(ci_copy *copy, size_t item);
+/* Adds an axis inside those before; strides in elements. Axes that continue each other become one. */
+void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
+void ci_copy_run(const ci_copy *copy, void *to, const void *from);
+
+/* Strides in elements of a dense tensor. */
+void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides);
+#endif

@@ -1,0 +1,275 @@
+/* matmul.c - MatMul (a (..., m, k), b (..., k, n), broadcast batches) and Gemm (alpha a' b' + beta c). */
+#include "../isa.h"
+#include "../isa_linear.h"
+#include "product.h"
+
+enum { MATMUL_PANEL = 64, MATMUL_FEW_ROWS = 16 };
+#define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
+
+struct matmul {
+  ci_matmul product;
+  int64_t m, batches;
+  ptrdiff_t a_row, a_col, b_row, b_col;
+  size_t item, a_bytes; /* the copy of b follows that of a in scratch */
+  bool by_columns;      /* threads take panels of columns instead of rows */
+  int64_t grain;        /* rows, panels or whole batches a part */
+  int batch_rank;       /* 0: at most one matrix */
+  int64_t batch_dims[CI_MAX_RANK];
+  ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
+  double alpha, beta;   /* Gemm */
+  bool adds_c;
+  ptrdiff_t c_row, c_col;
+};
+
+typedef struct matmul_job { /* one product being computed */
+  ci_kernel *k;
+  const struct matmul *p;
+  ci_operand a, b;
+  char *y;
+} matmul_job;
+
+/* ---- Gemm's last step: y = fma(beta, c, alpha * y) ---- */
+
+#define MATMUL_SCALE_ADD(T, name)                                                                            \
+  static void matmul_scale_add_##name(T *y, T alpha, T beta, const T *c, ptrdiff_t c_step, int64_t n) {      \
+    for (int64_t i = 0; i < n; i++) {                                                                        \
+      const T scaled = alpha * y[i];                                                                         \
+      const T added = c == NULL ? (T)0 : beta * c[i * c_step];                                               \
+      y[i] = c == NULL ? scaled : added + scaled;                                                            \
+    }                                                                                                        \
+  }
+MATMUL_SCALE_ADD(double, double)
+MATMUL_SCALE_ADD(uint32_t, uint32)
+MATMUL_SCALE_ADD(uint64_t, uint64)
+
+static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column, int64_t n) {
+  const struct matmul *p = job->p;
+  const char *c = p->adds_c ? (const char *)job->k->in[2]->data : NULL;
+  if (c != NULL) c += (size_t)(row * p->c_row + column * p->c_col) * p->item;
+  void *y = job->y + (size_t)(row * p->product.n + column) * p->item;
+  switch (p->product.dtype) {
+    case CI_FLOAT:
+      job->k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n);
+      break;
+    case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, (const void *)c, p->c_col, n); break;
+    case CI_INT32: case CI_UINT32:
+      matmul_scale_add_uint32(y, (uint32_t)(int64_t)p->alpha, (uint32_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
+      break;
+    default:
+      matmul_scale_add_uint64(y, (uint64_t)(int64_t)p->alpha, (uint64_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
+      break;
+  }
+}
+
+/* ---- one product, in parts ---- */
+
+static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  const struct matmul *p = job->p;
+  const size_t n = (size_t)p->product.n;
+  const ci_matmul_part part = {
+    .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
+    .b = {(const char *)job->b.data + (size_t)(column * job->b.col) * p->item, job->b.row, job->b.col},
+    .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
+    .c_row = (ptrdiff_t)n, .m = rows, .n = columns, .k = p->product.k};
+  ci_matmul_compute(&p->product, job->k->isa, &part);
+  if (!p->adds_c && p->alpha == 1.0) return;
+  for (int64_t i = row; i < row + rows; i++) matmul_finish_row(job, i, column, columns);
+}
+
+static void matmul_rows(void *argument, int64_t begin, int64_t end, int thread) {
+  const matmul_job *job = argument;
+  (void)thread;
+  matmul_part(job, begin, end - begin, 0, job->p->product.n);
+}
+
+static void matmul_panels(void *argument, int64_t begin, int64_t end, int thread) {
+  const matmul_job *job = argument;
+  const int64_t n = job->p->product.n, from = begin * MATMUL_PANEL;
+  const int64_t to = end * MATMUL_PANEL < n ? end * MATMUL_PANEL : n;
+  (void)thread;
+  matmul_part(job, 0, job->p->m, from, to - from);
+}
+
+static void matmul_one(matmul_job *job) {
+  const struct matmul *p = job->p;
+  ci_kernel *k = job->k;
+  job->a = ci_matmul_pack_a(&p->product, p->m, job->a, k->scratch);
+  job->b = ci_matmul_pack_b(&p->product, job->b, (char *)k->scratch + p->a_bytes);
+  if (k->threads <= 1) {
+    matmul_part(job, 0, p->m, 0, p->product.n);
+  } else if (p->by_columns) {
+    k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, job);
+  } else {
+    k_parallel(k, p->m, p->grain, matmul_rows, job);
+  }
+}
+
+ci_status run_matmul(ci_kernel *k) {
+  const struct matmul *p = k->private_memory;
+  int64_t at[CI_MAX_RANK] = {0};
+  ptrdiff_t a = 0, b = 0;
+  char *y = k->out[0]->data;
+  for (int64_t batch = 0; batch < p->batches; batch++) {
+    matmul_job job = {.k = k, .p = p, .y = y,
+                      .a = {(const char *)k->in[0]->data + (size_t)a * p->item, p->a_row, p->a_col},
+                      .b = {(const char *)k->in[1]->data + (size_t)b * p->item, p->b_row, p->b_col}};
+    matmul_one(&job);
+    y += (size_t)p->m * (size_t)p->product.n * p->item;
+    for (int axis = p->batch_rank - 1; axis >= 0; axis--) {
+      a += p->a_step[axis];
+      b += p->b_step[axis];
+      if (++at[axis] < p->batch_dims[axis]) break;
+      a -= p->a_step[axis] * (ptrdiff_t)at[axis];
+      b -= p->b_step[axis] * (ptrdiff_t)at[axis];
+      at[axis] = 0;
+    }
+  }
+  return CI_OK;
+}
+
+/* ---- prepare ---- */
+
+static ci_status matmul_types(ci_kernel *k) {
+  const ci_value *a = k->in[0], *b = k->in[1];
+  ci_matmul rule;
+  char left[128], right[128];
+  if (a->dtype != b->dtype || !ci_matmul_rule(&rule, a->dtype, 1, 1)) {
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "a is %s and b is %s: both must have one of the types float32, float64, int32, int64, uint32, uint64",
+                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+  }
+  return CI_OK;
+}
+
+static ci_status matmul_unequal(ci_kernel *k, int64_t columns, int64_t rows) {
+  char left[128], right[128];
+  return k_fail(k, CI_INVALID_ARGUMENT, "a has %lld columns, b has %lld rows, they must be equal (a %s, b %s)",
+                (long long)columns, (long long)rows, k_describe(k->in[0], left, sizeof left),
+                k_describe(k->in[1], right, sizeof right));
+}
+
+/* What follows from the sizes: the rule, copies, threads. */
+static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
+  ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
+  p->item = ci_dtype_size(k->in[0]->dtype);
+  p->a_bytes = ci_round_up(ci_matmul_a_bytes(&p->product, p->m, p->a_row, p->a_col), 64);
+  k->scratch_bytes = p->a_bytes + ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
+  p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
+  const int64_t each = p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of a row or panel */
+  const int64_t depth_1 = depth > 0 ? depth : 1;
+  p->grain = each > 0 ? MATMUL_PART_WORK / depth_1 / each + 1 : 1;
+}
+
+/* Batch strides of one operand, aligned at the right with the output's batch axes. */
+static void matmul_steps(const ci_value *v, int rank, const int64_t *dims, ptrdiff_t *steps) {
+  const int own = v->rank > 2 ? v->rank - 2 : 0;
+  ptrdiff_t step = v->rank >= 2 ? (ptrdiff_t)(v->dims[v->rank - 2] * v->dims[v->rank - 1]) : 0;
+  for (int i = rank - 1; i >= 0; i--) {
+    const int axis = i - (rank - own);
+    const int64_t size = axis >= 0 ? v->dims[axis] : 1;
+    steps[i] = size == 1 && dims[i] != 1 ? 0 : step;
+    if (axis < 0) steps[i] = 0;
+    step *= (ptrdiff_t)size;
+  }
+}
+
+ci_status prepare_matmul(ci_kernel *k) {
+  const ci_value *a = k->in[0], *b = k->in[1];
+  CI_TRY(matmul_types(k));
+  if (a->rank == 0 || b->rank == 0) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "%s is a scalar, MatMul needs rank 1 or more; Mul scales by a scalar",
+                  a->rank == 0 ? "a" : "b");
+  }
+  const int64_t columns = a->dims[a->rank - 1], rows = b->dims[b->rank == 1 ? 0 : b->rank - 2];
+  if (columns != rows) return matmul_unequal(k, columns, rows);
+  struct matmul *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  const int64_t n = b->rank == 1 ? 1 : b->dims[b->rank - 1];
+  p->m = a->rank == 1 ? 1 : a->dims[a->rank - 2];
+  p->alpha = 1.0;
+
+  ci_value left = *a, right = *b; /* the batch axes alone */
+  left.rank = a->rank > 2 ? a->rank - 2 : 0;
+  right.rank = b->rank > 2 ? b->rank - 2 : 0;
+  const ci_value *both[2] = {&left, &right};
+  int rank = 0;
+  int64_t dims[CI_MAX_RANK];
+  CI_TRY(k_broadcast(k, both, 2, &rank, dims));
+  p->batches = ci_product(dims, 0, rank);
+  p->batch_rank = rank;
+  memcpy(p->batch_dims, dims, (size_t)rank * sizeof *dims);
+  matmul_steps(a, rank, dims, p->a_step);
+  matmul_steps(b, rank, dims, p->b_step);
+  if (a->rank > 1) dims[rank++] = p->m;
+  if (b->rank > 1) dims[rank++] = n;
+  CI_TRY(k_out(k, 0, a->dtype, rank, dims));
+
+  const int64_t matrix = p->m * columns;
+  if (right.rank == 0 && a->rank > 2 && matrix > 0) { /* one b for all: the batches are just more rows */
+    p->m *= p->batches;
+    p->batches = 1;
+    p->batch_rank = 0;
+  }
+  if (k->out[0]->count == 0) p->batches = 0;
+  p->a_row = (ptrdiff_t)columns;
+  p->a_col = 1;
+  p->b_row = (ptrdiff_t)n;
+  p->b_col = 1;
+  matmul_plan(k, p, n, columns);
+  return CI_OK;
+}
+
+/* c (m, n), (n), (1, n), (m, 1) or one number. */
+static ci_status matmul_gemm_c(ci_kernel *k, struct matmul *p, int64_t n) {
+  const ci_value *c = k->in[2];
+  char text[128];
+  const int64_t rows = c->rank < 2 ? 1 : c->dims[0], columns = c->rank == 0 ? 1 : c->dims[c->rank - 1];
+  if (c->dtype != k->in[0]->dtype || c->rank > 2 || (rows != 1 && rows != p->m) || (columns != 1 && columns != n)) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "c is %s, expected %s[%lld,%lld] or a shape that broadcasts to it",
+                  k_describe(c, text, sizeof text), ci_dtype_name(k->in[0]->dtype), (long long)p->m, (long long)n);
+  }
+  p->adds_c = p->beta != 0.0;
+  p->c_row = rows == 1 ? 0 : (ptrdiff_t)columns;
+  p->c_col = columns == 1 ? 0 : 1;
+  return CI_OK;
+}
+
+ci_status prepare_gemm(ci_kernel *k) {
+  const ci_value *a = k->in[0], *b = k->in[1];
+  int64_t a_turned = 0, b_turned = 0;
+  double alpha = 1.0, beta = 1.0;
+  CI_TRY(matmul_types(k));
+  CI_TRY(k_attr_i(k, "transA", 0, &a_turned));
+  CI_TRY(k_attr_i(k, "transB", 0, &b_turned));
+  CI_TRY(k_attr_f(k, "alpha", 1.0, &alpha));
+  CI_TRY(k_attr_f(k, "beta", 1.0, &beta));
+  if (a->rank != 2 || b->rank != 2) {
+    char left[128], right[128];
+    return k_fail(k, CI_INVALID_ARGUMENT, "a is %s and b is %s: both must be matrices; MatMul takes other ranks",
+                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+  }
+  const bool whole = a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE;
+  if (whole && (alpha < -1e15 || alpha > 1e15 || beta < -1e15 || beta > 1e15 || alpha != (double)(int64_t)alpha ||
+                beta != (double)(int64_t)beta)) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "alpha %g and beta %g must be whole numbers for %s", alpha, beta,
+                  ci_dtype_name(a->dtype));
+  }
+  const int64_t columns = a->dims[a_turned ? 0 : 1], rows = b->dims[b_turned ? 1 : 0];
+  if (columns != rows) return matmul_unequal(k, columns, rows);
+  struct matmul *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  const int64_t n = b->dims[b_turned ? 0 : 1];
+  p->m = a->dims[a_turned ? 1 : 0];
+  p->alpha = alpha;
+  p->beta = beta;
+  if (k->n_in > 2 && k->in[2] != NULL) CI_TRY(matmul_gemm_c(k, p, n));
+  const int64_t dims[2] = {p->m, n};
+  CI_TRY(k_out(k, 0, a->dtype, 2, dims));
+  p->batches = k->out[0]->count == 0 ? 0 : 1;
+  p->a_row = a_turned ? 1 : (ptrdiff_t)columns;
+  p->a_col = a_turned ? (ptrdiff_t)p->m : 1;
+  p->b_row = b_turned ? 1 : (ptrdiff_t)n;
+  p->b_col = b_turned ? (ptrdiff_t)columns : 1;
+  matmul_plan(k, p, n, columns);
+  return CI_OK;
+}

@@ -1,0 +1,168 @@
+/* product.c - the rule of summation, packing, and the plain products of the types without vector kernels. */
+#include "product.h"
+
+#include "../isa.h"
+#include "../isa_linear.h"
+
+static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
+  switch (dtype) {
+    case CI_FLOAT: case CI_DOUBLE: case CI_INT32: case CI_INT64: case CI_UINT32: case CI_UINT64: break;
+    default: return false;
+  }
+  const bool floating = dtype == CI_FLOAT || dtype == CI_DOUBLE;
+  p->dtype = dtype;
+  p->n = n;
+  p->k = k;
+  p->dots = floating && k > 0 && (n == 1 || (n < 8 && k / 32 >= n));
+  p->block = n <= 16 ? k / 4 + (k % 4 != 0) : n <= 32 ? k / 2 + (k % 2 != 0) : k;
+  if (p->block < 16) p->block = 16;
+  if (p->block > 256) p->block = 256;
+  return true;
+}
+
+/* ---- operands in the order that the float32 kernels read ---- */
+
+size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
+  (void)a_row;
+  if (p->dtype != CI_FLOAT || !p->dots || a_col == 1) return 0;
+  return (size_t)m * (size_t)p->k * sizeof(float);
+}
+
+size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col) {
+  if (p->dtype != CI_FLOAT || p->n == 0 || p->k == 0) return 0;
+  if (p->dots ? b_row == 1 : b_col == 1 || p->n == 1) return 0;
+  return (size_t)p->n * (size_t)p->k * sizeof(float);
+}
+
+void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
+                       ptrdiff_t col) {
+  enum { square = 16 }; /* both sides stay in a few cache lines */
+  for (int64_t r0 = 0; r0 < rows; r0 += square) {
+    const int64_t r1 = product_at_most(rows, r0 + square);
+    for (int64_t c = 0; c < cols; c++) {
+      if (item == sizeof(float)) {
+        const float *source = (const float *)from + c * col;
+        float *target = (float *)to + c * rows;
+        for (int64_t r = r0; r < r1; r++) target[r] = source[r * row];
+      } else {
+        const double *source = (const double *)from + c * col;
+        double *target = (double *)to + c * rows;
+        for (int64_t r = r0; r < r1; r++) target[r] = source[r * row];
+      }
+    }
+  }
+}
+
+ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy) {
+  if (ci_matmul_a_bytes(p, m, a.row, a.col) == 0) return a;
+  ci_transpose_copy(sizeof(float), copy, a.data, p->k, m, a.col, a.row);
+  return (ci_operand){copy, (ptrdiff_t)p->k, 1};
+}
+
+ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
+  if (ci_matmul_b_bytes(p, b.row, b.col) == 0) return b;
+  if (p->dots) {
+    ci_transpose_copy(sizeof(float), copy, b.data, p->k, p->n, b.row, b.col);
+    return (ci_operand){copy, 1, (ptrdiff_t)p->k};
+  }
+  ci_transpose_copy(sizeof(float), copy, b.data, p->n, p->k, b.col, b.row);
+  return (ci_operand){copy, (ptrdiff_t)p->n, 1};
+}
+
+/* ---- plain products: float64 with two roundings a step, integers wrapping ---- */
+
+enum { PRODUCT_COLUMNS = 16 };
+
+/* Columns [n, n + width) of row m: each block one chain from +0, blocks added in order. */
+#define PRODUCT_PLAIN(T, name)                                                                              \
+  static void product_columns_##name(const ci_matmul *p, const ci_matmul_part *t, int64_t m, int64_t n,   \
+                                     int64_t width) {                                                       \
+    const T *a = (const T *)t->a.data + m * t->a.row, *b = (const T *)t->b.data + n * t->b.col;             \
+    T *c = (T *)t->c + m * t->c_row + n;                                                                    \
+    if (!t->add && t->k == 0) memset(c, 0, (size_t)width * sizeof(T));                                      \
+    for (int64_t k = 0; k < t->k; k += p->block) {                                                          \
+      T sum[PRODUCT_COLUMNS] = {0};                                                                         \
+      const int64_t end = product_at_most(t->k, k + p->block);                                              \
+      for (int64_t i = k; i < end; i++) {                                                                   \
+        const T x = a[i * t->a.col];                                                                        \
+        const T *w = b + i * t->b.row;                                                                      \
+        for (int64_t j = 0; j < width; j++) {                                                               \
+          const T y = x * w[j * t->b.col];                                                                  \
+          sum[j] = sum[j] + y;                                                                              \
+        }                                                                                                   \
+      }                                                                                                     \
+      const bool first = k == 0 && !t->add;                                                                 \
+      for (int64_t j = 0; j < width; j++) c[j] = first ? sum[j] : c[j] + sum[j];                            \
+    }                                                                                                       \
+  }
+PRODUCT_PLAIN(double, double)
+PRODUCT_PLAIN(uint32_t, uint32)
+PRODUCT_PLAIN(uint64_t, uint64)
+
+/* Lanes k mod 16 or k mod 64, missing lanes of the last sixteen add +0, then the tree. */
+static double product_dot_double(const double *a, ptrdiff_t a_k, const double *b, ptrdiff_t b_k, int64_t k) {
+  double lane[64] = {0};
+  int64_t i = 0;
+  if (k >= CI_MANY_LANES_FROM) {
+    for (; i + 64 <= k; i += 64) {
+      for (int64_t j = 0; j < 64; j++) {
+        const double y = a[(i + j) * a_k] * b[(i + j) * b_k];
+        lane[j] = lane[j] + y;
+      }
+    }
+  }
+  for (; i < k; i += 16) {
+    for (int64_t j = 0; j < 16; j++) {
+      const double y = i + j < k ? a[(i + j) * a_k] * b[(i + j) * b_k] : 0.0;
+      lane[j] = lane[j] + y;
+    }
+  }
+  if (k >= CI_MANY_LANES_FROM) {
+    for (int j = 0; j < 16; j++) {
+      const double low = lane[j] + lane[16 + j], high = lane[32 + j] + lane[48 + j];
+      lane[j] = low + high;
+    }
+  }
+  for (int half = 8; half > 0; half /= 2) {
+    for (int j = 0; j < half; j++) lane[j] = lane[j] + lane[j + half];
+  }
+  return lane[0];
+}
+
+static void product_plain(const ci_matmul *p, const ci_matmul_part *t) {
+  for (int64_t m = 0; m < t->m; m++) {
+    if (p->dots) {
+      const double *a = (const double *)t->a.data + m * t->a.row, *b = t->b.data;
+      double *c = (double *)t->c + m * t->c_row;
+      for (int64_t n = 0; n < t->n; n++) c[n] = product_dot_double(a, t->a.col, b + n * t->b.col, t->b.row, t->k);
+      continue;
+    }
+    for (int64_t n = 0; n < t->n; n += PRODUCT_COLUMNS) {
+      const int64_t width = product_at_most(PRODUCT_COLUMNS, t->n - n);
+      switch (p->dtype) {
+        case CI_DOUBLE: product_columns_double(p, t, m, n, width); break;
+        case CI_INT32: case CI_UINT32: product_columns_uint32(p, t, m, n, width); break;
+        default: product_columns_uint64(p, t, m, n, width); break;
+      }
+    }
+  }
+}
+
+void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part) {
+  if (part->m == 0 || part->n == 0) return;
+  if (p->dtype != CI_FLOAT) {
+    product_plain(p, part);
+    return;
+  }
+  const ci_tile tile = {.a = part->a.data, .a_row = part->a.row, .a_k = part->a.col,
+                        .b = part->b.data, .b_k = part->b.row, .b_col = part->b.col,
+                        .c = part->c, .c_row = part->c_row,
+                        .m = part->m, .n = part->n, .k = part->k, .block = p->block, .add = part->add};
+  if (p->dots) {
+    isa->linear->dots(&tile);
+  } else {
+    isa->linear->columns(&tile);
+  }
+}

@@ -1,0 +1,41 @@
+/* product.h - matrix products as MatMul, Gemm and the convolutions use them. */
+#ifndef CI_PRODUCT_H
+#define CI_PRODUCT_H
+#include "../ci_kernel.h"
+
+typedef struct ci_operand { /* a matrix in place; strides in elements */
+  const void *data;
+  ptrdiff_t row, col;
+} ci_operand;
+
+typedef struct ci_matmul { /* the order of summation, a function of K and N of the whole operator */
+  int32_t dtype;
+  bool dots;     /* dot form */
+  int64_t block; /* L of the column form */
+  int64_t n, k;
+} ci_matmul;
+
+/* dtype: float32, float64, int32, int64, uint32, uint64. False: there is no product of this type. */
+bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
+
+/* The kernels of float32 want b's columns contiguous in the column form; a's rows and b's columns contiguous along k
+ * in the dot form. Bytes for a copy in that order, 0 when the operand can be read in place. */
+size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
+size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);
+/* The copies; they return the operand to compute with (the given one when it needs none). */
+ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
+ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
+
+typedef struct ci_matmul_part { /* some rows and columns of one product, or the next blocks of its K */
+  ci_operand a, b;
+  void *c;
+  ptrdiff_t c_row;
+  int64_t m, n, k;
+  bool add; /* c holds the total of the blocks before; k is then counted from a block's start */
+} ci_matmul_part;
+void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part);
+
+/* Fills columns x rows, transposed, of float32 or float64: to[c * rows + r] = from[r * row + c * col]. */
+void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
+                       ptrdiff_t col);
+#endif

@@ -1,0 +1,103 @@
+/* window.c - strides, pads and output sizes of convolution and pooling. */
+#include "window.h"
+
+#define WINDOW_MOST ((int64_t)1 << 30) /* of a size, stride or pad: their products and sums then fit 64 bits */
+
+static ci_status window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out) {
+  const int64_t *values = NULL;
+  int count = -1;
+  CI_TRY(k_attr_ints(k, name, &values, &count));
+  if (count < 0) return CI_OK;
+  if (count != most) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d numbers, expected %d", name, count, most);
+  }
+  for (int i = 0; i < most; i++) {
+    if (values[i] < least || values[i] > WINDOW_MOST) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s[%d] is %lld, expected %lld to %lld", name, i,
+                    (long long)values[i], (long long)least, (long long)WINDOW_MOST);
+    }
+    out[i] = values[i];
+  }
+  return CI_OK;
+}
+
+/* One axis: output size and the padding before. same: 0 none, 1 upper, 2 lower. */
+static bool window_axis(int64_t size, int64_t span, int64_t stride, int same, int64_t *before, int64_t after,
+                        int64_t *out) {
+  if (same != 0) {
+    *out = (size + stride - 1) / stride;
+    const int64_t wanted = *out > 0 ? (*out - 1) * stride + span - size : 0;
+    const int64_t total = wanted > 0 ? wanted : 0;
+    *before = same == 1 ? total / 2 : total - total / 2;
+    return true;
+  }
+  const int64_t room = size + *before + after - span;
+  *out = room < 0 ? 0 : room / stride + 1;
+  return room >= 0;
+}
+
+ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g) {
+  int64_t strides[2] = {1, 1}, dilations[2] = {1, 1}, pads[4] = {0, 0, 0, 0};
+  ci_span mode;
+  CI_TRY(window_ints(k, "strides", 2, 1, strides));
+  CI_TRY(window_ints(k, "pads", 4, 0, pads));
+  if (!pools) CI_TRY(window_ints(k, "dilations", 2, 1, dilations));
+  CI_TRY(k_attr_s(k, "auto_pad", "NOTSET", &mode));
+  const bool valid = k_span_is(mode, "VALID");
+  const int same = k_span_is(mode, "SAME_UPPER") ? 1 : k_span_is(mode, "SAME_LOWER") ? 2 : 0;
+  if (!valid && same == 0 && !k_span_is(mode, "NOTSET")) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+                  (int)(mode.length < 32 ? mode.length : 32), mode.data);
+  }
+  if (valid) memset(pads, 0, sizeof pads);
+  for (int i = 0; i < 4; i++) {
+    if (x_dims[i] > WINDOW_MOST || x_dims[i] < 0) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld", (long long)x_dims[i],
+                    (long long)WINDOW_MOST);
+    }
+  }
+  if (kh < 1 || kw < 1 || kh > WINDOW_MOST || kw > WINDOW_MOST) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh, (long long)kw);
+  }
+  *g = (ci_window){.n = x_dims[0], .h = x_dims[1], .w = x_dims[2], .c = x_dims[3], .kh = kh, .kw = kw,
+                   .sh = strides[0], .sw = strides[1], .dh = dilations[0], .dw = dilations[1],
+                   .top = pads[0], .left = pads[1]};
+  const int64_t span_h = (kh - 1) * g->dh + 1, span_w = (kw - 1) * g->dw + 1;
+  const bool fits_h = window_axis(g->h, span_h, g->sh, same, &g->top, pads[2], &g->oh);
+  const bool fits_w = window_axis(g->w, span_w, g->sw, same, &g->left, pads[3], &g->ow);
+  if (!fits_h || !fits_w) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
+                  (long long)span_h, (long long)span_w, (long long)g->h, (long long)g->w);
+  }
+  if (pools && same == 0 && (pads[0] >= kh || pads[2] >= kh || pads[1] >= kw || pads[3] >= kw)) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "pads %lld %lld %lld %lld must be smaller than the window %lld x %lld",
+                  (long long)pads[0], (long long)pads[1], (long long)pads[2], (long long)pads[3], (long long)kh,
+                  (long long)kw);
+  }
+  if (g->oh > 0 && g->ow > 0 && g->n > INT64_MAX / g->oh / g->ow) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "%lld images of %lld x %lld outputs are too many", (long long)g->n,
+                  (long long)g->oh, (long long)g->ow);
+  }
+  g->pixels = g->n * g->oh * g->ow;
+  return CI_OK;
+}
+
+int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
+                       const char **taps) {
+  const size_t step = (size_t)g->c * item;
+  const int64_t y0 = at->y * g->sh - g->top, x0 = at->x * g->sw - g->left;
+  int64_t count = 0;
+  for (int64_t i = 0; i < g->kh; i++) {
+    const int64_t iy = y0 + i * g->dh;
+    const bool row = iy >= 0 && iy < g->h;
+    for (int64_t j = 0; j < g->kw; j++) {
+      const int64_t ix = x0 + j * g->dw;
+      if (row && ix >= 0 && ix < g->w) {
+        taps[count++] = x + (size_t)((at->image * g->h + iy) * g->w + ix) * step;
+      } else if (none != NULL) {
+        taps[count++] = none;
+      }
+    }
+  }
+  return count;
+}

@@ -1,0 +1,38 @@
+/* window.h - the geometry that convolution and pooling share: windows over images (n, h, w, c). */
+#ifndef CI_WINDOW_H
+#define CI_WINDOW_H
+#include "../ci_kernel.h"
+
+typedef struct ci_window {
+  int64_t n, h, w, c;       /* images */
+  int64_t kh, kw;           /* taps */
+  int64_t sh, sw, dh, dw;   /* strides, dilations */
+  int64_t top, left;        /* padding before; after it follows from oh, ow */
+  int64_t oh, ow, pixels;   /* outputs; pixels = n * oh * ow */
+} ci_window;
+
+typedef struct ci_pixel { /* an output's place, walked in row-major order */
+  int64_t image, y, x;
+} ci_pixel;
+
+/* Reads strides, pads, dilations and auto_pad and fills g from x_dims (n, h, w, c) and the window (kh, kw).
+ * pools: no dilations, and padding must be smaller than the window. */
+ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g);
+
+/* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL.
+ * Returns how many were written. */
+int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
+                       const char **taps);
+
+CI_INLINE ci_pixel ci_window_at(const ci_window *g, int64_t pixel) {
+  const int64_t area = g->oh * g->ow, image = pixel / area, rest = pixel - image * area;
+  return (ci_pixel){image, rest / g->ow, rest % g->ow};
+}
+CI_INLINE void ci_window_next(const ci_window *g, ci_pixel *p) {
+  if (++p->x < g->ow) return;
+  p->x = 0;
+  if (++p->y < g->oh) return;
+  p->y = 0;
+  p->image++;
+}
+#endif

@@ -1,0 +1,111 @@
+/* memory.c - memory through the caller's hook. */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY_ALIGN = 64, MEMORY_POOL_BLOCK = 4096 };
+
+/* malloc knows no alignment: the block starts at the next multiple of 64 behind a pointer to what malloc gave. */
+static void *memory_default_alloc(size_t bytes) {
+  size_t padded;
+  if (!ci_add_size(bytes, MEMORY_ALIGN + sizeof(void *), &padded)) return NULL;
+  char *raw = malloc(padded);
+  if (raw == NULL) return NULL;
+  uintptr_t start = (uintptr_t)(raw + sizeof(void *));
+  char *block = raw + sizeof(void *) + (MEMORY_ALIGN - start % MEMORY_ALIGN) % MEMORY_ALIGN;
+  memcpy(block - sizeof(void *), &raw, sizeof raw);
+  return block;
+}
+
+static void memory_default_release(void *memory) {
+  void *raw;
+  memcpy(&raw, (char *)memory - sizeof raw, sizeof raw);
+  free(raw);
+}
+
+void *ci_alloc(const ci_allocator *allocator, size_t bytes) {
+  size_t size = bytes == 0 ? 1 : bytes;
+  void *memory = allocator != NULL && allocator->alloc != NULL
+                     ? allocator->alloc(allocator->user, size, MEMORY_ALIGN)
+                     : memory_default_alloc(size);
+  if (memory != NULL) memset(memory, 0, size);
+  return memory;
+}
+
+void ci_release(const ci_allocator *allocator, void *memory, size_t bytes) {
+  if (memory == NULL) return;
+  if (allocator != NULL && allocator->alloc != NULL) {
+    if (allocator->release != NULL) allocator->release(allocator->user, memory, bytes == 0 ? 1 : bytes);
+  } else {
+    memory_default_release(memory);
+  }
+}
+
+bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t more, size_t item) {
+  size_t wanted, bytes;
+  if (!ci_add_size(count, more, &wanted)) return false;
+  if (wanted <= *capacity) return true;
+  size_t grown = *capacity < 8 ? 8 : *capacity;
+  while (grown < wanted) {
+    if (grown > SIZE_MAX / 2) return false;
+    grown *= 2;
+  }
+  if (!ci_mul_size(grown, item, &bytes)) return false;
+  void *larger = ci_alloc(allocator, bytes);
+  if (larger == NULL) return false;
+  if (count > 0) memcpy(larger, *array, count * item);
+  ci_release(allocator, *array, *capacity * item);
+  *array = larger;
+  *capacity = grown;
+  return true;
+}
+
+bool ci_grow(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t item) {
+  return ci_grow_by(allocator, array, capacity, count, 1, item);
+}
+
+/* ---- pools ---- */
+
+struct ci_pool_block {
+  struct ci_pool_block *next;
+  size_t bytes, used;
+};
+
+enum { MEMORY_BLOCK_HEADER = MEMORY_ALIGN };
+
+void *ci_pool_alloc(ci_pool *pool, size_t bytes) {
+  size_t rounded, whole;
+  if (!ci_add_size(bytes == 0 ? 1 : bytes, MEMORY_ALIGN - 1, &rounded)) return NULL;
+  rounded -= rounded % MEMORY_ALIGN;
+  struct ci_pool_block *block = pool->blocks;
+  if (block == NULL || block->bytes - block->used < rounded) {
+    size_t room = rounded < MEMORY_POOL_BLOCK ? MEMORY_POOL_BLOCK : rounded;
+    if (!ci_add_size(room, MEMORY_BLOCK_HEADER, &whole)) return NULL;
+    block = ci_alloc(pool->allocator, whole);
+    if (block == NULL) return NULL;
+    block->bytes = whole;
+    block->used = MEMORY_BLOCK_HEADER;
+    block->next = pool->blocks;
+    pool->blocks = block;
+  }
+  void *memory = (char *)block + block->used;
+  block->used += rounded;
+  return memory;
+}
+
+void ci_pool_release(ci_pool *pool) {
+  struct ci_pool_block *block = pool->blocks;
+  while (block != NULL) {
+    struct ci_pool_block *next = block->next;
+    ci_release(pool->allocator, block, block->bytes);
+    block = next;
+  }
+  pool->blocks = NULL;
+}
+
+char *ci_pool_text(ci_pool *pool, ci_span text) {
+  char *copy = ci_pool_alloc(pool, text.length + 1);
+  if (copy != NULL && text.length > 0) memcpy(copy, text.data, text.length);
+  return copy;
+}

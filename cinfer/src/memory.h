@@ -1,0 +1,34 @@
+/* memory.h - growing arrays, and blocks that are released together. */
+#ifndef CI_MEMORY_H
+#define CI_MEMORY_H
+#include "ci_common.h"
+
+/* Room for one element more in *array, which has *capacity elements of `item` bytes; false: out of memory. */
+bool ci_grow(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t item);
+/* The same for `more` elements more. */
+bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t more, size_t item);
+
+/* A growing array of T: `struct { T *at; size_t count, capacity; }`. */
+#define CI_LIST(T)     \
+  struct {             \
+    T *at;             \
+    size_t count;      \
+    size_t capacity;   \
+  }
+/* Makes room for one element more; the caller writes list.at[list.count++]. */
+#define CI_LIST_GROW(allocator, list) \
+  ci_grow(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, sizeof *(list)->at)
+#define CI_LIST_GROW_BY(allocator, list, more) \
+  ci_grow_by(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, more, sizeof *(list)->at)
+#define CI_LIST_FREE(allocator, list) \
+  ci_release(allocator, (list)->at, (list)->capacity * sizeof *(list)->at)
+
+/* Blocks that live as long as their pool. */
+typedef struct ci_pool {
+  const ci_allocator *allocator;
+  struct ci_pool_block *blocks;
+} ci_pool;
+void *ci_pool_alloc(ci_pool *pool, size_t bytes); /* zeroed, 64-aligned; NULL: out of memory */
+void ci_pool_release(ci_pool *pool);
+char *ci_pool_text(ci_pool *pool, ci_span text); /* a terminated copy */
+#endif

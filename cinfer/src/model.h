@@ -1,0 +1,188 @@
+/* model.h - a model in memory: compact arrays that refer to each other by number, and to the file's bytes by span. */
+#ifndef CI_MODEL_H
+#define CI_MODEL_H
+#include <stdatomic.h>
+
+#include "ci_kernel.h"
+#include "file.h"
+#include "isa.h"
+#include "memory.h"
+#include "names.h"
+
+enum { CI_NONE = -1 }; /* a number that refers to nothing */
+
+typedef struct ci_type { /* a tensor type, read from its message when it is wanted */
+  int32_t dtype;
+  int32_t rank;             /* -1: unknown */
+  int64_t dims[CI_MAX_RANK]; /* -1: unknown */
+  ci_span symbol[CI_MAX_RANK];
+} ci_type;
+
+typedef struct ci_attr {
+  ci_span key;
+  int32_t kind;   /* CI_PB_ATTRIBUTEVALUE_..., T and TENSOR both refer to a constant */
+  uint32_t count; /* of a list */
+  union {
+    int64_t i;
+    double f;        /* F and D */
+    ci_span s;       /* S, and the message of TYPE */
+    int32_t constant;
+    int32_t graph;
+    size_t first;    /* of INTS, FLOATS, STRINGS: index into ci_model.ints, floats, strings */
+  } as;
+} ci_attr;
+
+typedef struct ci_range { /* nodes begin <= n < end of one graph: an edge to a function call means all of its nodes */
+  int32_t begin, end;
+} ci_range;
+
+typedef struct ci_node {
+  ci_span name, op, domain;
+  ci_span file, function; /* where it was built */
+  uint32_t line;
+  int32_t version;
+  const ci_op *kernel; /* NULL: this build lacks it */
+  int32_t graph;
+  int32_t next; /* in the same graph */
+  int32_t outputs, output_count;   /* values outputs, outputs + 1, ... */
+  uint32_t inputs, input_count;    /* into ci_model.refs; CI_NONE is absent */
+  uint32_t attrs, attr_count;      /* into ci_model.attrs, sorted by key */
+  uint32_t controls, control_count; /* into ci_model.ranges */
+} ci_node;
+
+typedef struct ci_edge { /* a value of the graph, before it has numbers */
+  int32_t node;    /* its producer; CI_NONE: a formal input */
+  int32_t index;   /* which output, or which formal input */
+  int32_t graph;   /* where it is defined */
+  int32_t same_as; /* an output of an inlined call is this value; CI_NONE: itself */
+  ci_span type;    /* message Type, or empty */
+} ci_edge;
+
+typedef struct ci_graph {
+  int32_t owner;  /* the node that has it as attribute; CI_NONE: the root */
+  int32_t parent; /* the graph around it; CI_NONE: the root */
+  int32_t first, last; /* nodes, linked by next */
+  int32_t depth;
+  int32_t formals, formal_count;     /* edges */
+  uint32_t outputs, output_count;    /* into refs */
+  uint32_t captures, capture_count;  /* into refs, sorted by number */
+  uint32_t targets, target_count;    /* into ranges */
+} ci_graph;
+
+typedef struct ci_constant {
+  ci_value value; /* data NULL: a type that this build cannot hold */
+  ci_span bytes;  /* as stored */
+  uint32_t crc;
+  bool unchecked; /* lazy: the session checks it at first use */
+} ci_constant;
+
+typedef struct ci_variable_info {
+  const char *name;
+  int32_t dtype, rank; /* rank -1: any */
+  int64_t dims[CI_MAX_RANK];
+  int32_t value; /* constant or CI_NONE */
+} ci_variable_info;
+
+typedef struct ci_generator_info {
+  const char *name;
+  bool seeded, has_state;
+  uint64_t key;
+  ci_generator state;
+} ci_generator_info;
+
+typedef struct ci_binding {
+  const char *key;
+  int32_t edge;
+  ci_type type;
+  const char *symbol[CI_MAX_RANK]; /* terminated copies */
+} ci_binding;
+
+typedef struct ci_signature_info {
+  const char *name;
+  ci_binding *inputs, *outputs;
+  int32_t input_count, output_count;
+  uint32_t targets, target_count; /* into ranges */
+} ci_signature_info;
+
+typedef struct ci_metadata_info {
+  const char *key, *value;
+} ci_metadata_info;
+
+struct ci_model {
+  atomic_int references;
+  ci_allocator allocator;
+  ci_limits limits; /* defaults filled in */
+  bool lazy;
+  const struct ci_isa *isa;
+  ci_bytes file; /* what the spans point into */
+  size_t owned;  /* bytes to release at the end; 0: mapped or borrowed */
+  ci_pool pool;
+  ci_names names; /* of nodes and formal inputs */
+  CI_LIST(ci_node) nodes;
+  CI_LIST(ci_edge) edges;
+  CI_LIST(ci_graph) graphs; /* 0 is the root */
+  CI_LIST(ci_attr) attrs;
+  CI_LIST(int32_t) refs;
+  CI_LIST(ci_range) ranges;
+  CI_LIST(int64_t) ints;
+  CI_LIST(float) floats;
+  CI_LIST(ci_span) strings;
+  CI_LIST(ci_constant) constants; /* Model.tensor first, then the inline ones */
+  CI_LIST(ci_variable_info) variables;
+  CI_LIST(ci_generator_info) generators;
+  CI_LIST(ci_signature_info) signatures;
+  CI_LIST(ci_metadata_info) metadata;
+};
+
+/* ---- container.c: the file around the message ---- */
+
+/* Checks header, lengths and the graph section's checksum. */
+ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_error *error);
+/* Fills a constant from a Tensor message whose stored data lie in `data`; *end is where the tensor before ended. */
+ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
+                            ci_error *error);
+/* Whether the bytes of a lazily checked constant are whole. */
+bool ci_constant_intact(const ci_constant *constant);
+
+/* ---- types.c ---- */
+
+/* The tensor type of a Type message; an empty one is (0, unknown rank). Sequences and optionals: CI_UNIMPLEMENTED. */
+ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error);
+ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error);
+/* Reads one dims entry or a packed run of them. */
+bool ci_dims_append(int64_t *dims, int32_t *rank, uint32_t key, uint32_t packed_key, uint64_t number, ci_span bytes);
+
+/* ---- parse.c: the graph ---- */
+
+ci_status ci_parse_graph(ci_model *model, ci_span graph, const ci_span *functions, size_t function_count,
+                         ci_error *error);
+/* The value of a name in the root graph. */
+ci_status ci_parse_root_value(const ci_model *model, ci_span name, const char *what, int32_t *edge, ci_error *error);
+/* The nodes of a name in the root graph. */
+ci_status ci_parse_root_nodes(const ci_model *model, ci_span name, const char *what, ci_range *range, ci_error *error);
+
+/* ---- verify.c ---- */
+
+/* Arities of a node against its kernel's row. */
+ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *error);
+/* All operators that a signature needs and this build lacks, in one error. */
+ci_status ci_verify_operators(const ci_model *model, ci_error *error);
+
+/* ---- needs.c ---- */
+
+/* Marks in need[node] what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays. */
+ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, bool *need,
+                   ci_error *error);
+
+/* ---- others ---- */
+
+const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
+/* Fills node, op, source of *error and completes its message; returns status. */
+ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...)
+    CI_PRINTF(4, 5);
+ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);
+int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
+#define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
+void ci_limits_fill(ci_limits *limits);
+void ci_model_retain(ci_model *model);
+#endif

@@ -1,0 +1,42 @@
+/* parse.h - what parse.c and functions.c share while a graph is read. */
+#ifndef CI_PARSE_H
+#define CI_PARSE_H
+#include "model.h"
+#include "wire.h"
+
+typedef struct ci_function { /* a body, by spans */
+  ci_span domain, name;
+  uint64_t version;
+  ci_span message;
+} ci_function;
+
+typedef struct ci_parser {
+  ci_model *model;
+  ci_error *error;
+  const ci_function *functions; /* sorted */
+  size_t function_count;
+} ci_parser;
+
+/* Where names are looked up: a graph, and inside an inlined call the call. */
+typedef struct ci_scope {
+  int32_t graph;
+  int32_t calls;        /* how many calls are open around */
+  ci_span key_prefix;   /* before a name in the table: "call\1", which no name of a file's root can be mistaken for */
+  ci_span name_prefix;  /* before a name in messages: "call/" */
+  uint32_t attrs, attr_count; /* of the calling node */
+  uint32_t controls, control_count; /* of the calling node: every inner node has them too */
+} ci_scope;
+
+ci_status ci_parse_memory(ci_parser *p);
+ci_status ci_parse_damaged(ci_parser *p, const char *what, ci_span name);
+ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message);
+/* The value that a name means, seen from scope; checks that captures are listed. */
+ci_status ci_parse_ref(ci_parser *p, const ci_scope *scope, ci_span name, int32_t *edge);
+ci_status ci_parse_name(ci_parser *p, const ci_scope *scope, ci_span name, ci_name *entry);
+int32_t ci_parse_edge(ci_parser *p, ci_edge edge); /* CI_NONE: no memory */
+
+/* functions.c */
+const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version);
+/* Parses the body in place of a node whose inputs, attributes and outputs are there already. */
+ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call);
+#endif

@@ -1,0 +1,13 @@
+/* posix.h - asks the C library for POSIX.1-2008 under -std=c11; included before any other header. */
+#ifndef CI_POSIX_H
+#define CI_POSIX_H
+#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+#if defined(__APPLE__) && !defined(_DARWIN_C_SOURCE)
+#define _DARWIN_C_SOURCE 1 /* F_FULLFSYNC */
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#endif

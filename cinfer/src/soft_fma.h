@@ -1,0 +1,45 @@
+/* soft_fma.h - float32 fused multiply-add for portable code: the machine's own, or exact software. */
+#ifndef CI_SOFT_FMA_H
+#define CI_SOFT_FMA_H
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "ci_common.h"
+
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1
+#error "cinfer needs float arithmetic that rounds to float or double: on x86 compile with -msse2 -mfpmath=sse"
+#endif
+
+/* The product is exact in double. The sum is rounded to odd there: truncated towards zero, its last bit set if
+ * anything was lost. 53 bits hold a float twice and two bits more, so the second rounding, to float, is right. */
+CI_INLINE float ci_soft_fma(float a, float b, float c) {
+  const double p = (double)a * (double)b;
+  const double d = (double)c;
+  const double s = p + d;
+  const double d_part = s - p;
+  const double p_part = s - d_part;
+  const double d_error = d - d_part;
+  const double p_error = p - p_part;
+  const double error = p_error + d_error;
+  if (error != 0.0 && s - s == 0.0) { /* an error of NaN comes with an infinite or NaN sum */
+    int64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    if ((error < 0.0) != (s < 0.0)) bits--;
+    bits |= 1;
+    double odd;
+    memcpy(&odd, &bits, sizeof odd);
+    return (float)odd;
+  }
+  return (float)s;
+}
+
+/* Libraries are not trusted: some compute in double. Only what the compiler makes one instruction of is used. */
+CI_INLINE float ci_fma(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
+  return __builtin_fmaf(a, b, c);
+#else
+  return ci_soft_fma(a, b, c);
+#endif
+}
+#endif

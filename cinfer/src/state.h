@@ -1,0 +1,73 @@
+/* state.h - variables and random generators by name: what outlives a run. */
+#ifndef CI_STATE_H
+#define CI_STATE_H
+#include "ci_kernel.h"
+
+typedef struct ci_slot { /* one variable */
+  char *name;            /* terminated; owned */
+  int32_t dtype;
+  int32_t rank; /* -1: a value of any shape may be assigned */
+  int64_t dims[CI_MAX_RANK]; /* -1: any size */
+  bool initialized;
+  ci_value value;   /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
+  size_t capacity;  /* of value.data */
+  uint64_t version; /* +1 with every change of the value */
+} ci_slot;
+
+typedef struct ci_random { /* one generator */
+  char *name;
+  bool initialized; /* false until it is first used or set */
+  bool seeded;      /* the model gives the key; else it comes from the state's seed */
+  uint64_t seed_key;
+  ci_generator now;
+} ci_random;
+
+/* Slots and generators keep their index for the life of the state. */
+int ci_state_slot_count(const ci_state *state);
+ci_slot *ci_state_slot(ci_state *state, int index);
+int ci_state_find(const ci_state *state, ci_span name); /* or -1 */
+int ci_state_random_count(const ci_state *state);
+ci_random *ci_state_random(ci_state *state, int index);
+int ci_state_find_random(const ci_state *state, ci_span name); /* or -1 */
+const ci_allocator *ci_state_allocator(const ci_state *state);
+const ci_limits *ci_state_limits(const ci_state *state);
+
+/* Adds what a model declares; one that is there already must agree in dtype and shape. */
+ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
+                           ci_error *error);
+ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, uint64_t key, int *index,
+                                  ci_error *error);
+/* Gives a generator that was never used its first key. */
+void ci_random_start(const ci_state *state, ci_random *random);
+
+/* Several changes at once: all are checked and all memory is there before the first is made, so a failure changes
+ * nothing. Values are views (ci_string elements for CI_STRING); they are copied. */
+typedef struct ci_slot_change {
+  int slot;
+  ci_value value;
+} ci_slot_change;
+typedef struct ci_random_change {
+  int random;
+  ci_generator value;
+} ci_random_change;
+ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
+                          int random_count, ci_error *error);
+
+/* Rises when a buffer moves, a shape changes or something is initialised or declared: what plans must look at again. */
+uint64_t ci_state_layout(const ci_state *state);
+/* Copies a value into a slot, whose dtype and shape rule it must fit. The memory that it replaces is given to
+ * *replaced (data NULL if the buffer stayed), because views of it may live until the run ends. */
+typedef struct ci_block {
+  void *data;
+  size_t bytes;
+} ci_block;
+ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error);
+/* Whether dims fit the rule of a slot. */
+bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims);
+
+void ci_state_retain(ci_state *state);
+/* Bytes that a copy of this value takes: its elements, and the text of strings. False: more than a size_t. */
+bool ci_value_storage(const ci_value *value, size_t *bytes);
+/* Copies elements, with the text of strings behind them. to has ci_value_storage bytes. */
+void ci_value_copy(void *to, const ci_value *value);
+#endif

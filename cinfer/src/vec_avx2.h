@@ -1,0 +1,55 @@
+/* vec_avx2.h - vec.h over AVX2 and FMA, 8 lanes. */
+typedef __m256 vf;
+typedef __m256i vi;
+typedef __m256 vm;
+
+/* 8 - n words in, a mask of which the first n lanes are set. */
+static const int32_t CI_N(part_masks)[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
+CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
+CI_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
+CI_INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+CI_INLINE vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+CI_INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+CI_INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+CI_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+CI_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+CI_INLINE vf v_nfma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
+CI_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+CI_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+CI_INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+CI_INLINE vm v_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
+CI_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+CI_INLINE vm v_is_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
+CI_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
+CI_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
+CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+CI_INLINE vi v_bits(vf a) { return _mm256_castps_si256(a); }
+CI_INLINE vf v_from_bits(vi a) { return _mm256_castsi256_ps(a); }
+CI_INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+CI_INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+CI_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+CI_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
+CI_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
+CI_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+CI_INLINE vi vi_shl(vi a, int n) { return _mm256_slli_epi32(a, n); }
+CI_INLINE vi vi_sra(vi a, int n) { return _mm256_srai_epi32(a, n); }
+CI_INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
+CI_INLINE vi CI_N(v_part_mask)(int n) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)(CI_N(part_masks) + 8 - n));
+}
+CI_INLINE vf v_load_part(const float *p, int n, float fill) {
+  const vi mask = CI_N(v_part_mask)(n);
+  return v_select(v_from_bits(mask), _mm256_maskload_ps(p, mask), _mm256_set1_ps(fill));
+}
+CI_INLINE void v_store_part(float *p, int n, vf v) { _mm256_maskstore_ps(p, CI_N(v_part_mask)(n), v); }
+
+#define CI_AVX2_TREE(op)                                                                       \
+  const __m128 four = _mm_##op##_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));   \
+  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                           \
+  return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
+CI_INLINE float v_sum_tree(vf a) { CI_AVX2_TREE(add) }
+CI_INLINE float v_max_tree(vf a) { CI_AVX2_TREE(max) }
+CI_INLINE float v_min_tree(vf a) { CI_AVX2_TREE(min) }
+#undef CI_AVX2_TREE

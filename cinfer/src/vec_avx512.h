@@ -1,0 +1,50 @@
+/* vec_avx512.h - vec.h over AVX-512 (F, VL, BW, DQ), 16 lanes. */
+typedef __m512 vf;
+typedef __m512i vi;
+typedef __mmask16 vm;
+
+CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
+CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
+CI_INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+CI_INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+CI_INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+CI_INLINE vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+CI_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+CI_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+CI_INLINE vf v_nfma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
+CI_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+CI_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+CI_INLINE vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+CI_INLINE vm v_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+CI_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+CI_INLINE vm v_is_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+CI_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
+CI_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
+CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
+CI_INLINE vi v_bits(vf a) { return _mm512_castps_si512(a); }
+CI_INLINE vf v_from_bits(vi a) { return _mm512_castsi512_ps(a); }
+CI_INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+CI_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+CI_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+CI_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+CI_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
+CI_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+CI_INLINE vi vi_shl(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
+CI_INLINE vi vi_sra(vi a, int n) { return _mm512_srai_epi32(a, (unsigned)n); }
+CI_INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
+CI_INLINE vf v_load_part(const float *p, int n, float fill) {
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), (__mmask16)((1u << n) - 1u), p);
+}
+CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v); }
+
+/* 16 lanes to 4, then to 1; the names of the last three steps are those of 128-bit registers. */
+#define CI_AVX512_TREE(op)                                                                          \
+  const __m256 eight = _mm256_##op##_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));   \
+  const __m128 four = _mm_##op##_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1)); \
+  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                                \
+  return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
+CI_INLINE float v_sum_tree(vf a) { CI_AVX512_TREE(add) }
+CI_INLINE float v_max_tree(vf a) { CI_AVX512_TREE(max) }
+CI_INLINE float v_min_tree(vf a) { CI_AVX512_TREE(min) }
+#undef CI_AVX512_TREE

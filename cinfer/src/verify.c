@@ -1,0 +1,144 @@
+/* verify.c - nodes against the rows of their operators. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+
+int ci_span_order(ci_span a, ci_span b) {
+  size_t common = a.length < b.length ? a.length : b.length;
+  int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+  if (order != 0 || a.length == b.length) return order;
+  return a.length < b.length ? -1 : 1;
+}
+
+const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
+  ci_span key = {name, strlen(name)};
+  const ci_attr *attrs = model->attrs.at + node->attrs;
+  for (uint32_t i = 0; i < node->attr_count; i++) {
+    if (ci_span_order(attrs[i].key, key) == 0) return &attrs[i];
+  }
+  return NULL;
+}
+
+static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
+  const ci_op *op = node->kernel;
+  if ((op->flags & CI_OP_CONTROL) != 0) return CI_OK; /* Loop may lack its first two */
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    bool optional = (int)i >= op->min_in && op->max_in >= 0;
+    if (model->refs.at[node->inputs + i] == CI_NONE && !optional) {
+      return ci_fail_node(node, error, CI_INVALID_ARGUMENT, "input %u is absent, expected a value", (unsigned)i);
+    }
+  }
+  return CI_OK;
+}
+
+ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *error) {
+  const ci_op *op = node->kernel;
+  if (op == NULL) return CI_OK; /* reported if a signature needs it */
+  if ((int64_t)node->input_count < op->min_in || (op->max_in >= 0 && (int64_t)node->input_count > op->max_in)) {
+    return ci_fail_node(node, error, CI_INVALID_ARGUMENT, "%u inputs, expected %d to %d", (unsigned)node->input_count,
+                        op->min_in, op->max_in < 0 ? INT32_MAX : op->max_in);
+  }
+  if (node->output_count < op->min_out || (op->max_out >= 0 && node->output_count > op->max_out)) {
+    return ci_fail_node(node, error, CI_INVALID_ARGUMENT, "%d outputs, expected %d to %d", node->output_count,
+                        op->min_out, op->max_out < 0 ? INT32_MAX : op->max_out);
+  }
+  return verify_absent(model, node, error);
+}
+
+/* ---- operators that this build lacks ---- */
+
+typedef struct verify_list {
+  char text[700];
+  size_t used;
+  int named, more;
+} verify_list;
+
+static void verify_add(verify_list *list, const ci_node *node) {
+  char item[400];
+  int length = snprintf(item, sizeof item, "%s%.*s%s%.*s version %d (node '%.*s')", list->named > 0 ? ", " : "",
+                        CI_SPAN_ARG(node->domain), node->domain.length > 0 ? "." : "", CI_SPAN_ARG(node->op),
+                        (int)node->version, CI_SPAN_ARG(node->name));
+  if (length < 0 || (size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
+    list->more++;
+    return;
+  }
+  memcpy(list->text + list->used, item, (size_t)length + 1);
+  list->used += (size_t)length;
+  list->named++;
+}
+
+static bool verify_same_op(const ci_node *a, const ci_node *b) {
+  return a->version == b->version && ci_span_order(a->op, b->op) == 0 && ci_span_order(a->domain, b->domain) == 0;
+}
+
+/* Each operator once, with the first node that needs it. Looks back over few: the list is short when it is read. */
+static bool verify_listed(const ci_model *model, const bool *need, size_t node) {
+  enum { LOOK_BACK = 1000 };
+  for (size_t i = node > LOOK_BACK ? node - LOOK_BACK : 0; i < node; i++) {
+    const ci_node *before = &model->nodes.at[i];
+    if (need[i] && before->kernel == NULL && verify_same_op(before, &model->nodes.at[node])) return true;
+  }
+  return false;
+}
+
+static ci_status verify_report(const ci_model *model, const bool *need, ci_error *error) {
+  verify_list list = {.used = 0};
+  for (size_t i = 0; i < model->nodes.count; i++) {
+    const ci_node *node = &model->nodes.at[i];
+    if (need[i] && node->kernel == NULL && !verify_listed(model, need, i)) verify_add(&list, node);
+  }
+  if (list.named + list.more == 0) return CI_OK;
+  if (list.more == 0) return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s", list.text);
+  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s and %d more", list.text, list.more);
+}
+
+ci_status ci_verify_operators(const ci_model *model, ci_error *error) {
+  size_t need_bytes = model->nodes.count * sizeof(bool), fed_bytes = model->edges.count * sizeof(bool);
+  bool *need = ci_alloc(&model->allocator, need_bytes), *fed = ci_alloc(&model->allocator, fed_bytes);
+  ci_status status = CI_OK;
+  if (need == NULL || fed == NULL) status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
+  for (size_t s = 0; status == CI_OK && s < model->signatures.count; s++) {
+    const ci_signature_info *signature = &model->signatures.at[s];
+    if (fed_bytes > 0) memset(fed, 0, fed_bytes);
+    for (int32_t i = 0; i < signature->input_count; i++) fed[signature->inputs[i].edge] = true;
+    status = ci_needs(model, signature, fed, need, error);
+  }
+  if (status == CI_OK) status = verify_report(model, need, error);
+  ci_release(&model->allocator, need, need_bytes);
+  ci_release(&model->allocator, fed, fed_bytes);
+  return status;
+}
+
+/* ---- messages ---- */
+
+static void verify_copy(char *to, size_t size, ci_span text) {
+  size_t length = text.length < size ? text.length : size - 1;
+  if (length > 0) memcpy(to, text.data, length);
+  to[length] = '\0';
+}
+
+ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
+  if (error == NULL) return status;
+  ci_error whole = {.status = status};
+  char said[sizeof whole.message];
+  if (vsnprintf(said, sizeof said, format, arguments) < 0) said[0] = '\0';
+  verify_copy(whole.node, sizeof whole.node, node->name);
+  verify_copy(whole.op, sizeof whole.op, node->op);
+  if (node->file.length > 0) {
+    snprintf(whole.source, sizeof whole.source, "%.*s:%u%s%.*s", CI_SPAN_ARG(node->file), (unsigned)node->line,
+             node->function.length > 0 ? " in " : "", CI_SPAN_ARG(node->function));
+  }
+  snprintf(whole.message, sizeof whole.message, "%s '%s'%s%s%s: %.600s", whole.op, whole.node,
+           whole.source[0] != '\0' ? " (" : "", whole.source, whole.source[0] != '\0' ? ")" : "", said);
+  *error = whole;
+  return status;
+}
+
+ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  ci_vfail_node(node, error, status, format, arguments);
+  va_end(arguments);
+  return status;
+}

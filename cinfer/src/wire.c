@@ -1,0 +1,81 @@
+/* wire.c - reading protobuf messages that nobody has vouched for. */
+#include "wire.h"
+
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+uint32_t ci_load_u32(const void *at) {
+  const uint8_t *b = at;
+  return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+uint64_t ci_load_u64(const void *at) {
+  return (uint64_t)ci_load_u32(at) | (uint64_t)ci_load_u32((const uint8_t *)at + 4) << 32;
+}
+
+ci_wire ci_wire_open(ci_span message) {
+  const uint8_t *at = (const uint8_t *)message.data;
+  return (ci_wire){at, message.length > 0 ? at + message.length : at, false};
+}
+
+static size_t wire_left(const ci_wire *wire) { return (size_t)(wire->end - wire->at); }
+
+static bool wire_broken(ci_wire *wire) {
+  wire->broken = true;
+  wire->at = wire->end;
+  return false;
+}
+
+/* At most ten bytes; the tenth has one bit. */
+bool ci_wire_varint(ci_wire *wire, uint64_t *number) {
+  uint64_t value = 0;
+  if (wire->at == wire->end) return false;
+  for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+    uint8_t byte = *wire->at++;
+    if (shift == 63 && byte > 1) break;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) {
+      *number = value;
+      return true;
+    }
+  }
+  return wire_broken(wire);
+}
+
+bool ci_wire_fixed32(ci_wire *wire, uint32_t *number) {
+  if (wire->at == wire->end) return false;
+  if (wire_left(wire) < 4) return wire_broken(wire);
+  *number = ci_load_u32(wire->at);
+  wire->at += 4;
+  return true;
+}
+
+static bool wire_bytes(ci_wire *wire, ci_span *bytes) {
+  uint64_t length;
+  if (!ci_wire_varint(wire, &length) || length > wire_left(wire)) return wire_broken(wire);
+  *bytes = (ci_span){(const char *)wire->at, (size_t)length};
+  wire->at += length;
+  return true;
+}
+
+bool ci_wire_next(ci_wire *wire, ci_field *field) {
+  uint64_t key;
+  uint32_t word;
+  *field = (ci_field){0};
+  if (!ci_wire_varint(wire, &key)) return false;
+  if (key >> 3 == 0 || key > UINT32_MAX) return wire_broken(wire);
+  field->key = (uint32_t)key;
+  switch (key & 7) {
+    case WIRE_VARINT: return ci_wire_varint(wire, &field->number) || wire_broken(wire);
+    case WIRE_BYTES: return wire_bytes(wire, &field->bytes);
+    case WIRE_FIXED32:
+      if (!ci_wire_fixed32(wire, &word)) return wire_broken(wire);
+      field->number = word;
+      return true;
+    case WIRE_FIXED64:
+      if (wire_left(wire) < 8) return wire_broken(wire);
+      field->number = ci_load_u64(wire->at);
+      wire->at += 8;
+      return true;
+    default: return wire_broken(wire); /* groups, and types that do not exist */
+  }
+}

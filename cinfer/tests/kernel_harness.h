@@ -1,0 +1,228 @@
+/* kernel_harness.h - runs one kernel without a model: attributes from a table, memory from malloc, parts in sequence.
+ *
+ * Parts are given thread numbers in turn, and every part of a k_parallel runs on its own slice, so what threads share
+ * by mistake shows without starting any.
+ */
+#ifndef CI_KERNEL_HARNESS_H
+#define CI_KERNEL_HARNESS_H
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../src/ci_kernel.h"
+
+enum { HARNESS_MOST = 8 };
+typedef struct harness_attr {
+  const char *name;
+  int kind; /* 'i', 'f', 's', 'n' (ints) */
+  int64_t i, ints[8];
+  int count;
+  double f;
+  const char *s;
+} harness_attr;
+
+typedef struct harness {
+  ci_kernel k;
+  ci_value in[HARNESS_MOST], out[HARNESS_MOST], *ins[HARNESS_MOST], *outs[HARNESS_MOST];
+  harness_attr attrs[HARNESS_MOST];
+  int attr_count, parts;
+  ci_error error;
+} harness;
+static harness *harness_current; /* the kernel API has no pointer of its own to give */
+
+static inline void harness_start(harness *h, const struct ci_isa *isa, int threads) {
+  memset(h, 0, sizeof *h);
+  h->k.isa = isa;
+  h->k.threads = threads;
+  h->k.in = h->ins;
+  h->k.out = h->outs;
+  h->k.error = &h->error;
+  h->parts = threads;
+  harness_current = h;
+}
+
+static inline void harness_dims(ci_value *v, int32_t dtype, int rank, const int64_t *dims) {
+  v->dtype = dtype;
+  v->rank = rank;
+  v->count = 1;
+  for (int i = 0; i < rank; i++) {
+    v->dims[i] = dims[i];
+    v->count *= dims[i];
+  }
+  v->bytes = (size_t)v->count * ci_dtype_size(dtype);
+}
+
+static inline void harness_input(harness *h, int32_t dtype, int rank, const int64_t *dims, void *data) {
+  ci_value *v = &h->in[h->k.n_in];
+  harness_dims(v, dtype, rank, dims);
+  v->data = data;
+  h->ins[h->k.n_in++] = v;
+}
+
+static inline void harness_ints(harness *h, const char *name, int count, const int64_t *values) {
+  harness_attr *a = &h->attrs[h->attr_count++];
+  a->name = name;
+  a->kind = 'n';
+  a->count = count;
+  memcpy(a->ints, values, (size_t)count * sizeof *values);
+}
+
+static inline void harness_int(harness *h, const char *name, int64_t value) {
+  harness_attr *a = &h->attrs[h->attr_count++];
+  a->name = name;
+  a->kind = 'i';
+  a->i = value;
+}
+
+static inline void harness_text(harness *h, const char *name, const char *value) {
+  harness_attr *a = &h->attrs[h->attr_count++];
+  a->name = name;
+  a->kind = 's';
+  a->s = value;
+}
+
+static inline void harness_float(harness *h, const char *name, double value) {
+  harness_attr *a = &h->attrs[h->attr_count++];
+  a->name = name;
+  a->kind = 'f';
+  a->f = value;
+}
+
+/* prepare, then run with outputs and scratch poisoned. The output's memory is h->out[i].data, for the caller to free. */
+static inline ci_status harness_run(harness *h, int outputs, ci_status (*prepare)(ci_kernel *),
+                                    ci_status (*run)(ci_kernel *)) {
+  h->k.n_out = outputs;
+  for (int i = 0; i < outputs; i++) h->outs[i] = &h->out[i];
+  ci_status status = prepare(&h->k);
+  if (status != CI_OK) return status;
+  for (int i = 0; i < outputs; i++) {
+    h->out[i].data = malloc(h->out[i].bytes + 1);
+    if (h->out[i].data == NULL) return CI_RESOURCE_EXHAUSTED;
+    memset(h->out[i].data, 0xff, h->out[i].bytes + 1);
+  }
+  h->k.scratch = aligned_alloc(64, ci_round_up(h->k.scratch_bytes + 64, 64));
+  if (h->k.scratch == NULL) return CI_RESOURCE_EXHAUSTED;
+  memset(h->k.scratch, 0xff, h->k.scratch_bytes);
+  status = run(&h->k);
+  free(h->k.scratch);
+  return status;
+}
+
+static inline void harness_end(harness *h) {
+  for (int i = 0; i < h->k.n_out; i++) free(h->out[i].data);
+  free(h->k.private_memory);
+}
+
+static const harness_attr *harness_find(const char *name) {
+  for (int i = 0; i < harness_current->attr_count; i++) {
+    if (strcmp(harness_current->attrs[i].name, name) == 0) return &harness_current->attrs[i];
+  }
+  return NULL;
+}
+
+/* ---- the part of ci_kernel.h that kernels of this test use ---- */
+
+ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
+  const harness_attr *a = harness_find(name);
+  (void)k;
+  *value = a == NULL ? fallback : a->i;
+  return CI_OK;
+}
+ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
+  const harness_attr *a = harness_find(name);
+  (void)k;
+  *value = a == NULL ? fallback : a->f;
+  return CI_OK;
+}
+ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
+  const harness_attr *a = harness_find(name);
+  (void)k;
+  value->data = a == NULL ? fallback : a->s;
+  value->length = strlen(value->data);
+  return CI_OK;
+}
+ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
+  const harness_attr *a = harness_find(name);
+  (void)k;
+  *values = a == NULL ? NULL : a->ints;
+  *count = a == NULL ? -1 : a->count;
+  return CI_OK;
+}
+bool k_span_is(ci_span span, const char *text) {
+  return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
+}
+int k_version(const ci_kernel *k) {
+  (void)k;
+  return 18;
+}
+ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
+  harness_dims(k->out[i], dtype, rank, dims);
+  return CI_OK;
+}
+ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
+  return k_out(k, i, dtype, shape_of->rank, shape_of->dims);
+}
+void k_in_place(ci_kernel *k, int o, int i) { (void)k, (void)o, (void)i; }
+void *k_private(ci_kernel *k, size_t bytes) {
+  k->private_memory = calloc(1, bytes);
+  return k->private_memory;
+}
+ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
+  const ci_value *v = k->in[i];
+  *count = (int)v->count;
+  for (int j = 0; j < v->count && j < most; j++) {
+    values[j] = v->dtype == CI_INT64 ? ((const int64_t *)v->data)[j] : ((const int32_t *)v->data)[j];
+  }
+  return CI_OK;
+}
+bool k_known(const ci_kernel *k, int i) { return k->in[i]->data != NULL; }
+void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+  (void)grain;
+  const int64_t parts = k->threads < n ? k->threads : n;
+  for (int64_t i = 0; i < parts; i++) fn(argument, n * i / parts, n * (i + 1) / parts, (int)i);
+}
+ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(k->error->message, sizeof k->error->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "out of memory"); }
+const char *k_describe(const ci_value *v, char *buffer, size_t size) {
+  snprintf(buffer, size, "%s rank %d", ci_dtype_name(v->dtype), (int)v->rank);
+  return buffer;
+}
+ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {
+  if (axis < -rank || axis >= rank) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld", (long long)axis);
+  *out = (int)(axis < 0 ? axis + rank : axis);
+  return CI_OK;
+}
+ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims) {
+  *rank = 0;
+  for (int i = 0; i < n; i++) *rank = v[i]->rank > *rank ? v[i]->rank : *rank;
+  for (int d = 0; d < *rank; d++) {
+    dims[d] = 1;
+    for (int i = 0; i < n; i++) {
+      const int axis = d - (*rank - v[i]->rank);
+      if (axis < 0 || v[i]->dims[axis] == 1) continue;
+      if (dims[d] != 1 && dims[d] != v[i]->dims[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "shapes");
+      dims[d] = v[i]->dims[axis];
+    }
+  }
+  return CI_OK;
+}
+int64_t ci_product(const int64_t *dims, int begin, int end) {
+  int64_t product = 1;
+  for (int i = begin; i < end; i++) product *= dims[i];
+  return product;
+}
+size_t ci_dtype_size(int32_t dtype) {
+  switch (dtype) {
+    case CI_FLOAT: case CI_INT32: case CI_UINT32: return 4;
+    case CI_DOUBLE: case CI_INT64: case CI_UINT64: return 8;
+    default: return 1;
+  }
+}
+const char *ci_dtype_name(int32_t dtype) { return dtype == CI_FLOAT ? "float32" : dtype == CI_DOUBLE ? "float64" : "other"; }
+#endif

@@ -1,0 +1,217 @@
+"""The whole road on real data: train, kill, resume, export, predict and train on from C.
+
+    python examples/digits/demo.py [FOLDER]
+
+Every stage is checked; the last lines are a table, and the exit code is 0 only if all held.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import graphio as tf
+import graphio.cinfer
+import graphio.runtime
+from model import Digits, build, data
+from train import SAVE_EVERY, STEPS, signatures
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MINIMUM_ACCURACY = 0.97
+
+
+def main() -> int:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo").resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    digits = data()
+    report = Report()
+    for engine, label in (("", "Python runtime"), ("cinfer", "cinfer")):
+        resume(folder / (engine or "runtime"), engine, label, report)
+    model = folder / "digits.gio"
+    shutil.copy(folder / "runtime" / "straight" / "digits.gio", model)
+    from_c(folder, model, digits, report)
+    from_python(model, digits, report)
+    report.add("model file", f"{model.stat().st_size / 1024:.0f} KB")
+    print(report.table())
+    return 1 if report.failed else 0
+
+
+class Report:
+    """Rows of the table, and whether anything that had to hold did not."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str]] = []
+        self.failed = False
+
+    def add(self, what: str, value: str) -> None:
+        self.rows.append((what, value))
+
+    def check(self, what: str, holds: bool, value: str) -> None:
+        self.failed |= not holds
+        self.add(what, value if holds else f"FAILED: {value}")
+
+    def table(self) -> str:
+        width = max(len(what) for what, _ in self.rows)
+        return "\n".join(f"{what:<{width}}  {value}" for what, value in self.rows)
+
+
+# ---- training, killed and resumed ----
+
+
+def resume(folder: Path, engine: str, label: str, report: Report) -> None:
+    """An uninterrupted run and a killed, resumed one must end in the same state."""
+    straight = lines(start_training(folder / "straight", engine))
+    interrupted = folder / "interrupted"
+    at = kill_at_random(interrupted, engine)
+    resumed = lines(start_training(interrupted, engine))
+    first_step = int(resumed["step"][0].split()[0])
+    same = straight["digest"] == resumed["digest"]
+    accuracy = float(straight["accuracy"][0])
+    detail = f"killed at step {at}, went on from {first_step}, SHA-256 "
+    detail += f"{straight['digest'][0][:12]} and {resumed['digest'][0][:12]}"
+    report.check(f"resume, {label}", same and first_step <= at, detail)
+    report.check(f"test accuracy, {label}", accuracy >= MINIMUM_ACCURACY, f"{accuracy:.4f}")
+
+
+def start_training(folder: Path, engine: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(HERE / "train.py"), str(folder), "--engine", engine]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def lines(process: subprocess.Popen[str]) -> dict[str, list[str]]:
+    """What the training printed, by the first word of its lines; it must end well."""
+    found: dict[str, list[str]] = {}
+    assert process.stdout is not None
+    for line in process.stdout:
+        word, _, rest = line.strip().partition(" ")
+        found.setdefault(word, []).append(rest)
+        step = int(rest.split()[0]) if word == "step" else -1
+        if word in ("saved", "accuracy") or step % 110 == 0:
+            print(line.strip(), flush=True)
+    if process.wait() != 0:
+        raise SystemExit(f"training failed with exit code {process.returncode}")
+    return found
+
+
+def kill_at_random(folder: Path, engine: str) -> int:
+    """Kills a training with SIGKILL at a random moment after its first checkpoint."""
+    target = random.randrange(SAVE_EVERY + 1, STEPS - SAVE_EVERY)
+    target += 2 if target % SAVE_EVERY == 0 else 0
+    process = start_training(folder, engine)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(f"step {target} "):
+            time.sleep(random.random() * 0.01)
+            process.send_signal(signal.SIGKILL)
+            break
+    process.wait()
+    print(f"killed after step {target}", flush=True)
+    return target
+
+
+# ---- C ----
+
+
+def write_images(path: Path, x: np.ndarray, y: np.ndarray) -> None:
+    path.write_bytes(
+        np.int32(len(x)).tobytes() + x.astype("<f4").tobytes() + y.astype("<i4").tobytes()
+    )
+
+
+def from_c(folder: Path, model: Path, digits: Digits, report: Report) -> None:
+    """Compiles the example with plain cc; its classes must be those of the Python runtime."""
+    write_images(folder / "test.bin", digits.test_x, digits.test_y)
+    write_images(folder / "train.bin", digits.train_x, digits.train_y)
+    program = folder / "digits"
+    cinfer = ROOT / "cinfer"
+    compile_c = ["cc", "-O2", f"-I{cinfer / 'include'}", str(HERE / "digits.c")]
+    subprocess.run(
+        [*compile_c, str(cinfer / "cinfer.c"), "-lm", "-pthread", "-o", str(program)], check=True
+    )
+    inputs = [model, folder / "test.bin", folder / "train.bin", folder / "c.bin", folder / "from_c"]
+    done = subprocess.run(
+        [str(program), *map(str, inputs)], check=True, capture_output=True, text=True
+    )
+    printed = dict(line.split() for line in done.stdout.splitlines())
+    compare(folder / "c.bin", model, digits, report)
+    restored = restore_from_c(folder / "from_c", digits)
+    report.check("trained on in C, restored in Python", restored >= MINIMUM_ACCURACY, f"accuracy {restored:.4f}")
+    report.add("first prediction of the C process", f"{printed['first_milliseconds']} ms")
+    report.add("prediction, cinfer from C", f"{printed['microseconds']} us")
+    report.add("library", f"{library_size(folder) / 1024:.0f} KB stripped")
+
+
+def compare(result: Path, model: Path, digits: Digits, report: Report) -> None:
+    raw = result.read_bytes()
+    n = len(digits.test_x)
+    classes = np.frombuffer(raw, "<i8", n)
+    probabilities = np.frombuffer(raw, "<f4", n * 10, n * 8).reshape(n, 10)
+    expected = graphio.runtime.load(model).signature("predict")(x=digits.test_x)
+    equal = int(np.sum(classes == expected["classes"]))
+    largest = float(np.max(np.abs(probabilities - expected["probabilities"])))
+    report.check("classes, C and Python", equal == n, f"{equal} of {n} equal")
+    report.add("largest difference of a probability", f"{largest:.1e}")
+
+
+def restore_from_c(prefix: Path, digits: Digits) -> float:
+    network = build()
+    with tf.Session(graph=network.graph) as session:
+        tf.train.Saver().restore(session, str(prefix))
+        classes = session.run(network.classes, {network.x: digits.test_x})
+    return float(np.mean(classes == digits.test_y))
+
+
+def library_size(folder: Path) -> int:
+    library = folder / "libcinfer.so"
+    source = str(ROOT / "cinfer" / "cinfer.c")
+    command = ["cc", "-O2", "-s", "-shared", "-fPIC", "-fvisibility=hidden", "-DCI_BUILD", source]
+    subprocess.run([*command, "-lm", "-pthread", "-o", str(library)], check=True)
+    return library.stat().st_size
+
+
+# ---- speed from Python ----
+
+
+def from_python(model: Path, digits: Digits, report: Report) -> None:
+    one = np.ascontiguousarray(digits.test_x[:1])
+    for label, module in (("Python runtime", graphio.runtime), ("cinfer from Python", graphio.cinfer)):
+        predict = module.load(model).signature("predict")
+        report.add(f"prediction, {label}", f"{microseconds(lambda p=predict: p.run([one])):.1f} us")
+    try:
+        import onnxruntime
+    except ImportError:
+        report.add("prediction, ONNX Runtime", "not installed")
+        return
+    from onnx_model import digits_onnx
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(digits_onnx(model), options)
+    report.add(
+        "prediction, ONNX Runtime", f"{microseconds(lambda: session.run(None, {'x': one})):.1f} us"
+    )
+
+
+def microseconds(call: object, repeats: int = 300) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()  # type: ignore[operator]
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e6
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""graphio: computation graphs the TensorFlow-1 way, run by Python or by a small C library.
+
+    import graphio as tf
+
+Names are looked up in modules when they are first used, so that `import graphio.runtime` loads
+neither the builder nor onnx.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: The public names by module. The first use of one loads all of these modules, because Python's
+#: operators on tensors and the gradients are registered by the modules of graphio.ops.
+_EXPORTS: dict[str, tuple[str, ...]] = {
+    "graphio.collections": (
+        "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
+        "get_collection_ref",
+    ),
+    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.constants": (
+        "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
+        "register_tensor_conversion_function",
+    ),
+    "graphio.dtypes": (
+        "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
+        "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
+        "uint16", "uint32", "uint64",
+    ),
+    "graphio.gradient_registry": (),
+    "graphio.gradients": ("gradients", "hessians"),
+    "graphio.graph": ("Graph", "Operation", "Tensor"),
+    "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
+    "graphio.initializers": (
+        "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+        "ones_initializer", "orthogonal_initializer", "random_normal_initializer",
+        "random_uniform_initializer", "truncated_normal_initializer",
+        "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
+    ),
+    "graphio.ops.array": (
+        "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
+        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
+        "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
+        "zeros", "zeros_like",
+    ),
+    "graphio.ops.comparison": (
+        "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
+        "logical_or", "logical_xor", "not_equal",
+    ),
+    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow_grad": (),
+    "graphio.ops.conv": (),
+    "graphio.ops.index": (
+        "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
+        "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
+    ),
+    "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.losses": (),
+    "graphio.ops.math": (
+        "abs", "accumulate_n", "add", "add_n", "cast", "ceil", "clip_by_value", "cos", "cosh",
+        "div", "divide", "erf", "erfc", "exp", "expm1", "floor", "floor_div", "floordiv",
+        "floormod", "is_finite", "is_inf", "is_nan", "log", "log1p", "log_sigmoid", "maximum",
+        "minimum", "mod", "multiply", "negative", "pow", "realdiv", "reciprocal", "round",
+        "rsqrt", "saturate_cast", "sigmoid", "sign", "sin", "sinh", "sqrt", "square",
+        "squared_difference", "subtract", "tan", "tanh", "to_bfloat16", "to_double", "to_float",
+        "to_int32", "to_int64", "truediv",
+    ),
+    "graphio.ops.nn": (),
+    "graphio.ops.pooling": (),
+    "graphio.ops.random": (
+        "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
+        "truncated_normal",
+    ),
+    "graphio.ops.reduction": (
+        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
+        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+        "reduce_sum",
+    ),
+    "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.schema.engine": ("State",),
+    "graphio.scopes": (
+        "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
+        "reset_default_graph",
+    ),
+    "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.tensor_shape": ("Dimension", "TensorShape"),
+    "graphio.variable_scope": (
+        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
+        "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
+    ),
+    "graphio.variables": (
+        "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
+        "global_variables_initializer", "initialize_all_variables", "initialize_variables",
+        "is_variable_initialized", "local_variables", "local_variables_initializer",
+        "model_variables", "moving_average_variables", "report_uninitialized_variables",
+        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
+        "variables_initializer",
+    ),
+}  # fmt: skip
+
+#: Namespaces: submodules that are loaded when they are first used.
+_NAMESPACES = (
+    "cinfer", "errors", "initializers", "losses", "nest", "nn", "runtime", "saved_model", "schema",
+    "train",
+)  # fmt: skip
+
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+
+
+class _Package(types.ModuleType):
+    """This module. A submodule does not hide the function of its name (graphio.gradients)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _MODULE_OF or not isinstance(value, types.ModuleType):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *_MODULE_OF, *_NAMESPACES})
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMESPACES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for module, names in _EXPORTS.items():
+        found = importlib.import_module(module)
+        globals().update({public: getattr(found, public) for public in names})
+    return globals()[name]

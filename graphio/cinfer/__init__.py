@@ -1,0 +1,16 @@
+"""cinfer from Python: runs model files in C, training included.
+
+    model = graphio.cinfer.load("digits.gio")
+    model.signature("predict")(x=images)["probabilities"]
+
+The interface is that of `graphio.runtime`. A run is one C call without the GIL. Runs on one state
+wait for each other; models with states of their own run side by side. After os.fork() a child may
+use the models it inherited if they were loaded with threads=1 and no other thread was running one.
+"""
+
+from __future__ import annotations
+
+from graphio.cinfer.model import Model, Signature, load
+from graphio.cinfer.state import State, new_state
+
+__all__ = ["Model", "Signature", "State", "load", "new_state"]

@@ -1,0 +1,164 @@
+"""numpy arrays as ci_tensor and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.cinfer._native import ffi
+from graphio.schema import dtypes, errors
+from graphio.schema.engine import TensorSpec
+
+Array = np.ndarray[Any, Any]
+
+OBJECT = np.dtype(object)
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
+_MOST_LAYOUTS = 1024
+
+
+def spec(info: Any) -> TensorSpec:
+    """What a ci_info says, without its name."""
+    shape = None
+    if info.rank >= 0:
+        shape = tuple(d if d >= 0 else None for d in info.dims[0 : info.rank])
+    return TensorSpec(ffi.string(info.name).decode(), numpy_dtype(info.dtype), shape)
+
+
+def numpy_dtype(number: int) -> np.dtype[Any]:
+    """The numpy dtype of an element type; UnimplementedError where numpy has none."""
+    row = dtypes.of_number(number)
+    if row.numpy is None:
+        raise errors.UnimplementedError(message=f"numpy has no dtype for {row.name}")
+    return row.numpy
+
+
+def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
+    """value as a contiguous array of the wanted dtype.
+
+    Python numbers and lists become what is wanted where nothing is cut off (no float becomes an
+    integer); arrays are cast within their kind only.
+
+    Raises:
+        InvalidArgumentError: naming `what` and both dtypes.
+    """
+    if isinstance(value, np.ndarray) and value.dtype == wanted and value.flags.c_contiguous:
+        return value
+    found = np.asarray(value, OBJECT) if wanted == OBJECT else np.asarray(value)
+    if not _castable(value, found.dtype, wanted):
+        raise errors.InvalidArgumentError(
+            message=f"{what} is {found.dtype}, expected {dtypes.of_numpy(wanted).name}; convert it "
+            "with numpy's astype"
+        )
+    try:
+        made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
+    except OverflowError as error:
+        raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
+    return np.asarray(made, wanted, order="C")
+
+
+def _castable(value: Any, found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    if wanted == OBJECT:
+        return True
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.can_cast(found, wanted, "same_kind")
+    if found.kind not in _KINDS or wanted.kind not in _KINDS:
+        return False
+    return 0 in np.shape(value) or _KINDS[found.kind] <= _KINDS[wanted.kind]
+
+
+def point_at(tensor: Any, array: Array) -> Any:
+    """Makes a ci_tensor a view of a contiguous array; keep what it returns until the C call."""
+    number = dtypes.of_numpy(array.dtype).number
+    tensor.dtype = number
+    set_shape(tensor, array.shape)
+    if number == dtypes.STRING:
+        return _point_at_strings(tensor, array)
+    buffer = ffi.from_buffer(array)
+    tensor.data = buffer
+    tensor.bytes = array.nbytes
+    return buffer
+
+
+def set_shape(tensor: Any, shape: Sequence[int]) -> None:
+    """Gives a ci_tensor its rank and dims."""
+    if len(shape) > 16:
+        raise errors.InvalidArgumentError(message=f"rank {len(shape)} is above the limit of 16")
+    tensor.rank = len(shape)
+    tensor.dims[0 : len(shape)] = shape
+
+
+def _point_at_strings(tensor: Any, array: Array) -> Any:
+    elements = [_bytes(e) for e in array.ravel().tolist()]
+    strings = ffi.new("ci_string[]", max(len(elements), 1))
+    buffers = [ffi.from_buffer(e) for e in elements]
+    for string, buffer in zip(strings, buffers, strict=False):
+        string.data = buffer
+        string.length = len(buffer)
+    tensor.data = strings
+    tensor.bytes = len(elements) * ffi.sizeof("ci_string")
+    return strings, buffers
+
+
+def _bytes(element: Any) -> bytes:
+    if isinstance(element, str):
+        return element.encode()
+    if isinstance(element, bytes):
+        return element
+    raise errors.InvalidArgumentError(
+        message=f"a string array holds {type(element).__name__}, expected bytes or str"
+    )
+
+
+def _string_array(tensor: Any, shape: tuple[int, ...]) -> Array:
+    array = np.empty(shape, OBJECT)
+    strings = ffi.cast("ci_string *", tensor.data)
+    flat = array.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = bytes(ffi.buffer(strings[i].data, strings[i].length)) if strings[i].length else b""
+    return array
+
+
+class Reader:
+    """Copies one ci_tensor that C filled in, again and again, at the least cost.
+
+    The bytes of its type and shape fields are the key of what numpy needs to know about them, so
+    that in the ordinary case nothing is converted.
+    """
+
+    def __init__(self, tensor: Any) -> None:
+        first, last = (ffi.offsetof("ci_tensor", f) for f in ("dtype", "dims"))
+        length = last + ffi.sizeof("int64_t[16]") - first
+        start = ffi.cast("char *", ffi.addressof(tensor)) + first
+        self._tensor = tensor
+        self._fields = ffi.buffer(start, length)
+        self._layouts: dict[bytes, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
+
+    def read(
+        self,
+        empty: Callable[..., Array] = np.empty,
+        memmove: Callable[[Any, Any, int], None] = ffi.memmove,
+    ) -> Array:
+        """A fresh array with the tensor's numbers."""
+        key = self._fields[:]
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = self._layout(key)
+        shape, dtype, nbytes = layout
+        if nbytes < 0:
+            return _string_array(self._tensor, shape)
+        array = empty(shape, dtype)
+        if nbytes:
+            memmove(array, self._tensor.data, nbytes)
+        return array
+
+    def _layout(self, key: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+        tensor = self._tensor
+        dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
+        if len(self._layouts) >= _MOST_LAYOUTS:
+            self._layouts.clear()
+        nbytes = -1 if dtype == OBJECT else int(tensor.bytes)
+        # Dims beyond the rank may hold anything, hence the key as found, not as it should be.
+        self._layouts[key] = shape, dtype, nbytes
+        return shape, dtype, nbytes

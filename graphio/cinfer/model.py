@@ -1,0 +1,148 @@
+"""Models of cinfer: opening, closing, signatures by name."""
+
+from __future__ import annotations
+
+import functools
+import os
+import weakref
+from typing import Any
+
+from graphio.cinfer import status
+from graphio.cinfer._native import ffi, lib
+from graphio.cinfer.signature import Signature
+from graphio.cinfer.state import State
+from graphio.schema import errors
+
+ISA = {
+    "best": lib.CI_ISA_BEST,
+    "portable": lib.CI_ISA_PORTABLE,
+    "avx2": lib.CI_ISA_AVX2,
+    "avx512": lib.CI_ISA_AVX512,
+    "neon": lib.CI_ISA_NEON,
+}
+
+
+def load(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    state: State | None = None,
+    lazy: bool = False,
+    threads: int = 1,
+    isa: str = "best",
+) -> Model:
+    """Opens a model file, or its bytes.
+
+    Args:
+        source: a path, or what the file would hold.
+        state: where its variables live; None: a state of its own.
+        lazy: True checks the bytes of big tensors when they are first used.
+        threads: how many a run may use; results do not depend on it.
+        isa: "best", "portable", "avx2", "avx512" or "neon"; results do not depend on it.
+
+    Raises:
+        NotFoundError, DataLossError: there is no such file, or it is damaged.
+        UnimplementedError: operators (all are named) or an instruction set that are not there.
+    """
+    if isa not in ISA:
+        raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
+    return Model(Handles(source, State() if state is None else state, lazy, threads, ISA[isa]))
+
+
+class Handles:
+    """A model and a session of the C library, closed together. Model and Signature share it."""
+
+    def __init__(self, source: Any, state: State, lazy: bool, threads: int, isa: int) -> None:
+        self.state = state
+        self.error = status.new_error()  # written under state.lock
+        is_path = isinstance(source, (str, os.PathLike))
+        data = None if is_path else ffi.from_buffer(source)
+        self.model = self._open_model(source if is_path else data, lazy, isa)
+        self.session: Any = self._open_session(threads)
+        # The borrowed bytes must outlive both handles.
+        self._closer = weakref.finalize(self, _close, self.session, self.model, data)
+        self._closer.atexit = False
+
+    def _open_model(self, source: Any, lazy: bool, isa: int) -> Any:
+        options = ffi.new("ci_options *", lib.ci_defaults())
+        options.abi, options.lazy, options.isa = lib.CI_ABI, int(lazy), isa
+        handle = ffi.new("ci_model **")
+        if isinstance(source, (str, os.PathLike)):
+            code = lib.ci_open(os.fsencode(source), options, handle, self.error)
+        else:
+            options.borrow = 1
+            code = lib.ci_open_memory(source, len(source), options, handle, self.error)
+        status.check(code, self.error)
+        return handle[0]
+
+    def _open_session(self, threads: int) -> Any:
+        options = ffi.new("ci_session_options *", lib.ci_session_defaults())
+        options.threads = threads
+        handle = ffi.new("ci_session **")
+        with self.state.lock:
+            code = lib.ci_session_open(self.model, self.state.handle, options, handle, self.error)
+        if code:
+            lib.ci_close(self.model)
+        status.check(code, self.error)
+        return handle[0]
+
+    def close(self) -> None:
+        """Waits for a run in progress, then frees both."""
+        with self.state.lock:
+            self.session = None
+            self._closer()
+
+
+def _close(session: Any, model: Any, _data: Any) -> None:
+    lib.ci_session_close(session)
+    lib.ci_close(model)
+
+
+class Model:
+    """A model on a state. Closed when nothing refers to it any more, or by `close` or `with`."""
+
+    def __init__(self, handles: Handles) -> None:
+        self.state = handles.state
+        self._handles = handles
+        self._made: dict[str, Signature] = {}
+        names = map(
+            functools.partial(lib.ci_signature_name, handles.model),
+            range(lib.ci_signature_count(handles.model)),
+        )
+        self.signatures: tuple[str, ...] = tuple(map(status.text, names))
+        self.metadata: dict[str, str] = _metadata(handles.model)
+        self.isa: str = status.text(lib.ci_isa_name(handles.model))
+
+    def signature(self, name: str | None = None) -> Signature:
+        """The signature of a name; None: the only one.
+
+        Raises:
+            ValueError: there is no such signature, or several and no name.
+        """
+        if name is None and len(self.signatures) == 1:
+            name = self.signatures[0]
+        if name is None or name not in self.signatures:
+            what = "name a signature" if name is None else f"there is no signature {name!r}"
+            raise ValueError(f"{what}: the model has {', '.join(self.signatures) or 'none'}")
+        if name not in self._made:
+            self._made[name] = Signature(self._handles, name)
+        return self._made[name]
+
+    def close(self) -> None:
+        """Frees the C side; the model's signatures cannot be run afterwards."""
+        self._handles.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<graphio.cinfer.Model {list(self.signatures)} on {self.isa}>"
+
+
+def _metadata(model: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    while key := lib.ci_metadata_key(model, len(found)):
+        found[status.text(key)] = status.text(lib.ci_metadata(model, key))
+    return found

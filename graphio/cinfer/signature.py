@@ -1,0 +1,231 @@
+"""Signatures of cinfer: a run is one C call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphio.cinfer import arrays, status
+from graphio.cinfer._native import ffi, lib
+from graphio.cinfer.arrays import Array
+from graphio.schema import dtypes, errors
+from graphio.schema.engine import TensorSpec
+
+if TYPE_CHECKING:
+    from graphio.cinfer.model import Handles
+
+_run = lib.ci_run
+_from_buffer = ffi.from_buffer
+_NULL = ffi.NULL
+
+
+class Signature:
+    """A named way to run a model. Thread-safe: runs on one state wait for each other.
+
+    Attributes:
+        name: its name in the model.
+        inputs, outputs: dtype and static shape by key, in the order of `run`.
+    """
+
+    def __init__(self, handles: Handles, name: str) -> None:
+        self.name = name
+        self._handles = handles
+        self._number = lib.ci_signature(handles.model, name.encode())
+        self.inputs = self._specs(lib.ci_input_count, lib.ci_input)
+        self.outputs = self._specs(lib.ci_output_count, lib.ci_output)
+        self._lock: threading.Lock = handles.state.lock
+        self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
+        self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
+        self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))
+        # A view of each ci_tensor, the dtype that it takes, the shape that it has now.
+        self._feeds = [_Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
+        self._fetches = [(self._out[i], arrays.Reader(self._out[i]).read) for i in range(len(self.outputs))]
+
+    def _specs(self, count: Callable[..., int], get: Callable[..., int]) -> dict[str, TensorSpec]:
+        info = ffi.new("ci_info *")
+        found = {}
+        for i in range(count(self._handles.model, self._number)):
+            get(self._handles.model, self._number, i, info)
+            spec = arrays.spec(info)
+            found[spec.name] = spec
+        return found
+
+    def __call__(self, **inputs: Any) -> dict[str, Array]:
+        """Runs by names.
+
+        Args:
+            inputs: one value a key of `inputs`; Python numbers and lists are converted.
+
+        Returns:
+            Fresh arrays by the keys of `outputs`; strings as object arrays of bytes.
+
+        Raises:
+            InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
+        """
+        self._check_names(inputs)
+        ready = [
+            arrays.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
+            for key, spec in self.inputs.items()
+        ]
+        return dict(zip(self.outputs, self.run(ready), strict=True))
+
+    def _check_names(self, inputs: dict[str, Any]) -> None:
+        missing = [key for key in self.inputs if key not in inputs]
+        unknown = [key for key in inputs if key not in self.inputs]
+        if not missing and not unknown:
+            return
+        wrong = [f"misses {', '.join(missing)}"] if missing else []
+        wrong += [f"has no {', '.join(unknown)}"] if unknown else []
+        raise errors.InvalidArgumentError(
+            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; inputs are "
+            f"{', '.join(self.inputs) or 'none'}".replace("the call has no", "it has no")
+        )
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """Runs in the signature's order.
+
+        Args:
+            inputs: arrays of exactly the wanted dtype, C-contiguous.
+
+        Returns:
+            Fresh arrays in the order of `outputs`.
+
+        Raises:
+            InvalidArgumentError: a wrong number of arrays, dtype or shape.
+        """
+        handles = self._handles
+        with self._lock:
+            if len(inputs) != len(self._feeds):
+                raise self._wrong_count(len(inputs))
+            keep = []
+            for feed, array in zip(self._feeds, inputs):  # noqa: B905 - lengths are checked
+                if array.dtype is not feed.dtype or feed.dtype is arrays.OBJECT:
+                    keep.append(feed.point_at(array))
+                    continue
+                if array.shape != feed.shape:
+                    feed.set_shape(array)
+                buffer = _from_buffer(array)
+                feed.tensor.data = buffer
+                keep.append(buffer)
+            for tensor, _ in self._fetches:
+                tensor.data = _NULL
+            number, tensors, count, results, most = self._call
+            if handles.session is None:
+                raise _closed()
+            if code := _run(handles.session, number, tensors, count, results, most, handles.error):
+                status.check(code, handles.error)
+            return [read() for _, read in self._fetches]
+
+    def bind(
+        self, *inputs: Array, outputs: Sequence[Array] | None = None
+    ) -> Callable[[], list[Array]]:
+        """A call on fixed buffers: what happens to them between calls is what the next one sees.
+
+        Args:
+            inputs: as for `run`.
+            outputs: arrays that every call fills and returns, of the right dtype and size; None:
+                fresh ones each time.
+
+        Returns:
+            A function without arguments that runs and returns the outputs.
+        """
+        if len(inputs) != len(self.inputs):
+            raise self._wrong_count(len(inputs))
+        n_out = len(self.outputs)
+        if outputs is not None and len(outputs) != n_out:
+            raise errors.InvalidArgumentError(
+                message=f"signature {self.name!r} has {n_out} outputs, {len(outputs)} were bound"
+            )
+        tensors = ffi.new("ci_tensor[]", max(len(inputs), 1))
+        results = ffi.new("ci_tensor[]", max(n_out, 1))
+        feeds = [_Feed(tensors[i], spec) for i, spec in enumerate(self.inputs.values())]
+        keep = [feed.point_at(array) for feed, array in zip(feeds, inputs, strict=True)]
+        call = (self._number, tensors, len(inputs), results, n_out)
+        if outputs is None:
+            readers = [arrays.Reader(results[i]).read for i in range(n_out)]
+            return self._bound(call, keep, lambda: [read() for read in readers], results)
+        given = list(outputs)
+        capacity = [_writable(results[i], array) for i, array in enumerate(given)]
+        return self._bound(call, (keep, capacity), lambda: given, None)
+
+    def _bound(
+        self, call: tuple[Any, ...], keep: Any, collect: Callable[[], list[Array]], borrowed: Any
+    ) -> Callable[[], list[Array]]:
+        handles, lock = self._handles, self._lock
+        number, tensors, count, results, most = call
+        sizes = [(results[i], results[i].bytes) for i in range(most)]
+
+        def run(_keep: Any = keep) -> list[Array]:
+            with lock:
+                for tensor, size in sizes:
+                    tensor.bytes = size
+                    if borrowed is not None:
+                        tensor.data = _NULL
+                if handles.session is None:
+                    raise _closed()
+                if code := _run(
+                    handles.session, number, tensors, count, results, most, handles.error
+                ):
+                    status.check(code, handles.error)
+                return collect()
+
+        return run
+
+    def _wrong_count(self, count: int) -> errors.OpError:
+        return errors.InvalidArgumentError(
+            message=f"signature {self.name!r} takes {len(self.inputs)} inputs "
+            f"({', '.join(self.inputs) or 'none'}), {count} were given"
+        )
+
+    def __repr__(self) -> str:
+        return f"<graphio.cinfer.Signature {self.name}: {list(self.inputs)} -> {list(self.outputs)}>"
+
+
+class _Feed:
+    """One input of a signature and its ci_tensor."""
+
+    __slots__ = ("dtype", "name", "shape", "tensor")
+
+    def __init__(self, tensor: Any, spec: TensorSpec) -> None:
+        self.tensor = tensor
+        self.name = spec.name
+        self.dtype = spec.dtype
+        self.shape: tuple[int, ...] | None = None
+        tensor.dtype = dtypes.of_numpy(spec.dtype).number
+
+    def set_shape(self, array: Array) -> None:
+        """Takes over an array's shape, which no later array of the shape needs again."""
+        arrays.set_shape(self.tensor, array.shape)
+        self.tensor.bytes = array.nbytes
+        self.shape = array.shape
+
+    def point_at(self, array: Array) -> Any:
+        """The careful way: checks everything; returns what must be kept during the call."""
+        if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+            found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            raise errors.InvalidArgumentError(
+                message=f"input {self.name!r} is {found}, expected an array of "
+                f"{dtypes.of_numpy(self.dtype).name}; call the signature by names to convert it"
+            )
+        if not array.flags.c_contiguous:
+            raise errors.InvalidArgumentError(
+                message=f"input {self.name!r} is not contiguous; use numpy's ascontiguousarray"
+            )
+        self.shape = array.shape
+        return arrays.point_at(self.tensor, array)
+
+
+def _writable(tensor: Any, array: Array) -> Any:
+    """Makes a ci_tensor a place for results."""
+    if array.dtype == arrays.OBJECT or not array.flags.c_contiguous or not array.flags.writeable:
+        raise errors.InvalidArgumentError(
+            message="outputs that are bound must be contiguous, writable and hold no strings"
+        )
+    return arrays.point_at(tensor, array)
+
+
+def _closed() -> errors.OpError:
+    return errors.FailedPreconditionError(message="the model was closed")

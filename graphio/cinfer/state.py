@@ -1,0 +1,147 @@
+"""The state of cinfer: variables and random generators by name."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.cinfer import arrays, status
+from graphio.cinfer._native import ffi, lib
+from graphio.cinfer.arrays import Array
+from graphio.schema import errors
+
+
+def new_state(seed: int | None = None) -> State:
+    """An empty state.
+
+    Args:
+        seed: gives the keys of generators that a model does not seed; None: from the system.
+    """
+    return State(seed)
+
+
+class State:
+    """Variables and random generators; may be shared by several models. Thread-safe."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        options = ffi.new("ci_state_options *", lib.ci_state_defaults())
+        options.seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
+        self._error = status.new_error()
+        handle = ffi.new("ci_state **")
+        status.check(lib.ci_state_open(options, handle, self._error), self._error)
+        self.handle = handle[0]
+        self.lock = threading.Lock()  # also held while a session on this state runs
+        weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
+
+    def names(self) -> list[str]:
+        """Names of all variables, sorted."""
+        with self.lock:
+            count = lib.ci_variable_count(self.handle)
+            return sorted(status.text(self._info(i).name) for i in range(count))
+
+    def initialized(self, name: str) -> bool:
+        """Whether the variable has a value. Raises NotFoundError for an unknown one."""
+        with self.lock:
+            return bool(lib.ci_variable_initialized(self.handle, self._index(name)))
+
+    def get(self, name: str) -> Array:
+        """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
+        tensor = ffi.new("ci_tensor *")
+        with self.lock:
+            index = self._index(name)
+            self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
+            return arrays.Reader(tensor[0]).read()
+
+    def set(self, name: str, value: Any) -> None:
+        """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
+        tensor = ffi.new("ci_tensor *")
+        with self.lock:
+            index = self._index(name)
+            dtype = arrays.numpy_dtype(self._info(index).dtype)
+            keep = arrays.point_at(tensor, arrays.convert(value, dtype, f"variable {name!r}"))
+            self._check(lib.ci_variable_set(self.handle, index, tensor, self._error))
+            del keep
+
+    def declare(self, name: str, dtype: int, shape: Sequence[int | None] | None) -> None:
+        """Adds a variable without value if there is none of the name.
+
+        Args:
+            dtype: the element type's number.
+            shape: None: any; None as a dimension: any.
+        """
+        encoded = ffi.new("char[]", name.encode())
+        info = ffi.new("ci_info *", {"name": encoded, "dtype": dtype, "rank": -1})
+        if shape is not None:
+            arrays.set_shape(info, [-1 if d is None else d for d in shape])
+        with self.lock:
+            self._check(lib.ci_variable_declare(self.handle, info, ffi.NULL, self._error))
+
+    def generators(self) -> dict[str, tuple[int, int]]:
+        """Key and counter of every generator in use."""
+        value, used = ffi.new("ci_generator *"), ffi.new("int *")
+        found = {}
+        with self.lock:
+            for i in range(lib.ci_generator_count(self.handle)):
+                lib.ci_generator_get(self.handle, i, value, used)
+                if used[0]:
+                    name = status.text(lib.ci_generator_name(self.handle, i))
+                    found[name] = (int(value.key), int(value.counter))
+        return found
+
+    def set_generator(self, name: str, key: int, counter: int) -> None:
+        """Puts a generator in its place."""
+        value = ffi.new("ci_generator *", (key, counter))
+        with self.lock:
+            self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
+
+    def save(
+        self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
+    ) -> None:
+        """Writes a checkpoint, durable when this returns.
+
+        Args:
+            prefix: of its files' names.
+            step: the global step, or None.
+            meta: the bytes of the graph file `prefix`.meta, or None for none.
+        """
+        with self.lock:
+            self._check(
+                lib.ci_checkpoint_save(
+                    self.handle,
+                    ffi.NULL if meta is None else ffi.from_buffer(meta),
+                    0 if meta is None else len(meta),
+                    os.fsencode(prefix),
+                    -1 if step is None else step,
+                    self._error,
+                )
+            )
+
+    def restore(self, prefix: str | os.PathLike[str]) -> int | None:
+        """Reads a checkpoint, all or nothing; returns its step.
+
+        Raises:
+            NotFoundError: there is none, or it misses variables (all are named).
+            InvalidArgumentError: dtypes or shapes differ (all are named).
+            DataLossError: a file is damaged.
+        """
+        step = ffi.new("int64_t *")
+        with self.lock:
+            self._check(lib.ci_restore(self.handle, os.fsencode(prefix), step, self._error))
+        return int(step[0]) if step[0] >= 0 else None
+
+    def _index(self, name: str) -> int:
+        index = int(lib.ci_variable_index(self.handle, name.encode()))
+        if index < 0:
+            raise errors.NotFoundError(message=f"the state has no variable {name!r}")
+        return index
+
+    def _info(self, index: int) -> Any:
+        info = ffi.new("ci_info *")
+        lib.ci_variable(self.handle, index, info)
+        return info
+
+    def _check(self, code: int) -> None:
+        status.check(code, self._error)

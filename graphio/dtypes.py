@@ -1,0 +1,216 @@
+"""Element types under TensorFlow's names: float32, int64, string and the others."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import dtypes as table
+
+#: TensorFlow's numbers (DataType of types.proto) by name, which as_datatype_enum gives
+_TENSORFLOW = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
+    "complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18,
+    "float16": 19, "uint32": 22, "uint64": 23,
+}
+_FLOATING = {"float16", "bfloat16", "float32", "float64"}
+#: how TensorFlow's error texts call them
+_PROTO_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+class DType:
+    """An element type; there is one object for each.
+
+    Attributes:
+        name: "float32".
+        number: ONNX's number, which files hold.
+    """
+
+    __slots__ = ("_row", "name", "number")
+
+    def __init__(self, row: table.ElementType) -> None:
+        self._row = row
+        self.name = row.name
+        self.number = row.number
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """numpy's scalar type; object for string.
+
+        Raises:
+            TypeError: numpy has none.
+        """
+        if self._row.numpy is None:
+            raise TypeError(f"numpy has no {self.name}")
+        return self._row.numpy.type
+
+    @property
+    def as_datatype_enum(self) -> int:
+        """TensorFlow's number, 0 where it has none."""
+        return _TENSORFLOW.get(self.name, 0)
+
+    @property
+    def base_dtype(self) -> DType:
+        """The dtype itself: there are no reference types."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The dtype of the real part."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    @property
+    def is_floating(self) -> builtins.bool:
+        """Whether it is a real floating-point type."""
+        return self.name in _FLOATING
+
+    @property
+    def is_integer(self) -> builtins.bool:
+        """Whether it is an integer type; bool is none."""
+        return self.name.startswith(("int", "uint"))
+
+    @property
+    def is_complex(self) -> builtins.bool:
+        """Whether it is a complex type."""
+        return self.name.startswith("complex")
+
+    @property
+    def is_bool(self) -> builtins.bool:
+        """Whether it is bool."""
+        return self.name == "bool"
+
+    @property
+    def is_unsigned(self) -> builtins.bool:
+        """Whether it is an unsigned integer type."""
+        return self.name.startswith("uint")
+
+    @property
+    def is_numpy_compatible(self) -> builtins.bool:
+        """Whether numpy has it."""
+        return self._row.numpy is not None
+
+    @property
+    def min(self) -> Any:
+        """The least finite value.
+
+        Raises:
+            TypeError: it is no number type.
+        """
+        return self._limits().min
+
+    @property
+    def max(self) -> Any:
+        """The largest finite value.
+
+        Raises:
+            TypeError: it is no number type.
+        """
+        return self._limits().max
+
+    def _limits(self) -> Any:
+        if self.is_floating:
+            return np.finfo(self.as_numpy_dtype)
+        if self.is_integer:
+            return np.iinfo(self.as_numpy_dtype)
+        raise TypeError(f"{self.name} has no least or largest value")
+
+    @property
+    def size(self) -> int:
+        """Bytes an element."""
+        return self._row.bits // 8
+
+    @property
+    def proto_name(self) -> str:
+        """TensorFlow's word in error texts: "float" for float32."""
+        return _PROTO_NAMES.get(self.name, self.name)
+
+    def is_compatible_with(self, other: Any) -> builtins.bool:
+        """Whether it is the same type."""
+        return as_dtype(other) is self
+
+    def __eq__(self, other: object) -> builtins.bool:
+        if other is None:
+            return False
+        if isinstance(other, DType):
+            return self is other
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __ne__(self, other: object) -> builtins.bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __int__(self) -> int:
+        return self.as_datatype_enum
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+    def __str__(self) -> str:
+        return f"<dtype: '{self.name}'>"
+
+    def __repr__(self) -> str:
+        return f"tf.{self.name}"
+
+
+_BY_NUMBER = {row.number: DType(row) for row in table.TABLE}
+_BY_NAME = {dtype.name: dtype for dtype in _BY_NUMBER.values()}
+
+float16 = half = _BY_NAME["float16"]
+float32 = _BY_NAME["float32"]
+float64 = double = _BY_NAME["float64"]
+bfloat16 = _BY_NAME["bfloat16"]
+int8 = _BY_NAME["int8"]
+int16 = _BY_NAME["int16"]
+int32 = _BY_NAME["int32"]
+int64 = _BY_NAME["int64"]
+uint8 = _BY_NAME["uint8"]
+uint16 = _BY_NAME["uint16"]
+uint32 = _BY_NAME["uint32"]
+uint64 = _BY_NAME["uint64"]
+bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
+string = _BY_NAME["string"]
+complex64 = _BY_NAME["complex64"]
+complex128 = _BY_NAME["complex128"]
+
+__all__ = [
+    "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
+    "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8", "uint16",
+    "uint32", "uint64",
+]
+
+_NAMES = {**_BY_NAME, "float": float32, "double": float64, "half": float16}
+_BY_TENSORFLOW = {number: _BY_NAME[name] for name, number in _TENSORFLOW.items()}
+_PYTHON = {float: float32, int: int32, complex: complex128, str: string, bytes: string}
+_PYTHON[type(True)] = bool
+
+
+def of_number(number: int) -> DType:
+    """The dtype of ONNX's number, as files hold it."""
+    return _BY_NUMBER[table.of_number(number).number]
+
+
+def as_dtype(value: Any) -> DType:
+    """The dtype of a DType, a name, TensorFlow's number, a numpy or Python type.
+
+    Raises:
+        TypeError: nothing corresponds to it.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value.removesuffix("_ref") in _NAMES:
+        return _NAMES[value.removesuffix("_ref")]
+    if isinstance(value, type) and value in _PYTHON:
+        return _PYTHON[value]
+    if isinstance(value, int) and value in _BY_TENSORFLOW:
+        return _BY_TENSORFLOW[value]
+    try:
+        return of_number(table.of_numpy(value).number)
+    except (TypeError, ValueError):
+        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None

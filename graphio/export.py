@@ -1,0 +1,372 @@
+"""From a graph to a Model message and its arrays: for files, and for every run of a Session.
+
+The same program writes the same bytes: everything is in order of creation or sorted by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.dtypes import DType
+from graphio.graph import Graph, Operation, Tensor
+from graphio.schema import model_pb2, operators, tensors
+from graphio.tensor_shape import TensorShape
+from graphio.version import __version__
+
+__all__ = ["SignatureSpec", "build_model", "graph_message", "node_message", "value_name"]
+
+Array = np.ndarray[Any, Any]
+INLINE_BELOW = 1024  # bytes; larger constants lie in the data section
+
+
+@dataclass
+class SignatureSpec:
+    """A signature to be: inputs and outputs by key in the order of the C call."""
+
+    name: str
+    inputs: Sequence[tuple[str, Tensor]] = ()
+    outputs: Sequence[tuple[str, Tensor]] = ()
+    targets: Sequence[Operation] = ()
+    method: str = ""
+
+
+def value_name(tensor: Tensor) -> str:
+    """A value's name in files: "node", or "node:k" from the second output on."""
+    return tensor.op.name if tensor.value_index == 0 else f"{tensor.op.name}:{tensor.value_index}"
+
+
+def build_model(
+    graph: Graph,
+    signatures: Sequence[SignatureSpec],
+    state: Any = None,
+    prune: bool = True,
+    bodies: bool = True,
+    metadata: Mapping[str, str] | None = None,
+) -> tuple[model_pb2.Model, list[Array]]:
+    """A model of a graph and the arrays that its file holds.
+
+    Args:
+        graph: a root graph.
+        signatures: its ways to be run.
+        state: an engine's state whose variables and generators go along; None: no values.
+        prune: True keeps what the signatures need and the initializers of their variables.
+        bodies: True adds the function bodies of our operators.
+        metadata: text by key.
+    """
+    writer = _Writer()
+    model = model_pb2.Model(producer=f"graphio {__version__}")
+    kept = _needed(graph, signatures) if prune else graph.operations
+    for operation in kept:
+        writer.node(model.graph.node.add(), operation)
+    for spec in sorted(signatures, key=lambda s: s.name):
+        writer.signature(model.signature.add(), spec)
+    used = _all_nodes(model.graph)
+    writer.variables(model, graph, used, state, everything=not prune)
+    writer.resources(model, graph, used, state, everything=not prune)
+    if bodies:
+        _add_bodies(model, used)
+    if not prune:
+        writer.collections(model, graph)
+    _add_opsets(model, used)
+    if graph.seed is not None:
+        model.seed, model.has_seed = graph.seed, True
+    for key in sorted(metadata or {}):
+        model.metadata.add(key=key, value=(metadata or {})[key])
+    return model, writer.arrays
+
+
+def node_message(operation: Operation) -> model_pb2.Node:
+    """One operation as a message; its constants are inline whatever their size."""
+    node = model_pb2.Node()
+    _Writer(inline_below=1 << 62).node(node, operation)
+    return node
+
+
+def graph_message(graph: Graph) -> model_pb2.Graph:
+    """All operations of a graph as a message; constants are inline whatever their size."""
+    message = model_pb2.Graph()
+    writer = _Writer(inline_below=1 << 62)
+    for operation in graph.operations:
+        writer.node(message.node.add(), operation)
+    return message
+
+
+# ---- which nodes ----
+
+
+def _needed(graph: Graph, signatures: Sequence[SignatureSpec]) -> list[Operation]:
+    found: set[Operation] = set()
+    for spec in signatures:
+        fed = {tensor for _, tensor in spec.inputs}
+        roots = [t.op for _, t in spec.outputs if t not in fed]
+        found |= reach([*roots, *spec.targets], fed)
+        found |= {tensor.op for tensor in fed}
+    if signatures and _persistent(signatures):
+        found |= _initializers(graph, found)
+    return [op for op in graph.operations if op in found]
+
+
+def _persistent(signatures: Sequence[SignatureSpec]) -> bool:
+    """A Session's own runs have a signature without a name, and need no initializers."""
+    return any(spec.name for spec in signatures)
+
+
+def reach(roots: Iterable[Operation], fed: set[Tensor]) -> set[Operation]:
+    """The operations that must run for roots when some values are fed."""
+    found: set[Operation] = set()
+    pending = list(roots)
+    while pending:
+        operation = pending.pop()
+        if operation in found:
+            continue
+        found.add(operation)
+        pending.extend(operation.control_inputs)
+        for tensor in (*operation.inputs, *operation.captures):
+            if tensor is not None and tensor not in fed and tensor.op not in found:
+                pending.append(tensor.op)
+    return found
+
+
+def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
+    """Initializers of the variables in use, where they need nothing that must be fed."""
+    from graphio.variables import variables_of
+
+    names = {name for op in found for name in variable_names(op)}
+    added: set[Operation] = set()
+    for name, variable in variables_of(graph).items():
+        if name in names:
+            operations = reach([variable.initializer], set())
+            if not any(op.op == "Placeholder" for op in operations):
+                added |= operations | {variable.op, variable.value().op}
+    return added
+
+
+def variable_names(operation: Operation) -> set[str]:
+    """Names of the variables that an operation or its bodies read or assign."""
+    found = {operation.attrs["variable"]} if "variable" in operation.attrs else set()
+    for body in operation.bodies():
+        for inner in body.operations:
+            found |= variable_names(inner)
+    return found
+
+
+def _all_nodes(graph: model_pb2.Graph) -> list[model_pb2.Node]:
+    from graphio.schema.functions import subgraphs
+
+    found = []
+    for node in graph.node:
+        found.append(node)
+        for body in subgraphs(node):
+            found.extend(_all_nodes(body))
+    return found
+
+
+def _text_attributes(nodes: Iterable[model_pb2.Node], key: str) -> set[str]:
+    return {
+        a.value.s.decode() for node in nodes if node.domain == "graphio" for a in node.attr if a.key == key
+    }
+
+
+def _add_bodies(model: model_pb2.Model, nodes: Iterable[model_pb2.Node]) -> None:
+    for domain, op, version in sorted({(n.domain, n.op, n.version) for n in nodes if n.domain}):
+        body = operators.body(domain, op, version)
+        if body is not None:
+            model.function.append(body)
+
+
+def _add_opsets(model: model_pb2.Model, nodes: Iterable[model_pb2.Node]) -> None:
+    newest: dict[str, int] = {}
+    for node in nodes:
+        newest[node.domain] = max(newest.get(node.domain, 1), node.version)
+    for domain in sorted(newest):
+        model.opset.add(domain=domain, version=newest[domain])
+
+
+# ---- messages ----
+
+
+@dataclass
+class _Writer:
+    """Writes messages and gathers the arrays that are too large to be inline."""
+
+    inline_below: int = INLINE_BELOW
+    arrays: list[Array] = field(default_factory=list)
+    _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    def node(self, node: model_pb2.Node, operation: Operation) -> None:
+        node.name, node.op, node.domain = operation.name, operation.op, operation.domain
+        node.version = operation.version
+        node.device = operation.device
+        node.input.extend("" if t is None else value_name(t) for t in operation.inputs)
+        node.control_input.extend(c.name for c in operation.control_inputs)
+        for tensor in operation.outputs:
+            set_type(node.output_type.add(), tensor.dtype, tensor.shape)
+        for key, value in sorted(operation.attrs.items()):
+            if value is not None:
+                self.attribute(node.attr.add(key=key).value, value)
+        if operation.source.file:
+            node.source.file, node.source.line, node.source.function = operation.source
+        if operation.tf_type and operation.tf_type != operation.op:
+            node.tf_type = operation.tf_type
+
+    def attribute(self, message: model_pb2.AttributeValue, value: Any) -> None:
+        if isinstance(value, Graph):
+            self.body(message.g, value)
+        elif isinstance(value, np.ndarray):
+            self.array(message, value)
+        elif isinstance(value, DType):
+            message.i = value.number
+        elif isinstance(value, (bool, int, np.integer)):
+            message.i = int(value)
+        elif isinstance(value, float):
+            if np.float32(value) == value or value != value:
+                message.f = value
+            else:
+                message.d = value
+        elif isinstance(value, (str, bytes)):
+            message.s = value.encode() if isinstance(value, str) else value
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], DType):
+            set_type(message.type, *value)
+        else:
+            self.listed(message, list(value))
+
+    def listed(self, message: model_pb2.AttributeValue, values: list[Any]) -> None:
+        if all(isinstance(v, (bool, int, np.integer)) for v in values):
+            message.ints.SetInParent()
+            message.ints.i.extend(int(v) for v in values)
+        elif all(isinstance(v, (str, bytes)) for v in values):
+            message.strings.s.extend(v.encode() if isinstance(v, str) else v for v in values)
+        else:
+            message.floats.f.extend(float(v) for v in values)
+
+    def array(self, message: model_pb2.AttributeValue, array: Array) -> None:
+        inline = tensors.from_array(array)
+        if len(inline.data) < self.inline_below:
+            message.t.CopyFrom(inline)
+        else:
+            message.tensor = self.stored(array, inline.data)
+
+    def stored(self, array: Array, data: bytes) -> int:
+        """The index of an array in the data section; equal ones are kept once."""
+        key = (array.dtype.str, array.shape, hashlib.sha256(data).digest())
+        if key not in self._known:
+            self._known[key] = len(self.arrays)
+            self.arrays.append(array)
+        return self._known[key]
+
+    def body(self, message: model_pb2.Graph, graph: Graph) -> None:
+        for operation in graph.operations:
+            self.node(message.node.add(), operation)
+        for tensor in graph.inputs:
+            argument = message.input.add(name=tensor.op.name)
+            set_type(argument.type, tensor.dtype, tensor.shape)
+        message.output.extend(value_name(t) for t in graph.outputs)
+        message.capture.extend(sorted(value_name(t) for t in graph.captures))
+        message.target.extend(op.name for op in graph.targets)
+
+    def signature(self, message: model_pb2.Signature, spec: SignatureSpec) -> None:
+        message.name, message.method = spec.name, spec.method
+        for bindings, pairs in ((message.input, spec.inputs), (message.output, spec.outputs)):
+            for key, tensor in pairs:
+                binding = bindings.add(key=key, value=value_name(tensor))
+                set_type(binding.type, tensor.dtype, tensor.shape)
+        message.target.extend(op.name for op in spec.targets)
+
+    def variables(
+        self,
+        model: model_pb2.Model,
+        graph: Graph,
+        nodes: Sequence[model_pb2.Node],
+        state: Any,
+        everything: bool,
+    ) -> None:
+        from graphio.variables import variables_of
+
+        present = {node.name for node in nodes}
+        used = _text_attributes(nodes, "variable")
+        known = variables_of(graph)
+        for name in sorted(known):
+            if name not in used and not everything:
+                continue
+            variable = known[name]
+            message = model.variable.add(name=name, dtype=variable.dtype.number)
+            if variable.shape.ndims is not None:
+                set_shape(message.shape, variable.shape)
+            message.trainable = variable.trainable
+            message.slot_of, message.slot = variable.slot_of, variable.slot
+            message.node = name if name in present else ""
+            if variable.initializer.name in present:
+                message.initializer = variable.initializer.name
+                message.initial_value = value_name(variable.initial_value)
+            if variable.value().op.name in present:
+                message.snapshot = value_name(variable.value())
+            if state is not None and name in state.names() and state.initialized(name):
+                array = state.get(name)
+                message.value = self.stored(array, tensors.encode(array))
+
+    def resources(
+        self,
+        model: model_pb2.Model,
+        graph: Graph,
+        nodes: Sequence[model_pb2.Node],
+        state: Any,
+        everything: bool,
+    ) -> None:
+        used = _text_attributes(nodes, "generator")
+        running = {} if state is None else state.generators()
+        for name in sorted(graph.generators):
+            if name not in used and not everything:
+                continue
+            message = model.resource.add(name=name)
+            message.generator.SetInParent()
+            seeded = graph.generators[name]
+            if seeded is not None:
+                message.generator.seeded, message.generator.key = True, seeded[1]
+            if name in running:
+                message.generator.state.key, message.generator.state.counter = running[name]
+
+    def collections(self, model: model_pb2.Model, graph: Graph) -> None:
+        from graphio.variables import Variable
+
+        for name in sorted(graph.collections):
+            message = model_pb2.Collection(name=name)
+            for value in graph.collections[name]:
+                item = model_pb2.Collection.Item()
+                if isinstance(value, Variable):
+                    item.variable = value.op.name
+                elif isinstance(value, Tensor):
+                    item.tensor = value.name
+                elif isinstance(value, Operation):
+                    item.operation = value.name
+                elif isinstance(value, (int, np.integer)):
+                    item.i = int(value)
+                elif isinstance(value, float):
+                    item.d = value
+                elif isinstance(value, (str, bytes)):
+                    item.s = value.encode() if isinstance(value, str) else value
+                else:
+                    continue  # Python objects stay in the process, as TensorFlow's do
+                message.item.append(item)
+            model.collection.append(message)
+
+
+def set_type(message: model_pb2.Type, dtype: DType, shape: TensorShape) -> None:
+    """Fills a tensor type."""
+    message.tensor.dtype = dtypes.as_dtype(dtype).number  # type: ignore[assignment]
+    if shape.ndims is not None:
+        set_shape(message.tensor.shape, shape)
+
+
+def set_shape(message: model_pb2.Shape, shape: TensorShape) -> None:
+    """Fills a shape of known rank."""
+    message.SetInParent()
+    for size in shape.as_list():
+        dimension = message.dim.add()
+        if size is not None:
+            dimension.size = size

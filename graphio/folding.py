@@ -1,0 +1,254 @@
+"""What is known of a tensor's numbers while the graph is built.
+
+Shapes are computed with small integer tensors; folding follows them through the operators that
+programs use for that, with single numbers unknown where a dimension is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphio.graph import Operation, Tensor
+from graphio.tensor_shape import TensorShape
+
+__all__ = ["constant_shape", "constant_value"]
+
+Array = np.ndarray[Any, Any]
+_LIMIT = 64  # elements; shapes are never longer
+
+
+def constant_value(tensor: Tensor) -> Array | None:
+    """The tensor's numbers if they follow from constants and static shapes, else None."""
+    if tensor.op.op == "Constant":
+        value: Array = tensor.op.attrs["value"]
+        return value
+    if tensor.op.op == "StopGradient" or tensor.op.op == "Identity":
+        return constant_value(tensor.op.inputs[0])
+    partial = _partial(tensor)
+    if partial is None or any(v is None for v in partial.ravel()):
+        return None
+    return partial.astype(tensor.dtype.as_numpy_dtype)
+
+
+def constant_shape(tensor: Tensor) -> TensorShape | None:
+    """An integer vector read as a shape: -1 and unknown numbers are unknown sizes.
+
+    Returns:
+        None if not even the length is known.
+    """
+    partial = _partial(tensor)
+    if partial is None:
+        if tensor.shape.ndims == 1 and tensor.shape[0].value is not None:
+            return TensorShape([None] * tensor.shape[0].value)
+        return None
+    if partial.ndim != 1:
+        return None
+    return TensorShape([None if v is None or v < 0 else int(v) for v in partial])
+
+
+def _partial(tensor: Tensor) -> Array | None:
+    """The numbers as objects, None for unknown ones; None if nothing is known."""
+    if not tensor.dtype.is_integer and not tensor.dtype.is_bool:
+        return None
+    operation = tensor.op
+    rule = _RULES.get((operation.domain, operation.op))
+    if rule is None:
+        return _unknown(tensor)
+    try:
+        found = rule(operation)
+    except (IndexError, ValueError, ZeroDivisionError):
+        found = None
+    if found is None or found.size > _LIMIT:
+        return _unknown(tensor)
+    return found
+
+
+def _unknown(tensor: Tensor) -> Array | None:
+    """All numbers unknown, when at least the shape is known."""
+    count = tensor.shape.num_elements()
+    if count is None or count > _LIMIT:
+        return None
+    return np.full(tensor.shape.as_list(), None, object)
+
+
+def _objects(values: Any) -> Array:
+    array = np.asarray(values)
+    out = np.empty(array.shape, object)
+    out[...] = array.tolist() if array.ndim else array.item()
+    return out
+
+
+def _constant(op: Operation) -> Array | None:
+    value: Array = op.attrs["value"]
+    return _objects(value) if value.size <= _LIMIT else None
+
+
+def _shape(op: Operation) -> Array | None:
+    shape = op.inputs[0].shape
+    if shape.ndims is None:
+        return None
+    dims = shape.as_list()[op.attrs.get("start", 0) : op.attrs.get("end", None)]
+    out = np.empty(len(dims), object)
+    out[:] = dims
+    return out
+
+
+def _size(op: Operation) -> Array | None:
+    count = op.inputs[0].shape.num_elements()
+    return None if count is None else _objects(count)
+
+
+def _first(op: Operation) -> Array | None:
+    return _partial(op.inputs[0])
+
+
+def _ints(tensor: Tensor | None) -> list[int]:
+    if tensor is None:
+        raise ValueError("absent")
+    value = constant_value(tensor)
+    if value is None:
+        raise ValueError("unknown")
+    return [int(v) for v in value.ravel()]
+
+
+def _gather(op: Operation) -> Array | None:
+    data, indices = _partial(op.inputs[0]), constant_value(op.inputs[1])
+    if data is None or indices is None:
+        return None
+    out = np.empty(np.take(np.zeros(data.shape), indices, op.attrs.get("axis", 0)).shape, object)
+    out[...] = np.take(data, indices, op.attrs.get("axis", 0))
+    return out
+
+
+def _concat(op: Operation) -> Array | None:
+    parts = [_partial(t) for t in op.inputs]
+    if any(p is None for p in parts):
+        return None
+    return np.concatenate([p for p in parts if p is not None], op.attrs["axis"])
+
+
+def _slice(op: Operation) -> Array | None:
+    data = _partial(op.inputs[0])
+    if data is None:
+        return None
+    starts, ends = _ints(op.inputs[1]), _ints(op.inputs[2])
+    given = op.inputs[3:]
+    axes = _ints(given[0]) if given and given[0] is not None else list(range(len(starts)))
+    steps = _ints(given[1]) if len(given) > 1 and given[1] is not None else [1] * len(starts)
+    at = [slice(None)] * data.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        stop = None if step < 0 and end < -data.shape[axis] else end
+        at[axis] = slice(start, stop, step)
+    return data[tuple(at)]
+
+
+def _squeeze(op: Operation) -> Array | None:
+    data = _partial(op.inputs[0])
+    if data is None:
+        return None
+    axes = tuple(_ints(op.inputs[1])) if len(op.inputs) > 1 else None
+    return _kept(data.reshape(np.squeeze(np.zeros(data.shape), axes).shape))
+
+
+def _unsqueeze(op: Operation) -> Array | None:
+    data = _partial(op.inputs[0])
+    if data is None:
+        return None
+    return data.reshape(np.expand_dims(np.zeros(data.shape), tuple(_ints(op.inputs[1]))).shape)
+
+
+def _reshape(op: Operation) -> Array | None:
+    data = _partial(op.inputs[0])
+    return None if data is None else data.reshape(_ints(op.inputs[1]))
+
+
+def _kept(value: Any) -> Array:
+    out = np.empty(np.shape(value), object)
+    out[...] = value
+    return out
+
+
+def _binary(function: Callable[[int, int], int]) -> Callable[[Operation], Array | None]:
+    def guarded(a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else function(a, b)
+
+    apply = np.frompyfunc(guarded, 2, 1)
+
+    def rule(op: Operation) -> Array | None:
+        parts = [_partial(t) for t in op.inputs]
+        if any(p is None for p in parts):
+            return None
+        result = parts[0]
+        for part in parts[1:]:
+            result = apply(result, part)
+        return _kept(result)
+
+    return rule
+
+
+def _truncated(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _reduced(function: Callable[[list[int]], int]) -> Callable[[Operation], Array | None]:
+    """Reductions of a whole vector to a scalar or a vector of one."""
+
+    def rule(op: Operation) -> Array | None:
+        data = _partial(op.inputs[0])
+        if data is None or data.ndim != 1 or any(v is None for v in data):
+            return None
+        result = function([int(v) for v in data])
+        return _objects([result] if op.attrs.get("keepdims", 1) else result)
+
+    return rule
+
+
+def _range(op: Operation) -> Array | None:
+    start, limit, delta = (_ints(t)[0] for t in op.inputs)
+    return _objects(np.arange(start, limit, delta))
+
+
+def _filled(op: Operation) -> Array | None:
+    value = op.attrs.get("value")
+    fill = 0 if value is None else np.ravel(value)[0].item()
+    dims = _ints(op.inputs[0])
+    if int(np.prod(dims)) > _LIMIT:
+        return None
+    return np.full(dims, fill, object)
+
+
+def _product(values: list[int]) -> int:
+    total = 1
+    for v in values:
+        total *= v
+    return total
+
+
+_RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
+    ("", "Constant"): _constant,
+    ("", "Shape"): _shape,
+    ("", "Size"): _size,
+    ("", "Identity"): _first,
+    ("", "Cast"): _first,
+    ("graphio", "StopGradient"): _first,
+    ("", "Gather"): _gather,
+    ("", "Concat"): _concat,
+    ("", "Slice"): _slice,
+    ("", "Squeeze"): _squeeze,
+    ("", "Unsqueeze"): _unsqueeze,
+    ("", "Reshape"): _reshape,
+    ("", "Add"): _binary(lambda a, b: a + b),
+    ("", "Sub"): _binary(lambda a, b: a - b),
+    ("", "Mul"): _binary(lambda a, b: a * b),
+    ("", "Div"): _binary(_truncated),
+    ("", "Max"): _binary(max),
+    ("", "Min"): _binary(min),
+    ("", "ReduceProd"): _reduced(_product),
+    ("", "ReduceSum"): _reduced(sum),
+    ("", "Range"): _range,
+    ("", "ConstantOfShape"): _filled,
+}

@@ -1,0 +1,245 @@
+"""Reverse-mode differentiation: `gradients` adds the backward pass to the graph.
+
+The method is the chain rule over the operations between xs and ys in reverse order of
+creation (Speelpenning 1980; Griewank and Walther 2008, chapter 3). What each operator
+contributes is registered beside its builder, see graphio.gradient_registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphio import dtypes, gradient_registry, scopes
+from graphio.constants import convert_to_tensor
+from graphio.indexed_slices import IndexedSlices
+from graphio.ops import array, math
+
+if TYPE_CHECKING:
+    from graphio.graph import Graph, Operation, Tensor
+
+    Gradient = Tensor | IndexedSlices | None
+
+__all__ = ["gradients", "hessians"]
+
+CONTROL_FLOW = ("If", "Loop")
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+) -> list[Any]:
+    """Symbolic derivatives of the sum of ys with respect to each x.
+
+    Args:
+        ys: a tensor or a list of them, any shapes, floating.
+        xs: a tensor, Variable or list of them.
+        grad_ys: gradients arriving at ys, same structure; None means ones.
+        name: name scope of the new operations.
+        colocate_gradients_with_ops: accepted for TensorFlow's sake; there is one device.
+        gate_gradients: accepted for TensorFlow's sake; a run has no races.
+        aggregation_method: accepted for TensorFlow's sake.
+        stop_gradients: tensors taken as constants.
+
+    Returns:
+        A list, one entry an x: a tensor of x's shape and dtype, IndexedSlices where x was only
+        gathered from, or None if no y depends on x or the dtype is not floating.
+
+    Raises:
+        LookupError: an operator on the way has no registered gradient.
+        ValueError: grad_ys and ys differ in length or shape.
+    """
+    outputs = [convert_to_tensor(y) for y in _as_list(ys)]
+    targets = [_as_tensor(x) for x in _as_list(xs)]
+    incoming = _as_list(grad_ys) if grad_ys is not None else [None] * len(outputs)
+    if len(incoming) != len(outputs):
+        raise ValueError(
+            f"gradients: {len(outputs)} ys but {len(incoming)} grad_ys; give one gradient a y"
+        )
+    stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
+    with scopes.name_scope(name, "gradients"):
+        return _Backward(outputs, targets, stopped).run(incoming)
+
+
+def hessians(ys: Any, xs: Any, name: str = "hessians") -> list[Any]:
+    """Second derivatives of the sum of ys by each x.
+
+    Args:
+        ys: a tensor or list of them.
+        xs: a vector (n) or list of vectors with a statically known length.
+        name: name scope of the new operations.
+
+    Returns:
+        A list of matrices (n, n).
+
+    Raises:
+        ValueError: an x is no vector of known length, or no y depends on it.
+    """
+    results = []
+    with scopes.name_scope(name, "hessians"):
+        for x in (_as_tensor(x) for x in _as_list(xs)):
+            if x.shape.ndims != 1 or x.shape[0].value is None:
+                raise ValueError(
+                    f"hessians: '{x.name}' has shape {x.shape}, expected a vector of known length"
+                )
+            (first,) = gradients(ys, x)
+            if first is None:
+                raise ValueError(f"hessians: no y depends on '{x.name}'")
+            rows = [gradients(first[i], x)[0] for i in range(x.shape[0].value)]
+            results.append(
+                array.stack([array.zeros_like(x) if row is None else row for row in rows])
+            )
+    return results
+
+
+class _Backward:
+    """One backward pass: what depends on xs, what leads to ys, and the gradients so far."""
+
+    def __init__(
+        self, ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: set[Tensor]
+    ) -> None:
+        self.ys = list(ys)
+        self.xs = list(xs)
+        self.stopped = stopped
+        self.arrived: dict[Tensor, list[Tensor | IndexedSlices]] = {}
+        self.wanted = _depending(_leading_to(ys, stopped), xs, stopped)
+
+    def run(self, incoming: Sequence[Any]) -> list[Gradient]:
+        for y, dy in zip(self.ys, incoming, strict=True):
+            self._add(y, _initial(y, dy))
+        operations = {t.op for t in self.wanted if any(self.wanted_inputs(t.op))}
+        for operation in sorted(operations, key=lambda op: op.order, reverse=True):
+            self._differentiate(operation)
+        return [self._total(x) for x in self.xs]
+
+    def wanted_inputs(self, operation: Operation) -> list[bool]:
+        return [
+            t is not None and t in self.wanted and t not in self.stopped
+            for t in sources(operation)
+        ]
+
+    def _differentiate(self, operation: Operation) -> None:
+        # An output in stop_gradients is a constant to what lies before it.
+        arriving = [None if t in self.stopped else self._total(t) for t in operation.outputs]
+        if all(dy is None for dy in arriving):
+            return
+        function = gradient_registry.lookup(operation)
+        if function is None:
+            return
+        keep_sparse = getattr(function, "takes_indexed_slices", False)
+        dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
+        wanted = self.wanted_inputs(operation)
+        with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
+            if operation.op in CONTROL_FLOW and operation.domain == "":
+                found = function(operation, *dense, wanted=wanted)
+            else:
+                found = function(operation, *dense)
+        targets = sources(operation)
+        if len(found) != len(targets):
+            raise ValueError(
+                f"the gradient of {operation.op} gave {len(found)} gradients for "
+                f"{len(targets)} inputs ('{operation.name}'); return one an input, None for none"
+            )
+        for tensor, needed, gradient in zip(targets, wanted, found, strict=True):
+            if tensor is not None and needed and gradient is not None:
+                self._add(tensor, gradient)
+
+    def _add(self, tensor: Tensor, gradient: Gradient) -> None:
+        if gradient is not None and tensor.dtype.is_floating:
+            self.arrived.setdefault(tensor, []).append(gradient)
+
+    def _total(self, tensor: Tensor) -> Gradient:
+        parts = self.arrived.get(tensor)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            parts[:] = [_sum(parts)]
+        return parts[0]
+
+
+def sources(operation: Operation) -> list[Tensor | None]:
+    """All values that an operation reads: its inputs, then what its bodies capture."""
+    return [*operation.inputs, *operation.captures]
+
+
+def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:
+    """Tensors from which a y can be reached."""
+    found: set[Tensor] = set()
+    pending = list(ys)
+    while pending:
+        tensor = pending.pop()
+        if tensor in found:
+            continue
+        found.add(tensor)
+        if tensor not in stopped and tensor.op is not None:
+            pending.extend(t for t in sources(tensor.op) if t is not None)
+    return found
+
+
+def _depending(
+    candidates: set[Tensor], xs: Iterable[Tensor], stopped: set[Tensor]
+) -> set[Tensor]:
+    """The candidates that depend on an x; operations come in order of creation."""
+    found = {x for x in xs if x in candidates}
+    operations = {t.op for t in candidates}
+    for operation in sorted(operations, key=lambda op: op.order):
+        if any(t in found and t not in stopped for t in sources(operation) if t is not None):
+            found.update(t for t in operation.outputs if t in candidates)
+    return found
+
+
+def _initial(y: Tensor, dy: Any) -> Gradient:
+    if dy is None:
+        return array.ones_like(y) if y.dtype.is_floating else None
+    if isinstance(dy, IndexedSlices):
+        return dy
+    gradient = convert_to_tensor(dy, dtype=y.dtype)
+    if not y.shape.is_compatible_with(gradient.shape):
+        raise ValueError(
+            f"gradients: grad_ys for '{y.name}' has shape {gradient.shape}, expected {y.shape}"
+        )
+    return gradient
+
+
+def _dense(gradient: Gradient) -> Tensor | None:
+    return convert_to_tensor(gradient) if isinstance(gradient, IndexedSlices) else gradient
+
+
+def _sum(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
+    slices = [p for p in parts if isinstance(p, IndexedSlices)]
+    if len(slices) == len(parts):
+        return IndexedSlices(
+            array.concat([s.values for s in slices], 0),
+            array.concat([math.cast(s.indices, dtypes.int64) for s in slices], 0),
+            slices[0].dense_shape,
+        )
+    total = convert_to_tensor(parts[0])
+    for part in parts[1:]:
+        total = math.add(total, convert_to_tensor(part))
+    return total
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _as_tensor(value: Any) -> Tensor:
+    """Plain uses of a variable share one read, which is therefore what is differentiated by."""
+    tensor: Tensor = convert_to_tensor(value)
+    return tensor
+
+
+def in_graph(graph: Graph, tensor: Tensor) -> bool:
+    """Whether tensor belongs to graph or one that encloses it."""
+    current: Graph | None = graph
+    while current is not None:
+        if tensor.graph is current:
+            return True
+        current = current.outer
+    return False

@@ -1,0 +1,668 @@
+"""Graph, Operation, Tensor: what a program builds.
+
+A graph only grows. Operations stand in order of creation, which is the order in which a run
+behaves as if it executed them. Tensors compare by identity.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from graphio import scopes, source
+from graphio.dtypes import DType
+from graphio.tensor_shape import TensorShape
+
+__all__ = ["Graph", "Operation", "Tensor"]
+
+_VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+_operators: dict[str, Callable[..., Any]] = {}
+_tensor_likes: list[type] = []
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A tensor was used as a Python bool, or iterated over."""
+
+
+class Tensor:
+    """A value in the graph: output number value_index of an operation, or a body's input.
+
+    dtype and shape are what is known while building; dimensions may be unknown.
+    """
+
+    __slots__ = ("_consumers", "_shape", "dtype", "graph", "name", "op", "value_index")
+    __array_priority__ = 100  # numpy leaves array + tensor to us
+
+    def __init__(
+        self, graph: Graph, op: Any, value_index: int, name: str, dtype: DType, shape: TensorShape
+    ) -> None:
+        self.graph = graph
+        self.op = op
+        self.value_index = value_index
+        self.name = name
+        self.dtype = dtype
+        self._shape = shape
+        self._consumers: list[Operation] = []
+
+    @classmethod
+    def overload(cls, method: str, function: Callable[..., Any]) -> None:
+        """Gives all tensors a Python operator; the families of graphio.ops call this."""
+        setattr(cls, method, function)
+        _operators[method] = function
+        for tensor_like in _tensor_likes:
+            setattr(tensor_like, method, function)
+
+    @classmethod
+    def share_operators(cls, tensor_like: type) -> None:
+        """Gives the operators, now and later ones, to a class that converts to a tensor."""
+        _tensor_likes.append(tensor_like)
+        for method, function in _operators.items():
+            setattr(tensor_like, method, function)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the program knows of the shape. Raises ValueError where that clashes."""
+        self._shape = self._shape.merge_with(shape)
+
+    @property
+    def device(self) -> str:
+        """The device that the operation wishes for."""
+        return str(self.op.device)
+
+    def consumers(self) -> list[Operation]:
+        """The operations that have this tensor as an input."""
+        return list(self._consumers)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value, by the default session or the one given; see Session.run."""
+        from graphio.session import session_of
+
+        return session_of(self.graph, session, "eval").run(self, feed_dict)
+
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError(
+            f"'{self.name}' has no value while the graph is built, so it is neither true nor false; "
+            "use tf.cond, or `is None` to ask whether there is a tensor"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise OperatorNotAllowedInGraphError(
+            f"'{self.name}' cannot be iterated over while the graph is built; use tf.unstack or "
+            "tf.while_loop"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"len of '{self.name}' is not known while the graph is built; use tf.shape")
+
+    def __float__(self) -> float:
+        raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
+
+    def __int__(self) -> int:
+        raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tensor ({self.name}) to a numpy array; run it in a Session"
+        )
+
+    def __str__(self) -> str:
+        shape = "" if self._shape.ndims is None else f", shape={self._shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+class Operation:
+    """A node of a graph.
+
+    Attributes:
+        name: unique in the root graph and all its bodies.
+        op: the operator, domain: its domain, version: the operator's version.
+        attrs: attributes by name.
+        inputs: tensors, None where an optional input is absent.
+        outputs: tensors.
+        control_inputs: operations that run before.
+        order: grows with creation, across a root graph and its bodies.
+        source: the user's line.
+    """
+
+    __slots__ = (
+        "attrs", "control_inputs", "device", "domain", "graph", "inputs", "name", "op", "order",
+        "outputs", "source", "tf_type", "version",
+    )
+
+    def __init__(self, graph: Graph, name: str, op: str, domain: str, version: int) -> None:
+        self.graph = graph
+        self.name = name
+        self.op = op
+        self.domain = domain
+        self.version = version
+        self.attrs: dict[str, Any] = {}
+        self.inputs: list[Any] = []
+        self.outputs: list[Tensor] = []
+        self.control_inputs: list[Operation] = []
+        self.device = ""
+        self.tf_type: str | None = None
+        self.order = 0
+        self.source = source.NOWHERE
+
+    @property
+    def type(self) -> str:
+        """TensorFlow's type."""
+        return self.tf_type or self.op
+
+    @property
+    def where(self) -> str:
+        """The user's line as errors write it: " (train.py:88 in build)" or ""."""
+        return f" ({self.source})" if self.source.file else ""
+
+    @property
+    def captures(self) -> list[Tensor]:
+        """What the operation's bodies read from outside, each once."""
+        found: dict[Tensor, None] = {}
+        for body in self.bodies():
+            found.update(dict.fromkeys(t for t in body.captures if t.graph is not body))
+        return list(found)
+
+    def bodies(self) -> list[Graph]:
+        """The subgraphs among the attributes."""
+        return [value for value in self.attrs.values() if isinstance(value, Graph)]
+
+    def append_outputs(self, specs: Sequence[tuple[DType, TensorShape]]) -> list[Tensor]:
+        """Trailing outputs for an If, Loop or Scan: the one change an operation may undergo."""
+        added = []
+        for dtype, shape in specs:
+            index = len(self.outputs)
+            tensor = Tensor(self.graph, self, index, f"{self.name}:{index}", dtype, shape)
+            self.outputs.append(tensor)
+            added.append(tensor)
+        self.graph.root.changed()
+        return added
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the operation by the default session or the one given; see Session.run."""
+        from graphio.session import session_of
+
+        session_of(self.graph, session, "run").run(self, feed_dict)
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute. Raises ValueError if there is none of the name."""
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return self.attrs[name]
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return tuple(self.outputs)
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a Node message."""
+        from graphio.export import node_message
+
+        return node_message(self)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+class Graph:
+    """Operations in order of creation, with the names, collections and seed of a model.
+
+    Args:
+        outer: the enclosing graph, when this is the body of an If or a Loop.
+    """
+
+    def __init__(self, outer: Graph | None = None) -> None:
+        self.outer = outer
+        self.root: Graph = outer.root if outer is not None else self
+        self.operations: list[Operation] = []
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self.targets: list[Operation] = []
+        self.captures: dict[Tensor, None] = {}
+        self.resolver: Callable[[Tensor], Tensor | None] | None = None
+        self._scope = ""
+        self._control: list[list[Operation]] = []
+        self._devices: list[Any] = []
+        if outer is None:
+            self.version = 0
+            self.seed: int | None = None
+            self.collections: dict[str, list[Any]] = {}
+            self.generators: dict[str, tuple[int, int] | None] = {}
+            self.state_attributes: dict[str, Any] = {}  # what other modules keep with a graph
+            self._names: dict[str, int] = {}
+            self._by_name: dict[str, Operation] = {}
+            self._order = 0
+            self._seeds_given = 0
+            self._finalized = False
+
+    # ---- making operations ----
+
+    def create_op(
+        self,
+        op: str,
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[tuple[DType, TensorShape]],
+        attrs: Mapping[str, object] | None = None,
+        *,
+        domain: str = "",
+        version: int | None = None,
+        name: str | None = None,
+        tf_type: str | None = None,
+    ) -> Operation:
+        """Adds an operation; the graph is unchanged if that fails.
+
+        Args:
+            op: the operator.
+            inputs: tensors of this graph or one that encloses it; None: an absent optional one.
+            outputs: dtype and static shape of each output.
+            attrs: attributes: int, float, str, bytes, lists of these, arrays, DTypes, bodies.
+            domain: "" for ONNX's operators, "graphio" for ours.
+            version: of the operator; None: the oldest that expresses the node.
+            name: made unique in the current name scope; one that ends in "/" is taken as it is.
+            tf_type: TensorFlow's type where it is another than op.
+
+        Raises:
+            RuntimeError: the graph is finalized.
+            ValueError: an input is of another graph, or the name is malformed.
+        """
+        self._check_open()
+        if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
+            raise ValueError(f"'{name}' is not a valid scope name")
+        resolved = [None if t is None else self._resolve(t) for t in inputs]
+        if version is None:
+            from graphio.schema.operators import version_for
+
+            version = version_for(
+                op,
+                domain,
+                [t.dtype.number for t in resolved if t is not None],
+                attributes=attrs or (),
+                inputs=len(resolved),
+            )
+        base = name or tf_type or op
+        full = base[:-1] if base.endswith("/") else self.unique_name(base)
+        if full in self.root._by_name:
+            full = self.root._unique(full)
+        made = Operation(self, full, op, domain, version)
+        made.attrs = dict(sorted((attrs or {}).items()))
+        made.inputs = resolved
+        made.tf_type = tf_type
+        made.device = self._device()
+        made.control_inputs = self._current_control(resolved)
+        made.source = source.user_line()
+        for i, (dtype, shape) in enumerate(outputs):
+            made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
+        self._capture(made)
+        self._add(made)
+        return made
+
+    def _add(self, made: Operation) -> None:
+        root = self.root
+        made.order = root._order
+        root._order += 1
+        root._by_name[made.name] = made
+        self.operations.append(made)
+        for tensor in {t for t in made.inputs if t is not None}:
+            tensor._consumers.append(made)
+        root.changed()
+
+    def changed(self) -> None:
+        """Notes that the graph has grown, so that plans are looked at anew."""
+        self.root.version += 1
+
+    def _check_open(self) -> None:
+        if self.root._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def _resolve(self, tensor: Tensor) -> Tensor:
+        """The tensor as this graph may read it; bodies of gradients have resolvers."""
+        graph: Graph | None = self
+        while graph is not None and not self.encloses(tensor):
+            found = graph.resolver(tensor) if graph.resolver is not None else None
+            tensor = tensor if found is None else found
+            graph = graph.outer
+        if not self.encloses(tensor):
+            hint = (
+                "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
+                if tensor.graph.root is self.root
+                else "all tensors of an operation belong to one graph"
+            )
+            raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
+        return tensor
+
+    def encloses(self, tensor: Tensor) -> bool:
+        """Whether the tensor is of this graph or of one around it."""
+        graph: Graph | None = self
+        while graph is not None:
+            if tensor.graph is graph:
+                return True
+            graph = graph.outer
+        return False
+
+    def _capture(self, made: Operation) -> None:
+        """Records what comes from outside, on every graph on the way."""
+        read = [t for t in made.inputs if t is not None]
+        for body in made.bodies():
+            for tensor in body.outputs:
+                if tensor.graph is not body:
+                    body.captures.setdefault(tensor)
+            read.extend(body.captures)
+        for tensor in read:
+            graph = self
+            while tensor.graph is not graph:
+                graph.captures.setdefault(tensor)
+                assert graph.outer is not None
+                graph = graph.outer
+
+    def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
+        """A formal input of a body."""
+        full = self.unique_name(name)
+        made = Operation(self, full, "Argument", "graphio", 1)
+        made.order = self.root._order
+        self.root._order += 1
+        tensor = Tensor(self, made, 0, full, dtype, shape)
+        made.outputs.append(tensor)
+        self.inputs.append(tensor)
+        return tensor
+
+    # ---- names ----
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """name in the current scope with a suffix where it is taken, whatever its case."""
+        full = f"{self._scope}{name}"
+        return self.root._unique(full, mark_as_used)
+
+    def _unique(self, name: str, mark_as_used: bool = True) -> str:
+        key = name.lower()
+        count = self._names.get(key, 0)
+        if mark_as_used:
+            self._names[key] = count + 1
+        if count == 0:
+            return name
+        candidate = name
+        while candidate.lower() in self._names:
+            candidate = f"{name}_{count}"
+            count += 1
+        if mark_as_used:
+            self._names[key] = count
+            self._names[candidate.lower()] = 1
+        return candidate
+
+    @contextlib.contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """See graphio.name_scope."""
+        if name and not (_VALID_SCOPE if self._scope else _VALID_NAME).match(name):
+            raise ValueError(f"'{name}' is not a valid scope name")
+        before = self._scope
+        if not name:
+            scope = ""
+        elif name.endswith("/"):
+            scope = name
+        else:
+            scope = self.unique_name(name) + "/"
+        self._scope = scope
+        try:
+            yield scope
+        finally:
+            self._scope = before
+
+    def get_name_scope(self) -> str:
+        """The current scope without its last "/"."""
+        return self._scope[:-1]
+
+    # ---- contexts ----
+
+    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+        """A context in which this is the thread's default graph."""
+        return scopes.graph_as_default(self)
+
+    @contextlib.contextmanager
+    def as_body(self) -> Iterator[Graph]:
+        """As as_default, for a body: names go on in the outer graph's scope."""
+        assert self.outer is not None
+        before, self._scope = self._scope, scopes.get_default_graph()._scope
+        try:
+            with scopes.graph_as_default(self):
+                yield self
+        finally:
+            self._scope = before
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """See graphio.control_dependencies."""
+        before = self._control
+        if control_inputs is None:
+            self._control = []
+        else:
+            found = [self._control_operation(c) for c in control_inputs]
+            self._control = [*before, [op for op in found if op is not None]]
+        try:
+            yield
+        finally:
+            self._control = before
+
+    def _control_operation(self, value: Any) -> Operation | None:
+        """The operation to wait for; one outside a body has run before the body does."""
+        operation = value if isinstance(value, Operation) else None
+        for attribute in ("values", "op"):
+            if operation is None and hasattr(value, attribute) and not callable(
+                getattr(value, attribute)
+            ):
+                inner = getattr(value, attribute)
+                operation = inner if isinstance(inner, Operation) else inner.op
+        if operation is None:
+            raise TypeError(
+                f"control input {value!r} is {type(value).__name__}, expected an Operation, a "
+                "Tensor or a Variable"
+            )
+        if operation.graph.root is not self.root:
+            raise ValueError(f"control input '{operation.name}' is from another graph")
+        return operation if operation.graph is self and operation.op != "Argument" else None
+
+    def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
+        data = {t.op for t in inputs if t is not None}
+        wanted: dict[Operation, None] = {}
+        for group in self._control:
+            wanted.update(dict.fromkeys(op for op in group if op not in data))
+        return list(wanted)
+
+    @contextlib.contextmanager
+    def device(self, name: Any) -> Iterator[None]:
+        """See graphio.device."""
+        self._devices.append(name)
+        try:
+            yield
+        finally:
+            self._devices.pop()
+
+    def _device(self) -> str:
+        if not self._devices or self._devices[-1] is None:
+            return ""
+        wish = self._devices[-1]
+        return str(wish(None)) if callable(wish) else str(wish)
+
+    # ---- look-up ----
+
+    def get_operations(self) -> list[Operation]:
+        """All operations in order of creation; those of bodies belong to their If or Loop."""
+        return list(self.operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of a name.
+
+        Raises:
+            KeyError: there is none. ValueError: it is a tensor's name. TypeError: no string.
+        """
+        found = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor of a name such as "add:0".
+
+        Raises:
+            KeyError: there is none. ValueError: it is an operation's name. TypeError: no string.
+        """
+        found = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """The tensor or operation that obj is, names or stands for (as a Variable does).
+
+        Raises:
+            KeyError: the name is unknown. ValueError: another graph's, or of the wrong kind.
+            TypeError: obj is nothing of the sort.
+        """
+        if isinstance(obj, str):
+            return self._by_given_name(obj, allow_tensor, allow_operation)
+        convert = getattr(obj, "_as_graph_element", None)
+        element = convert() if convert is not None else obj
+        kinds = (Tensor,) * allow_tensor + (Operation,) * allow_operation
+        if not isinstance(element, (Tensor, Operation)) or not isinstance(element, kinds):
+            expected = " or ".join(k.__name__ for k in kinds)
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {expected}.")
+        if element.graph.root is not self.root:
+            raise ValueError(f"{element!r} is not an element of this graph.")
+        return element
+
+    def _by_given_name(
+        self, name: str, allow_tensor: bool, allow_operation: bool
+    ) -> Tensor | Operation:
+        operation_name, colon, index = name.partition(":")
+        operation = self.root._by_name.get(operation_name)
+        if colon and not allow_tensor:
+            raise ValueError(f"Name '{name}' appears to refer to a Tensor, not a Operation.")
+        if not colon and not allow_operation:
+            hint = f" Did you mean '{name}:0'?" if operation is not None else ""
+            raise ValueError(
+                f"Name '{name}' refers to an Operation, not a Tensor; tensor names must be of the "
+                f"form '<op_name>:<output_index>'.{hint}"
+            )
+        if operation is None:
+            raise KeyError(f"The name '{name}' refers to an operation not in the graph.")
+        if not colon:
+            return operation
+        if not index.isdigit():
+            raise ValueError(f"The name '{name}' looks like a Tensor name, but is not a valid one.")
+        if int(index) >= len(operation.outputs):
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{operation_name}', exists but only has {len(operation.outputs)} outputs."
+            )
+        return operation.outputs[int(index)]
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether the tensor may be fed."""
+        return tensor.graph is self
+
+    def is_fetchable(self, element: Tensor | Operation) -> bool:
+        """Whether the element may be fetched."""
+        return element.graph is self
+
+    # ---- state of the graph ----
+
+    def finalize(self) -> None:
+        """Makes the graph read-only."""
+        self.root._finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph is read-only."""
+        return self.root._finalized
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Adds a value to a collection."""
+        self._check_open()
+        self.root.collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Adds a value to several collections, once to each."""
+        for name in dict.fromkeys([names] if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """The values of a collection; scope: a regular expression that names must match."""
+        values = self.root.collections.get(name, [])
+        if scope is None:
+            return list(values)
+        pattern = re.compile(scope)
+        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        """The collection itself."""
+        return self.root.collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Names of the collections that hold something."""
+        return [name for name, values in self.root.collections.items() if values]
+
+    def clear_collection(self, name: str) -> None:
+        """Empties a collection."""
+        self.root.collections.pop(name, None)
+
+    def add_generator(self, name: str, op_seed: int | None) -> str:
+        """Registers a random generator for a new random operation; returns its unique name.
+
+        Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
+        with an operation's only, the graph's is 87654321; with neither it is not seeded.
+        """
+        root = self.root
+        self._check_open()
+        unique, suffix = f"{self._scope}{name}", 0
+        while unique in root.generators:
+            suffix += 1
+            unique = f"{self._scope}{name}_{suffix}"
+        if root.seed is None and op_seed is None:
+            root.generators[unique] = None
+            return unique
+        if op_seed is None:
+            op_seed = root._seeds_given
+            root._seeds_given += 1
+        graph_seed = 87654321 if root.seed is None else root.seed
+        root.generators[unique] = (1, mix_seeds(graph_seed, op_seed))
+        return unique
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a Graph message of our schema."""
+        from graphio.export import graph_message
+
+        return graph_message(self)
+
+    def __str__(self) -> str:
+        from graphio.printing import graph_text
+
+        return graph_text(self)
+
+
+def mix_seeds(graph_seed: int, op_seed: int) -> int:
+    """A 64-bit key of both, by two rounds of SplitMix64 (Steele, Lea and Flood 2014)."""
+    mask = (1 << 64) - 1
+    state = graph_seed & mask
+    for word in (0, op_seed & mask):
+        state = (state ^ word) + 0x9E3779B97F4A7C15 & mask
+        state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & mask
+        state = (state ^ state >> 27) * 0x94D049BB133111EB & mask
+        state ^= state >> 31
+    return state

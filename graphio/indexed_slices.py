@@ -1,0 +1,98 @@
+"""IndexedSlices: a gradient that lists the rows it touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from graphio.constants import register_tensor_conversion_function
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from graphio.dtypes import DType
+    from graphio.graph import Graph, Operation, Tensor
+
+__all__ = ["IndexedSlices", "IndexedSlicesValue"]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The numbers of an IndexedSlices, as a session gives them back."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    dense_shape: np.ndarray[Any, Any] | None
+
+
+class IndexedSlices:
+    """Stands for a tensor that is 0 but for some rows: row indices[i] holds the sum of its
+    values[i]. An index may come more than once.
+
+    Converting it to a tensor sums the values into a dense one.
+    """
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        """values: (n, rest); indices: (n) int32 or int64; dense_shape: the shape it stands for."""
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the values."""
+        return self.values.graph
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the values."""
+        operation: Operation = self.values.op
+        return operation
+
+    @property
+    def name(self) -> str:
+        """The name of the values."""
+        return self.values.name
+
+    @property
+    def device(self) -> str:
+        """The device of the values."""
+        return self.values.device
+
+    def to_tensor(self, name: str | None = None) -> Tensor:
+        """The dense tensor: dense_shape, with the values summed into their rows.
+
+        Raises:
+            ValueError: dense_shape is not known.
+        """
+        from graphio import dtypes
+        from graphio.ops import array, index, primitive
+
+        if self.dense_shape is None:
+            raise ValueError(
+                f"IndexedSlices '{self.name}' has no dense_shape, so it cannot become a tensor"
+            )
+        shape = primitive.cast(self.dense_shape, dtypes.int64)
+        rows = array.squeeze(primitive.slice_axes(shape, [0], [1], [0]), [0])
+        return index.scatter_sum(self.indices, self.values, rows, name=name)
+
+    def __str__(self) -> str:
+        shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
+
+    def __neg__(self) -> IndexedSlices:
+        from graphio.ops import math
+
+        return IndexedSlices(math.negative(self.values), self.indices, self.dense_shape)
+
+
+def _to_tensor(
+    value: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    return value.to_tensor(name=name)
+
+
+register_tensor_conversion_function(IndexedSlices, _to_tensor)

@@ -1,0 +1,82 @@
+"""Nested structures of Python: lists, tuples, named tuples and dicts with leaves.
+
+A dict's leaves come in the order of its sorted keys, as TensorFlow's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+__all__ = ["assert_same_structure", "flatten", "map_structure", "pack_sequence_as"]
+
+
+def is_nested(value: Any) -> bool:
+    """Whether value has leaves below it (a list, tuple or dict)."""
+    return isinstance(value, (list, tuple, Mapping))
+
+
+def _children(structure: Any) -> list[Any]:
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in sorted(structure)]
+    return list(structure)
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves in order; a leaf alone gives a list of one."""
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for child in _children(structure) for leaf in flatten(child)]
+
+
+def pack_sequence_as(structure: Any, flat: list[Any]) -> Any:
+    """The leaves of flat in the shape of structure.
+
+    Raises:
+        ValueError: flat has another number of leaves.
+    """
+    expected = len(flatten(structure))
+    if expected != len(flat):
+        raise ValueError(f"the structure has {expected} leaves, but {len(flat)} were given")
+    return _pack(structure, iter(flat))
+
+
+def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_nested(structure):
+        return next(leaves)
+    packed = [_pack(child, leaves) for child in _children(structure)]
+    if isinstance(structure, Mapping):
+        values = dict(zip(sorted(structure), packed, strict=True))
+        return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
+    if hasattr(structure, "_fields"):
+        return type(structure)(*packed)
+    return type(structure)(packed)
+
+
+def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+    """function applied leaf by leaf to structures of equal shape."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    columns = zip(*(flatten(s) for s in structures), strict=True)
+    return pack_sequence_as(structures[0], [function(*column) for column in columns])
+
+
+def assert_same_structure(one: Any, two: Any) -> None:
+    """Checks that two structures have the same nesting, keys and number of leaves.
+
+    Raises:
+        ValueError: they differ.
+    """
+    if is_nested(one) != is_nested(two):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if not is_nested(one):
+        return
+    if isinstance(one, Mapping) != isinstance(two, Mapping):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
+    if isinstance(one, Mapping) and set(one) != set(two):
+        raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
+    first, second = _children(one), _children(two)
+    if len(first) != len(second):
+        raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
+    for a, b in zip(first, second, strict=True):
+        assert_same_structure(a, b)

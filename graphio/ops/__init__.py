@@ -1,0 +1,1 @@
+"""Builders of operators by family: TensorFlow's names, shape rules and gradients."""

@@ -1,0 +1,246 @@
+"""Making nodes: the small layer between the builders and Graph.create_op.
+
+A builder enters `scope(name, default)`; helper nodes that it makes are named `<name>/<part>`,
+and the node that is made with `name=scope` bears the user's name itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes
+from graphio.constants import constant, convert_to_tensor
+from graphio.dtypes import DType
+from graphio.graph import Operation, Tensor
+from graphio.ops.shapes import Dims
+from graphio.tensor_shape import Dimension, TensorShape
+
+__all__ = [
+    "FLOATING",
+    "INTEGER",
+    "NUMERIC",
+    "describe",
+    "int_value",
+    "ints",
+    "is_symbolic",
+    "node",
+    "operands",
+    "operation",
+    "require",
+    "scalar",
+    "scope",
+    "static_ints",
+]
+
+FLOATING = "floating"
+INTEGER = "integer"
+NUMERIC = "numeric"
+
+_KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
+    FLOATING: ("a floating dtype", lambda d: d.is_floating),
+    INTEGER: ("an integer dtype", lambda d: d.is_integer),
+    NUMERIC: ("a numeric dtype", lambda d: d.is_floating or d.is_integer or d.is_complex),
+}
+
+
+def scope(name: str | None, default: str) -> AbstractContextManager[str]:
+    """The name scope of one builder call; its value is the name for the last node."""
+    return scopes.name_scope(name, default)
+
+
+def describe(name: str, op: str) -> str:
+    """How an error names the node under construction: 'MatMul_1' (op: 'MatMul')."""
+    return f"'{name.rstrip('/') or op}' (op: '{op}')"
+
+
+def operation(
+    op: str,
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[tuple[DType, Dims]],
+    *,
+    name: str | None = None,
+    domain: str = "",
+    version: int | None = None,
+    tf_type: str | None = None,
+    attrs: Mapping[str, object] | None = None,
+) -> Operation:
+    """One node; outputs gives each one's dtype and static shape."""
+    return scopes.get_default_graph().create_op(
+        op,
+        inputs,
+        [(dtype, TensorShape(dims)) for dtype, dims in outputs],
+        attrs,
+        domain=domain,
+        version=version,
+        name=name,
+        tf_type=tf_type,
+    )
+
+
+def node(
+    op: str,
+    inputs: Sequence[Tensor | None],
+    dtype: DType,
+    dims: Dims,
+    *,
+    name: str | None = None,
+    domain: str = "",
+    version: int | None = None,
+    tf_type: str | None = None,
+    **attrs: object,
+) -> Tensor:
+    """The output of a node that has one."""
+    made = operation(
+        op,
+        inputs,
+        [(dtype.base_dtype, dims)],
+        name=name,
+        domain=domain,
+        version=version,
+        tf_type=tf_type,
+        attrs=attrs,
+    )
+    return made.outputs[0]
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether value is a tensor or variable, so that its numbers come at run time."""
+    return isinstance(value, Tensor) or hasattr(value, "initial_value")
+
+
+def operands(x: Any, y: Any, op: str, names: tuple[str, str] = ("x", "y")) -> tuple[Tensor, Tensor]:
+    """Both as tensors of one dtype, which the first one fixes.
+
+    Raises:
+        TypeError: the dtypes differ, or y has no value of x's dtype.
+    """
+    first = convert_to_tensor(x, name=names[0])
+    return first, like(y, first, op, names)
+
+
+def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
+    """value as a tensor of first's dtype.
+
+    Raises:
+        TypeError: value is a tensor of another dtype, or has no value of first's dtype.
+    """
+    wanted = first.dtype.base_dtype
+    if is_symbolic(value) and value.dtype.base_dtype != wanted:
+        raise TypeError(
+            f"Input '{names[1]}' of '{op}' Op has type {value.dtype.base_dtype.name} that does "
+            f"not match type {wanted.name} of argument '{names[0]}'; cast one of them"
+        )
+    return convert_to_tensor(value, dtype=wanted, name=names[1])
+
+
+def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:
+    """Refuses a dtype that the operator does not take.
+
+    Raises:
+        TypeError: the dtype is not of the kind.
+    """
+    words, holds = _KINDS[kind]
+    if not holds(tensor.dtype.base_dtype):
+        raise TypeError(
+            f"Value passed to parameter '{parameter}' of '{op}' has DataType "
+            f"{tensor.dtype.base_dtype.name}, expected {words}; cast it"
+        )
+
+
+def scalar(value: float | int | bool, dtype: DType, name: str = "Const") -> Tensor:
+    """A constant () of the dtype."""
+    return constant(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype), name=name)
+
+
+def int_value(value: Any, op: str, parameter: str) -> int:
+    """A number that must be known while the graph is built (an axis, a count).
+
+    Raises:
+        ValueError: value is a tensor whose value is not known statically.
+    """
+    found = static_ints(value)
+    if found is None or len(found) != 1 or found[0] is None:
+        raise ValueError(
+            f"{op}: {parameter} must be known while the graph is built, got {value!r}; "
+            "give a Python integer"
+        )
+    return found[0]
+
+
+def static_ints(value: Any) -> list[int | None] | None:
+    """The integers of a scalar or vector as far as they are known; None if nothing is."""
+    from graphio.folding import constant_shape, constant_value
+
+    if value is None:
+        return None
+    if isinstance(value, TensorShape):
+        return None if value.ndims is None else list(value.as_list())
+    if isinstance(value, Dimension):
+        return [value.value]
+    if is_symbolic(value):
+        tensor = convert_to_tensor(value)
+        known = constant_value(tensor)
+        if known is not None:
+            return [int(v) for v in np.ravel(known)]
+        if tensor.shape.ndims != 1:
+            return None
+        shape = constant_shape(tensor)
+        return None if shape is None or shape.ndims is None else list(shape.as_list())
+    if isinstance(value, (list, tuple)):
+        parts = [static_ints(v) for v in value]
+        return [p[0] if p is not None and len(p) == 1 else None for p in parts]
+    return [int(v) for v in np.ravel(value)]
+
+
+def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor:
+    """An int64 vector from what TensorFlow takes for a shape, an axis list and the like.
+
+    Args:
+        value: an integer, a list or array of them, a TensorShape, an integer tensor of rank 0
+            or 1, or a list that mixes integers and scalar tensors.
+        op: for errors.
+        parameter: for errors, and for the constant's name.
+        name: of the constant; None: parameter.
+
+    Raises:
+        TypeError: something in it is no integer.
+        ValueError: it is a shape with unknown sizes.
+    """
+    label = name or parameter
+    if isinstance(value, (TensorShape, Dimension)):
+        value = static_ints(value)
+    if is_symbolic(value):
+        return _int_tensor(convert_to_tensor(value), op, parameter)
+    if isinstance(value, (list, tuple)) and any(is_symbolic(v) for v in value):
+        parts = [ints(v, op, parameter, f"{label}_{i}") for i, v in enumerate(value)]
+        return node("Concat", parts, dtypes.int64, (len(parts),), name=label, axis=0)
+    if value is None:
+        raise ValueError(f"{op}: {parameter} is unknown or None; give integers")
+    if isinstance(value, (list, tuple)):
+        value = [v.value if isinstance(v, Dimension) else v for v in value]
+        if any(v is None for v in value):
+            raise TypeError(f"{op}: {parameter} is {value}, expected integers; None is no size")
+    array = np.asarray(value)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"{op}: {parameter} is {value!r}, expected integers")
+    if array.ndim > 1:
+        raise ValueError(f"{op}: {parameter} has shape {array.shape}, expected a vector")
+    return constant(array.reshape(-1).astype(np.int64), name=label)
+
+
+def _int_tensor(tensor: Tensor, op: str, parameter: str) -> Tensor:
+    if not tensor.dtype.is_integer:
+        raise TypeError(
+            f"{op}: {parameter} '{tensor.name}' is {tensor.dtype.name}, expected int32 or int64"
+        )
+    if tensor.dtype.base_dtype != dtypes.int64:
+        dims = None if tensor.shape.ndims is None else tuple(tensor.shape.as_list())
+        tensor = node("Cast", [tensor], dtypes.int64, dims, to=dtypes.int64)
+    if tensor.shape.ndims == 0:
+        axes = constant(np.zeros(1, np.int64), name="axes")
+        return node("Unsqueeze", [tensor, axes], dtypes.int64, (1,))
+    return tensor

@@ -1,0 +1,300 @@
+"""Shapes as values; tensors of one number; numbers in a row; unit matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.gradient_registry import not_differentiable
+from graphio.graph import Tensor
+from graphio.ops import primitive, shapes
+from graphio.ops.emit import (
+    describe,
+    ints,
+    is_symbolic,
+    node,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import cast, select
+from graphio.ops.shapes import Dims, dims_of, text_of
+
+__all__ = [
+    "diag",
+    "eye",
+    "fill",
+    "ones",
+    "ones_like",
+    "range",
+    "rank",
+    "shape",
+    "shape_n",
+    "size",
+    "zeros",
+    "zeros_like",
+]
+
+not_differentiable("Shape", "Size", "Range", "ConstantOfShape", "Constant", "OneHot")
+
+#: as in TensorFlow, smaller tensors of zeros or ones are constants
+_CONSTANT_BELOW = 1000
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """The shape of input as a vector.
+
+    Args:
+        input: tensor of any shape.
+        name: of the operation.
+        out_type: int32 or int64.
+    """
+    with scope(name, "Shape") as at:
+        x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
+        dims = dims_of(x)
+        if dims is not None and None not in dims:
+            return constant(np.asarray(dims, wanted.as_numpy_dtype), name=at)
+        result: Dims = (None if dims is None else len(dims),)
+        if wanted == dtypes.int64:
+            return node("Shape", [x], wanted, result, name=at)
+        full = node("Shape", [x], dtypes.int64, result, name="shape")
+        return node("Cast", [full], wanted, result, name=at, tf_type="Shape", to=wanted)
+
+
+def shape_n(
+    input: Sequence[Any],
+    out_type: Any = dtypes.int32,
+    name: str | None = None,
+) -> list[Tensor]:
+    """The shapes of several tensors."""
+    with scope(name, "ShapeN"):
+        return [shape(value, out_type=out_type) for value in input]
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """The number of elements as a scalar, int32 or int64."""
+    with scope(name, "Size") as at:
+        x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
+        known = shapes.num_elements(dims_of(x))
+        if known is not None:
+            return constant(np.asarray(known, wanted.as_numpy_dtype), name=at)
+        if wanted == dtypes.int64:
+            return node("Size", [x], wanted, (), name=at)
+        full = node("Size", [x], dtypes.int64, (), name="size")
+        return node("Cast", [full], wanted, (), name=at, tf_type="Size", to=wanted)
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of axes as an int32 scalar."""
+    with scope(name, "Rank") as at:
+        x = convert_to_tensor(input, name="input")
+        if x.shape.ndims is not None:
+            return constant(np.asarray(x.shape.ndims, np.int32), name=at)
+        lengths = node("Shape", [x], dtypes.int64, (None,))
+        full = node("Size", [lengths], dtypes.int64, ())
+        return node("Cast", [full], dtypes.int32, (), name=at, tf_type="Rank", to=dtypes.int32)
+
+
+def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str) -> Tensor:
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    with scope(name, default) as at:
+        known = static_ints(shape)
+        if known is not None and None not in known and not is_symbolic(shape):
+            dims = [d for d in known if d is not None]
+            if any(d < 0 for d in dims):
+                raise ValueError(f"{default}: shape {dims} has a negative size; sizes start at 0")
+            total = shapes.num_elements(tuple(dims))
+            if wanted == dtypes.string or (total is not None and total < _CONSTANT_BELOW):
+                filling = b"" if wanted == dtypes.string else value
+                return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
+        target = ints(shape, default, "shape")
+        single = np.asarray([value], wanted.as_numpy_dtype)
+        return node(
+            "ConstantOfShape",
+            [target],
+            wanted,
+            primitive.static_vector(target),
+            name=at,
+            tf_type="Fill",
+            value=single,
+        )
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of zeros (empty strings, False).
+
+    Args:
+        shape: an integer (a vector of that length), a list, or an integer tensor.
+        dtype: of the elements.
+        name: of the operation.
+
+    Raises:
+        TypeError: a size is None.
+        ValueError: a size is negative.
+    """
+    return _filled(shape, 0, dtype, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of ones (True); see zeros."""
+    return _filled(shape, 1, dtype, name, "ones")
+
+
+def _filled_like(
+    tensor: Any, value: float, dtype: Any, name: str | None, optimize: bool, default: str
+) -> Tensor:
+    with scope(name, default) as at:
+        x = convert_to_tensor(tensor, name="tensor")
+        wanted = dtypes.as_dtype(dtype).base_dtype if dtype is not None else x.dtype.base_dtype
+        dims = dims_of(x)
+        if optimize and dims is not None and None not in dims:
+            return _filled(list(dims), value, wanted, at, default)
+        filling = np.asarray([value], wanted.as_numpy_dtype)
+        target = node("Shape", [x], dtypes.int64, (None if dims is None else len(dims),))
+        return node(
+            "ConstantOfShape",
+            [target],
+            wanted,
+            dims,
+            name=at,
+            tf_type="ZerosLike" if value == 0 else "OnesLike",
+            value=filling,
+        )
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of tensor's shape.
+
+    Args:
+        tensor: any.
+        dtype: of the result; None: tensor's.
+        name: of the operation.
+        optimize: take the static shape where it is known.
+    """
+    return _filled_like(tensor, 0, dtype, name, optimize, "zeros_like")
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of tensor's shape; see zeros_like."""
+    return _filled_like(tensor, 1, dtype, name, optimize, "ones_like")
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape dims whose elements are all the scalar value.
+
+    Raises:
+        ValueError: value is no scalar.
+    """
+    with scope(name, "Fill") as at:
+        filling = convert_to_tensor(value, name="value")
+        if filling.shape.ndims not in (None, 0):
+            raise ValueError(
+                f"Shape must be rank 0 but is rank {filling.shape.ndims} for {describe(at, 'Fill')}"
+                f" with input shapes: value {text_of(filling)}; value must be a scalar"
+            )
+        target = ints(dims, "Fill", "dims")
+        result = primitive.static_vector(target)
+        return node("Expand", [filling, target], filling.dtype, result, name=at, tf_type="Fill")
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """The numbers start, start + delta, ... before limit; range(n) starts at 0.
+
+    Args:
+        start: scalar; the limit if limit is None.
+        limit: scalar, not included.
+        delta: scalar, not 0.
+        dtype: of the result; None: the widest of int32, int64, float32, float64 given.
+        name: of the operation.
+
+    Returns:
+        A vector.
+    """
+    if limit is None:
+        start, limit = 0, start
+    with scope(name, "range") as at:
+        given = (("start", start), ("limit", limit), ("delta", delta))
+        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        if wanted is None:
+            found = [_natural_dtype(v) for _, v in given]
+            wanted = max(found, key=_RANGE_ORDER.index)
+        parts = [
+            cast(convert_to_tensor(v, name=k), wanted)
+            if is_symbolic(v)
+            else convert_to_tensor(v, dtype=wanted, name=k)
+            for k, v in given
+        ]
+        first, stop, step = (constant_value(p) for p in parts)
+        length = None
+        if first is not None and stop is not None and step is not None:
+            length = len(np.arange(first.item(), stop.item(), step.item()))
+        return node("Range", parts, wanted, (length,), name=at)
+
+
+_RANGE_ORDER = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+
+
+def _natural_dtype(value: Any) -> dtypes.DType:
+    if is_symbolic(value):
+        return value.dtype.base_dtype  # type: ignore[no-any-return]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return dtypes.as_dtype(value.dtype)
+    return dtypes.float32 if isinstance(value, float) else dtypes.int32
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix, or a batch of them.
+
+    Args:
+        num_rows: how many rows.
+        num_columns: how many columns; None: as many.
+        batch_shape: integers before the last two axes.
+        dtype: of the elements.
+        name: of the operation.
+    """
+    with scope(name, "eye") as at:
+        columns = num_rows if num_columns is None else num_columns
+        row = primitive.unsqueeze(range(num_rows), [1])
+        on = primitive.compare("Equal", row, primitive.unsqueeze(range(columns), [0]))
+        if batch_shape is None:
+            return cast(on, dtypes.as_dtype(dtype), at)
+        square = cast(on, dtypes.as_dtype(dtype))
+        sizes = [ints(batch_shape, "eye", "batch_shape"), primitive.shape_of(square)]
+        target = primitive.concat(sizes, 0)
+        dims = primitive.static_vector(target)
+        return node("Expand", [square, target], square.dtype, dims, name=at)
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """The square matrix with a vector as its diagonal and zeros beside it.
+
+    Raises:
+        ValueError: diagonal is no vector.
+    """
+    with scope(name, "Diag") as at:
+        x = convert_to_tensor(diagonal, name="diagonal")
+        if x.shape.ndims != 1:
+            raise ValueError(f"diag: diagonal has shape {text_of(x)}, expected a vector")
+        n = shape(x)
+        index = range(primitive.squeeze(n, [0]))
+        on = primitive.compare(
+            "Equal", primitive.unsqueeze(index, [1]), primitive.unsqueeze(index, [0])
+        )
+        nought = constant(np.asarray(0, x.dtype.base_dtype.as_numpy_dtype))
+        return select(on, primitive.unsqueeze(x, [1]), nought, at)

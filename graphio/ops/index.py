@@ -1,0 +1,647 @@
+"""Reading and writing by position: slices, gathers, scatters, one-hot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.gradient_registry import gradient
+from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
+from graphio.ops import array, primitive, shapes
+from graphio.ops.emit import (
+    INTEGER,
+    describe,
+    int_value,
+    ints,
+    node,
+    require,
+    scalar,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import binary, cast, compare, last, select
+from graphio.ops.shapes import Dims, dims_of
+
+__all__ = [
+    "batch_gather",
+    "boolean_mask",
+    "gather",
+    "gather_nd",
+    "one_hot",
+    "reverse",
+    "reverse_v2",
+    "scatter_nd",
+    "scatter_sum",
+    "segment_sum",
+    "slice",
+    "unsorted_segment_sum",
+]
+
+Gradients = Sequence[Any]
+
+# ---- slices of ranges ----
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """size elements along each axis, from begin on.
+
+    Args:
+        input_: tensor of rank n.
+        begin: n integers, from 0.
+        size: n integers; -1 takes all that is left.
+        name: of the operation.
+
+    Raises:
+        ValueError: a part reaches beyond its axis, or begin and size differ in length.
+    """
+    with scope(name, "Slice") as at:
+        x = convert_to_tensor(input_, name="input")
+        dims, first, count = dims_of(x), static_ints(begin), static_ints(size)
+        _check_slice(dims, first, count, describe(at, "Slice"))
+        starts = ints(begin, "Slice", "begin")
+        if count is not None and first is not None and None not in count and None not in first:
+            ends = [
+                last if c == -1 else (f or 0) + (c or 0) for f, c in zip(first, count, strict=True)
+            ]
+            stop = primitive.int_vector(ends, "ends")
+        else:
+            sizes = ints(size, "Slice", "size")
+            rest = compare("Equal", sizes, constant(np.asarray(-1, np.int64)))
+            stop = select(rest, constant(np.asarray(last)), binary("Add", starts, sizes))
+        rank = None if dims is None else len(dims)
+        if rank is None and first is not None:
+            rank = len(first)
+        result: Dims = None
+        if rank is not None:
+            result = tuple(_slice_size(i, dims, first, count) for i in range(rank))
+        inputs = [x, starts, stop]
+        return node("Slice", inputs, x.dtype, result, name=at)
+
+
+def _slice_size(
+    axis: int,
+    dims: Dims,
+    begin: list[int | None] | None,
+    size: list[int | None] | None,
+) -> int | None:
+    wanted = None if size is None else size[axis]
+    if wanted is None or wanted >= 0:
+        return wanted
+    whole = None if dims is None else dims[axis]
+    first = None if begin is None else begin[axis]
+    return None if whole is None or first is None else whole - first
+
+
+def _check_slice(
+    dims: Dims, begin: list[int | None] | None, size: list[int | None] | None, what: str
+) -> None:
+    if begin is not None and size is not None and len(begin) != len(size):
+        raise ValueError(f"slice: begin has {len(begin)} entries, size {len(size)} for {what}")
+    if begin is not None and dims is not None and len(begin) != len(dims):
+        raise ValueError(
+            f"slice: begin has {len(begin)} entries, but the tensor has rank {len(dims)} for {what}"
+        )
+    if dims is None or begin is None or size is None:
+        return
+    for axis, (whole, first, count) in enumerate(zip(dims, begin, size, strict=True)):
+        if whole is None or first is None or count is None:
+            continue
+        if not 0 <= first <= whole or count < -1 or first + max(count, 0) > whole:
+            raise ValueError(
+                f"Expected begin[{axis}] in [0, {whole}] and begin + size <= {whole}, but got "
+                f"begin {first} and size {count} for {what} with input shapes: "
+                f"{shapes.text(dims)}."
+            )
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """tensor with the order along the axes turned round.
+
+    Raises:
+        ValueError: an axis is out of range or comes twice.
+    """
+    with scope(name, "ReverseV2") as at:
+        x = convert_to_tensor(tensor, name="tensor")
+        found = static_ints(axis)
+        if found is None or None in found:
+            raise ValueError(f"reverse: axis must be known while building, got {axis!r}")
+        axes = shapes.normalize_axes(
+            [a for a in found if a is not None], x.shape.ndims, describe(at, "ReverseV2")
+        )
+        if not axes:
+            return primitive.unary("Identity", x, at)
+        n = len(axes)
+        return primitive.slice_axes(x, [last] * n, [-last - 1] * n, axes, [-1] * n, at)
+
+
+reverse_v2 = reverse
+
+
+# ---- rows by number ----
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """The slices of params along axis that indices names.
+
+    Args:
+        params: tensor of rank 1 or more.
+        indices: integer tensor of any shape, each in [0, size of the axis).
+        validate_indices: accepted; indices are always checked.
+        name: of the operation.
+        axis: which axis; None: 0.
+        batch_dims: must be 0.
+
+    Returns:
+        A tensor of params' shape with the axis replaced by indices' shape.
+
+    Raises:
+        TypeError: indices is not an integer tensor.
+        ValueError: axis is out of range, or batch_dims is not 0.
+    """
+    if batch_dims:
+        raise ValueError("gather: batch_dims is not supported; use gather_nd")
+    with scope(name, "GatherV2") as at:
+        x = convert_to_tensor(params, name="params")
+        places = convert_to_tensor(indices, name="indices")
+        require(places, INTEGER, "GatherV2", "indices")
+        number = 0 if axis is None else int_value(axis, "gather", "axis")
+        if x.shape.ndims == 0:
+            raise ValueError(
+                f"Shape must be at least rank 1 but is rank 0 for {describe(at, 'GatherV2')} "
+                "with input shapes: []; a scalar has no slices"
+            )
+        number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
+        return primitive.gather(x, places, number, at)
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    """Along the last axis, the elements of params that indices names row by row.
+
+    Args:
+        params: tensor (..., n).
+        indices: integer tensor (..., m) of the same leading sizes.
+        name: of the operation.
+
+    Returns:
+        A tensor (..., m).
+    """
+    with scope(name, "BatchGather") as at:
+        x = convert_to_tensor(params, name="params")
+        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        inputs, axis = [x, places], -1 if x.shape.ndims is None else x.shape.ndims - 1
+        return node("GatherElements", inputs, x.dtype, dims_of(places), name=at, axis=axis)
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """The elements or slices of params at full or partial coordinates.
+
+    Args:
+        params: tensor (d0, d1, ..., rest).
+        indices: integer tensor (..., k); its last axis holds coordinates of the first k axes.
+        name: of the operation.
+        batch_dims: how many leading axes params and indices share.
+
+    Returns:
+        A tensor of shape indices.shape[:-1] + params.shape[k:].
+
+    Raises:
+        TypeError: indices is not an integer tensor.
+        ValueError: k exceeds the rank of params.
+    """
+    with scope(name, "GatherNd") as at:
+        x = convert_to_tensor(params, name="params")
+        places = convert_to_tensor(indices, name="indices")
+        require(places, INTEGER, "GatherNd", "indices")
+        dims = dims_of(places)
+        depth = None if not dims else dims[-1]
+        if depth is not None and x.shape.ndims is not None and depth > x.shape.ndims - batch_dims:
+            raise ValueError(
+                f"indices.shape[-1] must be <= params.rank, but saw indices shape: "
+                f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
+                f"{describe(at, 'GatherNd')}"
+            )
+        return _gather_nd(x, cast(places, dtypes.int64), batch_dims, at)
+
+
+def _gather_nd(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = None) -> Tensor:
+    dims, at = dims_of(x), dims_of(indices)
+    result: Dims = None
+    if dims is not None and at is not None and at[-1] is not None:
+        result = (*at[:-1], *dims[batch_dims + at[-1] :])
+    return node(
+        "GatherND",
+        [x, indices],
+        x.dtype,
+        result,
+        name=name,
+        tf_type="GatherNd",
+        batch_dims=batch_dims,
+    )
+
+
+def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
+    """The elements or rows of tensor where mask holds.
+
+    Args:
+        tensor: any, of rank at least that of mask.
+        mask: bool tensor of known rank 1 or more; its shape is that of tensor's first axes.
+        name: name scope of the operations.
+        axis: must be 0 or None.
+
+    Raises:
+        ValueError: mask's rank is 0 or unknown, the shapes do not fit, or axis is not 0.
+    """
+    with scope(name, "boolean_mask"):
+        x = convert_to_tensor(tensor, name="tensor")
+        chosen = convert_to_tensor(mask, dtype=dtypes.bool, name="mask")
+        k = chosen.shape.ndims
+        if not k:
+            raise ValueError("boolean_mask: mask must be of known rank and no scalar")
+        if axis not in (None, 0):
+            raise ValueError(f"boolean_mask: axis is {axis}, expected 0")
+        dims = dims_of(x)
+        if dims is not None:
+            shapes.merge(dims[:k], dims_of(chosen), "'boolean_mask'")
+        if k > 1:
+            sizes = primitive.shape_of(x)
+            rest = primitive.slice_axes(sizes, [k], [last], [0])
+            x = array.reshape(x, primitive.concat([primitive.int_vector([-1]), rest], 0))
+        found = array.where(array.reshape(chosen, [-1]))
+        return gather(x, primitive.squeeze(found, [1]))
+
+
+# ---- writing by number ----
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor of zeros with updates added at coordinates.
+
+    Args:
+        indices: integer tensor (..., k).
+        updates: tensor of shape indices.shape[:-1] + shape[k:].
+        shape: of the result.
+        name: of the operation.
+    """
+    with scope(name, "ScatterNd") as at:
+        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        values = convert_to_tensor(updates, name="updates")
+        blank = array.zeros(shape, values.dtype)
+        return _scatter_nd(blank, places, values, at)
+
+
+def _scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
+    inputs = [data, indices, updates]
+    return node(
+        "ScatterND",
+        inputs,
+        data.dtype,
+        dims_of(data),
+        name=name,
+        tf_type="ScatterNd",
+        version=16,
+        reduction="add",
+    )
+
+
+def scatter_sum(indices: Any, values: Any, rows: Any, name: str | None = None) -> Tensor:
+    """A tensor of `rows` rows, each the sum of the values whose index names it.
+
+    Args:
+        indices: integer tensor of any shape, each in [0, rows).
+        values: tensor of indices' shape followed by the shape of a row.
+        rows: integer scalar.
+        name: of the operation.
+
+    Returns:
+        A tensor (rows, ...).
+    """
+    with scope(name, "ScatterSum") as at:
+        places = convert_to_tensor(indices, name="indices")
+        parts = convert_to_tensor(values, name="values")
+        count = convert_to_tensor(rows, name="rows")
+        dims, at_dims = dims_of(parts), dims_of(places)
+        known = constant_value(count)
+        result: Dims = None
+        if dims is not None and at_dims is not None:
+            result = (None if known is None else int(known), *dims[len(at_dims) :])
+        inputs = [places, parts, cast(count, dtypes.int64)]
+        return node("ScatterSum", inputs, parts.dtype, result, name=at, domain="graphio")
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """Sums of the rows of each segment.
+
+    Args:
+        data: numeric tensor (n, ...).
+        segment_ids: integer vector (n), ascending from 0 or more.
+        name: of the operation.
+
+    Returns:
+        A tensor (1 + last id, ...).
+    """
+    with scope(name, "SegmentSum") as at:
+        ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
+        known = constant_value(ids)
+        if known is not None:
+            count = constant(np.asarray(known.max(initial=-1) + 1, np.int64))
+        else:
+            largest = node("ReduceMax", [ids], dtypes.int64, (), keepdims=0)
+            one, none = (constant(np.asarray(v, np.int64)) for v in (1, 0))
+            count = binary("Max", binary("Add", largest, one), none)
+        return scatter_sum(ids, data, count, name=at)
+
+
+def unsorted_segment_sum(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Sums of the rows of each segment, in any order; rows with a negative id are left out.
+
+    Args:
+        data: numeric tensor (n, ...).
+        segment_ids: integer tensor whose shape is that of data's first axes.
+        num_segments: integer scalar.
+        name: of the operation.
+
+    Returns:
+        A tensor (num_segments, ...).
+    """
+    with scope(name, "UnsortedSegmentSum") as at:
+        ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
+        count = cast(convert_to_tensor(num_segments, name="num_segments"), dtypes.int64)
+        known = constant_value(ids)
+        if known is not None and not np.any(known < 0):
+            return scatter_sum(ids, data, count, name=at)
+        # The rows to leave out go to one more segment, which is then cut off.
+        zero, one = (constant(np.asarray(v, np.int64)) for v in (0, 1))
+        placed = select(compare("Less", ids, zero), count, ids)
+        total = scatter_sum(placed, data, binary("Add", count, one))
+        end = primitive.unsqueeze(count, [0])
+        inputs = [total, primitive.int_vector([0]), end, primitive.int_vector([0])]
+        dims, rows = dims_of(total), constant_value(count)
+        if dims is not None:
+            dims = (None if rows is None else int(rows), *dims[1:])
+        return node("Slice", inputs, total.dtype, dims, name=at)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """on_value at the place that each index names along a new axis, off_value elsewhere.
+
+    Args:
+        indices: integer tensor; one outside [0, depth) gives off_value alone.
+        depth: size of the new axis.
+        on_value: scalar; None: 1.
+        off_value: scalar; None: 0.
+        axis: place of the new axis; None: the last.
+        dtype: of the result; None: that of on_value or off_value, else float32.
+        name: of the operation.
+
+    Raises:
+        TypeError: on_value, off_value and dtype do not agree.
+    """
+    with scope(name, "one_hot") as at:
+        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        size = cast(convert_to_tensor(depth, name="depth"), dtypes.int64)
+        wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        given = [v for v in (on_value, off_value) if v is not None]
+        if wanted is None:
+            wanted = convert_to_tensor(given[0]).dtype if given else dtypes.float32
+        on, off = (
+            scalar(default, wanted)
+            if value is None
+            else convert_to_tensor(value, dtype=wanted, name=label)
+            for value, default, label in ((on_value, 1, "on_value"), (off_value, 0, "off_value"))
+        )
+        # ONNX counts negative indices from the end; depth itself is out of range.
+        negative = compare("Less", places, constant(np.asarray(0, np.int64)))
+        guarded = select(negative, size, places)
+        values = primitive.concat([primitive.unsqueeze(v, [0]) for v in (off, on)], 0)
+        dims, known = dims_of(places), constant_value(size)
+        place = -1 if axis is None else int(axis)
+        result: Dims = None
+        if dims is not None:
+            where = shapes.normalize_axis(place, len(dims) + 1, describe(at, "OneHot"))
+            result = (*dims[:where], None if known is None else int(known), *dims[where:])
+        inputs = [guarded, size, values]
+        return node("OneHot", inputs, wanted, result, name=at, axis=place)
+
+
+# ---- gradients ----
+
+
+def _along_axis(x: Tensor, indices: Tensor, dy: Tensor, axis: int) -> Tensor:
+    """dy (pre, indices, post) summed into a tensor of x's shape (pre, n, post)."""
+    rows = _size_of(x, axis)
+    if axis == 0:
+        return _shaped(scatter_sum(indices, dy, rows), x)
+    k, rank = indices.shape.ndims, dy.shape.ndims
+    if k is None or rank is None:
+        raise ValueError(f"the gradient of gathering from '{x.name}' needs the ranks to be known")
+    order = [*range(axis, axis + k), *range(axis), *range(axis + k, rank)]
+    summed = scatter_sum(indices, primitive.transpose(dy, order), rows)
+    back = [*range(1, axis + 1), 0, *range(axis + 1, rank - k + 1)]
+    return _shaped(primitive.transpose(summed, back), x)
+
+
+def _shaped(gradient: Tensor, x: Tensor) -> Tensor:
+    """gradient, with what is known of x's shape."""
+    gradient.set_shape(x.shape)
+    return gradient
+
+
+def _size_of(x: Tensor, axis: int) -> Tensor:
+    dims = dims_of(x)
+    known = None if dims is None else dims[axis]
+    if known is not None:
+        return constant(np.asarray(known, np.int64))
+    part = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
+    return primitive.squeeze(part, [0])
+
+
+def _counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
+    known = constant_value(indices)
+    if known is not None and np.all(known >= 0):
+        return indices
+    places = cast(indices, dtypes.int64)
+    negative = compare("Less", places, constant(np.asarray(0, np.int64)))
+    return select(negative, binary("Add", places, size), places)
+
+
+@gradient("Gather")
+def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy summed into the slices that were read: for tf.gather along axis 0 as IndexedSlices."""
+    x, indices = op.inputs
+    axis = int(op.attrs.get("axis", 0))
+    if axis < 0:
+        assert x.shape.ndims is not None
+        axis += x.shape.ndims
+    if op.type == "GatherV2" and axis == 0:
+        flat = array.reshape(indices, [-1])
+        rest = primitive.slice_axes(primitive.shape_of(x), [1], [last], [0])
+        sizes = primitive.concat([primitive.int_vector([-1]), rest], 0)
+        values = array.reshape(dy, sizes)
+        return [IndexedSlices(values, flat, array.shape(x)), None]
+    places = _counted_from_the_front(indices, _size_of(x, axis))
+    return [_along_axis(x, places, dy, axis), None]
+
+
+@gradient("ScatterSum", domain="graphio")
+def _scatter_sum_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """The row of dy that each value went to."""
+    indices, values, _ = op.inputs
+    return [None, _shaped(primitive.gather(dy, indices, 0, tf_type="ResourceGather"), values), None]
+
+
+@gradient("GatherND")
+def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy added at the coordinates that were read."""
+    x, indices = op.inputs
+    if int(op.attrs.get("batch_dims", 0)):
+        raise LookupError(
+            f"GatherNd '{op.name}'{op.where}: no gradient with batch_dims above 0; "
+            "put the batch index into the coordinates"
+        )
+    return [_scatter_nd(primitive.fill_like(x, 0), indices, dy), None]
+
+
+@gradient("ScatterND")
+def _scatter_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy to data (but for what was overwritten), its part at the coordinates to updates."""
+    data, indices, updates = op.inputs
+    to_updates = _gather_nd(dy, indices)
+    if _reduction_of(op) == "add":
+        return [dy, None, to_updates]
+    inputs = [dy, indices, primitive.fill_like(updates, 0)]
+    kept = node("ScatterND", inputs, dy.dtype, dims_of(data))
+    return [kept, None, to_updates]
+
+
+def _reduction_of(op: Operation) -> str:
+    word = op.attrs.get("reduction", "none")
+    text = word.decode() if isinstance(word, bytes) else str(word)
+    if text not in ("none", "add"):
+        raise LookupError(
+            f"{op.op} '{op.name}'{op.where}: no gradient for reduction {text!r}; 'none' and 'add' "
+            "have one"
+        )
+    return text
+
+
+@gradient("GatherElements")
+def _gather_elements_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy added where the elements came from."""
+    x, indices = op.inputs
+    inputs, axis = [primitive.fill_like(x, 0), indices, dy], int(op.attrs.get("axis", 0))
+    dx = node(
+        "ScatterElements", inputs, dy.dtype, dims_of(x), version=16, axis=axis, reduction="add"
+    )
+    return [dx, None]
+
+
+@gradient("ScatterElements")
+def _scatter_elements_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy to data (but for what was overwritten), its elements at indices to updates."""
+    data, indices, updates = op.inputs
+    axis = int(op.attrs.get("axis", 0))
+    to_updates = node("GatherElements", [dy, indices], dy.dtype, dims_of(updates), axis=axis)
+    if _reduction_of(op) == "add":
+        return [dy, None, to_updates]
+    inputs = [dy, indices, primitive.fill_like(updates, 0)]
+    return [node("ScatterElements", inputs, dy.dtype, dims_of(data), axis=axis), None, to_updates]
+
+
+@gradient("Slice")
+def _slice_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy at the places that were read, zeros elsewhere."""
+    x = op.inputs[0]
+    rest = [None] * (len(op.inputs) - 1)
+    bounds = _SliceBounds(op)
+    if bounds.reverses:
+        inputs = [dy, *op.inputs[1:]]
+        return [node("Slice", inputs, dy.dtype, dims_of(x), version=op.version), *rest]
+    if bounds.steps_are_one and bounds.axes is not None and x.shape.ndims is not None:
+        zero = scalar(0, dy.dtype)
+        padded = node("Pad", [dy, bounds.pads(x, dy), zero], dy.dtype, dims_of(x), mode="constant")
+        return [padded, *rest]
+    return [primitive.moved_back(op, dy), *rest]
+
+
+class _SliceBounds:
+    """What is known of a Slice's bounds while the gradient is built."""
+
+    def __init__(self, op: Operation) -> None:
+        x, starts, ends, axes, steps = [*op.inputs, None, None][:5]
+        self.starts_input = starts
+        self.starts = _numbers(starts)
+        ends_known, self.steps = _numbers(ends), _numbers(steps)
+        rank = x.shape.ndims
+        if axes is None:
+            count = starts.shape.as_list()[0] if starts.shape.ndims == 1 else None
+            self.axes = None if count is None else list(range(count))
+        else:
+            found = _numbers(axes)
+            self.axes = None if found is None or rank is None else [a % rank for a in found]
+        self.steps_are_one = steps is None or (
+            self.steps is not None and all(s == 1 for s in self.steps)
+        )
+        self.reverses = (
+            self.steps is not None
+            and self.starts is not None
+            and ends_known is not None
+            and all(s == -1 for s in self.steps)
+            and all(s == last for s in self.starts)
+            and all(e < -last for e in ends_known)
+        )
+
+    def pads(self, x: Tensor, dy: Tensor) -> Tensor:
+        """How many elements lie before and after the part, axis by axis."""
+        dims, part = dims_of(x), dims_of(dy)
+        assert dims is not None and self.axes is not None
+        if self.starts is not None and part is not None and None not in dims and None not in part:
+            before = [0] * len(dims)
+            for axis, start in zip(self.axes, self.starts, strict=True):
+                size = dims[axis] or 0
+                before[axis] = min(max(start + size if start < 0 else start, 0), size)
+            after = [(n or 0) - (m or 0) - b for n, m, b in zip(dims, part, before, strict=True)]
+            # An empty part may start beyond what is left.
+            pairs = [(b + min(a, 0), max(a, 0)) for b, a in zip(before, after, strict=True)]
+            return primitive.int_vector([p[0] for p in pairs] + [p[1] for p in pairs], "pads")
+        sizes, taken = primitive.shape_of(x), primitive.shape_of(dy)
+        zero = primitive.int_vector([0])
+        places = {axis: i for i, axis in enumerate(self.axes)}
+        pieces = [
+            primitive.slice_axes(self.starts_input, [places[i]], [places[i] + 1], [0])
+            if i in places
+            else zero
+            for i in range(len(dims))
+        ]
+        starts = primitive.concat(pieces, 0)
+        wrapped = select(compare("Less", starts, zero), binary("Add", starts, sizes), starts)
+        free = binary("Sub", sizes, taken)
+        before_each = binary("Max", binary("Min", wrapped, free), zero)
+        return primitive.concat([before_each, binary("Sub", free, before_each)], 0)
+
+
+def _numbers(tensor: Tensor | None) -> list[int] | None:
+    known = None if tensor is None else constant_value(tensor)
+    return None if known is None else [int(v) for v in np.ravel(known)]

@@ -1,0 +1,378 @@
+"""Joining, taking apart, repeating and padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.gradient_registry import gradient
+from graphio.graph import Operation, Tensor
+from graphio.ops import filling, primitive, shapes
+from graphio.ops.emit import (
+    describe,
+    int_value,
+    ints,
+    is_symbolic,
+    like,
+    node,
+    operation,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import cast
+from graphio.ops.shapes import Dims, dims_of, text_of
+
+__all__ = [
+    "concat",
+    "pad",
+    "split",
+    "stack",
+    "tile",
+    "unstack",
+]
+
+Gradients = Sequence["Tensor | None"]
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """The tensors one after another along axis.
+
+    Args:
+        values: a list of tensors of one dtype, of the same shape off the axis.
+        axis: an integer; negative counts from the end.
+        name: of the operation.
+
+    Raises:
+        ValueError: the shapes do not fit, the list is empty, or axis is out of range.
+        TypeError: the dtypes differ.
+    """
+    parts = list(values) if isinstance(values, (list, tuple)) else [values]
+    if not parts:
+        raise ValueError("concat: expected a list of at least one tensor, got none")
+    with scope(name, "concat") as at:
+        number = int_value(axis, "concat", "axis")
+        tensors = _alike(parts, "ConcatV2")
+        if len(tensors) == 1:
+            if tensors[0].shape.ndims is not None:
+                shapes.normalize_axis(number, tensors[0].shape.ndims, describe(at, "ConcatV2"))
+            return primitive.unary("Identity", tensors[0], at)
+        if any(t.shape.ndims == 0 for t in tensors):
+            raise ValueError(
+                f"Can't concatenate scalars (use tf.stack instead) for {describe(at, 'ConcatV2')} "
+                f"with input shapes: {', '.join(text_of(t) for t in tensors)}."
+            )
+        return primitive.concat(tensors, number, at)
+
+
+def _alike(values: Sequence[Any], op: str) -> list[Tensor]:
+    """All as tensors; the first tensor among them, else the first value, fixes the dtype."""
+    leader = next((i for i, v in enumerate(values) if is_symbolic(v)), 0)
+    first = convert_to_tensor(values[leader], name=f"values_{leader}")
+    return [
+        first if i == leader else like(v, first, op, (f"values[{leader}]", f"values[{i}]"))
+        for i, v in enumerate(values)
+    ]
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape along a new axis.
+
+    Args:
+        values: a list of tensors of one dtype and shape.
+        axis: the place of the new axis in the result; negative counts from the end.
+        name: of the operation.
+
+    Raises:
+        ValueError: the shapes differ, the list is empty, or axis is out of range.
+        TypeError: the dtypes differ.
+    """
+    parts = [values] if is_symbolic(values) else list(values)
+    if not parts:
+        raise ValueError("stack: expected a list of at least one tensor, got none")
+    with scope(name, "stack") as at:
+        if axis == 0 and not any(is_symbolic(p) for p in parts):
+            return convert_to_tensor(parts, name=at)
+        tensors = _alike(parts, "Pack")
+        common: Dims = None
+        for tensor in tensors:
+            common = shapes.merge(common, dims_of(tensor), describe(at, "Pack"))
+        place = axis
+        if common is not None:
+            place = shapes.normalize_axis(axis, len(common) + 1, describe(at, "Pack"))
+        wide = [primitive.unsqueeze(t, [place]) for t in tensors]
+        dims = shapes.concatenated([dims_of(w) for w in wide], place, describe(at, "Pack"))
+        return node("Concat", wide, wide[0].dtype, dims, name=at, tf_type="Pack", axis=place)
+
+
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
+    """The parts of value along axis, without that axis.
+
+    Args:
+        value: tensor of rank 1 or more.
+        num: how many parts; None: from the static shape.
+        axis: which axis; negative counts from the end.
+        name: of the operations.
+
+    Raises:
+        ValueError: the size of the axis is not known and num is not given, or they differ.
+    """
+    with scope(name, "unstack") as at:
+        x = convert_to_tensor(value, name="value")
+        dims = dims_of(x)
+        place = shapes.normalize_axis(axis, None if dims is None else len(dims), "unstack")
+        known = None if dims is None else dims[place]
+        count = known if num is None else num
+        if count is None:
+            raise ValueError(
+                f"Cannot infer num from shape {shapes.text(dims)}: size of axis {axis} is unknown; "
+                "give num"
+            )
+        if known is not None and known != count:
+            raise ValueError(f"unstack: num is {count}, but axis {axis} has size {known}")
+        if count == 0:
+            return []
+        parts = split(x, count, place, name="split")
+        return [
+            primitive.squeeze(p, [place], at if i == count - 1 else f"part_{i}")
+            for i, p in enumerate(parts)
+        ]
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[Tensor]:
+    """value cut along axis.
+
+    Args:
+        value: tensor of rank 1 or more.
+        num_or_size_splits: how many equal parts, or the sizes of the parts (one may be -1).
+        axis: which axis; negative counts from the end.
+        num: how many parts, if the sizes are a tensor of unknown length.
+        name: of the operation.
+
+    Raises:
+        ValueError: the parts do not make up the axis, or their number is not known.
+    """
+    with scope(name, "split") as at:
+        x = convert_to_tensor(value, name="value")
+        dims = dims_of(x)
+        place = int_value(axis, "split", "axis")
+        place = shapes.normalize_axis(place, None if dims is None else len(dims), "split")
+        whole = None if dims is None else dims[place]
+        sizes, target = _split_sizes(num_or_size_splits, whole, num, at)
+        outputs = [
+            (x.dtype, None if dims is None else (*dims[:place], s, *dims[place + 1 :]))
+            for s in sizes
+        ]
+        inputs = [x] if target is None else [x, target]
+        made = operation("Split", inputs, outputs, name=at, attrs={"axis": place})
+        return list(made.outputs)
+
+
+def _split_sizes(
+    wanted: Any, whole: int | None, num: int | None, name: str
+) -> tuple[list[int | None], Tensor | None]:
+    """The static sizes of the parts, and the node's input that says them (None: equal parts)."""
+    what = describe(name, "Split")
+    if isinstance(wanted, (int, np.integer)):
+        parts = int(wanted)
+        if parts < 1:
+            raise ValueError(f"Number of ways to split should be > 0, but got {parts} for {what}")
+        if whole is None:
+            return [None] * parts, None
+        if whole % parts:
+            raise ValueError(
+                f"Dimension size must be evenly divisible by {parts} but is {whole} for {what}: "
+                "the axis cannot be cut into equal parts"
+            )
+        return [whole // parts] * parts, primitive.int_vector([whole // parts] * parts, "split")
+    sizes = static_ints(wanted)
+    if sizes is None:
+        if num is None:
+            raise ValueError(f"Cannot infer num from {wanted!r} for {what}; give num")
+        return [None] * num, ints(wanted, "Split", "size_splits")
+    if sizes.count(-1) == 1 and whole is not None and None not in sizes:
+        rest = whole - sum(s for s in sizes if s is not None and s != -1)
+        sizes = [rest if s == -1 else s for s in sizes]
+        wanted = sizes
+    if None not in sizes and whole is not None:
+        total = sum(s for s in sizes if s is not None)
+        if total != whole or any(s is not None and s < 0 for s in sizes):
+            raise ValueError(
+                f"split: sizes {sizes} make {total}, but the axis has size {whole} for {what}"
+            )
+    return sizes, ints(wanted, "Split", "size_splits")
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """input repeated along each axis.
+
+    Args:
+        input: tensor of rank 1 or more.
+        multiples: how often, one entry an axis.
+        name: of the operation.
+
+    Raises:
+        ValueError: the number of multiples is not input's rank.
+    """
+    with scope(name, "Tile") as at:
+        x = convert_to_tensor(input, name="input")
+        times = ints(multiples, "Tile", "multiples")
+        dims, counts = dims_of(x), primitive.static_vector(times)
+        if dims is not None and counts is not None and len(dims) != len(counts):
+            raise ValueError(
+                f"Shape must be rank {len(counts)} but is rank {len(dims)} for "
+                f"{describe(at, 'Tile')} with input shapes: {shapes.text(dims)}, "
+                f"[{len(counts)}]; give one multiple an axis"
+            )
+        result: Dims = None if dims is None else (None,) * len(dims)
+        if dims is not None and counts is not None:
+            result = tuple(
+                None if d is None or c is None else d * c for d, c in zip(dims, counts, strict=True)
+            )
+        return node("Tile", [x, times], x.dtype, result, name=at)
+
+
+#: TensorFlow's padding modes in ONNX's words; SYMMETRIC has none and is composed
+_PAD_MODES = {"CONSTANT": "constant", "REFLECT": "reflect"}
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """tensor with more elements around it.
+
+    Args:
+        tensor: any.
+        paddings: (rank, 2): how many before and after along each axis.
+        mode: CONSTANT, or REFLECT (mirrored, the border itself not repeated).
+        name: of the operation.
+        constant_values: scalar that fills with CONSTANT.
+
+    Raises:
+        ValueError: mode is none of these, or paddings has another shape.
+    """
+    word = _PAD_MODES.get(mode.upper())
+    if word is None:
+        raise ValueError(f"pad: unknown mode {mode!r}; expected one of {', '.join(_PAD_MODES)}")
+    with scope(name, "PadV2" if word == "constant" and _not_zero(constant_values) else "Pad") as at:
+        x = convert_to_tensor(tensor, name="tensor")
+        amounts = convert_to_tensor(paddings, name="paddings")
+        given = dims_of(amounts)
+        dims = dims_of(x)
+        if given is not None and (len(given) != 2 or given[1] not in (2, None)):
+            raise ValueError(
+                f"pad: paddings has shape {shapes.text(given)}, expected (rank, 2) for "
+                f"{describe(at, 'Pad')}"
+            )
+        if dims is not None and given is not None and given[0] not in (len(dims), None):
+            raise ValueError(
+                f"pad: paddings has {given[0]} rows, but the tensor has rank {len(dims)} for "
+                f"{describe(at, 'Pad')}"
+            )
+        known = constant_value(amounts)
+        result: Dims = None if dims is None else (None,) * len(dims)
+        if known is not None:
+            flat = primitive.int_vector(known.T.reshape(-1), "pads")
+            if dims is not None:
+                result = tuple(
+                    None if d is None else d + int(before) + int(after)
+                    for d, (before, after) in zip(dims, known, strict=True)
+                )
+        else:
+            wide = cast(amounts, dtypes.int64)
+            flat = primitive.reshape(primitive.transpose(wide, [1, 0]), [-1])
+        inputs = [x, flat]
+        if word == "constant":
+            inputs.append(like(constant_values, x, "Pad", ("tensor", "constant_values")))
+        return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+def _not_zero(value: Any) -> bool:
+    return is_symbolic(value) or bool(np.any(np.asarray(value) != 0))
+
+
+# ---- gradients ----
+
+
+@gradient("Concat")
+def _concat_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """The part of dy that is each input's."""
+    axis = int(op.attrs["axis"])
+    if len(op.inputs) == 1:
+        return [dy]
+    sizes = []
+    for x in op.inputs:
+        dims = dims_of(x)
+        known = None if dims is None else dims[axis]
+        sizes.append(
+            primitive.int_vector([known])
+            if known is not None
+            else primitive.slice_axes(
+                node("Shape", [x], dtypes.int64, (x.shape.ndims,)), [axis], [axis + 1 or 2**62], [0]
+            )
+        )
+    target = primitive.concat(sizes, 0)
+    outputs = [(x.dtype, dims_of(x)) for x in op.inputs]
+    return list(operation("Split", [dy, target], outputs, attrs={"axis": axis}).outputs)
+
+
+@gradient("Split")
+def _split_gradient(op: Operation, *dys: Tensor | None) -> Gradients:
+    """The parts joined; zeros where no gradient arrives."""
+    parts = [
+        filling.zeros_like(y) if dy is None else dy for y, dy in zip(op.outputs, dys, strict=True)
+    ]
+    joined = parts[0] if len(parts) == 1 else primitive.concat(parts, int(op.attrs["axis"]))
+    return [joined, *[None] * (len(op.inputs) - 1)]
+
+
+@gradient("Tile")
+def _tile_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy summed over the copies: each axis becomes two, (copies, size)."""
+    x, times = op.inputs
+    rank = x.shape.ndims
+    if rank is None:
+        raise ValueError(f"the gradient of Tile '{op.name}' needs the rank of '{x.name}'")
+    sizes = primitive.shape_of(x)
+    pairs = primitive.concat([primitive.unsqueeze(times, [1]), primitive.unsqueeze(sizes, [1])], 1)
+    split_up = primitive.reshape(dy, primitive.reshape(pairs, [-1]), (None,) * (2 * rank))
+    summed = primitive.reduce_sum(split_up, list(range(0, 2 * rank, 2)), keepdims=False)
+    return [primitive.reshape(summed, sizes, dims_of(x)), None]
+
+
+@gradient("Pad")
+def _pad_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy without the padding; what REFLECT copied is added to where it came from."""
+    x, pads = op.inputs[:2]
+    rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
+    if op.attrs.get("mode", "constant") != "constant":
+        return [primitive.moved_back(op, dy), *rest]
+    cut = _without_padding(dy, x, pads)
+    if len(op.inputs) > 2:
+        total = primitive.reduce_sum(dy, None, keepdims=False)
+        kept = primitive.reduce_sum(cut, None, keepdims=False)
+        rest[1] = primitive.binary("Sub", total, kept)
+    return [cut, *rest]
+
+
+def _without_padding(dy: Tensor, x: Tensor, pads: Tensor) -> Tensor:
+    known = constant_value(pads)
+    if known is None:
+        inside = node("Neg", [pads], pads.dtype, dims_of(pads))
+        zero = constant(np.asarray(0, dy.dtype.base_dtype.as_numpy_dtype))
+        return node("Pad", [dy, inside, zero], dy.dtype, dims_of(x), mode="constant")
+    before, after = np.split(known, 2)
+    ends = [-int(n) if n else primitive.last for n in after]
+    return primitive.slice_axes(dy, [int(n) for n in before], ends, list(range(len(before))))

@@ -1,0 +1,226 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from graphio.constants import convert_to_tensor
+from graphio.gradient_registry import gradient
+from graphio.graph import Operation, Tensor
+from graphio.ops import array, primitive, shapes
+from graphio.ops.emit import (
+    NUMERIC,
+    describe,
+    int_value,
+    like,
+    node,
+    operands,
+    require,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import unbroadcast
+from graphio.ops.shapes import dims_of
+
+__all__ = ["matmul", "matrix_transpose", "tensordot"]
+
+Gradients = Sequence["Tensor | None"]
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The matrix product a b; leading axes are batches and broadcast.
+
+    Args:
+        a: numeric tensor (..., n, k).
+        b: tensor (..., k, m) of the same dtype.
+        transpose_a: a is given as (..., k, n).
+        transpose_b: b is given as (..., m, k).
+        adjoint_a: as transpose_a; elements are real.
+        adjoint_b: as transpose_b.
+        a_is_sparse: accepted for TensorFlow's sake.
+        b_is_sparse: accepted for TensorFlow's sake.
+        name: of the operation.
+
+    Returns:
+        A tensor (..., n, m).
+
+    Raises:
+        TypeError: the dtypes differ.
+        ValueError: the inner sizes differ, a rank is below 2, or transpose and adjoint are both
+            asked for.
+    """
+    if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
+        raise ValueError("matmul: only one of transpose and adjoint can be True")
+    with scope(name, "MatMul") as at:
+        x, y = operands(a, b, "MatMul", ("a", "b"))
+        require(x, NUMERIC, "MatMul", "a")
+        for tensor in (x, y):
+            if tensor.shape.ndims is not None and tensor.shape.ndims < 2:
+                raise ValueError(
+                    f"Shape must be at least rank 2 but is rank {tensor.shape.ndims} for "
+                    f"{describe(at, 'MatMul')} with input shapes: {shapes.text_of(x)}, "
+                    f"{shapes.text_of(y)}; give a matrix, say by expand_dims."
+                )
+        if transpose_a or adjoint_a:
+            x = matrix_transpose(x)
+        if transpose_b or adjoint_b:
+            y = matrix_transpose(y)
+        return _product(x, y, at)
+
+
+def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
+    dims = shapes.matmul(dims_of(x), dims_of(y), describe(name or "MatMul", "MatMul"))
+    return node("MatMul", [x, y], x.dtype, dims, name=name)
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Tensor:
+    """a with its last two axes exchanged.
+
+    Raises:
+        ValueError: a's rank is below 2 or not known.
+    """
+    with scope(name, "matrix_transpose") as at:
+        x = convert_to_tensor(a, name="a")
+        rank = x.shape.ndims
+        if rank is None or rank < 2:
+            raise ValueError(
+                f"matrix_transpose: '{x.name}' has shape {shapes.text_of(x)}, expected a known "
+                "rank of 2 or more"
+            )
+        return primitive.transpose(x, [*range(rank - 2), rank - 1, rank - 2], at)
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The sum of products over given axes of a and b.
+
+    Args:
+        a: numeric tensor of known rank.
+        b: tensor of the same dtype and of known rank.
+        axes: n: the last n axes of a with the first n of b; or a pair of axes or axis lists.
+        name: of the operation.
+
+    Returns:
+        The other axes of a, then those of b.
+
+    Raises:
+        ValueError: the axes do not pair, or a rank is not known.
+    """
+    with scope(name, "Tensordot") as at:
+        x = convert_to_tensor(a, name="a")
+        y = like(b, x, "Tensordot", ("a", "b"))
+        if x.shape.ndims is None or y.shape.ndims is None:
+            raise ValueError("tensordot: the ranks of a and b must be known; use set_shape")
+        of_x, of_y = _contracted(axes, x.shape.ndims, y.shape.ndims)
+        free_x = [i for i in range(x.shape.ndims) if i not in of_x]
+        free_y = [i for i in range(y.shape.ndims) if i not in of_y]
+        left = _as_matrix(primitive.transpose(x, free_x + of_x), len(free_x))
+        right = _as_matrix(primitive.transpose(y, of_y + free_y), len(of_y))
+        product = _product(left, right)
+        sizes = [*_sizes(x, free_x), *_sizes(y, free_y)]
+        return array.reshape(product, sizes, name=at)
+
+
+def _contracted(axes: Any, rank_x: int, rank_y: int) -> tuple[list[int], list[int]]:
+    if not isinstance(axes, (list, tuple)):
+        n = int_value(axes, "tensordot", "axes")
+        if not 0 <= n <= min(rank_x, rank_y):
+            raise ValueError(f"tensordot: axes is {n}, but the ranks are {rank_x} and {rank_y}")
+        return list(range(rank_x - n, rank_x)), list(range(n))
+    pair = [static_ints(side) for side in axes]
+    if len(pair) != 2 or any(side is None or None in side for side in pair):
+        raise ValueError(f"tensordot: axes is {axes!r}, expected a number or two lists of axes")
+    of_x, of_y = (
+        shapes.normalize_axes([i for i in side or [] if i is not None], rank, "tensordot")
+        for side, rank in zip(pair, (rank_x, rank_y), strict=True)
+    )
+    if len(of_x) != len(of_y):
+        raise ValueError(f"tensordot: {len(of_x)} axes of a but {len(of_y)} of b; they must pair")
+    return of_x, of_y
+
+
+def _as_matrix(x: Tensor, rows: int) -> Tensor:
+    """x as (product of the first `rows` sizes, product of the rest)."""
+    dims = dims_of(x)
+    assert dims is not None
+    left, right = dims[:rows], dims[rows:]
+    if None not in right:
+        return _folded(x, left, prod(d for d in right if d is not None), last=True)
+    if None not in left:
+        return _folded(x, right, prod(d for d in left if d is not None), last=False)
+    sizes = primitive.shape_of(x)
+    first = array.reshape(_product_of(sizes, 0, rows), [1])
+    second = array.reshape(_product_of(sizes, rows, len(dims)), [1])
+    return primitive.reshape(x, primitive.concat([first, second], 0), (None, None))
+
+
+def _folded(x: Tensor, open_part: Sequence[int | None], size: int, last: bool) -> Tensor:
+    known = shapes.num_elements(tuple(open_part))
+    other = -1 if known is None else known
+    return primitive.reshape(x, [other, size] if last else [size, other])
+
+
+def _product_of(sizes: Tensor, start: int, end: int) -> Tensor:
+    part = primitive.slice_axes(sizes, [start], [end], [0])
+    return node("ReduceProd", [part], sizes.dtype, (), keepdims=0)
+
+
+def _sizes(x: Tensor, axes: Sequence[int]) -> list[Any]:
+    dims = dims_of(x)
+    assert dims is not None
+    if all(dims[i] is not None for i in axes):
+        return [dims[i] for i in axes]
+    full = primitive.shape_of(x)
+    return [
+        primitive.squeeze(primitive.slice_axes(full, [i], [i + 1], [0]), [0])
+        if dims[i] is None
+        else dims[i]
+        for i in axes
+    ]
+
+
+@gradient("MatMul")
+def _matmul_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy b^T, a^T dy, each summed over batches that were repeated."""
+    a, b = op.inputs
+    da = _product(dy, _turned(b))
+    db = _product(_turned(a), dy)
+    return [unbroadcast(da, a, b, fixed=2), unbroadcast(db, b, a, fixed=2)]
+
+
+def _turned(x: Tensor) -> Tensor:
+    """x transposed; the transpose of a transpose is what it was made of."""
+    rank = x.shape.ndims
+    if x.op.op == "Transpose" and rank is not None:
+        perm = [*range(rank - 2), rank - 1, rank - 2]
+        if list(x.op.attrs.get("perm", [])) == perm and x.op.inputs[0].graph is x.graph:
+            before: Tensor = x.op.inputs[0]
+            return before
+    return matrix_transpose(x)
+
+
+def _install() -> None:
+    def forward(x: Tensor, y: Any) -> Tensor:
+        with scope(None, "matmul") as at:
+            return matmul(x, y, name=at)
+
+    def reflected(y: Tensor, x: Any) -> Tensor:
+        with scope(None, "matmul") as at:
+            return matmul(like(x, y, "MatMul", ("b", "a")), y, name=at)
+
+    Tensor.overload("__matmul__", forward)
+    Tensor.overload("__rmatmul__", reflected)
+
+
+_install()

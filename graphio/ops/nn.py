@@ -1,0 +1,505 @@
+"""Activations, softmax, normalisation, dropout and embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphio.constants import convert_to_tensor
+from graphio.gradient_registry import gradient
+from graphio.graph import Operation, Tensor
+from graphio.ops import array, index, linear, math, primitive, random, reduction, shapes
+from graphio.ops.emit import (
+    FLOATING,
+    NUMERIC,
+    describe,
+    int_value,
+    is_symbolic,
+    like,
+    node,
+    require,
+    scalar,
+    scope,
+)
+from graphio.ops.primitive import binary, compare, reduce_sum, select
+from graphio.ops.shapes import dims_of
+
+__all__ = [
+    "batch_normalization",
+    "bias_add",
+    "crelu",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "in_top_k",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "log_sigmoid",
+    "log_softmax",
+    "moments",
+    "relu",
+    "relu6",
+    "relu_layer",
+    "selu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+    "xw_plus_b",
+    "zero_fraction",
+]
+
+Gradients = Sequence["Tensor | None"]
+
+log_sigmoid, sigmoid, tanh = math.log_sigmoid, math.sigmoid, math.tanh
+
+# ---- activations ----
+
+
+def _activation(op: str, summary: str, **attrs: Any) -> Callable[..., Tensor]:
+    def build(features: Any, name: str | None = None) -> Tensor:
+        with scope(name, op) as at:
+            x = convert_to_tensor(features, name="features")
+            require(x, FLOATING, op, "features")
+            return node(op, [x], x.dtype, dims_of(x), name=at, **attrs)
+
+    build.__name__ = build.__qualname__ = op.lower()
+    build.__doc__ = (
+        f"{summary}, element by element; floating.\n\n    Args:\n        features: tensor of any "
+        "shape.\n        name: of the operation.\n    "
+    )
+    return build
+
+
+relu = _activation("Relu", "x where x > 0, else 0 (gradient 0 at 0)")
+elu = _activation("Elu", "x where x > 0, else exp(x) - 1", alpha=1.0)
+softplus = _activation("Softplus", "log(1 + exp(x))")
+selu = _activation(
+    "Selu",
+    "scale * elu with the constants that keep mean 0 and variance 1 (Klambauer et al. 2017)",
+    alpha=1.6732632423543772848170429916717,
+    gamma=1.0507009873554804934193349852946,
+)
+
+
+def relu6(features: Any, name: str | None = None) -> Tensor:
+    """x limited to [0, 6]; the gradient is 0 at both bounds."""
+    with scope(name, "Relu6") as at:
+        positive = relu(features)
+        # The constant comes first: a tie's gradient goes to it.
+        return math.minimum(scalar(6, positive.dtype), positive, name=at)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """x where x > 0, else alpha * x; floating.
+
+    Args:
+        features: tensor of any shape.
+        alpha: slope below 0.
+        name: of the operation.
+    """
+    with scope(name, "LeakyRelu") as at:
+        x = convert_to_tensor(features, name="features")
+        require(x, FLOATING, "LeakyRelu", "features")
+        return node("LeakyRelu", [x], x.dtype, dims_of(x), name=at, alpha=float(alpha))
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """x / (1 + |x|); floating."""
+    with scope(name, "Softsign") as at:
+        x = convert_to_tensor(features, name="features")
+        require(x, FLOATING, "Softsign", "features")
+        return binary("Div", x, binary("Add", math.abs(x), scalar(1, x.dtype)), at)
+
+
+def swish(features: Any, name: str | None = None) -> Tensor:
+    """x * sigmoid(x); floating."""
+    with scope(name, "swish") as at:
+        x = convert_to_tensor(features, name="features")
+        return binary("Mul", x, sigmoid(x), at)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """relu(x) and relu(-x) joined along axis."""
+    with scope(name, "CRelu") as at:
+        x = convert_to_tensor(features, name="features")
+        return relu(array.concat([x, math.negative(x)], axis), name=at)
+
+
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """value plus a bias for each channel.
+
+    Args:
+        value: numeric tensor of rank 2 or more.
+        bias: vector of value's dtype, as long as the channel axis.
+        data_format: NHWC (channels last) or NCHW (channels second); None: NHWC.
+        name: of the operation.
+
+    Raises:
+        ValueError: bias is no vector, its length is not that of the channels, or data_format is
+            none of these.
+    """
+    with scope(name, "BiasAdd") as at:
+        x = convert_to_tensor(value, name="value")
+        b = like(bias, x, "BiasAdd", ("value", "bias"))
+        dims = dims_of(x)
+        if b.shape.ndims not in (1, None):
+            raise ValueError(
+                f"Shape must be rank 1 but is rank {b.shape.ndims} for {describe(at, 'BiasAdd')} "
+                f"with input shapes: {shapes.text_of(x)}, {shapes.text_of(b)}; bias is a vector"
+            )
+        first = (data_format or "NHWC").upper().startswith("NC")
+        if data_format not in (None, "NHWC", "NCHW", "NDHWC", "NCDHW"):
+            raise ValueError(f"bias_add: data_format is {data_format!r}, expected NHWC or NCHW")
+        if dims is not None:
+            if len(dims) < 2:
+                raise ValueError(
+                    f"Shape must be at least rank 2 but is rank {len(dims)} for "
+                    f"{describe(at, 'BiasAdd')} with input shapes: {shapes.text(dims)}, "
+                    f"{shapes.text_of(b)}."
+                )
+            channels = dims[1 if first else -1]
+            shapes.merge((channels,), dims_of(b), describe(at, "BiasAdd"))
+        if first:
+            if dims is None:
+                raise ValueError("bias_add: NCHW needs the rank of value; use set_shape")
+            b = primitive.unsqueeze(b, list(range(1, len(dims) - 1)))
+        return node("Add", [x, b], x.dtype, dims, name=at, tf_type="BiasAdd")
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """x weights + biases: (n, k) (k, m) + (m)."""
+    with scope(name, "xw_plus_b") as at:
+        return bias_add(linear.matmul(x, weights), biases, name=at)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """relu(x weights + biases): (n, k) (k, m) + (m)."""
+    with scope(name, "relu_layer") as at:
+        return relu(xw_plus_b(x, weights, biases), name=at)
+
+
+# ---- softmax ----
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """exp(x) over its sum along axis.
+
+    Args:
+        logits: floating tensor.
+        axis: which axis; None: the last.
+        name: of the operation.
+        dim: the old name of axis.
+
+    Raises:
+        ValueError: axis is out of range.
+    """
+    return _softmax("Softmax", logits, dim if axis is None else axis, name)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """log(softmax(logits)) without overflow; arguments as softmax's."""
+    return _softmax("LogSoftmax", logits, dim if axis is None else axis, name)
+
+
+def _softmax(op: str, logits: Any, axis: Any, name: str | None) -> Tensor:
+    with scope(name, op) as at:
+        x = convert_to_tensor(logits, name="logits")
+        require(x, FLOATING, op, "logits")
+        number = -1 if axis is None else int_value(axis, op, "axis")
+        number = shapes.normalize_axis(number, x.shape.ndims, describe(at, op))
+        return node(op, [x], x.dtype, dims_of(x), name=at, axis=number)
+
+
+# ---- sums, norms, moments ----
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of squares: a scalar; floating t."""
+    with scope(name, "L2Loss") as at:
+        x = convert_to_tensor(t, name="t")
+        require(x, FLOATING, "L2Loss", "t")
+        total = reduction.reduce_sum(math.square(x))
+        return binary("Mul", total, scalar(0.5, x.dtype), at)
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """x / sqrt(max(sum(x^2), epsilon)) along axis.
+
+    Args:
+        x: floating tensor.
+        axis: an axis or a list of them; None: all.
+        epsilon: the least sum of squares.
+        name: of the operation.
+        dim: the old name of axis.
+    """
+    with scope(name, "l2_normalize") as at:
+        tensor = convert_to_tensor(x, name="x")
+        axes = dim if axis is None else axis
+        total = reduction.reduce_sum(math.square(tensor), axes, keepdims=True)
+        return math.multiply(tensor, math.rsqrt(math.maximum(total, epsilon)), name=at)
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes.
+
+    Args:
+        x: floating tensor.
+        axes: list of axes.
+        shift: accepted for TensorFlow's sake.
+        name: name scope of the operations.
+        keep_dims: True leaves the axes with size 1.
+        keepdims: the new name of keep_dims.
+
+    Returns:
+        (mean, variance); the variance divides by the count.
+    """
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    with scope(name, "moments"):
+        tensor = convert_to_tensor(x, name="x")
+        mean = reduction.reduce_mean(tensor, axes, keepdims=True, name="mean")
+        apart = math.squared_difference(tensor, array.stop_gradient(mean))
+        variance = reduction.reduce_mean(apart, axes, keepdims=keep, name="variance")
+        if keep:
+            return mean, variance
+        places = None if axes is None else axes
+        return array.squeeze(mean, _axis_list(places, tensor)), variance
+
+
+def _axis_list(axes: Any, x: Tensor) -> list[int]:
+    if axes is None:
+        if x.shape.ndims is None:
+            raise ValueError("moments: axes=None needs the rank of x; use set_shape")
+        return list(range(x.shape.ndims))
+    return [int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Args:
+        x: floating tensor.
+        mean: broadcasts to x.
+        variance: broadcasts to x.
+        offset: broadcasts to x; None: 0.
+        scale: broadcasts to x; None: 1.
+        variance_epsilon: keeps the root from 0.
+        name: of the operation.
+    """
+    with scope(name, "batchnorm") as at:
+        tensor = convert_to_tensor(x, name="x")
+        factor = math.rsqrt(math.add(variance, variance_epsilon))
+        if scale is not None:
+            factor = math.multiply(factor, scale)
+        shift = math.multiply(mean, factor)
+        moved = math.negative(shift) if offset is None else math.subtract(offset, shift)
+        return math.add(math.multiply(tensor, factor), moved, name=at)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The part of the elements that are 0: float32 scalar."""
+    with scope(name, "zero_fraction") as at:
+        x = convert_to_tensor(value, name="value")
+        require(x, NUMERIC, "zero_fraction", "value")
+        zeros = compare("Equal", x, scalar(0, x.dtype))
+        return reduction.reduce_mean(math.to_float(zeros), name=at)
+
+
+def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether each target class is among the k largest predictions; ties count as in.
+
+    Args:
+        predictions: floating tensor (n, classes).
+        targets: integer tensor (n).
+        k: how many.
+        name: of the operation.
+
+    Returns:
+        A bool tensor (n).
+    """
+    with scope(name, "InTopKV2") as at:
+        x = convert_to_tensor(predictions, name="predictions")
+        own = index.batch_gather(x, array.expand_dims(targets, 1))
+        better = reduction.reduce_sum(math.to_int32(compare("Greater", x, own)), 1)
+        return compare("Less", better, like(k, better, "InTopKV2", ("predictions", "k")), at)
+
+
+# ---- dropout and embeddings ----
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """x with elements dropped at random, the others scaled so that the mean stays.
+
+    Args:
+        x: floating tensor.
+        keep_prob: probability to keep an element; a number in (0, 1] or a scalar tensor.
+        noise_shape: shape of the choices, broadcast to x's; None: x's own.
+        seed: of the random numbers.
+        name: of the operation.
+        rate: probability to drop an element, 1 - keep_prob.
+
+    Raises:
+        ValueError: keep_prob or rate is out of range, or neither is given.
+    """
+    if keep_prob is None and rate is None:
+        raise ValueError("dropout: give keep_prob, or rate")
+    with scope(name, "dropout") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, FLOATING, "dropout")
+        keep = keep_prob
+        if keep is None:
+            keep = (
+                1.0 - rate if not is_symbolic(rate) else math.subtract(scalar(1, rate.dtype), rate)
+            )
+        if not is_symbolic(keep):
+            if not 0 < keep <= 1:
+                raise ValueError(
+                    f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep}"
+                )
+            if keep == 1:
+                return tensor
+        probability = like(keep, tensor, "dropout", ("x", "keep_prob"))
+        size = primitive.shape_of(tensor) if noise_shape is None else noise_shape
+        draw = random.random_uniform(size, dtype=tensor.dtype, seed=seed)
+        kept = math.floor(math.add(draw, probability))
+        result = math.multiply(math.realdiv(tensor, probability), kept, name=at)
+        result.set_shape(tensor.shape)
+        return result
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Tensor:
+    """The rows of params that ids names.
+
+    Args:
+        params: tensor or variable (rows, ...), or a list of one.
+        ids: integer tensor of any shape.
+        partition_strategy: accepted; params is one tensor.
+        name: of the operation.
+        validate_indices: accepted; ids are always checked.
+        max_norm: None, or the largest norm that a row may have; longer ones are scaled down.
+
+    Returns:
+        A tensor of ids' shape followed by the shape of a row.
+
+    Raises:
+        ValueError: params is a list of more than one.
+    """
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise ValueError(
+                f"embedding_lookup: params is a list of {len(params)}; concatenate them into one"
+            )
+        params = params[0]
+    with scope(name, "embedding_lookup") as at:
+        if max_norm is None:
+            return index.gather(params, ids, name=at)
+        rows = index.gather(params, ids)
+        axes = list(range(convert_to_tensor(ids).shape.ndims or 0, rows.shape.ndims or 0))
+        norm = math.sqrt(reduction.reduce_sum(math.square(rows), axes, keepdims=True))
+        return math.multiply(rows, math.realdiv(_norm_to_have(max_norm, rows, norm), norm), name=at)
+
+
+def _norm_to_have(max_norm: float, rows: Tensor, norm: Tensor) -> Tensor:
+    """The norm that a row is to have: its own, or max_norm if that is less."""
+    return math.minimum(norm, scalar(max_norm, rows.dtype))
+
+
+# ---- gradients ----
+
+
+@gradient("Relu")
+def _relu_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy where y > 0, else 0."""
+    y = op.outputs[0]
+    return [node("ReluGrad", [y, dy], dy.dtype, dims_of(y), domain="graphio")]
+
+
+@gradient("ReluGrad", domain="graphio")
+def _relu_grad_gradient(op: Operation, ddx: Tensor) -> Gradients:
+    """None by y, which only chooses; ddx where y > 0 by dy."""
+    y = op.inputs[0]
+    return [None, node("ReluGrad", [y, ddx], ddx.dtype, dims_of(ddx), domain="graphio")]
+
+
+@gradient("LeakyRelu")
+def _leaky_relu_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy where x > 0, else alpha dy."""
+    above = compare("Greater", op.inputs[0], scalar(0, dy.dtype))
+    slope = scalar(float(op.attrs.get("alpha", 0.01)), dy.dtype)
+    return [select(above, dy, binary("Mul", dy, slope))]
+
+
+@gradient("Elu")
+def _elu_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy (y + alpha) where y < 0, else dy."""
+    y, alpha = op.outputs[0], scalar(float(op.attrs.get("alpha", 1.0)), dy.dtype)
+    below = compare("Less", y, scalar(0, dy.dtype))
+    return [select(below, binary("Mul", dy, binary("Add", y, alpha)), dy)]
+
+
+@gradient("Selu")
+def _selu_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy (y + alpha gamma) where y < 0, else gamma dy."""
+    y = op.outputs[0]
+    alpha, gamma = float(op.attrs["alpha"]), float(op.attrs["gamma"])
+    below = compare("Less", y, scalar(0, dy.dtype))
+    slope = binary("Add", y, scalar(alpha * gamma, dy.dtype))
+    return [binary("Mul", dy, select(below, slope, scalar(gamma, dy.dtype)))]
+
+
+@gradient("Softplus")
+def _softplus_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy sigmoid(x)."""
+    return [binary("Mul", dy, sigmoid(op.inputs[0]))]
+
+
+@gradient("Softmax")
+def _softmax_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """(dy - sum(dy y)) y."""
+    y, axis = op.outputs[0], int(op.attrs.get("axis", -1))
+    total = reduce_sum(binary("Mul", dy, y), [axis], keepdims=True)
+    return [binary("Mul", binary("Sub", dy, total), y)]
+
+
+@gradient("LogSoftmax")
+def _log_softmax_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy - softmax sum(dy)."""
+    y, axis = op.outputs[0], int(op.attrs.get("axis", -1))
+    total = reduce_sum(dy, [axis], keepdims=True)
+    return [binary("Sub", dy, binary("Mul", math.exp(y), total))]

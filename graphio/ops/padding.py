@@ -1,0 +1,80 @@
+"""What convolution and pooling share: strides, padding and data format as TensorFlow says them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.graph import Tensor
+from graphio.ops import primitive
+
+__all__ = ["AUTO_PAD", "channels_first", "four", "padding_of", "spatial", "to_nchw", "to_nhwc"]
+
+#: TensorFlow's padding in ONNX's words
+AUTO_PAD = {"SAME": "SAME_UPPER", "VALID": "VALID"}
+
+
+def padding_of(value: Any, op: str) -> str:
+    """SAME or VALID. Raises ValueError for anything else."""
+    word = value.upper() if isinstance(value, str) else value
+    if word not in AUTO_PAD:
+        raise ValueError(f"{op}: padding is {value!r}, expected 'SAME' or 'VALID'")
+    return str(word)
+
+
+def channels_first(data_format: str | None, op: str) -> bool:
+    """Whether the format is NCHW. Raises ValueError if it is neither that nor NHWC."""
+    word = data_format or "NHWC"
+    if word not in ("NHWC", "NCHW"):
+        raise ValueError(f"{op}: data_format is {data_format!r}, expected 'NHWC' or 'NCHW'")
+    return word == "NCHW"
+
+
+def four(value: Any, first: bool, op: str, parameter: str) -> list[int]:
+    """Four integers from one, two (height, width) or four in the data format, which is kept."""
+    listed = [int(v) for v in value] if isinstance(value, (list, tuple)) else [int(value)]
+    if len(listed) == 1:
+        listed = listed * 2
+    if len(listed) == 2:
+        listed = [1, 1, *listed] if first else [1, *listed, 1]
+    if len(listed) != 4 or any(v < 1 for v in listed):
+        raise ValueError(f"{op}: {parameter} is {value!r}, expected 4 positive integers")
+    return listed
+
+
+def spatial(value: Any, first: bool, op: str, parameter: str) -> list[int]:
+    """Height's and width's part of four integers.
+
+    Raises:
+        ValueError: there are not four, or those of batch and channels are not 1.
+    """
+    listed = four(value, first, op, parameter)
+    others = listed[:2] if first else [listed[0], listed[3]]
+    if others != [1, 1]:
+        raise ValueError(
+            f"{op}: {parameter} is {value!r}: those of batch and channels must be 1; only height "
+            "and width can have others"
+        )
+    return listed[2:] if first else listed[1:3]
+
+
+def to_nhwc(x: Tensor, first: bool) -> Tensor:
+    """x (n, c, h, w) as (n, h, w, c), if it is that."""
+    return primitive.transpose(x, [0, 2, 3, 1]) if first else x
+
+
+def to_nchw(x: Tensor, first: bool, name: str) -> Tensor:
+    """x (n, h, w, c) in the user's format, under the user's name."""
+    return primitive.transpose(x, [0, 3, 1, 2], name) if first else x
+
+
+def spatial_attributes(
+    strides: Sequence[int], padding: str, **others: Sequence[int] | int
+) -> dict[str, Any]:
+    """The attributes that convolutions and pools have in common."""
+    return {
+        "strides": list(strides),
+        "pads": [0, 0, 0, 0],
+        "auto_pad": AUTO_PAD[padding],
+        **others,
+    }

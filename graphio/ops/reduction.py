@@ -1,0 +1,454 @@
+"""Sums, means, extremes and the like over axes; places of extremes; running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.gradient_registry import gradient, not_differentiable
+from graphio.graph import Operation, Tensor
+from graphio.ops import array, math, primitive, shapes
+from graphio.ops.emit import (
+    FLOATING,
+    NUMERIC,
+    describe,
+    int_value,
+    ints,
+    node,
+    require,
+    scalar,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import binary, cast, compare, select
+from graphio.ops.shapes import Dims, dims_of
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "cumsum",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
+
+Gradients = Sequence["Tensor | None"]
+
+not_differentiable("ArgMax", "ArgMin")
+
+
+class _Axes:
+    """The axes of one reduction: as the node's input, and the result's static shape."""
+
+    def __init__(self, x: Tensor, axis: Any, keepdims: bool, op: str, at: str) -> None:
+        self.keepdims = keepdims
+        self.tensor: Tensor | None = None
+        self.dims: Dims
+        dims = dims_of(x)
+        if axis is None:
+            self.dims = shapes.reduced(dims, None, keepdims, op)
+            return
+        found = static_ints(axis)
+        if found is None or None in found:
+            self.tensor = ints(axis, op, "reduction_indices")
+            self.dims = (None,) * len(dims) if keepdims and dims is not None else None
+            return
+        given = [a for a in found if a is not None]
+        self.dims = shapes.reduced(dims, given, keepdims, describe(at, op))
+        if dims is not None:
+            given = shapes.normalize_axes(given, len(dims), describe(at, op))
+        self.tensor = primitive.int_vector(given, "reduction_indices")
+
+    def emit(
+        self, op: str, x: Tensor, name: str | None = None, tf_type: str | None = None
+    ) -> Tensor:
+        return node(
+            op,
+            [x] if self.tensor is None else [x, self.tensor],
+            x.dtype,
+            self.dims,
+            name=name,
+            tf_type=tf_type,
+            keepdims=int(self.keepdims),
+            noop_with_empty_axes=int(self.tensor is not None),
+        )
+
+
+def _old_names(
+    axis: Any, keepdims: Any, reduction_indices: Any, keep_dims: Any
+) -> tuple[Any, bool]:
+    """TensorFlow's two generations of argument names in one."""
+    return (
+        reduction_indices if axis is None else axis,
+        bool(keep_dims if keepdims is None else keepdims),
+    )
+
+
+def _reduce(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
+    with scope(name, tf_type) as at:
+        tensor = convert_to_tensor(x, name="input_tensor")
+        require(tensor, NUMERIC, tf_type, "input")
+        return _Axes(tensor, axis, keepdims, tf_type, at).emit(op, tensor, at, tf_type)
+
+
+def reduce_sum(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The sum over axes; 0 for no elements.
+
+    Args:
+        input_tensor: numeric tensor.
+        axis: an axis or a list of them; None: all, [] none.
+        keepdims: True leaves the axes with size 1.
+        name: of the operation.
+        reduction_indices: the old name of axis.
+        keep_dims: the old name of keepdims.
+
+    Raises:
+        ValueError: an axis is out of range.
+    """
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _reduce("ReduceSum", "Sum", input_tensor, axes, keep, name)
+
+
+def reduce_max(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The largest over axes; equal ones share the gradient. Arguments as reduce_sum's."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _reduce("ReduceMax", "Max", input_tensor, axes, keep, name)
+
+
+def reduce_min(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The smallest over axes; equal ones share the gradient. Arguments as reduce_sum's."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _reduce("ReduceMin", "Min", input_tensor, axes, keep, name)
+
+
+def reduce_prod(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The product over axes; 1 for no elements. Arguments as reduce_sum's."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _reduce("ReduceProd", "Prod", input_tensor, axes, keep, name)
+
+
+def reduce_mean(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The mean over axes, an integer for integers. Arguments as reduce_sum's."""
+    axis, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    with scope(name, "Mean") as at:
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        require(x, NUMERIC, "Mean", "input")
+        axes = _Axes(x, axis, keep, "Mean", at)
+        if not x.dtype.is_integer:
+            return axes.emit("ReduceMean", x, at, "Mean")
+        total = axes.emit("ReduceSum", x)
+        return node(
+            "Div", [total, _per_result(x, total)], x.dtype, axes.dims, name=at, tf_type="Mean"
+        )
+
+
+def _per_result(x: Tensor, y: Tensor) -> Tensor:
+    """How many elements of x fall on one of its reduction y: scalar of x's dtype."""
+    many, few = shapes.num_elements(dims_of(x)), shapes.num_elements(dims_of(y))
+    if many is not None and few:
+        return scalar(many // few, x.dtype)
+    all_of_x, all_of_y = primitive.count(x, dtypes.int64), primitive.count(y, dtypes.int64)
+    one = constant(np.asarray(1, np.int64))
+    return cast(binary("Div", all_of_x, binary("Max", all_of_y, one)), x.dtype)
+
+
+def reduce_any(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether any element over the axes holds: bool. Arguments as reduce_sum's."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _of_bools("ReduceSum", "Any", input_tensor, axes, keep, name)
+
+
+def reduce_all(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether all elements over the axes hold: bool. Arguments as reduce_sum's."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    return _of_bools("ReduceProd", "All", input_tensor, axes, keep, name)
+
+
+def _of_bools(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
+    with scope(name, tf_type) as at:
+        tensor = convert_to_tensor(x, dtype=dtypes.bool, name="input_tensor")
+        axes = _Axes(tensor, axis, keepdims, tf_type, at)
+        number = axes.emit(op, cast(tensor, dtypes.int32))
+        return node(
+            "Cast", [number], dtypes.bool, axes.dims, name=at, tf_type=tf_type, to=dtypes.bool
+        )
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """log(sum(exp(x))) over axes without overflow; floating. Arguments as reduce_sum's."""
+    axis, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    with scope(name, "ReduceLogSumExp") as at:
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        require(x, FLOATING, "ReduceLogSumExp", "input")
+        largest = reduce_max(x, axis, keepdims=True)
+        finite = math.is_finite(largest)
+        shift = array.stop_gradient(select(finite, largest, scalar(0, x.dtype)))
+        total = reduce_sum(math.exp(binary("Sub", x, shift)), axis, keepdims=keep)
+        logarithm = math.log(total)
+        if not keep:
+            shift = reduce_sum(shift, axis)
+        return binary("Add", logarithm, shift, at)
+
+
+def count_nonzero(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """How many elements over the axes are not 0; dtype of the result: int64 unless given."""
+    axes, keep = _old_names(axis, keepdims, reduction_indices, keep_dims)
+    with scope(name, "count_nonzero") as at:
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        held = cast(x, dtypes.bool) if x.dtype != dtypes.bool else x
+        return cast(reduce_sum(cast(held, dtypes.int64), axes, keep), dtypes.as_dtype(dtype), at)
+
+
+# ---- places of extremes ----
+
+
+def _place(op: str, tf_type: str, x: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
+    with scope(name, tf_type) as at:
+        tensor = convert_to_tensor(x, name="input")
+        require(tensor, NUMERIC, tf_type, "input")
+        number = 0 if axis is None else int_value(axis, tf_type, "axis")
+        dims = dims_of(tensor)
+        what = describe(at, tf_type)
+        number = shapes.normalize_axis(number, None if dims is None else len(dims), what)
+        result = None if dims is None else shapes.reduced(dims, [number], False, what)
+        wanted = dtypes.as_dtype(output_type)
+        plain = wanted == dtypes.int64
+        found = node(
+            op,
+            [tensor],
+            dtypes.int64,
+            result,
+            name=at if plain else tf_type,
+            axis=number,
+            keepdims=0,
+        )
+        return found if plain else cast(found, wanted, at)
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """Where along axis the largest element is, the first of equal ones.
+
+    Args:
+        input: numeric tensor of rank 1 or more.
+        axis: which axis; None: 0.
+        name: of the operation.
+        dimension: the old name of axis.
+        output_type: int64 or int32.
+
+    Raises:
+        ValueError: axis is out of range.
+    """
+    return _place("ArgMax", "ArgMax", input, dimension if axis is None else axis, name, output_type)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """Where along axis the smallest element is, the first of equal ones; see argmax."""
+    return _place("ArgMin", "ArgMin", input, dimension if axis is None else axis, name, output_type)
+
+
+# ---- running sums ----
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running sums along axis.
+
+    Args:
+        x: numeric tensor of rank 1 or more.
+        axis: which axis.
+        exclusive: True leaves an element out of its own sum.
+        reverse: True sums from the end.
+        name: of the operation.
+
+    Raises:
+        ValueError: axis is out of range.
+    """
+    with scope(name, "Cumsum") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, NUMERIC, "Cumsum")
+        number = int_value(axis, "cumsum", "axis")
+        number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumsum"))
+        place = constant(np.asarray(number, np.int64), name="axis")
+        return node(
+            "CumSum",
+            [tensor, place],
+            tensor.dtype,
+            dims_of(tensor),
+            name=at,
+            tf_type="Cumsum",
+            exclusive=int(exclusive),
+            reverse=int(reverse),
+        )
+
+
+# ---- gradients ----
+
+
+def _spread(op: Operation, value: Tensor) -> Tensor:
+    """A tensor of the result's shape, with the reduced axes back as size 1."""
+    if int(op.attrs.get("keepdims", 1)):
+        return value
+    if len(op.inputs) > 1 and op.inputs[1] is not None:
+        return primitive.unsqueeze(value, op.inputs[1])
+    rank = op.inputs[0].shape.ndims
+    return value if rank is None else primitive.unsqueeze(value, list(range(rank)))
+
+
+def _to_input(op: Operation, value: Tensor) -> Tensor:
+    """value of the result's shape, repeated to the input's."""
+    x = op.inputs[0]
+    return primitive.expand(_spread(op, value), primitive.shape_of(x), dims_of(x))
+
+
+def _results(op: Operation, dx: Tensor) -> Gradients:
+    return [dx, *[None] * (len(op.inputs) - 1)]
+
+
+@gradient("ReduceSum")
+def _sum_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy for each element."""
+    return _results(op, _to_input(op, dy))
+
+
+@gradient("ReduceMean")
+def _mean_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / n for each of n elements."""
+    x, y = op.inputs[0], op.outputs[0]
+    return _results(op, _to_input(op, binary("Div", dy, _per_result(x, y))))
+
+
+@gradient("ReduceMax")
+@gradient("ReduceMin")
+def _extreme_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / k for each of the k elements equal to the extreme."""
+    x, y = op.inputs[0], op.outputs[0]
+    hits = cast(compare("Equal", x, _spread(op, y)), dy.dtype)
+    again = {"keepdims": op.attrs.get("keepdims", 1)}
+    inputs = [hits, *op.inputs[1:]]
+    if "noop_with_empty_axes" in op.attrs:
+        again["noop_with_empty_axes"] = op.attrs["noop_with_empty_axes"]
+    ties = node("ReduceSum", inputs, dy.dtype, dims_of(y), **again)
+    share = _spread(op, binary("Div", dy, ties))
+    return _results(op, binary("Mul", hits, share))
+
+
+@gradient("ReduceProd")
+def _prod_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy times the product of the other elements.
+
+    That is y / x; at a single 0 the product of those that are not 0; beside one, 0.
+    """
+    x = op.inputs[0]
+    zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
+    is_zero = compare("Equal", x, zero)
+    attrs = {k: v for k, v in op.attrs.items() if k in ("keepdims", "noop_with_empty_axes")}
+    rest, dims = list(op.inputs[1:]), dims_of(op.outputs[0])
+    safe = select(is_zero, one, x)
+    zeros = node("ReduceSum", [cast(is_zero, x.dtype), *rest], x.dtype, dims, **attrs)
+    product = node("ReduceProd", [safe, *rest], x.dtype, dims, **attrs)
+    none = cast(compare("Equal", zeros, zero), x.dtype)
+    single = cast(compare("Equal", zeros, one), x.dtype)
+    at_others = binary("Div", _spread(op, binary("Mul", binary("Mul", dy, product), none)), safe)
+    at_zero = _spread(op, binary("Mul", binary("Mul", dy, product), single))
+    return _results(op, select(is_zero, at_zero, at_others))
+
+
+@gradient("CumSum")
+def _cumsum_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """The running sums of dy from the other end."""
+    dx = node(
+        "CumSum",
+        [dy, op.inputs[1]],
+        dy.dtype,
+        dims_of(dy),
+        exclusive=int(op.attrs.get("exclusive", 0)),
+        reverse=1 - int(op.attrs.get("reverse", 0)),
+    )
+    return [dx, None]

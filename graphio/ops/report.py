@@ -1,0 +1,33 @@
+"""Names of what has no value yet, as a string vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphio import scopes
+from graphio.constants import constant
+from graphio.graph import Tensor
+from graphio.ops import array, control_flow
+
+if TYPE_CHECKING:
+    from graphio.variables import Variable
+
+
+def names_where_not(names: Sequence[str], variables: Sequence[Variable], name: str) -> Tensor:
+    """The names of those variables that are not initialised, in order (string vector)."""
+    from graphio.variables import is_variable_initialized
+
+    nobody = np.empty(0, object)
+    with scopes.name_scope(name, "report_uninitialized_variables"):
+        parts = [
+            control_flow.cond(
+                is_variable_initialized(variable),
+                lambda: constant(nobody),
+                lambda text=text: constant([text]),
+            )
+            for text, variable in zip(names, variables, strict=True)
+        ]
+        return array.concat([constant(nobody), *parts], 0)

@@ -1,0 +1,1 @@
+"""The language-independent agreement, from Python: messages, files, element types, errors."""

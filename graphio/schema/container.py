@@ -1,0 +1,168 @@
+"""The model file `.gio`: header, graph section, data section (schema/README.md).
+
+Every byte is protected: a flip, a truncation or a byte too many is a DataLossError.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from graphio.schema import dtypes, errors, files, tensors
+from graphio.schema.crc32c import crc32c
+from graphio.schema.model_pb2 import Model, Tensor
+
+MAGIC = b"\x89GIO\r\n\x1a\n"
+MAJOR, MINOR = 1, 0
+HEADER = 64
+ALIGN = 64
+_FIELDS = struct.Struct("<8sHHIQQQI16s")  # bytes 0 to 59; their CRC follows
+
+Array = np.ndarray[Any, Any]
+
+
+def pack(model: Model, arrays: Sequence[Array]) -> bytes:
+    """The bytes of a model file.
+
+    Args:
+        model: everything but Model.tensor, which is filled in from arrays.
+        arrays: what attributes and variables refer to by index.
+    """
+    return b"".join(_parts(model, arrays))
+
+
+def write(path: str | os.PathLike[str], model: Model, arrays: Sequence[Array]) -> None:
+    """Writes a model file: afterwards it is whole and on the disk, or as it was before."""
+    files.replace(os.fspath(path), _parts(model, arrays))
+
+
+def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes]:
+    encoded = [tensors.encode(array) for array in arrays]
+    whole = Model()
+    whole.CopyFrom(model)
+    del whole.tensor[:]
+    end = 0
+    for array, data in zip(arrays, encoded, strict=True):
+        whole.tensor.append(
+            Tensor(
+                dtype=dtypes.of_numpy(array.dtype).number,  # type: ignore[arg-type]
+                dims=array.shape,
+                offset=_round_up(end),
+                nbytes=len(data),
+                crc32c=crc32c(data),
+                stored=True,
+            )
+        )
+        end = _round_up(end) + len(data)
+    graph = whole.SerializeToString(deterministic=True)
+    start = _round_up(HEADER + len(graph))
+    fields = _FIELDS.pack(MAGIC, MAJOR, MINOR, 0, len(graph), start, end, crc32c(graph), bytes(16))
+    yield fields + struct.pack("<I", crc32c(fields))
+    yield graph + bytes(start - HEADER - len(graph))
+    position = 0
+    for data in encoded:
+        yield bytes(_round_up(position) - position) + data
+        position = _round_up(position) + len(data)
+
+
+def _round_up(n: int) -> int:
+    return (n + ALIGN - 1) // ALIGN * ALIGN
+
+
+def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, list[Array]]:
+    """The model of a file and its arrays, mapped rather than read where that is possible.
+
+    Args:
+        path: of the file.
+        lazy: True leaves the checksums of the arrays unchecked until verify_tensor.
+
+    Raises:
+        NotFoundError: there is no such file.
+        DataLossError: a byte is damaged, missing or too many.
+        UnimplementedError: the file needs a newer reader.
+    """
+    where = os.fspath(path)
+    try:
+        with open(where, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except FileNotFoundError:
+        raise errors.NotFoundError(message=f"there is no model file {where!r}") from None
+    except OSError as error:
+        raise errors.UnavailableError(message=f"cannot read {where!r}: {error.strerror}") from None
+    try:
+        return unpack(data, lazy)
+    except errors.OpError as error:
+        raise type(error)(message=f"{os.path.basename(where)}: {error.message}") from None
+
+
+def unpack(data: Any, lazy: bool = False) -> tuple[Model, list[Array]]:
+    """As read, from a bytes-like object, which the arrays keep alive."""
+    view = memoryview(data)
+    length, start, size, crc = _header(view)
+    graph = view[HEADER : HEADER + length]
+    if crc32c(graph) != crc:
+        raise _damaged("the graph section's checksum does not match")
+    _expect_zero(view, HEADER + length, start)
+    model = Model()
+    try:
+        model.ParseFromString(bytes(graph))
+    except DecodeError:
+        raise _damaged("the graph section is no Model message") from None
+    return model, _read_tensors(model, view, start, size, lazy)
+
+
+def _header(view: memoryview) -> tuple[int, int, int, int]:
+    if len(view) < HEADER:
+        raise _damaged(f"it has {len(view)} bytes, a model file has at least {HEADER}")
+    fields = view[: _FIELDS.size]
+    magic, major, _, flags, length, start, size, crc, reserved = _FIELDS.unpack(fields)
+    if magic != MAGIC:
+        raise _damaged(f"it starts with {magic!r}, a model file starts with {MAGIC!r}")
+    (header_crc,) = struct.unpack("<I", view[_FIELDS.size : HEADER])
+    if crc32c(fields) != header_crc:
+        raise _damaged("the header's checksum does not match")
+    if major != MAJOR or flags:
+        raise errors.UnimplementedError(
+            message=f"format version {major} with flags {flags:#x} needs a newer graphio; this one "
+            f"reads version {MAJOR}"
+        )
+    if any(reserved):
+        raise _damaged("reserved bytes of the header are not zero")
+    if start % ALIGN or start != _round_up(HEADER + length) or start + size != len(view):
+        raise _damaged(f"sections of {length} and {size} bytes make no file of {len(view)} bytes")
+    return length, start, size, crc
+
+
+def _read_tensors(model: Model, view: memoryview, start: int, size: int, lazy: bool) -> list[Array]:
+    arrays, end = [], 0
+    for i, tensor in enumerate(model.tensor):
+        if not tensor.stored or tensor.data or tensor.offset != _round_up(end):
+            raise _damaged(f"tensor {i} is not where it belongs")
+        _expect_zero(view, start + end, start + tensor.offset)
+        end = tensor.offset + tensor.nbytes
+        if end > size:
+            raise _damaged(f"tensor {i} ends at {end}, beyond the data section of {size} bytes")
+        tensors.check_dims(tensor.dims)
+        data = view[start + tensor.offset : start + end]
+        if not lazy and crc32c(data) != tensor.crc32c:
+            raise _damaged(f"the checksum of tensor {i} does not match")
+        arrays.append(tensors.decode(tensor.dtype, tuple(tensor.dims), data))
+    if end != size:
+        raise _damaged(f"the data section has {size} bytes, its tensors end at {end}")
+    return arrays
+
+
+def _expect_zero(view: memoryview, begin: int, end: int) -> None:
+    if any(view[begin:end]):
+        raise _damaged(f"padding at byte {begin} is not zero")
+
+
+def _damaged(what: str) -> errors.DataLossError:
+    return errors.DataLossError(message=f"the model file is damaged: {what}")

@@ -1,0 +1,76 @@
+"""The interface that both engines have: graphio.runtime and graphio.cinfer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """An input or output of a signature; None stands for what is unknown."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...] | None
+
+
+class State(Protocol):
+    """Variables and random generators by name."""
+
+    def names(self) -> list[str]:
+        """Names of all variables, sorted."""
+
+    def initialized(self, name: str) -> bool:
+        """Whether the variable has a value."""
+
+    def get(self, name: str) -> Array:
+        """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
+
+    def set(self, name: str, value: Array) -> None:
+        """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
+
+    def declare(self, name: str, dtype: int, shape: Sequence[int] | None) -> None:
+        """Adds a variable without value if there is none of the name."""
+
+    def generators(self) -> dict[str, tuple[int, int]]:
+        """Key and counter of every generator in use."""
+
+    def set_generator(self, name: str, key: int, counter: int) -> None:
+        """Puts a generator in its place."""
+
+    def save(self, prefix: str, step: int | None = None, meta: bytes | None = None) -> None:
+        """Writes a checkpoint."""
+
+    def restore(self, prefix: str) -> int | None:
+        """Reads one: all or nothing. Returns its step."""
+
+
+class Signature(Protocol):
+    """A named way to run a model."""
+
+    name: str
+    inputs: dict[str, TensorSpec]
+    outputs: dict[str, TensorSpec]
+
+    def __call__(self, **inputs: Any) -> dict[str, Array]:
+        """Runs by names."""
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """Runs in the signature's order; arrays have the exact dtype and are contiguous."""
+
+
+class Model(Protocol):
+    """A loaded model on a state."""
+
+    signatures: tuple[str, ...]
+    state: State
+    metadata: Mapping[str, str]
+
+    def signature(self, name: str | None = None) -> Signature:
+        """The signature of a name; None: the only one."""

@@ -1,0 +1,191 @@
+"""The errors of a run, named as TensorFlow users know them.
+
+Each class carries TensorFlow's code, which is also the status number of cinfer, and subclasses
+the builtin exception that fits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+
+
+class OpError(Exception):
+    """An error of a run or of a file.
+
+    Args:
+        node_def: the node that failed, or None.
+        op: the builder's operation that failed, or None.
+        message: the whole sentence.
+        error_code: one of the numbers above.
+    """
+
+    code = UNKNOWN
+
+    def __init__(
+        self, node_def: Any = None, op: Any = None, message: str = "", error_code: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = self.code if error_code is None else error_code
+        self.node_name = getattr(node_def, "name", "")
+
+    @property
+    def message(self) -> str:
+        """The whole sentence."""
+        return self._message
+
+    @property
+    def op(self) -> Any:
+        """The builder's operation that failed, or None."""
+        return self._op
+
+    @property
+    def node_def(self) -> Any:
+        """The node that failed, or None."""
+        return self._node_def
+
+    @property
+    def error_code(self) -> int:
+        """TensorFlow's number of the class."""
+        return self._error_code
+
+    def __str__(self) -> str:
+        return self._message
+
+
+class CancelledError(OpError):
+    """The run was cancelled."""
+
+    code = CANCELLED
+
+
+class UnknownError(OpError):
+    """An error without a class of its own."""
+
+    code = UNKNOWN
+
+
+class InvalidArgumentError(OpError, ValueError):
+    """A value, shape or dtype that the operation cannot take."""
+
+    code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(OpError, TimeoutError):
+    """It took too long."""
+
+    code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(OpError, LookupError):
+    """A name or file that is not there."""
+
+    code = NOT_FOUND
+
+
+class AlreadyExistsError(OpError):
+    """A name or file that is there already."""
+
+    code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """The operating system refused."""
+
+    code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(OpError, MemoryError):
+    """Memory, disk or a limit is used up."""
+
+    code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(OpError, RuntimeError):
+    """Something has to happen before, such as initialising a variable."""
+
+    code = FAILED_PRECONDITION
+
+
+class AbortedError(OpError):
+    """Another run came in between."""
+
+    code = ABORTED
+
+
+class OutOfRangeError(OpError):
+    """Past the end of the data."""
+
+    code = OUT_OF_RANGE
+
+
+class UnimplementedError(OpError, NotImplementedError):
+    """An operator, type or feature that is not there."""
+
+    code = UNIMPLEMENTED
+
+
+class InternalError(OpError, RuntimeError):
+    """A bug of graphio's."""
+
+    code = INTERNAL
+
+
+class UnavailableError(OpError, OSError):
+    """The operating system refused a read or a write."""
+
+    code = UNAVAILABLE
+
+
+class DataLossError(OpError, OSError):
+    """Damaged or truncated bytes."""
+
+    code = DATA_LOSS
+
+
+BY_CODE: dict[int, type[OpError]] = {
+    c.code: c
+    for c in (
+        CancelledError,
+        UnknownError,
+        InvalidArgumentError,
+        DeadlineExceededError,
+        NotFoundError,
+        AlreadyExistsError,
+        PermissionDeniedError,
+        ResourceExhaustedError,
+        FailedPreconditionError,
+        AbortedError,
+        OutOfRangeError,
+        UnimplementedError,
+        InternalError,
+        UnavailableError,
+        DataLossError,
+    )
+}
+
+
+def from_code(code: int, message: str, node_name: str = "") -> OpError:
+    """The error of a status number; node_name tells the session which operation it was."""
+    error = BY_CODE.get(code, UnknownError)(None, None, message, code)
+    error.node_name = node_name
+    return error

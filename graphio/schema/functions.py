@@ -1,0 +1,191 @@
+"""Putting a function's body in the place of a node that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from graphio.schema import errors, operators
+from graphio.schema.model_pb2 import Function, Graph, Model, Node
+
+Known = Callable[[str, str, int], bool]
+MAX_DEPTH = 16
+
+
+def subgraphs(node: Node) -> list[Graph]:
+    """The graphs among a node's attributes, in order."""
+    found: list[Graph] = []
+    for attribute in node.attr:
+        kind = attribute.value.WhichOneof("value")
+        if kind == "g":
+            found.append(attribute.value.g)
+        elif kind == "graphs":
+            found.extend(attribute.value.graphs.g)
+    return found
+
+
+def all_graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph and everything inside it."""
+    waiting = [graph]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for node in current.node:
+            waiting.extend(subgraphs(node))
+
+
+def unknown_operators(model: Model, known: Known) -> list[Node]:
+    """Nodes, in subgraphs too, that have neither a kernel nor a body."""
+    bodies = _Bodies(model.function)
+    return [
+        node
+        for graph in all_graphs(model.graph)
+        for node in graph.node
+        if not known(node.domain, node.op, node.version) and bodies.of(node) is None
+    ]
+
+
+def inline(model: Model, known: Known) -> Model:
+    """The model with the body in place of every node that has no kernel.
+
+    The body's node "b" is then named "a/b" where the node was "a"; the outputs keep their values'
+    names, but for the second one and further, which everything that reads them is changed to.
+
+    Args:
+        model: left as it is; returned itself when there is nothing to do. Its own functions go
+            before the bodies of the operator table.
+        known: (domain, op, version) to whether there is a kernel.
+
+    Raises:
+        InvalidArgumentError: bodies use each other deeper than 16, or a call does not fit.
+    """
+    bodies = _Bodies(model.function)
+    result = model
+    for _ in range(MAX_DEPTH + 1):
+        if not any(_to_replace(graph, known, bodies) for graph in all_graphs(result.graph)):
+            return result
+        if result is model:
+            result = Model()
+            result.CopyFrom(model)
+        renamed: dict[str, str] = {}
+        for graph in list(all_graphs(result.graph)):
+            _expand(graph, known, bodies, renamed)
+        if renamed:
+            _rename(result, renamed)
+    raise errors.InvalidArgumentError(
+        message=f"function bodies use each other deeper than {MAX_DEPTH}"
+    )
+
+
+class _Bodies:
+    """The functions of a model, then those of the operator table."""
+
+    def __init__(self, functions: Sequence[Function]) -> None:
+        self._own = {(f.domain, f.name, f.version): f for f in functions}
+
+    def of(self, node: Node) -> Function | None:
+        key = (node.domain, node.op, node.version)
+        if key not in self._own:
+            found = operators.body(node.op, node.domain, node.version)
+            if found is None:
+                return None
+            self._own[key] = found
+        return self._own[key]
+
+
+def _to_replace(graph: Graph, known: Known, bodies: _Bodies) -> bool:
+    return any(
+        not known(n.domain, n.op, n.version) and bodies.of(n) is not None for n in graph.node
+    )
+
+
+def _expand(graph: Graph, known: Known, bodies: _Bodies, renamed: dict[str, str]) -> None:
+    """Replaces nodes of this graph alone; adds to renamed what its readers must read instead."""
+    if not _to_replace(graph, known, bodies):
+        return
+    nodes: list[Node] = []
+    for node in graph.node:
+        body = None if known(node.domain, node.op, node.version) else bodies.of(node)
+        if body is None:
+            nodes.append(node)
+        else:
+            nodes += _instance(node, body)
+            nodes += _outputs(node, body, renamed)
+    made = Graph(node=nodes)
+    del graph.node[:]
+    graph.node.extend(made.node)
+
+
+def _instance(node: Node, body: Function) -> Iterator[Node]:
+    """The body's nodes for one call."""
+    values = _arguments(node, body)
+    attributes = {a.key: a.value for a in node.attr}
+    for inner in body.node:
+        made = Node()
+        made.CopyFrom(inner)
+        made.name = f"{node.name}/{inner.name}"
+        made.input[:] = [_value(v, values, node.name) for v in inner.input]
+        made.control_input[:] = [
+            *node.control_input,
+            *(f"{node.name}/{c}" for c in inner.control_input),
+        ]
+        made.device = node.device
+        made.source.CopyFrom(node.source)
+        del made.attr[:]
+        for attribute in inner.attr:
+            if attribute.value.WhichOneof("value") != "reference":
+                made.attr.add().CopyFrom(attribute)
+            elif attribute.value.reference in attributes:
+                made.attr.add(key=attribute.key, value=attributes[attribute.value.reference])
+        yield made
+
+
+def _arguments(node: Node, body: Function) -> dict[str, str]:
+    """The body's formal inputs to the values of a call; absent ones to ""."""
+    if len(node.input) > len(body.input) or len(node.output_type) > len(body.output):
+        raise errors.InvalidArgumentError(
+            message=f"{node.op} '{node.name}' has {len(node.input)} inputs and "
+            f"{len(node.output_type)} outputs; its body takes {len(body.input)} and gives "
+            f"{len(body.output)}"
+        )
+    given = [*node.input, *[""] * (len(body.input) - len(node.input))]
+    return dict(zip(body.input, given, strict=True))
+
+
+def _value(value: str, arguments: dict[str, str], prefix: str) -> str:
+    if not value:
+        return ""
+    return arguments.get(value, f"{prefix}/{value}")
+
+
+def _outputs(node: Node, body: Function, renamed: dict[str, str]) -> Iterator[Node]:
+    """An Identity for each output of a call; the first one bears the call's name."""
+    arguments = _arguments(node, body)
+    for k, (output, kind) in enumerate(zip(body.output, node.output_type, strict=False)):
+        name = f"{node.name}/output_{k}" if k else node.name
+        if k:
+            renamed[f"{node.name}:{k}"] = name
+        yield Node(
+            name=name,
+            op="Identity",
+            version=1,
+            input=[_value(output, arguments, node.name)],
+            output_type=[kind],
+            device=node.device,
+            source=node.source,
+            tf_type=(node.tf_type or node.op) if k == 0 else "",
+        )
+
+
+def _rename(model: Model, renamed: dict[str, str]) -> None:
+    """Makes everything that reads a renamed value read it under its new name."""
+    for graph in all_graphs(model.graph):
+        for node in graph.node:
+            node.input[:] = [renamed.get(v, v) for v in node.input]
+        graph.output[:] = [renamed.get(v, v) for v in graph.output]
+        graph.capture[:] = sorted(renamed.get(v, v) for v in graph.capture)
+    for signature in model.signature:
+        for binding in (*signature.input, *signature.output):
+            binding.value = renamed.get(binding.value, binding.value)
+    for variable in model.variable:
+        variable.initial_value = renamed.get(variable.initial_value, variable.initial_value)
+        variable.snapshot = renamed.get(variable.snapshot, variable.snapshot)

@@ -1,0 +1,123 @@
+"""Where a new operation belongs: default graph, name scope, control dependencies, device.
+
+The default graph is one a thread; everything else belongs to a graph.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphio.graph import Graph
+
+__all__ = [
+    "colocate_with",
+    "control_dependencies",
+    "device",
+    "get_default_graph",
+    "name_scope",
+    "reset_default_graph",
+]
+
+
+class _Stack(threading.local):
+    """Graphs entered by as_default in this thread, and the one beneath them all."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Graph] = []
+        self.root: Graph | None = None
+
+
+_stack = _Stack()
+
+
+def get_default_graph() -> Graph:
+    """The graph that new operations go to in this thread."""
+    if _stack.graphs:
+        return _stack.graphs[-1]
+    if _stack.root is None:
+        from graphio.graph import Graph
+
+        _stack.root = Graph()
+    return _stack.root
+
+
+def reset_default_graph() -> None:
+    """Puts an empty graph in the place of the default graph.
+
+    Raises:
+        AssertionError: inside a `with graph.as_default()`.
+    """
+    if _stack.graphs:
+        raise AssertionError("Do not use reset_default_graph() to clear nested graphs.")
+    _stack.root = None
+
+
+@contextlib.contextmanager
+def graph_as_default(graph: Graph) -> Iterator[Graph]:
+    """Makes graph the default one; see Graph.as_default."""
+    _stack.graphs.append(graph)
+    try:
+        yield graph
+    finally:
+        if not _stack.graphs or _stack.graphs[-1] is not graph:
+            raise AssertionError("Nesting violated for the stack of default graphs")
+        _stack.graphs.pop()
+
+
+class name_scope:  # noqa: N801 - TensorFlow's name
+    """A context in which names of new operations begin with the scope's.
+
+    Args:
+        name: of the scope; None with a default_name: that; None without one, or "": the root; a
+            name that ends in "/" re-enters that very scope.
+        default_name: taken when name is None.
+        values: accepted for TensorFlow's sake; a value of another graph is refused there.
+
+    The context's value is the full scope with a "/" at its end ("" for the root).
+
+    Raises:
+        ValueError: the name is malformed.
+    """
+
+    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a name scope's name is {type(name).__name__}, expected str or None")
+        self._name = default_name if name is None else name
+        self._context: contextlib.AbstractContextManager[str] | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The name as given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        self._context = get_default_graph().name_scope(self._name)
+        return self._context.__enter__()
+
+    def __exit__(self, *details: Any) -> bool | None:
+        assert self._context is not None
+        return self._context.__exit__(*details)
+
+
+def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManager[None]:
+    """A context whose new operations run after the given ones; None forgets those outside.
+
+    Args:
+        control_inputs: list of operations, tensors, variables or IndexedSlices; or None.
+    """
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def device(name: str | Callable[..., str] | None) -> contextlib.AbstractContextManager[None]:
+    """A context whose new operations wish for a device; None: no wish."""
+    return get_default_graph().device(name)
+
+
+@contextlib.contextmanager
+def colocate_with(op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    """Accepted for TensorFlow's sake: there is one device."""
+    yield

@@ -1,0 +1,250 @@
+"""The base of all optimizers: gradients, slots, and the training operation.
+
+An optimizer reads variables where its update stands in the order (as TensorFlow's Apply
+operators do), computes one graphio step operator a variable, and assigns the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphio import dtypes, scopes
+from graphio.collections import GraphKeys, add_to_collection
+from graphio.constants import convert_to_tensor
+from graphio.gradients import gradients
+from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
+from graphio.ops import array, math
+from graphio.ops.control_flow import group
+from graphio.ops.index import scatter_sum
+from graphio.variables import Variable, trainable_variables
+
+__all__ = ["Optimizer"]
+
+GradientsAndVariables = list[tuple[Any, Variable]]
+
+
+class Optimizer:
+    """Base class; see GradientDescentOptimizer and its siblings.
+
+    Subclasses give `_slots` (slot name to initial value, which is a float) and `_update`.
+    """
+
+    GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+
+    #: slot name -> (suffix of the variable's name, initial value)
+    _slots: dict[str, tuple[str, float]] = {}
+
+    def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
+        if not name:
+            raise ValueError("an optimizer needs a name that is not empty")
+        self._name = name
+        self._slot_variables: dict[tuple[str, Variable], Variable] = {}
+
+    def get_name(self) -> str:
+        """The optimizer's name, which its training operation bears."""
+        return self._name
+
+    def minimize(
+        self,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = 1,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Tensor | None = None,
+    ) -> Operation:
+        """An operation that lowers the loss by one step.
+
+        Args:
+            loss: floating tensor; its sum is minimised.
+            global_step: integer scalar variable that counts steps.
+            var_list: variables to change; None: all trainable ones.
+            gate_gradients: accepted; a run has no races.
+            aggregation_method: accepted.
+            colocate_gradients_with_ops: accepted.
+            name: of the operation; None: the optimizer's.
+            grad_loss: gradient arriving at the loss; None: ones.
+
+        Returns:
+            The operation; running it gives None.
+
+        Raises:
+            ValueError: no variable, or the loss depends on none of them.
+        """
+        pairs = self.compute_gradients(loss, var_list=var_list, grad_loss=grad_loss)
+        if all(gradient is None for gradient, _ in pairs):
+            names = ", ".join(v.op.name for _, v in pairs)
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not "
+                f"support gradients, between variables [{names}] and loss {loss}."
+            )
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Tensor,
+        var_list: Sequence[Variable] | None = None,
+        gate_gradients: int = 1,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Tensor | None = None,
+    ) -> GradientsAndVariables:
+        """Pairs (gradient, variable); the gradient is None where the loss does not depend on it.
+
+        Raises:
+            ValueError: there is no variable to differentiate by.
+        """
+        variables = list(trainable_variables() if var_list is None else var_list)
+        if not variables:
+            raise ValueError("No variables to optimize: none is trainable and var_list is empty")
+        for v in variables:
+            if not isinstance(v, Variable):
+                raise TypeError(f"Argument is not a variable: {v!r}")
+        found = gradients(loss, variables, None if grad_loss is None else [grad_loss])
+        return list(zip(found, variables, strict=True))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Any,
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """An operation that applies gradients to their variables.
+
+        Args:
+            grads_and_vars: pairs as compute_gradients gives them; gradients may be tensors,
+                IndexedSlices or None.
+            global_step: integer scalar variable, incremented after the variables have changed.
+            name: of the operation; None: the optimizer's.
+
+        Raises:
+            ValueError: there are no pairs, or all gradients are None.
+        """
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise ValueError("No variables provided.")
+        present = [(g, v) for g, v in pairs if g is not None]
+        if not present:
+            names = ", ".join(v.op.name for _, v in pairs)
+            raise ValueError(f"No gradients provided for any variable: {names}.")
+        with scopes.control_dependencies(None):
+            self._create_slots([v for _, v in present])
+        with scopes.name_scope(name, self._name) as scope:
+            self._prepare()
+            updates = []
+            for gradient, variable in present:
+                with scopes.name_scope("update_" + variable.op.name.replace("/", "_")):
+                    updates.extend(self._apply(gradient, variable))
+            updates.extend(self._finish(updates))
+            train_name = scope.rstrip("/")
+            if global_step is None:
+                train_op = group(*updates, name=scope or train_name)
+            else:
+                with scopes.control_dependencies([group(*updates, name="update")]):
+                    train_op = global_step.assign_add(
+                        convert_to_tensor(1, dtype=global_step.dtype.base_dtype), name=scope
+                    ).op
+            add_to_collection(GraphKeys.TRAIN_OP, train_op)
+            return train_op
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The slot variable of var by its name, or None before it exists."""
+        return self._slot_variables.get((name, var))
+
+    def get_slot_names(self) -> list[str]:
+        """Names of the slots that this optimizer keeps for each variable, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """The optimizer's own variables: slots, then whatever else it counts."""
+        return [*self._slot_variables.values(), *self._other_variables()]
+
+    # ---- what subclasses fill in ----
+
+    def _prepare(self) -> None:
+        """Makes tensors of the hyperparameters, once a training operation."""
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, slots: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """New values by slot name; "" stands for the parameter."""
+        raise NotImplementedError
+
+    def _finish(self, updates: Sequence[Tensor]) -> list[Any]:
+        """Further updates, after those of all variables."""
+        return []
+
+    def _other_variables(self) -> list[Variable]:
+        return []
+
+    #: True where a sparse gradient must leave the rows it lacks alone (Momentum)
+    _sparse_touches_only_rows = False
+
+    # ---- slots and updates ----
+
+    def _create_slots(self, variables: Sequence[Variable]) -> None:
+        for variable in variables:
+            for name, (suffix, value) in self._slots.items():
+                if (name, variable) not in self._slot_variables:
+                    self._slot_variables[name, variable] = self._new_slot(
+                        variable, name, suffix, value
+                    )
+
+    def _new_slot(self, variable: Variable, name: str, suffix: str, value: float) -> Variable:
+        with scopes.name_scope(None):
+            initial = array.fill(
+                variable.shape.as_list(), convert_to_tensor(value, variable.dtype.base_dtype)
+            )
+            return Variable(
+                initial,
+                trainable=False,
+                name=f"{variable.op.name}/{suffix}",
+                slot_of=variable.op.name,
+                slot=name,
+            )
+
+    def _scalar(self, value: Any, name: str) -> Callable[[dtypes.DType], Tensor]:
+        """A hyperparameter (number, tensor or callable) as a tensor of the dtype asked for."""
+        given = value() if callable(value) else value
+        tensor = given if isinstance(given, (Tensor, Variable)) else None
+        made: dict[dtypes.DType, Tensor] = {}
+
+        def of(dtype: dtypes.DType) -> Tensor:
+            if dtype not in made:
+                made[dtype] = (
+                    convert_to_tensor(given, dtype=dtype, name=name)
+                    if tensor is None
+                    else math.cast(convert_to_tensor(tensor), dtype)
+                )
+            return made[dtype]
+
+        return of
+
+    def _apply(self, gradient: Any, variable: Variable) -> list[Tensor]:
+        sparse = gradient if isinstance(gradient, IndexedSlices) else None
+        dense = convert_to_tensor(gradient, dtype=variable.dtype.base_dtype)
+        owners = {"": variable}
+        owners.update({name: self._slot_variables[name, variable] for name in self._slots})
+        before = {name: owner.read_value() for name, owner in owners.items()}
+        slots = {name: value for name, value in before.items() if name}
+        after = self._update(before[""], dense, slots)
+        if sparse is not None and self._sparse_touches_only_rows:
+            rows = _touched_rows(sparse, before[""])
+            after = {
+                name: array.where(rows, value, before[name]) for name, value in after.items()
+            }
+        return [owners[name].assign(value) for name, value in after.items()]
+
+
+def _touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:
+    """bool, like's shape: True in the rows that the slices name."""
+    rows = array.shape(like, out_type=dtypes.int64)[0]
+    ones = array.ones_like(sparse.indices, dtype=dtypes.int64)
+    counts = scatter_sum(sparse.indices, ones, rows)
+    hit = math.greater(counts, convert_to_tensor(0, dtype=dtypes.int64))
+    column = array.reshape(hit, [-1] + [1] * (like.shape.ndims - 1))
+    return math.logical_and(column, array.ones_like(like, dtype=dtypes.bool))

@@ -1,0 +1,526 @@
+"""get_variable and the scopes in which variables are shared by name.
+
+Variable scopes are independent of name scopes: get_variable's names follow the former alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes
+from graphio.collections import GraphKeys
+from graphio.dtypes import DType
+from graphio.graph import Graph, Tensor
+from graphio.tensor_shape import TensorShape, as_shape
+from graphio.variables import Variable
+
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "no_regularizer",
+    "variable_op_scope",
+    "variable_scope",
+]
+
+
+class _Reuse(enum.Enum):
+    AUTO_REUSE = 1
+
+    def __repr__(self) -> str:
+        return "AUTO_REUSE"
+
+
+#: get_variable makes what is not there and takes what is.
+AUTO_REUSE = _Reuse.AUTO_REUSE
+
+#: what a scope hands on to the scopes and variables inside it
+_INHERITED = (
+    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "constraint",
+)  # fmt: skip
+
+
+class _Store:
+    """What get_variable has made in a graph, and the scope it is in now."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.scope = VariableScope(None)
+        self.opened: dict[str, int] = {}  # names of scopes opened with a default name
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Store:
+        found: _Store = graph.root.state_attributes.setdefault("variable_store", cls())
+        return found
+
+
+def no_regularizer(_: Any) -> None:
+    """A regularizer that stops an outer scope's from being applied."""
+
+
+class VariableScope:
+    """A prefix of names with defaults for get_variable.
+
+    Attributes:
+        name: the prefix, without a "/" at its end.
+        reuse: None, True or AUTO_REUSE.
+        initializer, regularizer, dtype, constraint, custom_getter: defaults of get_variable.
+        original_name_scope: the name scope in which it was opened first.
+    """
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        use_resource: Any = None,
+        constraint: Any = None,
+    ) -> None:
+        self._name = name
+        self._reuse = reuse
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.partitioner = partitioner
+        self.custom_getter = custom_getter
+        self.original_name_scope = name_scope
+        self.dtype = dtypes.as_dtype(dtype)
+        self.use_resource = use_resource
+        self.constraint = constraint
+
+    @property
+    def name(self) -> str:
+        """The prefix, without a "/" at its end; "" at the root."""
+        return self._name
+
+    @property
+    def reuse(self) -> Any:
+        """None: make; True: take; AUTO_REUSE: take what is there, else make."""
+        return self._reuse
+
+    def reuse_variables(self) -> None:
+        """From now on variables are taken, not made."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initializer."""
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the default regularizer."""
+        self.regularizer = regularizer
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the default dtype."""
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Sets the default custom getter."""
+        self.custom_getter = custom_getter
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Accepted: there is one device."""
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Accepted: variables are not partitioned."""
+        self.partitioner = partitioner
+
+    def set_use_resource(self, use_resource: Any) -> None:
+        """Accepted: reads and assignments never race."""
+        self.use_resource = use_resource
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The members of a collection that lie in this scope."""
+        prefix = self._name + "/" if self._name else ""
+        return scopes.get_default_graph().get_collection(name, prefix)
+
+    def global_variables(self) -> list[Variable]:
+        """The global variables in this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Variable]:
+        """The trainable variables in this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def local_variables(self) -> list[Variable]:
+        """The local variables in this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+
+def get_variable_scope() -> VariableScope:
+    """The scope that get_variable is in."""
+    return _Store.of(scopes.get_default_graph()).scope
+
+
+# ---- opening scopes ----
+
+
+class variable_scope:  # noqa: N801 - TensorFlow's name
+    """A context in which get_variable's names begin with the scope's.
+
+    Args:
+        name_or_scope: a name, which is nested in the current scope; or a VariableScope, which is
+            entered as it is; or None, when default_name is given.
+        default_name: taken, and made unique, when name_or_scope is None.
+        values: accepted for TensorFlow's sake.
+        initializer, regularizer, constraint, dtype: defaults of get_variable; None: those of the
+            scope around.
+        caching_device, partitioner, use_resource: accepted.
+        custom_getter: called as f(getter, name, ...) in the place of get_variable.
+        reuse: None or False: as the scope around; True; AUTO_REUSE.
+        auxiliary_name_scope: False opens no name scope.
+
+    The context's value is the VariableScope.
+
+    Raises:
+        ValueError: neither a name nor a default name, or reuse without a name.
+        TypeError: name_or_scope is neither name nor scope.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: Any = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if name_or_scope is None and default_name is None:
+            raise ValueError("If default_name is None then name_or_scope is required")
+        if name_or_scope is None and reuse:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        if not isinstance(name_or_scope, (str, VariableScope, type(None))):
+            raise TypeError(
+                f"VariableScope: name_or_scope must be a string or VariableScope, got "
+                f"{type(name_or_scope).__name__}"
+            )
+        if reuse not in (None, True, False, AUTO_REUSE):
+            raise ValueError(f"The reuse parameter must be True or False or None, got {reuse!r}")
+        self._given = name_or_scope
+        self._default_name = default_name
+        self._reuse = reuse
+        self._with_name_scope = auxiliary_name_scope
+        self._changes = {
+            "initializer": initializer, "regularizer": regularizer,
+            "caching_device": caching_device, "partitioner": partitioner,
+            "custom_getter": custom_getter, "constraint": constraint, "dtype": dtype,
+            "use_resource": use_resource,
+        }  # fmt: skip
+        self._context: contextlib.AbstractContextManager[VariableScope] | None = None
+
+    def __enter__(self) -> VariableScope:
+        self._context = self._opened()
+        return self._context.__enter__()
+
+    def __exit__(self, *details: Any) -> bool | None:
+        assert self._context is not None
+        return self._context.__exit__(*details)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[VariableScope]:
+        store = _Store.of(scopes.get_default_graph())
+        before, opened = store.scope, dict(store.opened)
+        full, last = self._names(store)
+        names = scopes.name_scope(last) if self._with_name_scope else None
+        try:
+            name_scope = scopes.get_default_graph().get_name_scope() if names is None else names.__enter__()
+            store.scope = self._scope(before, full, name_scope)
+            yield store.scope
+        finally:
+            store.scope = before
+            if isinstance(self._given, VariableScope):
+                store.opened = opened
+            if names is not None:
+                names.__exit__(None, None, None)
+
+    def _names(self, store: _Store) -> tuple[str, str]:
+        """The scope's whole name, and the name scope to open."""
+        given = self._given
+        if isinstance(given, VariableScope):
+            return given.name, given.name.rsplit("/", 1)[-1]
+        prefix = store.scope.name + "/" if store.scope.name else ""
+        if given is None:
+            assert self._default_name is not None
+            given = _unique(store, prefix, self._default_name)
+            full = prefix + given
+            store.opened[full] = store.opened.get(full, 0) + 1
+            return full, self._default_name
+        full = prefix + given
+        _forget_below(store, full)
+        store.opened[full] = store.opened.get(full, 0) + 1
+        return full, given
+
+    def _scope(self, outer: VariableScope, full: str, name_scope: str) -> VariableScope:
+        given = self._given
+        base = given if isinstance(given, VariableScope) else outer
+        reuse = self._reuse or (given.reuse if isinstance(given, VariableScope) else None)
+        inherited = {key: getattr(base, key) for key in (*_INHERITED, "dtype", "use_resource")}
+        inherited.update({k: v for k, v in self._changes.items() if v is not None})
+        getter, around = self._changes["custom_getter"], base.custom_getter
+        if getter is not None and around is not None:
+            inherited["custom_getter"] = _nested_getter(getter, around)
+        original = given.original_name_scope if isinstance(given, VariableScope) else name_scope
+        return VariableScope(
+            reuse or outer.reuse, name=full, name_scope=original, **inherited
+        )
+
+
+def _unique(store: _Store, prefix: str, name: str) -> str:
+    """name with a suffix if a scope of that name was opened inside the current one."""
+    candidate, suffix = name, 0
+    while store.opened.get(prefix + candidate):
+        suffix += 1
+        candidate = f"{name}_{suffix}"
+    return candidate
+
+
+def _forget_below(store: _Store, full: str) -> None:
+    """A scope entered by name counts the default names inside it from the start."""
+    for opened in [name for name in store.opened if name.startswith(full + "/")]:
+        del store.opened[opened]
+
+
+def _nested_getter(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..., Any]:
+    def getter(true_getter: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        def through_outer(*a: Any, **o: Any) -> Any:
+            return outer(true_getter, *a, **o)
+
+        return inner(through_outer, *arguments, **options)
+
+    return getter
+
+
+@contextlib.contextmanager
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
+) -> Iterator[VariableScope]:
+    """variable_scope in an older order of arguments."""
+    with variable_scope(name_or_scope, default_name, values, **options) as scope:
+        yield scope
+
+
+# ---- get_variable ----
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = True,
+    collections: Sequence[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    **ignored: Any,
+) -> Variable:
+    """The variable of a name in the current variable scope, made or shared as the scope says.
+
+    Args:
+        name: within the scope; name scopes play no part.
+        shape: None when the initializer is a value.
+        dtype: None: the scope's, float32 unless it says otherwise.
+        initializer: class, instance, callable(shape[, dtype, partition_info]), tensor, array or
+            list; None: the scope's, else Glorot uniform for floats and zeros for the others.
+        regularizer: a function from the variable to a loss, which joins REGULARIZATION_LOSSES.
+        trainable: whether optimizers change it.
+        collections: names of collections to join; None: the global variables.
+        caching_device, partitioner, use_resource: accepted.
+        validate_shape: False takes an initial value of unknown shape.
+        custom_getter: called as f(getter, name, ...) in the place of this function.
+        constraint: a function from the value after an update to the value to keep.
+
+    Raises:
+        ValueError: the variable exists and the scope does not reuse, or it does not exist and the
+            scope does; the shape, dtype or initializer disagrees.
+    """
+    scope = get_variable_scope()
+    options: dict[str, Any] = {
+        "shape": shape,
+        "dtype": scope.dtype if dtype is None and _gives_no_dtype(initializer) else dtype,
+        "initializer": scope.initializer if initializer is None else initializer,
+        "regularizer": scope.regularizer if regularizer is None else regularizer,
+        "reuse": scope.reuse,
+        "trainable": trainable,
+        "collections": collections,
+        "caching_device": caching_device,
+        "partitioner": partitioner,
+        "validate_shape": validate_shape,
+        "use_resource": use_resource,
+        "constraint": scope.constraint if constraint is None else constraint,
+    }
+    full = f"{scope.name}/{name}" if scope.name else name
+    getter = scope.custom_getter if custom_getter is None else custom_getter
+    if custom_getter is not None and scope.custom_getter is not None:
+        getter = _nested_getter(custom_getter, scope.custom_getter)
+    if getter is not None:
+        found: Variable = getter(_get, full, **options)
+        return found
+    return _get(full, **options)
+
+
+def get_local_variable(name: str, *arguments: Any, **options: Any) -> Variable:
+    """As get_variable, for a variable that checkpoints leave out."""
+    options.setdefault("collections", [GraphKeys.LOCAL_VARIABLES])
+    options["trainable"] = False
+    return get_variable(name, *arguments, **options)
+
+
+def _gives_no_dtype(initializer: Any) -> bool:
+    return initializer is None or callable(initializer)
+
+
+def _get(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    **options: Any,
+) -> Variable:
+    store = _Store.of(scopes.get_default_graph())
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if name in store.variables:
+        return _shared(store.variables[name], name, shape, wanted, reuse)
+    if reuse is True:
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
+            "mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    value, kind = _initial_value(name, shape, wanted, initializer)
+    with scopes.control_dependencies(None), scopes.name_scope(None):
+        made = Variable(
+            value,
+            trainable=options.get("trainable", True),
+            collections=options.get("collections"),
+            validate_shape=options.get("validate_shape", True),
+            name=name,
+            dtype=kind,
+            constraint=options.get("constraint"),
+        )
+    store.variables[name] = made
+    if regularizer is not None:
+        _regularize(made, regularizer, name)
+    return made
+
+
+def _shared(found: Variable, name: str, shape: Any, dtype: DType | None, reuse: Any) -> Variable:
+    if not reuse:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at: {found.op.source}"
+        )
+    if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {as_shape(shape)} and found "
+            f"shape {found.shape}."
+        )
+    if dtype is not None and dtype != found.dtype:
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+            f"{found.dtype.name}."
+        )
+    return found
+
+
+def _initial_value(
+    name: str, shape: Any, dtype: DType | None, initializer: Any
+) -> tuple[Any, DType | None]:
+    """What to give Variable: a value, or a function that builds one."""
+    static = as_shape(shape)
+    if initializer is not None and not callable(initializer):
+        if shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        given = _dtype_of(initializer)
+        if dtype is not None and given is not None and given != dtype:
+            raise ValueError(
+                f"Initializer type '{given.name}' and explicit dtype '{dtype.name}' don't match."
+            )
+        return initializer, dtype
+    if initializer is None:
+        initializer = _default(dtype or dtypes.float32)
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if not static.is_fully_defined():
+        if _required(initializer):
+            raise ValueError(
+                f"Shape of a new variable ({name}) must be fully defined, but instead was {static}."
+            )
+        return initializer, dtype
+    return lambda: _call(initializer, static, dtype), dtype
+
+
+def _dtype_of(value: Any) -> DType | None:
+    """The dtype that a value has of itself; Python's numbers adapt."""
+    if isinstance(value, (Tensor, Variable, np.ndarray, np.generic)):
+        return dtypes.as_dtype(value.dtype)
+    return None
+
+
+def _default(dtype: DType) -> Any:
+    from graphio import initializers
+
+    if dtype.is_floating:
+        return initializers.glorot_uniform_initializer()
+    if dtype.is_integer or dtype in (dtypes.bool, dtypes.string):
+        return initializers.zeros_initializer()
+    raise ValueError(f"An initializer for a variable of {dtype.name} is required")
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    """Names of the parameters that a call must give."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in kinds and p.default is p.empty]
+
+
+def _call(initializer: Callable[..., Any], shape: TensorShape, dtype: DType | None) -> Any:
+    """Calls an initializer with what it takes of shape, dtype and partition_info."""
+    try:
+        parameters = inspect.signature(initializer).parameters
+    except (TypeError, ValueError):
+        return initializer(shape.as_list())
+    every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    available = {"dtype": dtype or dtypes.float32, "partition_info": None}
+    options = {k: v for k, v in available.items() if every or k in parameters}
+    if not parameters:
+        return initializer()
+    return initializer(shape.as_list(), **options)
+
+
+def _regularize(variable: Variable, regularizer: Any, name: str) -> None:
+    with scopes.name_scope(name + "/Regularizer/"):
+        loss = regularizer(variable.value())
+    if loss is not None:
+        variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

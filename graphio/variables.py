@@ -1,0 +1,458 @@
+"""Variables: state that a graph reads and assigns.
+
+A variable `v` is four operations: `v/initial_value` (where the value came from Python), `v`, which
+gives its value at this place of the order, `v/Assign`, its initializer, and `v/read`, which plain
+uses share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphio import dtypes, scopes
+from graphio.collections import GraphKeys
+from graphio.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.dtypes import DType
+from graphio.graph import Graph, Operation, Tensor
+from graphio.tensor_shape import TensorShape
+from graphio.tensor_shape import text as shape_text
+
+__all__ = [
+    "Variable",
+    "all_variables",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "global_variables",
+    "global_variables_initializer",
+    "initialize_all_variables",
+    "initialize_variables",
+    "is_variable_initialized",
+    "local_variables",
+    "local_variables_initializer",
+    "model_variables",
+    "moving_average_variables",
+    "report_uninitialized_variables",
+    "scatter_add",
+    "scatter_sub",
+    "scatter_update",
+    "trainable_variables",
+    "variables_initializer",
+]
+
+
+class Variable:
+    """State with a name, a dtype and a shape, kept by a session.
+
+    Args:
+        initial_value: tensor, array, number, list, or a callable that gives one of these.
+        trainable: whether optimizers change it.
+        collections: names of collections to join; None: the global variables.
+        validate_shape: False takes an initial value of unknown shape; any shape may be assigned.
+        caching_device: accepted.
+        name: made unique in the name scope; None: "Variable".
+        variable_def: not supported.
+        dtype: of the value; None: the initial value's.
+        expected_shape: accepted.
+        import_scope: accepted.
+        constraint: a function from the value after an update to the value to keep.
+        slot_of: for an optimizer's slot, the name of the variable that it belongs to.
+        slot: for an optimizer's slot, which it is.
+
+    Raises:
+        ValueError: no initial value, or one of unknown shape.
+        TypeError: the initial value does not fit dtype.
+    """
+
+    __array_priority__ = 100
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: Any = True,
+        collections: Sequence[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Tensor] | None = None,
+        *,
+        slot_of: str = "",
+        slot: str = "",
+        **ignored: Any,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        self.trainable = bool(trainable)
+        self.constraint = constraint
+        self.slot_of, self.slot = slot_of, slot
+        graph = scopes.get_default_graph().root
+        # A variable made in a body is lifted out of it: it belongs to no iteration.
+        with graph.as_default(), scopes.control_dependencies(None):
+            with scopes.name_scope(name, "Variable") as scope:
+                self._build(graph, scope, initial_value, dtype, validate_shape)
+        wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
+            wanted.append(GraphKeys.TRAINABLE_VARIABLES)
+        graph.add_to_collections(wanted, self)
+        variables_of(graph)[self.op.name] = self
+
+    def _build(
+        self, graph: Graph, scope: str, initial_value: Any, dtype: Any, validate_shape: bool
+    ) -> None:
+        given = initial_value() if callable(initial_value) else initial_value
+        self._initial_value = convert_to_tensor(
+            given, None if dtype is None else dtypes.as_dtype(dtype), name="initial_value"
+        )
+        value = self._initial_value
+        if validate_shape and not value.shape.is_fully_defined():
+            raise ValueError(
+                f"initial_value must have a shape specified: '{value.name}' has {value.shape}; give "
+                "a value of known shape or validate_shape=False"
+            )
+        self._validate = validate_shape
+        self._shape = value.shape if validate_shape else TensorShape(None)
+        kind = value.dtype
+        attrs = {"variable": scope[:-1], "dtype": kind, "shape": (kind, self._shape)}
+        made = graph.create_op(
+            "Variable", [], [(kind, self._shape)], attrs,
+            domain="graphio", name=scope, tf_type="VariableV2",
+        )  # fmt: skip
+        self._variable = made.outputs[0]
+        self._initializer = self._assign(value, "Assign").op
+        read = graph.create_op("Identity", [self._variable], [(kind, self._shape)], name="read")
+        self._snapshot = read.outputs[0]
+
+    # ---- what it is ----
+
+    @property
+    def name(self) -> str:
+        """The name of its value, "v:0"."""
+        return self._variable.name
+
+    @property
+    def op(self) -> Operation:
+        """Its operation, whose name is the variable's in state and checkpoints."""
+        return self._variable.op  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the program knows of the shape."""
+        self._shape = self._shape.merge_with(shape)
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
+        return self._variable.graph
+
+    @property
+    def device(self) -> str:
+        """The device that it wishes for."""
+        return self._variable.device
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that gives the initial value."""
+        return self._initializer  # type: ignore[no-any-return]
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor that the initializer assigns."""
+        return self._initial_value
+
+    # ---- reading ----
+
+    def value(self) -> Tensor:
+        """The value as it was where the variable was made in the order: what plain uses read."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """The value at this place of the order: it sees assignments made before."""
+        kind = self.dtype
+        attrs = {"variable": self.op.name, "dtype": kind, "shape": (kind, self._shape)}
+        made = scopes.get_default_graph().create_op(
+            "ReadVariable", [], [(kind, self._shape)], attrs, domain="graphio", name="ReadVariable"
+        )
+        return made.outputs[0]
+
+    def initialized_value(self) -> Tensor:
+        """The value if there is one, else the initial value."""
+        from graphio.ops import control_flow
+
+        with scopes.control_dependencies(None):
+            result: Tensor = control_flow.cond(
+                is_variable_initialized(self), self.read_value, lambda: self._initial_value
+            )
+            result.set_shape(self._shape)
+            return result
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in a session, the default one if None."""
+        return self._variable.eval(session=session)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Gives it a value in a session, without adding to the graph."""
+        from graphio.session import session_of
+
+        session_of(self.graph, session, "load").run(
+            self._initializer, {self._initializer.inputs[0]: value}
+        )
+
+    # ---- assigning ----
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Tensor:
+        """A tensor that gives the variable a new value when it is run, and is that value.
+
+        Args:
+            value: of the variable's dtype and shape; nothing is broadcast.
+            use_locking: accepted; a run has no races.
+            name: of the operation.
+            read_value: accepted.
+
+        Raises:
+            ValueError: the shape or dtype differs.
+        """
+        tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
+        return self._assign(tensor, name or "Assign")
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Tensor:
+        """A tensor that adds delta to the variable when it is run, and is the new value."""
+        return self._update("Add", delta, name, "AssignAdd")
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Tensor:
+        """A tensor that subtracts delta from the variable when it is run, and is the new value."""
+        return self._update("Sub", delta, name, "AssignSub")
+
+    def _assign(self, tensor: Tensor, name: str, tf_type: str = "Assign") -> Tensor:
+        if not self._shape.is_compatible_with(tensor.shape):
+            raise ValueError(
+                f"Assign to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes are "
+                f"{shape_text(self._shape)} and {shape_text(tensor.shape)}."
+            )
+        made = scopes.get_default_graph().create_op(
+            "Assign",
+            [tensor],
+            [(tensor.dtype, self._shape.merge_with(tensor.shape))],
+            {"variable": self._variable.op.name},
+            domain="graphio",
+            name=name,
+            tf_type=tf_type,
+        )
+        return made.outputs[0]
+
+    def _update(self, op: str, delta: Any, name: str | None, tf_type: str) -> Tensor:
+        tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
+        if not self._shape.is_compatible_with(tensor.shape):
+            raise ValueError(
+                f"{tf_type} to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes "
+                f"are {shape_text(self._shape)} and {shape_text(tensor.shape)}."
+            )
+        with scopes.name_scope(name, tf_type) as scope:
+            graph = scopes.get_default_graph()
+            made = graph.create_op(op, [self.read_value(), tensor], [(self.dtype, self._shape)])
+            return self._assign(made.outputs[0], scope, tf_type)
+
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """A tensor that subtracts IndexedSlices when it is run."""
+        return scatter_sub(self, sparse_delta.indices, sparse_delta.values, name=name)
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Not supported: OutOfRangeError within a graph needs an assertion operator."""
+        raise NotImplementedError("count_up_to is not supported; compare with tf.less and tf.cond")
+
+    # ---- Python's protocols ----
+
+    def _as_graph_element(self) -> Tensor:
+        return self._variable
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+def _difference(one: TensorShape, two: TensorShape) -> str:
+    if one.ndims != two.ndims:
+        return f"Shapes must be equal rank, but are {one.ndims} and {two.ndims}."
+    pairs = zip(one.as_list(), two.as_list(), strict=True)
+    i, (a, b) = next((i, p) for i, p in enumerate(pairs) if None not in p and p[0] != p[1])
+    return f"Dimension {i} in both shapes must be equal, but are {a} and {b}."
+
+
+Tensor.share_operators(Variable)
+
+
+def _convert(value: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+    return value.value()
+
+
+register_tensor_conversion_function(Variable, _convert)
+
+
+def variables_of(graph: Graph) -> dict[str, Variable]:
+    """All variables ever made in a graph, by name."""
+    found: dict[str, Variable] = graph.root.state_attributes.setdefault("variables", {})
+    return found
+
+
+# ---- collections and initializers ----
+
+
+def _collection(key: str, scope: str | None) -> list[Variable]:
+    return scopes.get_default_graph().get_collection(key, scope)
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that checkpoints hold; scope: a regular expression for names."""
+    return _collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of a process alone; scope: a regular expression for names."""
+    return _collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """The collection of model variables; scope: a regular expression for names."""
+    return _collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that optimizers change; scope: a regular expression for names."""
+    return _collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables with moving averages; scope: a regular expression for names."""
+    return _collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives all variables of a list their initial values."""
+    from graphio.ops.control_flow import group
+
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that gives all global variables their initial values."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that gives all local variables their initial values."""
+    return variables_initializer(local_variables())
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """A bool scalar: whether the variable has a value."""
+    made = scopes.get_default_graph().create_op(
+        "IsInitialized",
+        [],
+        [(dtypes.bool, TensorShape([]))],
+        {"variable": variable.op.name},
+        domain="graphio",
+        name="IsVariableInitialized",
+        tf_type="IsVariableInitialized",
+    )
+    return made.outputs[0]
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A string vector: the names of the variables without a value."""
+    from graphio.ops import report
+
+    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
+    return report.names_where_not([v.op.name for v in chosen], chosen, name)
+
+
+def assign(ref: Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """See Variable.assign. Raises AttributeError if ref is no variable."""
+    return ref.assign(value, name=name)
+
+
+def assign_add(ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """See Variable.assign_add."""
+    return ref.assign_add(value, name=name)
+
+
+def assign_sub(ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+    """See Variable.assign_sub."""
+    return ref.assign_sub(value, name=name)
+
+
+def _scatter(ref: Variable, indices: Any, updates: Any, reduction: str, name: str | None, op: str) -> Tensor:
+    """The variable with rows replaced or added to; repeated rows add up, or the last one wins."""
+    from graphio.ops import array, math
+
+    with scopes.name_scope(name, op) as scope:
+        rows = math.cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
+        made = scopes.get_default_graph().create_op(
+            "ScatterND",
+            [ref.read_value(), array.expand_dims(rows, -1), values],
+            [(ref.dtype, ref.shape)],
+            {"reduction": reduction},
+            version=16,
+        )
+        return ref._assign(made.outputs[0], scope, op)
+
+
+def scatter_update(ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Tensor:
+    """Replaces rows of a variable: ref[indices] = updates."""
+    return _scatter(ref, indices, updates, "none", name, "ScatterUpdate")
+
+
+def scatter_add(ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """Adds to rows of a variable; repeated rows add up."""
+    return _scatter(ref, indices, updates, "add", name, "ScatterAdd")
+
+
+def scatter_sub(ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+    """Subtracts from rows of a variable; repeated rows add up."""
+    from graphio.ops import math
+
+    negative = math.negative(convert_to_tensor(updates, dtype=ref.dtype))
+    return _scatter(ref, indices, negative, "add", name, "ScatterSub")
+
+
+all_variables = global_variables
+initialize_variables = variables_initializer
+initialize_all_variables = global_variables_initializer

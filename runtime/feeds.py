@@ -1,0 +1,71 @@
+"""What callers give: conversion to the dtype that is wanted, and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import dtypes, errors
+
+Array = np.ndarray[Any, Any]
+OBJECT = np.dtype(object)
+_ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
+
+
+def fits(shape: Sequence[int], static: Sequence[int | None]) -> bool:
+    """Whether a shape is one that the static shape, None being any size, admits."""
+    return len(shape) == len(static) and all(
+        want is None or want == got for want, got in zip(static, shape, strict=True)
+    )
+
+
+def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
+    """value as a contiguous array of the wanted dtype.
+
+    Python numbers and lists become what is wanted where nothing is cut off (no float becomes an
+    integer); arrays are cast within their kind only. Text becomes bytes.
+
+    Raises:
+        InvalidArgumentError: naming `what` and both dtypes.
+    """
+    if wanted == OBJECT:
+        return _strings(value, what)
+    if isinstance(value, np.ndarray) and value.dtype == wanted and value.flags.c_contiguous:
+        return value
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
+    if not _castable(value, found.dtype, wanted):
+        raise errors.InvalidArgumentError(
+            message=f"{what} is {found.dtype}, expected {dtypes.of_numpy(wanted).name}; convert it "
+            "with numpy's astype"
+        )
+    try:
+        made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
+    except OverflowError as error:
+        raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
+    return np.asarray(made, wanted, order="C")
+
+
+def _castable(value: Any, found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.can_cast(found, wanted, "same_kind")
+    if found.kind not in _ORDER or wanted.kind not in _ORDER:
+        return False
+    return 0 in np.shape(value) or _ORDER[found.kind] <= _ORDER[wanted.kind]
+
+
+def _strings(value: Any, what: str) -> Array:
+    found = np.array(value, OBJECT)
+    flat = found.reshape(-1)
+    for i, element in enumerate(flat.tolist()):
+        if isinstance(element, str):
+            flat[i] = element.encode()
+        elif not isinstance(element, bytes):
+            raise errors.InvalidArgumentError(
+                message=f"{what} holds {type(element).__name__}, expected bytes or str"
+            )
+    return found

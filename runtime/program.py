@@ -1,0 +1,112 @@
+"""A model's graphs as Python objects: nodes with attributes, who produces which value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import errors, tensors
+from graphio.schema.model_pb2 import AttributeValue, Graph, Node, Type
+
+Array = np.ndarray[Any, Any]
+
+
+class NodeInfo:
+    """One node.
+
+    Attributes:
+        proto: as the file has it.
+        attrs: attributes as Python values, without subgraphs.
+        bodies: subgraphs by attribute.
+        captures: outer values that the subgraphs read, sorted.
+        reads: values that must be there before the node runs: inputs and captures.
+        outputs: names of its values.
+    """
+
+    def __init__(self, proto: Node, arrays: Sequence[Array]) -> None:
+        self.proto = proto
+        self.name = proto.name
+        self.key = (proto.domain, proto.op)
+        self.bodies: dict[str, GraphInfo] = {}
+        self.attrs: dict[str, Any] = {}
+        for attribute in proto.attr:
+            if attribute.value.WhichOneof("value") == "g":
+                self.bodies[attribute.key] = GraphInfo(attribute.value.g, arrays)
+            else:
+                self.attrs[attribute.key] = _attribute(attribute.key, attribute.value, arrays)
+        self.captures = sorted({c for body in self.bodies.values() for c in body.captures})
+        self.inputs = list(proto.input)
+        self.reads = [v for v in self.inputs if v] + self.captures
+        count = len(proto.output_type)
+        self.outputs = [proto.name if k == 0 else f"{proto.name}:{k}" for k in range(count)]
+
+
+class GraphInfo:
+    """The root graph or a body."""
+
+    def __init__(self, proto: Graph, arrays: Sequence[Array]) -> None:
+        self.nodes = [NodeInfo(node, arrays) for node in proto.node]
+        self.index = {node.name: i for i, node in enumerate(self.nodes)}
+        self.producer = {v: i for i, node in enumerate(self.nodes) for v in node.outputs}
+        self.inputs = [argument.name for argument in proto.input]
+        self.outputs = list(proto.output)
+        self.captures = list(proto.capture)
+        self.targets = list(proto.target)
+        self.types: dict[str, Type] = {a.name: a.type for a in proto.input}
+        for node in self.nodes:
+            self.types.update(zip(node.outputs, node.proto.output_type, strict=True))
+
+    def needed(self, values: Sequence[str], targets: Sequence[str], fed: Mapping[str, Any]) -> list[int]:
+        """Indices of the nodes that values and targets need, in order.
+
+        Args:
+            values: to be computed.
+            targets: names of nodes to be run.
+            fed: values that are given, whose producers are not needed.
+        """
+        wanted: set[int] = set()
+        pending = [self._producer_of(v) for v in values if v not in fed]
+        pending += [self.index[name] for name in targets]
+        while pending:
+            i = pending.pop()
+            if i < 0 or i in wanted:
+                continue
+            wanted.add(i)
+            node = self.nodes[i]
+            pending += [self._producer_of(v) for v in node.reads if v not in fed]
+            pending += [self.index[name] for name in node.proto.control_input]
+        return sorted(wanted)
+
+    def _producer_of(self, value: str) -> int:
+        """-1: it comes from outside the graph."""
+        return self.producer.get(value, -1)
+
+    def all_nodes(self) -> Iterator[NodeInfo]:
+        """Its nodes and those of its bodies."""
+        for node in self.nodes:
+            yield node
+            for body in node.bodies.values():
+                yield from body.all_nodes()
+
+
+def _attribute(key: str, value: AttributeValue, arrays: Sequence[Array]) -> Any:
+    kind = value.WhichOneof("value")
+    if kind in ("i", "f", "d", "s", "type"):
+        return getattr(value, kind)
+    if kind == "t":
+        return tensors.to_array(value.t)
+    if kind == "tensor":
+        if value.tensor >= len(arrays):
+            raise errors.DataLossError(
+                message=f"attribute {key!r} refers to tensor {value.tensor} of {len(arrays)}"
+            )
+        return arrays[value.tensor]
+    if kind == "ints":
+        return list(value.ints.i)
+    if kind == "floats":
+        return list(value.floats.f)
+    if kind == "strings":
+        return list(value.strings.s)
+    raise errors.UnimplementedError(message=f"attribute {key!r} is of the unknown kind {kind}")

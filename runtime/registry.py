@@ -1,0 +1,231 @@
+"""The table of kernels: which function computes an operator, from which version on.
+
+A kernel is made once per node: `make(call)` reads attributes and constants and returns the
+function that a run calls with the input arrays (None for an absent one). It returns one array, or
+a tuple where the node has several outputs. Kernels never change their inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphio.schema import dtypes, errors
+from graphio.schema.model_pb2 import Type
+
+if TYPE_CHECKING:
+    from graphio.runtime.plan import Block
+    from graphio.runtime.state import State
+
+Array = np.ndarray[Any, Any]
+Function = Callable[..., Any]
+Make = Callable[["Call"], Function]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel for a range of versions.
+
+    Attributes:
+        domain, op: the operator.
+        since, until: versions that it serves; until None: no end.
+        types: one letter an input, see KINDS; equal letters mean equal dtypes; the last letter
+            followed by "*" repeats. Empty: unchecked.
+        fresh: the outputs never share memory with inputs, so they may leave without a copy.
+        make: the factory.
+    """
+
+    domain: str
+    op: str
+    since: int
+    until: int | None
+    types: str
+    fresh: bool
+    make: Make
+
+
+#: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
+#: that two inputs may differ in dtype.
+KINDS = {
+    "A": ("any type", "fiubOc"),
+    "E": ("any type", "fiubOc"),
+    "N": ("numbers", "fiu"),
+    "M": ("numbers", "fiu"),
+    "K": ("numbers", "fiu"),
+    "X": ("numbers or bool", "fiub"),
+    "F": ("floats", "f"),
+    "B": ("bool", "b"),
+    "I": ("int32 or int64", "i"),
+    "J": ("int32 or int64", "i"),
+    "L": ("int64", "i"),
+}
+
+_ROWS: dict[tuple[str, str], list[Row]] = {}
+
+
+def kernel(
+    op: str,
+    since: int = 1,
+    until: int | None = None,
+    *,
+    domain: str = "",
+    types: str = "",
+    fresh: bool = False,
+) -> Callable[[Make], Make]:
+    """Registers the factory that it decorates; the arguments are Row's."""
+
+    def register(make: Make) -> Make:
+        _ROWS.setdefault((domain, op), []).append(
+            Row(domain, op, since, until, types, fresh, make)
+        )
+        return make
+
+    return register
+
+
+def function(
+    op: str, since: int, fn: Function, types: str, *, domain: str = "", fresh: bool = True
+) -> None:
+    """Registers a kernel that is the same function for every node."""
+    kernel(op, since, domain=domain, types=types, fresh=fresh)(lambda call: fn)
+
+
+def find(domain: str, op: str, version: int) -> Row | None:
+    """The row that serves a version, None if there is none."""
+    for row in _ROWS.get((domain, op), ()):
+        if row.since <= version and (row.until is None or version <= row.until):
+            return row
+    return None
+
+
+def known(domain: str, op: str, version: int) -> bool:
+    """Whether there is a kernel."""
+    return find(domain, op, version) is not None
+
+
+def operators() -> list[tuple[str, str]]:
+    """(domain, name) of every operator with a kernel, sorted."""
+    return sorted(_ROWS)
+
+
+@dataclass
+class Call:
+    """What a factory learns about the node that it makes a function for.
+
+    Attributes:
+        name, op, version: of the node.
+        attrs: its attributes as Python values; subgraphs are in `bodies`.
+        dtypes: element type numbers of the inputs; 0 where absent or unknown.
+        outputs: static types of the outputs.
+        constants: for each input its array if that is the same in every run, else None.
+        bodies: compiled subgraphs by attribute.
+        captures: names of the outer values that follow the inputs in the function's arguments.
+        state: what the node's variables and generators live in.
+    """
+
+    name: str
+    op: str
+    version: int
+    attrs: Mapping[str, Any]
+    dtypes: Sequence[int] = ()
+    outputs: Sequence[Type] = ()
+    constants: Sequence[Array | None] = ()
+    bodies: Mapping[str, Block] = field(default_factory=dict)
+    captures: Sequence[str] = ()
+    state: State | None = None
+
+    def integer(self, key: str, default: int) -> int:
+        """An integer attribute."""
+        value = self.attrs.get(key, default)
+        if isinstance(value, int):
+            return value
+        raise _wrong_kind(key, value, "an integer")
+
+    def number(self, key: str, default: float) -> float:
+        """A number attribute."""
+        value = self.attrs.get(key, default)
+        if isinstance(value, (float, int)):
+            return float(value)
+        raise _wrong_kind(key, value, "a number")
+
+    def text(self, key: str, default: str) -> str:
+        """A text attribute."""
+        value = self.attrs.get(key, default)
+        value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        if isinstance(value, str):
+            return value
+        raise _wrong_kind(key, value, "text")
+
+    def integers(self, key: str) -> list[int] | None:
+        """A list of integers, None if the attribute is absent."""
+        value = self.attrs.get(key)
+        if value is None or (isinstance(value, list) and all(isinstance(i, int) for i in value)):
+            return value
+        raise _wrong_kind(key, value, "a list of integers")
+
+    def array(self, key: str) -> Array | None:
+        """A tensor attribute, None if it is absent."""
+        value = self.attrs.get(key)
+        if value is None or isinstance(value, np.ndarray):
+            return value
+        raise _wrong_kind(key, value, "a tensor")
+
+    def dtype(self, key: str) -> np.dtype[Any]:
+        """The dtype that an attribute gives by its number."""
+        return numpy_dtype(self.integer(key, 0))
+
+    def constant(self, index: int) -> Array | None:
+        """The array of an input that is the same in every run."""
+        return self.constants[index] if index < len(self.constants) else None
+
+    def given(self, index: int) -> bool:
+        """Whether an optional input is there."""
+        return index < len(self.dtypes) and self.dtypes[index] >= 0
+
+
+def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
+    return errors.InvalidArgumentError(
+        message=f"attribute {key!r} is {type(value).__name__}, expected {wanted}"
+    )
+
+
+def numpy_dtype(number: int) -> np.dtype[Any]:
+    """The numpy dtype of an element type; UnimplementedError where there is none."""
+    row = dtypes.of_number(number)
+    if row.numpy is None:
+        raise errors.UnimplementedError(message=f"{row.name} has no numpy dtype")
+    return row.numpy
+
+
+def check_types(row: Row, found: Sequence[int]) -> None:
+    """Refuses dtypes that the kernel does not take.
+
+    Args:
+        row: the kernel.
+        found: element type numbers of the inputs; 0: unknown, -1: absent.
+
+    Raises:
+        InvalidArgumentError: naming the input, what it is and what is expected.
+    """
+    seen: dict[str, tuple[int, int]] = {}
+    letters = row.types.rstrip("*")
+    for i, number in enumerate(found):
+        if not letters or number <= 0 or (i >= len(letters) and not row.types.endswith("*")):
+            continue
+        letter = letters[min(i, len(letters) - 1)]
+        words, kinds = KINDS[letter]
+        dtype = dtypes.of_number(number).numpy
+        wide = letter not in "L" or number == 7
+        if dtype is None or dtype.kind not in kinds or not wide:
+            raise errors.InvalidArgumentError(
+                message=f"input {i} is {dtypes.name(number)}, expected {words}"
+            )
+        first, other = seen.setdefault(letter, (i, number))
+        if other != number and letter not in "IJL":
+            raise errors.InvalidArgumentError(
+                message=f"input {i} is {dtypes.name(number)}, but input {first} is "
+                f"{dtypes.name(other)}; they must be of one dtype"
+            )

@@ -1,0 +1,190 @@
+"""State: variables and random generators by name, what outlives a run."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime import feeds, philox
+from graphio.runtime.failure import describe, shape_text
+from graphio.runtime.registry import numpy_dtype
+from graphio.schema import dtypes, errors
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int | None, ...]
+
+
+class Slot:
+    """A variable. Its array is replaced, never changed, so a value once read stays as it was."""
+
+    __slots__ = ("dtype", "name", "number", "shape", "static", "value")
+
+    def __init__(self, name: str, number: int, shape: Shape | None) -> None:
+        self.name = name
+        self.number = number
+        self.dtype = numpy_dtype(number)
+        self.shape = shape
+        self.static = shape is not None and None not in shape
+        self.value: Array | None = None
+
+    def read(self) -> Array:
+        """The value; FailedPreconditionError if there is none."""
+        if self.value is None:
+            raise uninitialized(self.name)
+        return self.value
+
+    def check(self, value: Array) -> None:
+        """Refuses a value of another dtype or shape."""
+        if value.dtype != self.dtype:
+            raise errors.InvalidArgumentError(
+                message=f"variable '{self.name}' is {dtypes.name(self.number)}, the value is "
+                f"{describe(value)}"
+            )
+        if self.shape is not None and not feeds.fits(value.shape, self.shape):
+            raise errors.InvalidArgumentError(
+                message=f"variable '{self.name}' has shape {shape_text(self.shape)}, the value is "
+                f"{describe(value)}"
+            )
+
+
+class Generator:
+    """A random generator: a Philox stream and where it stands."""
+
+    __slots__ = ("counter", "key", "name", "seed_key")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seed_key: int | None = None  # from the model; None: from the state's seed
+        self.key: int | None = None  # None until it is first used
+        self.counter = 0
+
+
+class State:
+    """Variables and random generators; may be shared by several models. Thread-safe."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.lock = threading.RLock()  # also held while a model runs on this state
+        self.journal: list[str] = []  # variables assigned by the run in progress
+        self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
+        self._slots: dict[str, Slot] = {}
+        self._generators: dict[str, Generator] = {}
+
+    def names(self) -> list[str]:
+        """Names of all variables, sorted."""
+        with self.lock:
+            return sorted(self._slots)
+
+    def initialized(self, name: str) -> bool:
+        """Whether the variable has a value. Raises NotFoundError for an unknown one."""
+        return self.slot(name).value is not None
+
+    def get(self, name: str) -> Array:
+        """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
+        return np.array(self.slot(name).read(), order="C")
+
+    def set(self, name: str, value: Any) -> None:
+        """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
+        slot = self.slot(name)
+        array = feeds.convert(value, slot.dtype, f"variable {name!r}")
+        slot.check(array)
+        with self.lock:
+            slot.value = array.copy()
+
+    def declare(self, name: str, dtype: int, shape: Sequence[int | None] | None) -> None:
+        """Adds a variable without value if there is none of the name.
+
+        Args:
+            name: of the variable.
+            dtype: the element type's number.
+            shape: None: any; None as a dimension: any.
+
+        Raises:
+            InvalidArgumentError: it is there with another dtype or shape.
+        """
+        wanted = None if shape is None else tuple(shape)
+        with self.lock:
+            slot = self._slots.get(name)
+            if slot is None:
+                self._slots[name] = Slot(name, dtype, wanted)
+            elif slot.number != dtype or slot.shape != wanted:
+                raise errors.InvalidArgumentError(
+                    message=f"variable '{name}' is declared as {dtypes.name(dtype)}"
+                    f"{shape_text(wanted)}, but the state has it as {dtypes.name(slot.number)}"
+                    f"{shape_text(slot.shape)}"
+                )
+
+    def generators(self) -> dict[str, tuple[int, int]]:
+        """Key and counter of every generator in use."""
+        with self.lock:
+            return {
+                g.name: (g.key, g.counter)
+                for g in sorted(self._generators.values(), key=lambda g: g.name)
+                if g.key is not None
+            }
+
+    def set_generator(self, name: str, key: int, counter: int) -> None:
+        """Puts a generator in its place."""
+        with self.lock:
+            generator = self.generator(name)
+            generator.key, generator.counter = key % (1 << 64), counter % (1 << 64)
+
+    def slot(self, name: str) -> Slot:
+        """The variable; NotFoundError if there is none."""
+        try:
+            return self._slots[name]
+        except KeyError:
+            raise errors.NotFoundError(message=f"the state has no variable {name!r}") from None
+
+    def generator(self, name: str) -> Generator:
+        """The generator, made if it is new."""
+        return self._generators.setdefault(name, Generator(name))
+
+    def draw(self, generator: Generator, blocks: int) -> tuple[int, int]:
+        """Reserves blocks of a stream: its key and the first block's counter."""
+        if generator.key is None:
+            unseeded = generator.seed_key is None
+            generator.key = philox.key_of(self._seed, generator.name) if unseeded else generator.seed_key
+            assert generator.key is not None
+        first = generator.counter
+        generator.counter = (first + blocks) % (1 << 64)
+        return generator.key, first
+
+    def save(self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None) -> None:
+        """Writes a checkpoint of all initialised variables, durable when this returns.
+
+        Args:
+            prefix: of its files' names.
+            step: the global step, or None.
+            meta: the bytes of the graph file `prefix`.meta, or None for none.
+        """
+        from graphio.schema import checkpoint
+
+        with self.lock:
+            values = {n: s.value for n, s in self._slots.items() if s.value is not None}
+            checkpoint.write_checkpoint(
+                os.fspath(prefix), values, self.generators(), step=step, meta=meta
+            )
+
+    def restore(self, prefix: str | os.PathLike[str]) -> int | None:
+        """Reads a checkpoint, all or nothing; returns its step."""
+        raise NotImplementedError
+
+
+def uninitialized(name: str) -> errors.OpError:
+    """The error of reading a variable without value."""
+    return errors.FailedPreconditionError(
+        message=f"Attempting to use uninitialized value {name}"
+    )
+
+
+def new_state(seed: int | None = None) -> State:
+    """An empty state.
+
+    Args:
+        seed: gives the keys of generators that a model does not seed; None: from the system.
+    """
+    return State(seed)

@@ -1,0 +1,120 @@
+"""Optimizers against their formulas in numpy float64, in both engines; slots and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+STEPS = 6
+Step = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+
+
+def descent(rate: float) -> Step:
+    return lambda v, g, t: v - rate * g
+
+
+def momentum(rate: float, m: float, nesterov: bool) -> Step:
+    a = np.zeros(4)
+
+    def step(v: np.ndarray, g: np.ndarray, t: int) -> np.ndarray:
+        a[:] = m * a + g
+        return v - rate * (g + m * a if nesterov else a)
+
+    return step
+
+
+def adam(rate: float, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Step:
+    m, s = np.zeros(4), np.zeros(4)
+
+    def step(v: np.ndarray, g: np.ndarray, t: int) -> np.ndarray:
+        m[:] = b1 * m + (1 - b1) * g
+        s[:] = b2 * s + (1 - b2) * g * g
+        return v - rate * np.sqrt(1 - b2**t) / (1 - b1**t) * m / (np.sqrt(s) + eps)
+
+    return step
+
+
+CASES: dict[str, tuple[Callable[[], tf.train.Optimizer], Callable[[], Step]]] = {
+    "gradient descent": (lambda: tf.train.GradientDescentOptimizer(0.1), lambda: descent(0.1)),
+    "momentum": (lambda: tf.train.MomentumOptimizer(0.1, 0.9), lambda: momentum(0.1, 0.9, False)),
+    "nesterov": (
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+        lambda: momentum(0.1, 0.9, True),
+    ),
+    "adam": (lambda: tf.train.AdamOptimizer(0.05), lambda: adam(0.05)),
+    "adam, other betas": (
+        lambda: tf.train.AdamOptimizer(0.05, beta1=0.5, beta2=0.9, epsilon=1e-3),
+        lambda: adam(0.05, 0.5, 0.9, 1e-3),
+    ),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("name", CASES)
+def test_an_optimizer_takes_the_steps_of_its_formula(name: str, target: str) -> None:
+    make, formula = CASES[name]
+    start = np.float64([1.0, -2.0, 0.5, 3.0])
+    goal = np.float64([0.0, 1.0, 0.25, -1.0])
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.Variable(start.astype(np.float32))
+        count = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
+        train = make().minimize(tf.reduce_sum((v - goal.astype(np.float32)) ** 2), global_step=count)
+        session.run(tf.global_variables_initializer())
+        step, want = formula(), start
+        for t in range(1, STEPS + 1):
+            session.run(train)
+            want = step(want, 2 * (want - goal), t)
+            np.testing.assert_allclose(session.run(v), want, rtol=2e-5, atol=1e-6)
+        assert session.run(count) == STEPS
+
+
+def test_slots_and_names_are_tensorflows() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0], name="v")
+        loss = tf.reduce_sum(v * v)
+        one = tf.train.AdamOptimizer()
+        assert one.minimize(loss).name == "Adam"
+        assert one.get_slot_names() == ["m", "v"]
+        assert [one.get_slot(v, s).op.name for s in ("m", "v")] == ["v/Adam", "v/Adam_1"]
+        names = [x.op.name for x in tf.global_variables()]
+        assert {"beta1_power", "beta2_power", "v/Adam", "v/Adam_1"} < set(names)
+        assert [x.op.name for x in tf.trainable_variables()] == ["v"]
+        two = tf.train.AdamOptimizer()
+        two.minimize(loss)
+        assert two.get_slot(v, "m").op.name == "v/Adam_2"
+        momentum_ = tf.train.MomentumOptimizer(0.1, 0.9)
+        momentum_.minimize(loss)
+        assert momentum_.get_slot(v, "momentum").op.name == "v/Momentum"
+
+
+def test_what_cannot_be_optimised_is_refused() -> None:
+    with tf.Graph().as_default():
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+        with pytest.raises(ValueError, match="No variables to optimize"):
+            optimizer.minimize(tf.constant(1.0))
+        v = tf.Variable(1.0)
+        with pytest.raises(ValueError, match="No gradients provided for any variable"):
+            optimizer.minimize(tf.constant(1.0))
+        with pytest.raises(ValueError, match="No variables provided"):
+            optimizer.apply_gradients([])
+        assert optimizer.compute_gradients(tf.constant(1.0), [v])[0][0] is None
+
+
+@TARGETS
+def test_a_sparse_gradient_moves_only_its_rows_under_momentum(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        table = tf.Variable(tf.ones([4, 2]))
+        ids = tf.placeholder(tf.int32, [None])
+        loss = tf.reduce_sum(tf.gather(table, ids))
+        train = tf.train.MomentumOptimizer(0.1, 0.5).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        session.run(train, {ids: [1, 1, 2]})
+        session.run(train, {ids: [2]})
+        rows = session.run(table)[:, 0]
+        # row 1: one step of gradient 2; row 2: gradient 1, then momentum 0.5 + 1
+        np.testing.assert_allclose(rows, [1, 0.8, 1 - 0.1 - 0.15, 1], rtol=1e-6)

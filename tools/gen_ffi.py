@@ -1,0 +1,37 @@
+"""Writes the C source of the Python binding from the public header of cinfer.
+
+    python tools/gen_ffi.py cinfer/include/cinfer.h OUT.c
+
+CMake runs it. The declarations are what stands between the header's `begin cdef` and `end cdef`
+marks; the compiler checks them against the header itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from cffi import FFI
+
+
+def declarations(header: str) -> str:
+    """The part of the header that cffi reads: no comments, no CI_API."""
+    marked = re.search(r"/\* begin cdef\b.*?\*/(.*)/\* end cdef \*/", header, re.DOTALL)
+    if marked is None:
+        raise SystemExit('gen_ffi: the header has no "begin cdef" and "end cdef" comments')
+    text = re.sub(r"/\*.*?\*/", "", marked.group(1), flags=re.DOTALL)
+    return re.sub(r"\bCI_API\s+", "", text)
+
+
+def main() -> None:
+    header, out = map(Path, sys.argv[1:3])
+    text = header.read_text(encoding="utf-8")
+    ffi = FFI()
+    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n")
+    ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"')
+    ffi.emit_c_code(str(out))
+
+
+if __name__ == "__main__":
+    main()
