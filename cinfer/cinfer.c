@@ -3,7 +3,7 @@
  *   cc -O2 -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
  *
  * The parts are only included here; CMakeLists.txt builds them one by one. */
-#ifndef CI_ONE_FILE
+#if !defined(CI_BUILD) && !defined(CI_ONE_FILE) /* CI_BUILD: a shared library, which exports ci_... */
 #define CI_ONE_FILE
 #endif
 #include "src/posix.h"

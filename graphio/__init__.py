@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Any
 
-__version__ = "0.1.0"
+from graphio.version import __version__ as __version__
 
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
@@ -47,6 +47,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
         "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
         "zeros", "zeros_like",
+    ),
+    "graphio.ops.clip": (
+        "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
     "graphio.ops.comparison": (
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
@@ -103,11 +106,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-#: Namespaces: submodules that are loaded when they are first used.
-_NAMESPACES = (
-    "cinfer", "errors", "initializers", "losses", "nest", "nn", "runtime", "saved_model", "schema",
-    "train",
-)  # fmt: skip
+#: Namespaces: submodules that are loaded when they are first used; True: with the builder.
+_NAMESPACES = {
+    "cinfer": False, "errors": False, "initializers": True, "losses": True, "nest": False,
+    "nn": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+}  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
@@ -127,11 +130,18 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        _load_builder()
+        return globals()[name]
     if name in _NAMESPACES:
+        if _NAMESPACES[name]:
+            _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    for module, names in _EXPORTS.items():
-        found = importlib.import_module(module)
-        globals().update({public: getattr(found, public) for public in names})
-    return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _load_builder() -> None:
+    if "Graph" in globals():
+        return
+    found = {module: importlib.import_module(module) for module in _EXPORTS}
+    globals().update({name: getattr(found[module], name) for name, module in _MODULE_OF.items()})

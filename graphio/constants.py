@@ -120,11 +120,13 @@ def _of_numpy(array: Array, dtype: DType | None) -> Array:
     if array.dtype.kind in "OSU":
         array = _strings(array)
     if dtype is None or dtypes.as_dtype(array.dtype) == dtype:
-        return array.copy()
+        native = array.dtype.newbyteorder("=")
+        return np.array(array, native, order="C")
     if (array.dtype == object) != (dtype == dtypes.string):
         raise TypeError(f"Expected {dtype.name}, got an array of {array.dtype}")
     with np.errstate(all="ignore"):
-        return array.astype(dtype.as_numpy_dtype)
+        converted: Array = array.astype(dtype.as_numpy_dtype, order="C")
+        return converted
 
 
 def _strings(array: Array) -> Array:
@@ -178,7 +180,9 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
     except (ValueError, OverflowError) as error:
         text = str(error)
         if "inhomogeneous" in text or "sequence" in text:
-            raise ValueError(f"the nested lists are ragged, expected equal lengths: {text}") from None
+            raise ValueError(
+                f"the nested lists are ragged, expected equal lengths: {text}"
+            ) from None
         raise TypeError(f"{value!r} does not fit {wanted.name}: {text}") from None
 
 
@@ -248,7 +252,9 @@ def convert_to_tensor(
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
-        return constant(np.array(value.as_list(), np.int32), wanted or dtypes.int32, name=name or "Const")
+        return constant(
+            np.array(value.as_list(), np.int32), wanted or dtypes.int32, name=name or "Const"
+        )
     if type(value).__name__ == "Dimension" and hasattr(value, "value"):
         return constant(value.value, wanted or dtypes.int32, name=name or "Const")
     if isinstance(value, (list, tuple)) and any(_is_symbolic(v) for v in _leaves(value)):
@@ -304,7 +310,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return operation.outputs[0]
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that may be fed, and else has the value of input.
 
     Args:

@@ -11,9 +11,22 @@ from graphio.schema import dtypes as table
 
 #: TensorFlow's numbers (DataType of types.proto) by name, which as_datatype_enum gives
 _TENSORFLOW = {
-    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
-    "complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18,
-    "float16": 19, "uint32": 22, "uint64": 23,
+    "float32": 1,
+    "float64": 2,
+    "int32": 3,
+    "uint8": 4,
+    "int16": 5,
+    "int8": 6,
+    "string": 7,
+    "complex64": 8,
+    "int64": 9,
+    "bool": 10,
+    "bfloat16": 14,
+    "uint16": 17,
+    "complex128": 18,
+    "float16": 19,
+    "uint32": 22,
+    "uint64": 23,
 }
 _FLOATING = {"float16", "bfloat16", "float32", "float64"}
 #: how TensorFlow's error texts call them
@@ -174,21 +187,38 @@ uint8 = _BY_NAME["uint8"]
 uint16 = _BY_NAME["uint16"]
 uint32 = _BY_NAME["uint32"]
 uint64 = _BY_NAME["uint64"]
-bool = _BY_NAME["bool"]  # noqa: A001 - TensorFlow's name
+bool = _BY_NAME["bool"]
 string = _BY_NAME["string"]
 complex64 = _BY_NAME["complex64"]
 complex128 = _BY_NAME["complex128"]
 
 __all__ = [
-    "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
-    "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8", "uint16",
-    "uint32", "uint64",
+    "DType",
+    "as_dtype",
+    "bfloat16",
+    "bool",
+    "complex64",
+    "complex128",
+    "double",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]
 
 _NAMES = {**_BY_NAME, "float": float32, "double": float64, "half": float16}
 _BY_TENSORFLOW = {number: _BY_NAME[name] for name, number in _TENSORFLOW.items()}
 _PYTHON = {float: float32, int: int32, complex: complex128, str: string, bytes: string}
-_PYTHON[type(True)] = bool
+_PYTHON[builtins.bool] = bool
 
 
 def of_number(number: int) -> DType:

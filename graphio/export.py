@@ -105,9 +105,10 @@ def _needed(graph: Graph, signatures: Sequence[SignatureSpec]) -> list[Operation
     for spec in signatures:
         fed = {tensor for _, tensor in spec.inputs}
         roots = [t.op for _, t in spec.outputs if t not in fed]
-        found |= reach([*roots, *spec.targets], fed)
-        found |= {tensor.op for tensor in fed}
-    if signatures and _persistent(signatures):
+        found |= reach([*roots, *spec.targets], fed)[0]
+        # A value that is fed still has its producer in the file, with all that this reads.
+        found |= reach([tensor.op for tensor in fed], set())[0]
+    if _persistent(signatures):
         found |= _initializers(graph, found)
     return [op for op in graph.operations if op in found]
 
@@ -117,9 +118,12 @@ def _persistent(signatures: Sequence[SignatureSpec]) -> bool:
     return any(spec.name for spec in signatures)
 
 
-def reach(roots: Iterable[Operation], fed: set[Tensor]) -> set[Operation]:
-    """The operations that must run for roots when some values are fed."""
+def reach(roots: Iterable[Operation], fed: set[Tensor]) -> tuple[set[Operation], set[Tensor]]:
+    """The operations of a root graph that must run for roots when some values are fed, and those
+    of the fed values that they, or roots themselves, read."""
+    live = Liveness()
     found: set[Operation] = set()
+    read: set[Tensor] = set()
     pending = list(roots)
     while pending:
         operation = pending.pop()
@@ -127,10 +131,56 @@ def reach(roots: Iterable[Operation], fed: set[Tensor]) -> set[Operation]:
             continue
         found.add(operation)
         pending.extend(operation.control_inputs)
-        for tensor in (*operation.inputs, *operation.captures):
-            if tensor is not None and tensor not in fed and tensor.op not in found:
+        for tensor in live.sources(operation):
+            if tensor in fed:
+                read.add(tensor)
+            else:
                 pending.append(tensor.op)
-    return found
+    return found, read
+
+
+class Liveness:
+    """What the outputs and targets of bodies need; the rest of a body is not written."""
+
+    def __init__(self) -> None:
+        self._known: dict[Graph, tuple[list[Operation], list[Tensor]]] = {}
+
+    def sources(self, operation: Operation) -> list[Tensor]:
+        """All values that an operation reads: its inputs, then what its bodies capture."""
+        found = [t for t in operation.inputs if t is not None]
+        for body in operation.bodies():
+            found.extend(self.captures(body))
+        return found
+
+    def operations(self, body: Graph) -> list[Operation]:
+        """The operations of a body that count, in order of creation."""
+        return self._of(body)[0]
+
+    def captures(self, body: Graph) -> list[Tensor]:
+        """The values from outside that those operations and the body's outputs read."""
+        return self._of(body)[1]
+
+    def _of(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
+        if body not in self._known:
+            self._known[body] = self._find(body)
+        return self._known[body]
+
+    def _find(self, body: Graph) -> tuple[list[Operation], list[Tensor]]:
+        found: set[Operation] = set()
+        captures = dict.fromkeys(t for t in body.outputs if t.graph is not body)
+        pending = [t.op for t in body.outputs if t.graph is body] + body.targets
+        while pending:
+            operation = pending.pop()
+            if operation in found:
+                continue
+            found.add(operation)
+            pending.extend(operation.control_inputs)
+            for tensor in self.sources(operation):
+                if tensor.graph is body:
+                    pending.append(tensor.op)
+                else:
+                    captures.setdefault(tensor)
+        return [op for op in body.operations if op in found], list(captures)
 
 
 def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
@@ -141,7 +191,8 @@ def _initializers(graph: Graph, found: set[Operation]) -> set[Operation]:
     added: set[Operation] = set()
     for name, variable in variables_of(graph).items():
         if name in names:
-            operations = reach([variable.initializer], set())
+            initializer = variable.initializer_or_none
+            operations, _ = reach([] if initializer is None else [initializer], set())
             if not any(op.op == "Placeholder" for op in operations):
                 added |= operations | {variable.op, variable.value().op}
     return added
@@ -169,7 +220,11 @@ def _all_nodes(graph: model_pb2.Graph) -> list[model_pb2.Node]:
 
 def _text_attributes(nodes: Iterable[model_pb2.Node], key: str) -> set[str]:
     return {
-        a.value.s.decode() for node in nodes if node.domain == "graphio" for a in node.attr if a.key == key
+        a.value.s.decode()
+        for node in nodes
+        if node.domain == "graphio"
+        for a in node.attr
+        if a.key == key
     }
 
 
@@ -197,6 +252,7 @@ class _Writer:
 
     inline_below: int = INLINE_BELOW
     arrays: list[Array] = field(default_factory=list)
+    live: Liveness = field(default_factory=Liveness)
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     def node(self, node: model_pb2.Node, operation: Operation) -> None:
@@ -252,7 +308,7 @@ class _Writer:
         else:
             message.tensor = self.stored(array, inline.data)
 
-    def stored(self, array: Array, data: bytes) -> int:
+    def stored(self, array: Array, data: bytes | memoryview) -> int:
         """The index of an array in the data section; equal ones are kept once."""
         key = (array.dtype.str, array.shape, hashlib.sha256(data).digest())
         if key not in self._known:
@@ -261,13 +317,13 @@ class _Writer:
         return self._known[key]
 
     def body(self, message: model_pb2.Graph, graph: Graph) -> None:
-        for operation in graph.operations:
+        for operation in self.live.operations(graph):
             self.node(message.node.add(), operation)
         for tensor in graph.inputs:
             argument = message.input.add(name=tensor.op.name)
             set_type(argument.type, tensor.dtype, tensor.shape)
         message.output.extend(value_name(t) for t in graph.outputs)
-        message.capture.extend(sorted(value_name(t) for t in graph.captures))
+        message.capture.extend(sorted(value_name(t) for t in self.live.captures(graph)))
         message.target.extend(op.name for op in graph.targets)
 
     def signature(self, message: model_pb2.Signature, spec: SignatureSpec) -> None:
@@ -301,9 +357,10 @@ class _Writer:
             message.trainable = variable.trainable
             message.slot_of, message.slot = variable.slot_of, variable.slot
             message.node = name if name in present else ""
-            if variable.initializer.name in present:
-                message.initializer = variable.initializer.name
-                message.initial_value = value_name(variable.initial_value)
+            initializer = variable.initializer_or_none
+            if initializer is not None and initializer.name in present:
+                message.initializer = initializer.name
+                message.initial_value = value_name(initializer.inputs[0])
             if variable.value().op.name in present:
                 message.snapshot = value_name(variable.value())
             if state is not None and name in state.names() and state.initialized(name):
@@ -325,9 +382,9 @@ class _Writer:
                 continue
             message = model.resource.add(name=name)
             message.generator.SetInParent()
-            seeded = graph.generators[name]
-            if seeded is not None:
-                message.generator.seeded, message.generator.key = True, seeded[1]
+            key = graph.generators[name]
+            if key is not None:
+                message.generator.seeded, message.generator.key = True, key
             if name in running:
                 message.generator.state.key, message.generator.state.counter = running[name]
 

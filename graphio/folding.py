@@ -178,12 +178,12 @@ def _binary(function: Callable[[int, int], int]) -> Callable[[Operation], Array 
     apply = np.frompyfunc(guarded, 2, 1)
 
     def rule(op: Operation) -> Array | None:
-        parts = [_partial(t) for t in op.inputs]
-        if any(p is None for p in parts):
-            return None
-        result = parts[0]
-        for part in parts[1:]:
-            result = apply(result, part)
+        result: Any = None
+        for i, tensor in enumerate(op.inputs):
+            part = _partial(tensor)
+            if part is None:
+                return None
+            result = apply(result, part) if i else part
         return _kept(result)
 
     return rule

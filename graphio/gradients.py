@@ -119,10 +119,7 @@ class _Backward:
         return [self._total(x) for x in self.xs]
 
     def wanted_inputs(self, operation: Operation) -> list[bool]:
-        return [
-            t is not None and t in self.wanted and t not in self.stopped
-            for t in sources(operation)
-        ]
+        return [t is not None and t in self.wanted for t in sources(operation)]
 
     def _differentiate(self, operation: Operation) -> None:
         # An output in stop_gradients is a constant to what lies before it.
@@ -189,8 +186,8 @@ def _depending(
     found = {x for x in xs if x in candidates}
     operations = {t.op for t in candidates}
     for operation in sorted(operations, key=lambda op: op.order):
-        if any(t in found and t not in stopped for t in sources(operation) if t is not None):
-            found.update(t for t in operation.outputs if t in candidates)
+        if any(t in found for t in sources(operation) if t is not None):
+            found.update(t for t in operation.outputs if t in candidates and t not in stopped)
     return found
 
 

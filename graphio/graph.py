@@ -94,8 +94,8 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise OperatorNotAllowedInGraphError(
-            f"'{self.name}' has no value while the graph is built, so it is neither true nor false; "
-            "use tf.cond, or `is None` to ask whether there is a tensor"
+            f"'{self.name}' has no value while the graph is built, so as a bool it is neither true "
+            "nor false; use tf.cond, or `is None` to ask whether there is a tensor"
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -141,8 +141,19 @@ class Operation:
     """
 
     __slots__ = (
-        "attrs", "control_inputs", "device", "domain", "graph", "inputs", "name", "op", "order",
-        "outputs", "source", "tf_type", "version",
+        "attrs",
+        "control_inputs",
+        "device",
+        "domain",
+        "graph",
+        "inputs",
+        "name",
+        "op",
+        "order",
+        "outputs",
+        "source",
+        "tf_type",
+        "version",
     )
 
     def __init__(self, graph: Graph, name: str, op: str, domain: str, version: int) -> None:
@@ -238,6 +249,7 @@ class Graph:
         self.outputs: list[Tensor] = []
         self.targets: list[Operation] = []
         self.captures: dict[Tensor, None] = {}
+        self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self._scope = ""
         self._control: list[list[Operation]] = []
@@ -246,7 +258,7 @@ class Graph:
             self.version = 0
             self.seed: int | None = None
             self.collections: dict[str, list[Any]] = {}
-            self.generators: dict[str, tuple[int, int] | None] = {}
+            self.generators: dict[str, int | None] = {}
             self.state_attributes: dict[str, Any] = {}  # what other modules keep with a graph
             self._names: dict[str, int] = {}
             self._by_name: dict[str, Operation] = {}
@@ -306,7 +318,7 @@ class Graph:
         made.attrs = dict(sorted((attrs or {}).items()))
         made.inputs = resolved
         made.tf_type = tf_type
-        made.device = self._device()
+        made.device = self._device(made)
         made.control_inputs = self._current_control(resolved)
         made.source = source.user_line()
         for i, (dtype, shape) in enumerate(outputs):
@@ -351,9 +363,13 @@ class Graph:
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
+        return self.encloses_graph(tensor.graph)
+
+    def encloses_graph(self, other: Graph) -> bool:
+        """Whether other is this graph or one around it."""
         graph: Graph | None = self
         while graph is not None:
-            if tensor.graph is graph:
+            if graph is other:
                 return True
             graph = graph.outer
         return False
@@ -362,6 +378,7 @@ class Graph:
         """Records what comes from outside, on every graph on the way."""
         read = [t for t in made.inputs if t is not None]
         for body in made.bodies():
+            self._wait_outside(made, body)
             for tensor in body.outputs:
                 if tensor.graph is not body:
                     body.captures.setdefault(tensor)
@@ -372,6 +389,14 @@ class Graph:
                 graph.captures.setdefault(tensor)
                 assert graph.outer is not None
                 graph = graph.outer
+
+    def _wait_outside(self, made: Operation, body: Graph) -> None:
+        """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
+        for operation in body.outer_control:
+            if operation.graph is not self:
+                self.outer_control.setdefault(operation)
+            elif operation not in made.control_inputs:
+                made.control_inputs.append(operation)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
         """A formal input of a body."""
@@ -461,11 +486,13 @@ class Graph:
             self._control = before
 
     def _control_operation(self, value: Any) -> Operation | None:
-        """The operation to wait for; one outside a body has run before the body does."""
+        """The operation to wait for; None if it is outside this body or no work at all."""
         operation = value if isinstance(value, Operation) else None
         for attribute in ("values", "op"):
-            if operation is None and hasattr(value, attribute) and not callable(
-                getattr(value, attribute)
+            if (
+                operation is None
+                and hasattr(value, attribute)
+                and not callable(getattr(value, attribute))
             ):
                 inner = getattr(value, attribute)
                 operation = inner if isinstance(inner, Operation) else inner.op
@@ -476,7 +503,17 @@ class Graph:
             )
         if operation.graph.root is not self.root:
             raise ValueError(f"control input '{operation.name}' is from another graph")
-        return operation if operation.graph is self and operation.op != "Argument" else None
+        if operation.op == "Argument":
+            return None
+        if operation.graph is self:
+            return operation
+        if not self.encloses_graph(operation.graph):
+            raise ValueError(
+                f"control input '{operation.name}' is inside a loop or branch; wait for the "
+                "operation around it, or for what it returns"
+            )
+        self.outer_control.setdefault(operation)
+        return None
 
     def _current_control(self, inputs: Sequence[Tensor | None]) -> list[Operation]:
         data = {t.op for t in inputs if t is not None}
@@ -494,11 +531,11 @@ class Graph:
         finally:
             self._devices.pop()
 
-    def _device(self) -> str:
+    def _device(self, made: Operation) -> str:
         if not self._devices or self._devices[-1] is None:
             return ""
         wish = self._devices[-1]
-        return str(wish(None)) if callable(wish) else str(wish)
+        return str(wish(made) or "") if callable(wish) else str(wish)
 
     # ---- look-up ----
 
@@ -573,6 +610,10 @@ class Graph:
             )
         return operation.outputs[int(index)]
 
+    def find_operation(self, name: str) -> Operation | None:
+        """The operation of a name, in this graph or in a body; None if there is none."""
+        return self.root._by_name.get(name)
+
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
         return tensor.graph is self
@@ -629,19 +670,23 @@ class Graph:
         with an operation's only, the graph's is 87654321; with neither it is not seeded.
         """
         root = self.root
-        self._check_open()
-        unique, suffix = f"{self._scope}{name}", 0
-        while unique in root.generators:
-            suffix += 1
-            unique = f"{self._scope}{name}_{suffix}"
         if root.seed is None and op_seed is None:
-            root.generators[unique] = None
-            return unique
+            return self.adopt_generator(name, None)
         if op_seed is None:
             op_seed = root._seeds_given
             root._seeds_given += 1
         graph_seed = 87654321 if root.seed is None else root.seed
-        root.generators[unique] = (1, mix_seeds(graph_seed, op_seed))
+        return self.adopt_generator(name, mix_seeds(graph_seed, op_seed))
+
+    def adopt_generator(self, name: str, key: int | None) -> str:
+        """As add_generator, with a key instead of seeds; None: not seeded."""
+        self._check_open()
+        generators = self.root.generators
+        unique, suffix = f"{self._scope}{name}", 0
+        while unique in generators:
+            suffix += 1
+            unique = f"{self._scope}{name}_{suffix}"
+        generators[unique] = key
         return unique
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:

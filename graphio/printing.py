@@ -65,7 +65,9 @@ def _shape(shape: TensorShape) -> str:
 
 def _attribute(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return str(value.tolist()) if value.size <= _ELEMENTS else f"{value.dtype}{list(value.shape)}"
+        return (
+            str(value.tolist()) if value.size <= _ELEMENTS else f"{value.dtype}{list(value.shape)}"
+        )
     if isinstance(value, DType):
         return value.name
     return repr(value)

@@ -68,7 +68,7 @@ def graph_as_default(graph: Graph) -> Iterator[Graph]:
         _stack.graphs.pop()
 
 
-class name_scope:  # noqa: N801 - TensorFlow's name
+class name_scope:
     """A context in which names of new operations begin with the scope's.
 
     Args:
@@ -83,7 +83,9 @@ class name_scope:  # noqa: N801 - TensorFlow's name
         ValueError: the name is malformed.
     """
 
-    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
+    def __init__(
+        self, name: str | None, default_name: str | None = None, values: Any = None
+    ) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"a name scope's name is {type(name).__name__}, expected str or None")
         self._name = default_name if name is None else name

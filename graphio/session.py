@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, nest, scopes
+from graphio import fetching, scopes
 from graphio.config import ConfigProto
-from graphio.constants import as_array
-from graphio.export import SignatureSpec, build_model
+from graphio.export import SignatureSpec, build_model, reach
+from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
 from graphio.schema import container, errors
-from graphio.tensor_shape import TensorShape
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
@@ -49,15 +47,19 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     chosen = session if session is not None else get_default_session()
     if chosen is None:
         raise ValueError(
-            f"Cannot {what}: no default session is registered. Use `with sess.as_default()` or pass "
-            "a session"
+            f"Cannot use `{what}()`: No default session is registered. Use `with "
+            f"sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
         )
     if chosen.graph is not graph.root:
-        raise ValueError(f"Cannot {what}: the default session's graph is another one")
+        raise ValueError(
+            f"Cannot use `{what}()`: the session's graph is another one than the tensor's or "
+            f"operation's. Pass an explicit session to `{what}(session=sess)`"
+        )
     return chosen
 
 
 def _engine(target: str, threads: int) -> tuple[Any, dict[str, Any]]:
+    """The engine's module and the options of its load."""
     if target == "":
         from graphio import runtime
 
@@ -67,13 +69,13 @@ def _engine(target: str, threads: int) -> tuple[Any, dict[str, Any]]:
 
         return cinfer, {"threads": max(1, threads)}
     raise errors.NotFoundError(
-        message=f"No session factory registered for the target {target!r}; there are '' (the Python "
-        "runtime) and 'cinfer'"
+        message=f"No session factory registered for the target {target!r}; there are '' (the "
+        "Python runtime) and 'cinfer'"
     )
 
 
 class Session:
-    """A graph being run on a state of its own.
+    """A graph being run on a state of its own. Thread-safe: runs on one state wait for each other.
 
     Args:
         target: "" for the Python runtime, "cinfer" for the C library.
@@ -81,24 +83,24 @@ class Session:
         config: a ConfigProto.
 
     Attributes:
-        graph: the graph.
+        graph: the graph, which may grow between runs.
         state: variables and generators (graphio.schema.engine.State).
 
     Raises:
-        TypeError: graph or config is something else.
+        TypeError: target, graph or config is something else.
         NotFoundError: an unknown target.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target).__name__}")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph).__name__}")
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
-        if not isinstance(target, (str, bytes)):
-            raise TypeError(f"target must be a string, but got {type(target).__name__}")
-        self.graph = (graph or scopes.get_default_graph()).root
+        self.graph = (scopes.get_default_graph() if graph is None else graph).root
         self._target = target.decode() if isinstance(target, bytes) else target
-        threads = config.intra_op_parallelism_threads if config is not None else 1
+        threads = 1 if config is None else config.intra_op_parallelism_threads
         self._engine, self._options = _engine(self._target, threads)
         self.state = self._engine.new_state()
         self._closed = False
@@ -128,7 +130,7 @@ class Session:
             run_metadata: accepted.
 
         Returns:
-            For a tensor an array, a numpy scalar if it is one; for an operation None.
+            For a tensor an array, a numpy scalar if it has no dimensions; for an operation None.
 
         Raises:
             RuntimeError: the session is closed, or the graph is empty.
@@ -136,13 +138,19 @@ class Session:
             ValueError: a fetch or feed is not of this graph, or a value's shape does not fit.
             InvalidArgumentError: a placeholder that is needed is not fed.
             FailedPreconditionError: a variable that is needed has no value.
+            OpError: another failure of an operation, whose `op` names it.
         """
-        self._check_open()
-        feeds = self._feeds(feed_dict or {})
-        key = (_fetch_key(fetches), tuple(feeds))
+        feeds = {} if feed_dict is None else feed_dict
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        key = (fetching.key_of(fetches), tuple(feeds))
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = _Plan(self, fetches, list(feeds))
+            if not self.graph.operations:
+                raise RuntimeError(
+                    "The Session graph is empty. Add operations to the graph before calling run()."
+                )
+            plan = self._plans[key] = _Plan(self, fetches, feeds)
         return plan.run(feeds)
 
     def make_callable(
@@ -158,58 +166,10 @@ class Session:
 
         return call
 
-    def list_devices(self) -> list[Any]:
-        """The devices: one CPU."""
-        return ["/job:localhost/replica:0/task:0/device:CPU:0"]
-
     def close(self) -> None:
         """Ends the session; runs raise RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        if not self.graph.operations:
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
-
-    # ---- feeds ----
-
-    def _feeds(self, feed_dict: Any) -> dict[Tensor, Array]:
-        if not isinstance(feed_dict, Mapping):
-            raise TypeError(f"feed_dict is {type(feed_dict).__name__}, expected a dict")
-        feeds: dict[Tensor, Array] = {}
-        for key, value in feed_dict.items():
-            for tensor, part in self._pairs(key, value):
-                feeds[tensor] = feed_array(tensor, part)
-        return feeds
-
-    def _pairs(self, key: Any, value: Any) -> Iterator[tuple[Tensor, Any]]:
-        if isinstance(key, tuple):
-            if not isinstance(value, (tuple, list)) or len(value) != len(key):
-                raise ValueError(f"a feed key of {len(key)} tensors needs as many values")
-            for inner, part in zip(key, value, strict=True):
-                yield from self._pairs(inner, part)
-            return
-        if isinstance(key, IndexedSlices):
-            values, indices = value[0], value[1]
-            yield from self._pairs(key.values, values)
-            yield from self._pairs(key.indices, indices)
-            return
-        try:
-            tensor = self.graph.as_graph_element(key, allow_operation=False)
-        except KeyError as error:
-            raise ValueError(f"Cannot feed {key!r}: {error.args[0]}") from None
-        except ValueError as error:
-            if isinstance(key, str):
-                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
-            raise
-        except TypeError as error:
-            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
-        assert isinstance(tensor, Tensor)
-        if tensor.graph is not self.graph:
-            raise ValueError(f"Tensor {tensor.name} may not be fed: it is inside a loop or branch")
-        yield tensor, value
 
     # ---- contexts ----
 
@@ -220,7 +180,7 @@ class Session:
         try:
             yield self
         finally:
-            _stack.sessions.remove(self)
+            _leave(self)
 
     def __enter__(self) -> Session:
         context = contextlib.ExitStack()
@@ -232,6 +192,14 @@ class Session:
     def __exit__(self, *details: Any) -> None:
         self._contexts.pop().close()
         self.close()
+
+
+def _leave(session: Session) -> None:
+    """Removes the innermost entry of a session, wherever it stands; it may be gone already."""
+    for i in reversed(range(len(_stack.sessions))):
+        if _stack.sessions[i] is session:
+            del _stack.sessions[i]
+            return
 
 
 class InteractiveSession(Session):
@@ -250,179 +218,87 @@ class InteractiveSession(Session):
         super().close()
 
 
-def feed_array(tensor: Tensor, value: Any) -> Array:
-    """A value as the array that is fed: the tensor's dtype, a shape that fits.
-
-    Raises:
-        TypeError: a tensor as value, or numbers that the dtype cannot hold.
-        ValueError: the shape does not fit.
-    """
-    if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):
-        raise TypeError(
-            f"The value of a feed cannot be a tf.Tensor object ('{tensor.name}'); feed numbers, "
-            "strings, lists or arrays"
-        )
-    array = _converted(tensor, value)
-    if not tensor.shape.is_compatible_with(TensorShape(array.shape)):
-        raise ValueError(
-            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape "
-            f"{tensor.shape}"
-        )
-    return array
-
-
-def _converted(tensor: Tensor, value: Any) -> Array:
-    wanted = tensor.dtype
-    if wanted == dtypes.string:
-        return as_array(value if isinstance(value, np.ndarray) else np.array(value, object), wanted)
-    if type(value) is np.ndarray and value.dtype == wanted.as_numpy_dtype:
-        return np.ascontiguousarray(value) if value.ndim else value
-    try:
-        with np.errstate(all="ignore"):
-            raw = np.asarray(value)
-            if raw.dtype.kind in "OSU":
-                raise TypeError(f"{raw.dtype} for {wanted.name}")
-            if isinstance(value, int) and wanted.is_integer and not wanted.min <= value <= wanted.max:
-                raise TypeError(f"{value} does not fit")
-            return np.asarray(raw, wanted.as_numpy_dtype, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = ValueError if "inhomogeneous" in str(error) else TypeError
-        raise kind(
-            f"Type of feed value {value!r} is not compatible with Tensor type {wanted.name} of "
-            f"'{tensor.name}': {error}"
-        ) from None
-
-
-def _fetch_key(fetches: Any) -> Any:
-    """Something hashable that tells fetch structures apart."""
-    if isinstance(fetches, (list, tuple)):
-        return (type(fetches), *(_fetch_key(f) for f in fetches))
-    if isinstance(fetches, Mapping):
-        return (type(fetches), *((k, _fetch_key(v)) for k, v in fetches.items()))
-    if isinstance(fetches, IndexedSlices):
-        return (IndexedSlices, fetches.values, fetches.indices, fetches.dense_shape)
-    try:
-        hash(fetches)
-    except TypeError:
-        raise TypeError(_bad_fetch(fetches)) from None
-    return fetches
-
-
-def _bad_fetch(fetch: Any) -> str:
-    return (
-        f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a string or "
-        "Tensor. (Can not convert a {0} into a Tensor or Operation.)".format(type(fetch).__name__)
-    )
-
-
 class _Plan:
-    """One (fetches, feeds), loaded into the engine."""
+    """One (fetches, feeds), loaded into the engine. A graph only grows, so it stays valid."""
 
-    def __init__(self, session: Session, fetches: Any, feeds: list[Tensor]) -> None:
-        self._session = session
-        self._feeds = feeds
-        self._structure = _expanded(fetches)
-        elements = [self._element(f) for f in nest.flatten(self._structure)]
-        self._elements = elements
-        wanted = [e for e in elements if isinstance(e, Tensor) and e not in set(feeds)]
-        self._outputs = list(dict.fromkeys(wanted))
-        self._index = {tensor: i for i, tensor in enumerate(self._outputs)}
-        targets = list(dict.fromkeys(e for e in elements if isinstance(e, Operation)))
+    def __init__(self, session: Session, fetches: Any, feed_dict: Mapping[Any, Any]) -> None:
+        self._graph = session.graph
+        fed = fed_tensors(session.graph, feed_dict)
+        self._feeders = [Feeder(tensor) for tensor in fed]
+        self._simple_feeds = is_simple(feed_dict)
+        self._structure = fetching.Structure(session.graph, fetches)
+        elements = self._structure.elements
+        outputs = list(dict.fromkeys(e for e in elements if isinstance(e, Tensor) and e not in fed))
+        targets = list(
+            dict.fromkeys(e for e in elements if isinstance(e, Operation) and not _is_fed(e, fed))
+        )
+        #: for each leaf: None, or ("fed" or "run", position)
+        self._sources = [_source(e, fed, outputs) for e in elements]
         self._run: Callable[[list[Array]], list[Array]] | None = None
-        if self._outputs or targets:
-            self._run = self._load(targets)
+        if outputs or targets:
+            _, read = reach([t.op for t in outputs] + targets, set(fed))
+            self._used = [i for i, tensor in enumerate(fed) if tensor in read]
+            self._run = self._loaded(session, [fed[i] for i in self._used], outputs, targets)
 
-    def _element(self, fetch: Any) -> Tensor | Operation:
-        graph = self._session.graph
-        try:
-            element = graph.as_graph_element(fetch)
-        except TypeError:
-            raise TypeError(_bad_fetch(fetch)) from None
-        except KeyError as error:
-            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
-        except ValueError as error:
-            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})") from None
-        if element.graph is not graph:
-            raise ValueError(
-                f"Operation {element.name!r} may not be fetched: it is inside a loop or branch; "
-                "return it from there"
-            )
-        return element
-
-    def _load(self, targets: list[Operation]) -> Callable[[list[Array]], list[Array]]:
+    def _loaded(
+        self,
+        session: Session,
+        fed: list[Tensor],
+        outputs: list[Tensor],
+        targets: list[Operation],
+    ) -> Callable[[list[Array]], list[Array]]:
         spec = SignatureSpec(
             "",
-            [(f"{i}", t) for i, t in enumerate(self._feeds)],
-            [(f"{i}", t) for i, t in enumerate(self._outputs)],
+            [(str(i), t) for i, t in enumerate(fed)],
+            [(str(i), t) for i, t in enumerate(outputs)],
             targets,
         )
-        session = self._session
-        model, arrays = build_model(session.graph, [spec], bodies=False)
+        model, arrays = build_model(session.graph, [spec])
         try:
             loaded = session._engine.load(
                 container.pack(model, arrays), state=session.state, **session._options
             )
-            signature = loaded.signature()
+            run: Callable[[list[Array]], list[Array]] = loaded.signature().run
+            return run
         except errors.OpError as error:
             raise self._with_operation(error) from None
-        run: Callable[[list[Array]], list[Array]] = signature.run
-        return run
 
-    def run(self, feeds: dict[Tensor, Array]) -> Any:
-        values: list[Array] = []
+    def run(self, feed_dict: Mapping[Any, Any]) -> Any:
+        values = feed_dict.values() if self._simple_feeds else values_of(feed_dict)
+        fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
+        found: list[Array] = []
         if self._run is not None:
             try:
-                values = self._run(list(feeds.values()))
+                found = self._run([fed[i] for i in self._used])
             except errors.OpError as error:
                 raise self._with_operation(error) from None
-        leaves = []
-        for element in self._elements:
-            if isinstance(element, Operation):
+        leaves: list[Any] = []
+        for source in self._sources:
+            if source is None:
                 leaves.append(None)
-            elif element in self._index:
-                leaves.append(_unwrapped(values[self._index[element]]))
+            elif source[0]:
+                leaves.append(fetching.unwrapped(fed[source[1]].copy()))
             else:
-                leaves.append(_unwrapped(feeds[element].copy()))
-        return _contracted(nest.pack_sequence_as(self._structure, leaves))
+                leaves.append(fetching.unwrapped(found[source[1]]))
+        return self._structure.packed(leaves)
 
     def _with_operation(self, error: errors.OpError) -> errors.OpError:
         """The error with the builder's operation, found by the node's name."""
-        operation = self._session.graph._by_name.get(error.node_name)
+        operation = self._graph.find_operation(error.node_name)
         if operation is None or error.op is not None:
             return error
         return type(error)(operation.node_def, operation, error.message, error.error_code)
 
 
-class _Slices(list[Any]):
-    """An IndexedSlices among the fetches."""
+def _is_fed(operation: Operation, fed: list[Tensor]) -> bool:
+    """Whether there is nothing left to run: all that it gives is fed."""
+    return bool(operation.outputs) and all(t in fed for t in operation.outputs)
 
 
-def _expanded(fetches: Any) -> Any:
-    """The fetches with IndexedSlices as their parts."""
-    if isinstance(fetches, IndexedSlices):
-        parts = [fetches.values, fetches.indices]
-        return _Slices([*parts, *([] if fetches.dense_shape is None else [fetches.dense_shape])])
-    if isinstance(fetches, Mapping):
-        return type(fetches)((k, _expanded(v)) for k, v in fetches.items())  # type: ignore[call-arg]
-    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
-        return type(fetches)(*(_expanded(f) for f in fetches))
-    if isinstance(fetches, (list, tuple)):
-        return type(fetches)(_expanded(f) for f in fetches)
-    return fetches
-
-
-def _contracted(values: Any) -> Any:
-    if isinstance(values, _Slices):
-        return IndexedSlicesValue(values[0], values[1], values[2] if len(values) > 2 else None)
-    if isinstance(values, Mapping):
-        return type(values)((k, _contracted(v)) for k, v in values.items())  # type: ignore[call-arg]
-    if isinstance(values, tuple) and hasattr(values, "_fields"):
-        return type(values)(*(_contracted(v) for v in values))
-    if isinstance(values, (list, tuple)):
-        return type(values)(_contracted(v) for v in values)
-    return values
-
-
-def _unwrapped(array: Array) -> Any:
-    """A scalar as a numpy scalar (bytes for strings), anything else as it is."""
-    return array if array.ndim else array[()]
+def _source(
+    element: Tensor | Operation, fed: list[Tensor], outputs: list[Tensor]
+) -> tuple[bool, int] | None:
+    """Where a leaf's value comes from: None, or (whether it is fed, its position)."""
+    if isinstance(element, Operation):
+        return None
+    return (True, fed.index(element)) if element in fed else (False, outputs.index(element))

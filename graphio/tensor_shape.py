@@ -118,7 +118,7 @@ class Dimension:
 
     def __index__(self) -> int:
         if self._value is None:
-            raise TypeError("an unknown Dimension is no integer; feed or tf.shape tells it at run time")
+            raise TypeError("an unknown Dimension is no integer; tf.shape tells it at run time")
         return self._value
 
     def __str__(self) -> str:
@@ -229,13 +229,14 @@ class TensorShape:
 
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both. Raises ValueError where they clash."""
-        other = as_shape(other)
-        self.assert_is_compatible_with(other)
+        given: TensorShape = as_shape(other)
+        self.assert_is_compatible_with(given)
         if self._dims is None:
-            return other
-        if other._dims is None:
+            return given
+        if given._dims is None:
             return self
-        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+        pairs = zip(self._dims, given._dims, strict=True)
+        return TensorShape([b if a is None else a for a, b in pairs])
 
     def concatenate(self, other: Any) -> TensorShape:
         """The sizes of both, one after the other."""

@@ -170,7 +170,7 @@ def get_variable_scope() -> VariableScope:
 # ---- opening scopes ----
 
 
-class variable_scope:  # noqa: N801 - TensorFlow's name
+class variable_scope:
     """A context in which get_variable's names begin with the scope's.
 
     Args:
@@ -246,7 +246,9 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         full, last = self._names(store)
         names = scopes.name_scope(last) if self._with_name_scope else None
         try:
-            name_scope = scopes.get_default_graph().get_name_scope() if names is None else names.__enter__()
+            name_scope = (
+                scopes.get_default_graph().get_name_scope() if names is None else names.__enter__()
+            )
             store.scope = self._scope(before, full, name_scope)
             yield store.scope
         finally:
@@ -283,9 +285,7 @@ class variable_scope:  # noqa: N801 - TensorFlow's name
         if getter is not None and around is not None:
             inherited["custom_getter"] = _nested_getter(getter, around)
         original = given.original_name_scope if isinstance(given, VariableScope) else name_scope
-        return VariableScope(
-            reuse or outer.reuse, name=full, name_scope=original, **inherited
-        )
+        return VariableScope(reuse or outer.reuse, name=full, name_scope=original, **inherited)
 
 
 def _unique(store: _Store, prefix: str, name: str) -> str:

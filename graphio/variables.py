@@ -57,6 +57,7 @@ class Variable:
         expected_shape: accepted.
         import_scope: accepted.
         constraint: a function from the value after an update to the value to keep.
+        use_resource, synchronization, aggregation: accepted; reads and assignments never race.
         slot_of: for an optimizer's slot, the name of the variable that it belongs to.
         slot: for an optimizer's slot, which it is.
 
@@ -80,21 +81,30 @@ class Variable:
         expected_shape: Any = None,
         import_scope: str | None = None,
         constraint: Callable[[Tensor], Tensor] | None = None,
+        use_resource: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
         *,
         slot_of: str = "",
         slot: str = "",
-        **ignored: Any,
     ) -> None:
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
-        self.trainable = bool(trainable)
+        if variable_def is not None:
+            raise ValueError("variable_def is not supported; tf.saved_model loads whole graphs")
+        self.trainable = True if trainable is None else bool(trainable)
         self.constraint = constraint
         self.slot_of, self.slot = slot_of, slot
-        graph = scopes.get_default_graph().root
+        current = scopes.get_default_graph()
+        graph, around = current.root, current.get_name_scope()
         # A variable made in a body is lifted out of it: it belongs to no iteration.
-        with graph.as_default(), scopes.control_dependencies(None):
-            with scopes.name_scope(name, "Variable") as scope:
-                self._build(graph, scope, initial_value, dtype, validate_shape)
+        with (
+            graph.as_default(),
+            scopes.control_dependencies(None),
+            scopes.name_scope(around + "/" if around else None),
+            scopes.name_scope(name, "Variable") as scope,
+        ):
+            self._build(graph, scope, initial_value, dtype, validate_shape)
         wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in wanted:
             wanted.append(GraphKeys.TRAINABLE_VARIABLES)
@@ -104,17 +114,23 @@ class Variable:
     def _build(
         self, graph: Graph, scope: str, initial_value: Any, dtype: Any, validate_shape: bool
     ) -> None:
-        given = initial_value() if callable(initial_value) else initial_value
-        self._initial_value = convert_to_tensor(
-            given, None if dtype is None else dtypes.as_dtype(dtype), name="initial_value"
-        )
-        value = self._initial_value
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        if callable(initial_value):
+            with scopes.name_scope("Initializer"):
+                value = convert_to_tensor(initial_value(), wanted, name="initial_value")
+        else:
+            value = convert_to_tensor(initial_value, wanted, name="initial_value")
+        if value.graph is not graph:
+            raise ValueError(
+                f"the initial value '{value.name}' is inside a loop or branch, but variables are "
+                "made outside; give a callable that builds the initial value"
+            )
         if validate_shape and not value.shape.is_fully_defined():
             raise ValueError(
-                f"initial_value must have a shape specified: '{value.name}' has {value.shape}; give "
-                "a value of known shape or validate_shape=False"
+                f"initial_value must have a shape specified: '{value.name}' has {value.shape}; "
+                "give a value of known shape or validate_shape=False"
             )
-        self._validate = validate_shape
+        self._initial_value: Tensor | None = value
         self._shape = value.shape if validate_shape else TensorShape(None)
         kind = value.dtype
         attrs = {"variable": scope[:-1], "dtype": kind, "shape": (kind, self._shape)}
@@ -122,10 +138,42 @@ class Variable:
             "Variable", [], [(kind, self._shape)], attrs,
             domain="graphio", name=scope, tf_type="VariableV2",
         )  # fmt: skip
+        made.attrs["variable"] = made.name  # another than the scope's if that was re-entered
         self._variable = made.outputs[0]
-        self._initializer = self._assign(value, "Assign").op
+        with scopes.name_scope("Initializer"):
+            first = initialized(value)
+        self._initializer: Operation | None = self._assign(first, "Assign").op
         read = graph.create_op("Identity", [self._variable], [(kind, self._shape)], name="read")
         self._snapshot = read.outputs[0]
+
+    @classmethod
+    def of_nodes(
+        cls,
+        value: Tensor,
+        initializer: Operation | None,
+        initial_value: Tensor | None,
+        snapshot: Tensor | None,
+        trainable: bool,
+        slot_of: str = "",
+        slot: str = "",
+    ) -> Variable:
+        """The variable of nodes that are there already; it joins no collection.
+
+        Args:
+            value: of the Variable node.
+            initializer: the Assign node that gives the first value; None: the model has none.
+            initial_value: what that assigns.
+            snapshot: what plain uses read; None: value itself.
+            trainable, slot_of, slot: as the constructor's.
+        """
+        made = cls.__new__(cls)
+        made.trainable, made.constraint = trainable, None
+        made.slot_of, made.slot = slot_of, slot
+        made._variable, made._shape = value, value.shape
+        made._initializer, made._initial_value = initializer, initial_value
+        made._snapshot = value if snapshot is None else snapshot
+        variables_of(value.graph)[value.op.name] = made
+        return made
 
     # ---- what it is ----
 
@@ -171,12 +219,26 @@ class Variable:
 
     @property
     def initializer(self) -> Operation:
-        """The operation that gives the initial value."""
-        return self._initializer  # type: ignore[no-any-return]
+        """The operation that gives the initial value.
+
+        Raises:
+            ValueError: the variable is of a model that has no initializer for it.
+        """
+        if self._initializer is None:
+            raise ValueError(
+                f"'{self.op.name}' was loaded from a model without its initializer; restore its "
+                "value or load() one"
+            )
+        return self._initializer
 
     @property
-    def initial_value(self) -> Tensor:
-        """The tensor that the initializer assigns."""
+    def initializer_or_none(self) -> Operation | None:
+        """The initializer; None if the variable is of a model that has none for it."""
+        return self._initializer
+
+    @property
+    def initial_value(self) -> Tensor | None:
+        """The tensor or value given as the initial value, as a tensor."""
         return self._initial_value
 
     # ---- reading ----
@@ -200,7 +262,9 @@ class Variable:
 
         with scopes.control_dependencies(None):
             result: Tensor = control_flow.cond(
-                is_variable_initialized(self), self.read_value, lambda: self._initial_value
+                is_variable_initialized(self),
+                self.read_value,
+                lambda: self.initializer.inputs[0],
             )
             result.set_shape(self._shape)
             return result
@@ -213,14 +277,17 @@ class Variable:
         """Gives it a value in a session, without adding to the graph."""
         from graphio.session import session_of
 
-        session_of(self.graph, session, "load").run(
-            self._initializer, {self._initializer.inputs[0]: value}
-        )
+        chosen = session_of(self.graph, session, "load")
+        chosen.run(self.initializer, {self.initializer.inputs[0]: value})
 
     # ---- assigning ----
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Tensor:
         """A tensor that gives the variable a new value when it is run, and is that value.
 
@@ -233,27 +300,32 @@ class Variable:
         Raises:
             ValueError: the shape or dtype differs.
         """
-        tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
-        return self._assign(tensor, name or "Assign")
+        with scopes.name_scope(name, "Assign") as scope:
+            tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
+            return self._assign(tensor, scope)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Tensor:
         """A tensor that adds delta to the variable when it is run, and is the new value."""
         return self._update("Add", delta, name, "AssignAdd")
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Tensor:
         """A tensor that subtracts delta from the variable when it is run, and is the new value."""
         return self._update("Sub", delta, name, "AssignSub")
 
     def _assign(self, tensor: Tensor, name: str, tf_type: str = "Assign") -> Tensor:
-        if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"Assign to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes are "
-                f"{shape_text(self._shape)} and {shape_text(tensor.shape)}."
-            )
+        self._check_shape(tensor, tf_type)
         made = scopes.get_default_graph().create_op(
             "Assign",
             [tensor],
@@ -266,18 +338,24 @@ class Variable:
         return made.outputs[0]
 
     def _update(self, op: str, delta: Any, name: str | None, tf_type: str) -> Tensor:
-        tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
+        with scopes.name_scope(name, tf_type) as scope:
+            tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
+            self._check_shape(tensor, tf_type)
+            made = scopes.get_default_graph().create_op(
+                op, [self.read_value(), tensor], [(self.dtype, self._shape)]
+            )
+            return self._assign(made.outputs[0], scope, tf_type)
+
+    def _check_shape(self, tensor: Tensor, tf_type: str) -> None:
         if not self._shape.is_compatible_with(tensor.shape):
             raise ValueError(
                 f"{tf_type} to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes "
                 f"are {shape_text(self._shape)} and {shape_text(tensor.shape)}."
             )
-        with scopes.name_scope(name, tf_type) as scope:
-            graph = scopes.get_default_graph()
-            made = graph.create_op(op, [self.read_value(), tensor], [(self.dtype, self._shape)])
-            return self._assign(made.outputs[0], scope, tf_type)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
         """A tensor that subtracts IndexedSlices when it is run."""
         return scatter_sub(self, sparse_delta.indices, sparse_delta.values, name=name)
 
@@ -317,7 +395,55 @@ def _difference(one: TensorShape, two: TensorShape) -> str:
 Tensor.share_operators(Variable)
 
 
-def _convert(value: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def initialized(tensor: Tensor) -> Tensor:
+    """The tensor with initialized_value() in the place of every variable that it depends on.
+
+    So one run may initialise variables of which one's initial value depends on another's.
+    """
+    graph = tensor.graph
+    if not _depends_on_variable(tensor):
+        return tensor
+    made: dict[Tensor, Tensor] = {}
+    for operation in sorted(_ancestors(tensor), key=lambda op: op.order):
+        variable = variables_of(graph).get(operation.name)
+        if operation.op == "Variable" and variable is not None:
+            made[operation.outputs[0]] = made[variable.value()] = variable.initialized_value()
+        elif operation.outputs[0] not in made and any(t in made for t in operation.inputs):
+            again = graph.create_op(
+                operation.op,
+                [made.get(t, t) for t in operation.inputs],
+                [(t.dtype, t.shape) for t in operation.outputs],
+                operation.attrs,
+                domain=operation.domain,
+                version=operation.version,
+                name=operation.name.rsplit("/", 1)[-1],
+                tf_type=operation.tf_type,
+            )
+            made.update(zip(operation.outputs, again.outputs, strict=True))
+    return made[tensor]
+
+
+def _ancestors(tensor: Tensor) -> set[Operation]:
+    found: set[Operation] = set()
+    pending = [tensor.op]
+    while pending:
+        operation = pending.pop()
+        if operation not in found:
+            found.add(operation)
+            pending.extend(t.op for t in (*operation.inputs, *operation.captures) if t is not None)
+    return found
+
+
+def _depends_on_variable(tensor: Tensor) -> bool:
+    """Through operations that can be made again: those without bodies and without effects."""
+    operations = _ancestors(tensor)
+    through_bodies = any(op.bodies() or op.op == "Assign" for op in operations)
+    return not through_bodies and any(op.op == "Variable" for op in operations)
+
+
+def _convert(
+    value: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
     return value.value()
 
 
@@ -403,22 +529,34 @@ def report_uninitialized_variables(
     return report.names_where_not([v.op.name for v in chosen], chosen, name)
 
 
-def assign(ref: Variable, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+def assign(
+    ref: Variable,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
     """See Variable.assign. Raises AttributeError if ref is no variable."""
     return ref.assign(value, name=name)
 
 
-def assign_add(ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+def assign_add(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Tensor:
     """See Variable.assign_add."""
     return ref.assign_add(value, name=name)
 
 
-def assign_sub(ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
+def assign_sub(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Tensor:
     """See Variable.assign_sub."""
     return ref.assign_sub(value, name=name)
 
 
-def _scatter(ref: Variable, indices: Any, updates: Any, reduction: str, name: str | None, op: str) -> Tensor:
+def _scatter(
+    ref: Variable, indices: Any, updates: Any, reduction: str, name: str | None, op: str
+) -> Tensor:
     """The variable with rows replaced or added to; repeated rows add up, or the last one wins."""
     from graphio.ops import array, math
 
@@ -435,17 +573,23 @@ def _scatter(ref: Variable, indices: Any, updates: Any, reduction: str, name: st
         return ref._assign(made.outputs[0], scope, op)
 
 
-def scatter_update(ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Tensor:
+def scatter_update(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
     """Replaces rows of a variable: ref[indices] = updates."""
     return _scatter(ref, indices, updates, "none", name, "ScatterUpdate")
 
 
-def scatter_add(ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+def scatter_add(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
     """Adds to rows of a variable; repeated rows add up."""
     return _scatter(ref, indices, updates, "add", name, "ScatterAdd")
 
 
-def scatter_sub(ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Tensor:
+def scatter_sub(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
     """Subtracts from rows of a variable; repeated rows add up."""
     from graphio.ops import math
 

@@ -62,7 +62,7 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
 
 def _given(node: NodeInfo, inputs: Sequence[Any]) -> str:
     row = operators.lookup(node.proto.domain, node.proto.op, node.proto.version)
-    names = [formal[0] for formal in row["inputs"]] if row is not None else []
+    names = [formal.name for formal in row.inputs] if row is not None else []
     parts = []
     for i, value in enumerate(inputs):
         if value is not None and i < len(node.inputs):

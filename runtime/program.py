@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,9 @@ class NodeInfo:
                 self.bodies[attribute.key] = GraphInfo(attribute.value.g, arrays)
             else:
                 self.attrs[attribute.key] = _attribute(attribute.key, attribute.value, arrays)
-        self.captures = sorted({c for body in self.bodies.values() for c in body.captures})
+        self.captures: list[str] = sorted(
+            {c for body in self.bodies.values() for c in body.captures}
+        )
         self.inputs = list(proto.input)
         self.reads = [v for v in self.inputs if v] + self.captures
         count = len(proto.output_type)
@@ -52,13 +54,15 @@ class GraphInfo:
         self.producer = {v: i for i, node in enumerate(self.nodes) for v in node.outputs}
         self.inputs = [argument.name for argument in proto.input]
         self.outputs = list(proto.output)
-        self.captures = list(proto.capture)
+        self.captures: list[str] = list(proto.capture)
         self.targets = list(proto.target)
         self.types: dict[str, Type] = {a.name: a.type for a in proto.input}
         for node in self.nodes:
             self.types.update(zip(node.outputs, node.proto.output_type, strict=True))
 
-    def needed(self, values: Sequence[str], targets: Sequence[str], fed: Mapping[str, Any]) -> list[int]:
+    def needed(
+        self, values: Sequence[str], targets: Sequence[str], fed: Mapping[str, Any]
+    ) -> list[int]:
         """Indices of the nodes that values and targets need, in order.
 
         Args:
@@ -82,13 +86,6 @@ class GraphInfo:
     def _producer_of(self, value: str) -> int:
         """-1: it comes from outside the graph."""
         return self.producer.get(value, -1)
-
-    def all_nodes(self) -> Iterator[NodeInfo]:
-        """Its nodes and those of its bodies."""
-        for node in self.nodes:
-            yield node
-            for body in node.bodies.values():
-                yield from body.all_nodes()
 
 
 def _attribute(key: str, value: AttributeValue, arrays: Sequence[Array]) -> Any:

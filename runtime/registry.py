@@ -35,6 +35,8 @@ class Row:
         types: one letter an input, see KINDS; equal letters mean equal dtypes; the last letter
             followed by "*" repeats. Empty: unchecked.
         fresh: the outputs never share memory with inputs, so they may leave without a copy.
+        alias: the output is the first input; no step is needed.
+        fold: with constant inputs the result is the same in every run.
         make: the factory.
     """
 
@@ -44,6 +46,8 @@ class Row:
     until: int | None
     types: str
     fresh: bool
+    alias: bool
+    fold: bool
     make: Make
 
 
@@ -74,12 +78,14 @@ def kernel(
     domain: str = "",
     types: str = "",
     fresh: bool = False,
+    alias: bool = False,
+    fold: bool = True,
 ) -> Callable[[Make], Make]:
     """Registers the factory that it decorates; the arguments are Row's."""
 
     def register(make: Make) -> Make:
         _ROWS.setdefault((domain, op), []).append(
-            Row(domain, op, since, until, types, fresh, make)
+            Row(domain, op, since, until, types, fresh, alias, fold, make)
         )
         return make
 
@@ -123,6 +129,7 @@ class Call:
         constants: for each input its array if that is the same in every run, else None.
         bodies: compiled subgraphs by attribute.
         captures: names of the outer values that follow the inputs in the function's arguments.
+        borrowed: whether inputs may share memory that the caller or the state owns.
         state: what the node's variables and generators live in.
     """
 
@@ -135,6 +142,7 @@ class Call:
     constants: Sequence[Array | None] = ()
     bodies: Mapping[str, Block] = field(default_factory=dict)
     captures: Sequence[str] = ()
+    borrowed: bool = True
     state: State | None = None
 
     def integer(self, key: str, default: int) -> int:

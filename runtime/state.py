@@ -146,14 +146,16 @@ class State:
     def draw(self, generator: Generator, blocks: int) -> tuple[int, int]:
         """Reserves blocks of a stream: its key and the first block's counter."""
         if generator.key is None:
-            unseeded = generator.seed_key is None
-            generator.key = philox.key_of(self._seed, generator.name) if unseeded else generator.seed_key
-            assert generator.key is not None
+            generator.key = generator.seed_key
+        if generator.key is None:
+            generator.key = philox.key_of(self._seed, generator.name)
         first = generator.counter
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
 
-    def save(self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None) -> None:
+    def save(
+        self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
+    ) -> None:
         """Writes a checkpoint of all initialised variables, durable when this returns.
 
         Args:
@@ -176,9 +178,7 @@ class State:
 
 def uninitialized(name: str) -> errors.OpError:
     """The error of reading a variable without value."""
-    return errors.FailedPreconditionError(
-        message=f"Attempting to use uninitialized value {name}"
-    )
+    return errors.FailedPreconditionError(message=f"Attempting to use uninitialized value {name}")
 
 
 def new_state(seed: int | None = None) -> State:

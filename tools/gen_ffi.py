@@ -14,6 +14,12 @@ from pathlib import Path
 
 from cffi import FFI
 
+#: What the binding uses beside the public header; the static library has it, the ABI does not.
+PRIVATE = """
+ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes,
+                             const char *prefix, int64_t step, ci_error *error);
+"""
+
 
 def declarations(header: str) -> str:
     """The part of the header that cffi reads: no comments, no CI_API."""
@@ -28,8 +34,8 @@ def main() -> None:
     header, out = map(Path, sys.argv[1:3])
     text = header.read_text(encoding="utf-8")
     ffi = FFI()
-    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n")
-    ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"')
+    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE)
+    ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"\n' + PRIVATE)
     ffi.emit_c_code(str(out))
 
 

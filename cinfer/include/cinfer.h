@@ -144,6 +144,7 @@ CI_API int ci_output_index(const ci_model *model, int signature, const char *nam
 CI_API ci_status ci_input(const ci_model *model, int signature, int index, ci_info *info);
 CI_API ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info);
 CI_API const char *ci_metadata(const ci_model *model, const char *key); /* or NULL */
+CI_API const char *ci_metadata_key(const ci_model *model, int index);    /* NULL past the last */
 
 /* ---- state ---- */
 

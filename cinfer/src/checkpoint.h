@@ -13,8 +13,8 @@
 enum {
   CI_CHECKPOINT_MAGIC_BYTES = 8,
   CI_ENVELOPE_BYTES = 32, /* magic, version, flags, length and checksum of the payload, checksum of these 28 bytes */
-  CI_CHECKPOINT_VERSION = 1,
-  CI_CHECKPOINT_READER = 0, /* the newest min_reader that this one satisfies */
+  CI_CHECKPOINT_MAJOR = 1,
+  CI_CHECKPOINT_MINOR = 0, /* also the newest min_reader that this reader satisfies */
   CI_NAME_BYTES = 256       /* of a file, with its zero */
 };
 

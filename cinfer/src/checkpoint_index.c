@@ -97,7 +97,7 @@ void ci_index_encode(const ci_index *index, ci_out *out) {
   index_put_message(&payload, index);
   out->failed = out->failed || payload.failed;
   ci_out_bytes(out, index_magic, sizeof index_magic);
-  ci_out_u32(out, CI_CHECKPOINT_VERSION);
+  ci_out_u32(out, CI_CHECKPOINT_MAJOR | (uint32_t)CI_CHECKPOINT_MINOR << 16);
   ci_out_u32(out, 0);
   ci_out_u64(out, payload.length);
   ci_out_u32(out, ci_crc32c(0, payload.data, payload.length));
@@ -128,9 +128,12 @@ static ci_status index_open(const index_reader *r, const ci_bytes *bytes, ci_spa
   if (bytes->length < CI_ENVELOPE_BYTES) return index_damaged(r, "it is shorter than its header");
   if (memcmp(b, index_magic, sizeof index_magic) != 0) return index_damaged(r, "it does not begin as one");
   if (ci_crc32c(0, b, 28) != ci_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
-  if (ci_load_u32(b + 8) != CI_CHECKPOINT_VERSION || ci_load_u32(b + 12) != 0)
-    return ci_fail(r->error, CI_UNIMPLEMENTED, "the checkpoint index '%s' has format version %u, flags %u: newer than "
-                   "this library", r->name, (unsigned)ci_load_u32(b + 8), (unsigned)ci_load_u32(b + 12));
+  const unsigned major = ci_load_u32(b + 8) & 0xffff, index_flags = ci_load_u32(b + 12);
+  if (major != CI_CHECKPOINT_MAJOR || index_flags != 0)
+    return ci_fail(r->error, CI_UNIMPLEMENTED,
+                   "the checkpoint index '%s' has format version %u and flags 0x%x; this cinfer reads version %d without "
+                   "flags: a newer one is needed",
+                   r->name, major, index_flags, CI_CHECKPOINT_MAJOR);
   if (ci_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
     return index_damaged(r, "its length is not the one in its header");
   *payload = (ci_span){(const char *)b + CI_ENVELOPE_BYTES, bytes->length - CI_ENVELOPE_BYTES};
@@ -259,7 +262,9 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       default: break;
     }
   if (w.broken) return index_damaged(r, "it is no index");
-  if (min_reader > CI_CHECKPOINT_READER)
+  if (index->meta_file.length && !ci_file_safe_name(index->meta_file.data, index->meta_file.length))
+    return index_damaged(r, "its graph file is no plain file");
+  if (min_reader > CI_CHECKPOINT_MINOR)
     return ci_fail(r->error, CI_UNIMPLEMENTED, "the checkpoint index '%s' needs a newer reader", r->name);
   index->step = has_step && step <= INT64_MAX ? (int64_t)step : -1;
   return CI_OK;

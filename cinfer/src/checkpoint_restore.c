@@ -244,13 +244,36 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
   return CI_OK;
 }
 
-static ci_status restore_all(restore_job *job, ci_error *error) {
+/* The graph file is not used here; if it is there it must be the one that was saved. A save renames it to the plain
+ * name after its commit. */
+static ci_status restore_check_meta(const restore_job *job, const char *base, ci_error *error) {
+  char name[CI_NAME_BYTES];
+  ci_bytes meta = {0};
+  const ci_span file = job->index.meta_file;
+  if (file.length == 0) return CI_OK;
+  memcpy(name, file.data, file.length);
+  name[file.length] = 0;
+  ci_status status = ci_folder_read(&job->folder, name, restore_limit(job), &meta, error);
+  if (status == CI_NOT_FOUND) {
+    snprintf(name, sizeof name, "%s.meta", base);
+    status = ci_folder_read(&job->folder, name, restore_limit(job), &meta, error);
+  }
+  if (status == CI_NOT_FOUND) return CI_OK;
+  CI_TRY(status);
+  const bool same = meta.length == job->index.meta_nbytes &&
+                    ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
+  ci_file_unmap(job->allocator, &meta);
+  return same ? CI_OK : ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", name);
+}
+
+static ci_status restore_all(restore_job *job, const char *base, ci_error *error) {
   ci_status status = ci_folder_read(&job->folder, job->name, restore_limit(job), &job->index_bytes, error);
   if (status == CI_NOT_FOUND)
     return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name, job->folder.path);
   CI_TRY(status);
   CI_TRY(ci_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
   CI_TRY(restore_shards(job, error));
+  CI_TRY(restore_check_meta(job, base, error));
   CI_TRY(restore_compare_all(job, error));
   CI_TRY(restore_prepare(job, error));
   CI_TRY(restore_declare(job, error));
@@ -265,7 +288,7 @@ ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_erro
   job.index.allocator = job.strings.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &base, error));
   int length = snprintf(job.name, sizeof job.name, "%s.index", base);
-  ci_status status = length < CI_NAME_BYTES ? restore_all(&job, error)
+  ci_status status = length < CI_NAME_BYTES ? restore_all(&job, base, error)
                                             : ci_fail(error, CI_INVALID_ARGUMENT, "the name '%s' is too long", base);
   if (status == CI_OK && step) *step = job.index.step;
   for (size_t i = 0; i < job.shards.count; i++) ci_file_unmap(job.allocator, &job.shards.at[i]);

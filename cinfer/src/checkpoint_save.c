@@ -16,7 +16,7 @@ typedef struct save_item { /* one variable */
   const ci_slot *slot;
   ci_span name;
   size_t nbytes;    /* in the shard */
-  size_t item_size; /* of what the shard's header says */
+  size_t item_size; /* what the bytes should be aligned to */
   uint64_t begin;   /* from the first tensor */
   uint32_t crc;
 } save_item;
@@ -30,10 +30,13 @@ typedef struct save_job {
   save_item *items; /* in the order of the shard */
   size_t item_count, items_bytes;
   ci_out header; /* of the shard */
-  char shard[CI_NAME_BYTES], meta[CI_NAME_BYTES], index_file[CI_NAME_BYTES];
+  char shard[CI_NAME_BYTES], index_file[CI_NAME_BYTES];
+  char meta[CI_NAME_BYTES], plain_meta[CI_NAME_BYTES]; /* as written, and after the commit */
   const void *meta_data;
   size_t meta_bytes;
-  bool shard_renamed;
+  ci_bytes old_bytes; /* the index that the new one replaces, if there is one */
+  ci_index old;
+  int written; /* final names that no index refers to yet: the shard, then the graph file */
 } save_job;
 
 static ci_status save_no_memory(ci_error *error) {
@@ -42,7 +45,7 @@ static ci_status save_no_memory(ci_error *error) {
 
 /* ---- what is saved ---- */
 
-/* Safetensors lacks complex128 and strings: they go as float64 pairs and bytes; the index holds the true type. */
+/* The type in the shard's header; NULL: bytes, whose true type is in the index. */
 static const char *save_type(int32_t dtype) {
   switch (dtype) {
     case CI_FLOAT: return "F32";
@@ -57,10 +60,8 @@ static const char *save_type(int32_t dtype) {
     case CI_DOUBLE: return "F64";
     case CI_UINT32: return "U32";
     case CI_UINT64: return "U64";
-    case CI_COMPLEX64: return "C64";
-    case CI_COMPLEX128: return "F64";
     case CI_BFLOAT16: return "BF16";
-    default: return "U8";
+    default: return NULL;
   }
 }
 
@@ -100,6 +101,8 @@ static ci_status save_collect(save_job *job, ci_error *error) {
   for (int i = 0; i < slots; i++) {
     const ci_slot *slot = ci_state_slot(job->state, i);
     if (!slot->initialized) continue;
+    if (strcmp(slot->name, "__metadata__") == 0)
+      return ci_fail(error, CI_INVALID_ARGUMENT, "a variable that is saved cannot be called '__metadata__'");
     save_item item = {.slot = slot, .name = {slot->name, strlen(slot->name)}, .nbytes = slot->value.bytes};
     item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
     if (slot->dtype == CI_STRING && !save_string_bytes(&slot->value, &item.nbytes)) return save_no_memory(error);
@@ -135,8 +138,29 @@ static ci_status save_names(save_job *job, ci_error *error) {
     return ci_fail(error, CI_UNAVAILABLE, "the operating system gives no random numbers");
   snprintf(suffix, sizeof suffix, ".data-%016llx-00000-of-00001.safetensors", (unsigned long long)job->index.save_id);
   CI_TRY(save_name(job, job->shard, suffix, error));
-  CI_TRY(save_name(job, job->meta, ".meta", error));
+  CI_TRY(save_name(job, job->plain_meta, ".meta", error));
   return save_name(job, job->index_file, ".index", error);
+}
+
+static void save_read_old(save_job *job) {
+  job->old.allocator = job->allocator;
+  if (ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &job->old_bytes, NULL) != CI_OK) return;
+  if (ci_index_decode(job->allocator, &job->old_bytes, job->index_file, &job->old, NULL) != CI_OK)
+    ci_index_free(&job->old);
+}
+
+/* A graph file that the old index refers to is not overwritten before the commit: a different one goes beside it. */
+static ci_status save_meta_name(save_job *job, ci_error *error) {
+  char suffix[32] = ".meta";
+  if (!job->meta_data) return CI_OK;
+  job->index.meta_nbytes = job->meta_bytes;
+  job->index.meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
+  if (job->old.meta_file.length > 0 && (job->old.meta_nbytes != job->index.meta_nbytes ||
+                                        job->old.meta_crc32c != job->index.meta_crc32c))
+    snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
+  CI_TRY(save_name(job, job->meta, suffix, error));
+  job->index.meta_file = (ci_span){job->meta, strlen(job->meta)};
+  return CI_OK;
 }
 
 /* ---- the shard ---- */
@@ -145,13 +169,10 @@ static void save_entry(ci_out *json, const save_item *item) {
   const ci_value *value = &item->slot->value;
   ci_out_text(json, ",");
   ci_out_json_string(json, item->slot->name);
-  ci_out_text(json, ":{\"dtype\":\"%s\",\"shape\":[", save_type(value->dtype));
-  if (value->dtype == CI_STRING) {
-    ci_out_text(json, "%llu", (unsigned long long)item->nbytes);
-  } else {
-    for (int d = 0; d < value->rank; d++) ci_out_text(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
-    if (value->dtype == CI_COMPLEX128) ci_out_text(json, value->rank ? ",2" : "2");
-  }
+  const char *type = save_type(value->dtype);
+  ci_out_text(json, ":{\"dtype\":\"%s\",\"shape\":[", type ? type : "U8");
+  if (!type) ci_out_text(json, "%llu", (unsigned long long)item->nbytes);
+  for (int d = 0; type && d < value->rank; d++) ci_out_text(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
   ci_out_text(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)item->begin,
               (unsigned long long)item->begin + item->nbytes);
 }
@@ -259,10 +280,6 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   index->shards.at[index->shards.count++] = (ci_saved_shard){
       {job->shard, strlen(job->shard)}, end, ci_crc32c(0, job->header.data, job->header.length)};
   index->time = ci_file_time();
-  if (!job->meta_data) return CI_OK;
-  index->meta_file = (ci_span){job->meta, strlen(job->meta)};
-  index->meta_nbytes = job->meta_bytes;
-  index->meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
   return CI_OK;
 }
 
@@ -306,47 +323,62 @@ static ci_status save_state_file(const save_job *job, ci_error *error) {
   return status;
 }
 
-/* Removes the shards of the index that the new one replaced, none of which it names. */
-static void save_collect_garbage(const save_job *job, const ci_bytes *old) {
-  ci_index index = {.allocator = job->allocator};
-  if (old->data && ci_index_decode(job->allocator, old, job->index_file, &index, NULL) == CI_OK)
-    for (size_t i = 0; i < index.shards.count; i++) {
-      char name[CI_NAME_BYTES];
-      ci_span file = index.shards.at[i].file;
-      size_t base = strlen(job->base);
-      memcpy(name, file.data, file.length);
-      name[file.length] = 0;
-      bool of_this_prefix = strncmp(name, job->base, base) == 0 && strncmp(name + base, ".data-", 6) == 0;
-      if (of_this_prefix && strcmp(name, job->shard) != 0) ci_folder_unlink(&job->folder, name);
-    }
-  ci_index_free(&index);
+static bool save_is_own(const save_job *job, const char *name) {
+  size_t base = strlen(job->base);
+  return strncmp(name, job->base, base) == 0 && strncmp(name + base, ".data-", 6) == 0;
+}
+
+/* After the commit: the graph file gets its plain name, and the shards of the index that the new one replaced go. It
+ * names none of them. */
+static void save_settle(const save_job *job) {
+  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
+    (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
+  for (size_t i = 0; i < job->old.shards.count; i++) {
+    char name[CI_NAME_BYTES];
+    ci_span file = job->old.shards.at[i].file;
+    memcpy(name, file.data, file.length);
+    name[file.length] = 0;
+    if (save_is_own(job, name) && strcmp(name, job->shard) != 0) ci_folder_unlink(&job->folder, name);
+  }
 }
 
 static ci_status save_commit(save_job *job, ci_error *error) {
   ci_span meta = {job->meta_data, job->meta_bytes};
   CI_TRY(save_file(job, job->shard, save_shard_body, job, error));
-  job->shard_renamed = true;
+  job->written = 1;
   CI_TRY(save_describe(job, error));
-  if (job->meta_data) CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
+  if (job->meta_data) {
+    CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
+    job->written = 2;
+  }
   CI_TRY(ci_folder_sync(&job->folder, error));
   CI_TRY(save_index(job, error));
-  job->shard_renamed = false; /* from here on the index needs it */
+  job->written = 0;
   return ci_folder_sync(&job->folder, error);
 }
 
+/* A graph file under its plain name may be one that the old index refers to: it stays. */
+static void save_abandon(const save_job *job) {
+  if (job->written > 0) ci_folder_unlink(&job->folder, job->shard);
+  if (job->written > 1 && (job->old.meta_file.length == 0 || strcmp(job->meta, job->plain_meta) != 0))
+    ci_folder_unlink(&job->folder, job->meta);
+}
+
 static ci_status save_all(save_job *job, ci_error *error) {
-  ci_bytes old = {0};
   CI_TRY(save_names(job, error));
+  save_read_old(job);
+  CI_TRY(save_meta_name(job, error));
   CI_TRY(save_collect(job, error));
   CI_TRY(save_header(job, error));
-  (void)ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &old, NULL);
   ci_status status = save_commit(job, error);
-  if (status != CI_OK && job->shard_renamed) ci_folder_unlink(&job->folder, job->shard);
-  if (status == CI_OK) status = save_state_file(job, error);
-  if (status == CI_OK) status = ci_folder_sync(&job->folder, error);
-  if (status == CI_OK) save_collect_garbage(job, &old);
-  ci_file_unmap(job->allocator, &old);
-  return status;
+  if (status != CI_OK) {
+    save_abandon(job);
+    return status;
+  }
+  CI_TRY(save_state_file(job, error));
+  CI_TRY(ci_folder_sync(&job->folder, error));
+  save_settle(job);
+  return CI_OK;
 }
 
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix, int64_t step,
@@ -358,6 +390,8 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
   ci_status status = save_all(&job, error);
   ci_index_free(&job.index);
+  ci_index_free(&job.old);
+  ci_file_unmap(job.allocator, &job.old_bytes);
   ci_out_free(&job.header);
   ci_release(job.allocator, job.items, job.items_bytes);
   ci_folder_close(&job.folder);

@@ -19,12 +19,11 @@ const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span 
   return NULL;
 }
 
-static ci_status functions_prefix(ci_parser *p, ci_span name, ci_span before, char end, ci_span *prefix) {
-  size_t length = before.length + name.length + 1;
+static ci_status functions_prefix(ci_parser *p, ci_span name, char end, ci_span *prefix) {
+  size_t length = name.length + 1;
   char *text = ci_pool_alloc(&p->model->pool, length);
   if (text == NULL) return ci_parse_memory(p);
-  if (before.length > 0) memcpy(text, before.data, before.length);
-  memcpy(text + before.length, name.data, name.length);
+  memcpy(text, name.data, name.length);
   text[length - 1] = end;
   *prefix = (ci_span){text, length};
   return CI_OK;
@@ -76,12 +75,19 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
                     .attrs = call->attrs,
                     .attr_count = call->attr_count,
                     .controls = call->controls,
-                    .control_count = call->control_count};
+                    .control_count = call->control_count,
+                    .file = call->file,
+                    .function = call->function,
+                    .line = call->line};
+  if (++p->calls > p->model->limits.max_nodes) {
+    return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "the model has more than %llu nodes",
+                   (unsigned long long)p->model->limits.max_nodes);
+  }
   if (inner.calls > FUNCTIONS_MOST_CALLS) {
     return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "functions call each other deeper than %d at '%.*s'",
                    FUNCTIONS_MOST_CALLS, CI_SPAN_ARG(call->name));
   }
-  CI_TRY(functions_prefix(p, call->name, (ci_span){NULL, 0}, '/', &inner.name_prefix));
-  CI_TRY(functions_prefix(p, call->name, (ci_span){NULL, 0}, '\1', &inner.key_prefix));
+  CI_TRY(functions_prefix(p, call->name, '/', &inner.name_prefix));
+  CI_TRY(functions_prefix(p, call->name, '\1', &inner.key_prefix));
   return functions_body(p, &inner, function, call);
 }

@@ -7,6 +7,7 @@
 #define CI_ISA_LINEAR_H
 #include "ci_common.h"
 
+enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
 typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides in elements */
@@ -27,7 +28,7 @@ struct ci_isa_linear {
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
   void (*scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n);
-  void (*add)(float *y, const float *x, int64_t n);     /* y[i] = y[i] + x[i] */
+  void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
   /* Pooling of n channels over the taps of a window, in row-major order; zeros are +0. */
   void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
   void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */

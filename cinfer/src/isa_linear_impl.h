@@ -3,10 +3,10 @@
  * CI_VL lanes, CI_N(name) the instruction set's own name. The order of every sum is docs/numerics.md's.
  */
 #if CI_MANY_REGISTERS
-#define CI_TILE_ROWS 14
+#define CI_TILE_ROWS   14
 #define CI_BLOCKS_ROWS 12
 #else
-#define CI_TILE_ROWS 6
+#define CI_TILE_ROWS   6
 #define CI_BLOCKS_ROWS 6
 #endif
 
@@ -26,7 +26,7 @@ static int CI_N(tile_width)(int64_t rows) {
 }
 
 /* All rows of t for `vectors` vectors of columns, in tiles of nearly equal height: 64 rows are 13 13 13 13 12. */
-static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N(tile_fn) *table, int step) {
+static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N(tile_fn) * table, int step) {
   int64_t tiles = (m + most - 1) / most;
   for (int64_t left = m; left > 0; tiles--) {
     const int64_t height = (left + tiles - 1) / tiles;
@@ -61,8 +61,8 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m) {
 
 /* Few columns and several blocks: everything inside the kernel. */
 static void CI_N(narrow)(const ci_tile *t) {
-  struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row,
-                              .k = t->k, .block = t->block, .add = t->add};
+  struct CI_N(tile_args) s = {
+      .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   const bool four = t->k > 2 * t->block;
   const int64_t widest = t->m > 3 ? 2 : four ? 2 : 4;
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, panels = (vectors + widest - 1) / widest, column = 0;
@@ -82,11 +82,53 @@ static void CI_N(narrow)(const ci_tile *t) {
   }
 }
 
+/* One row by many columns is bound by memory: b is read once from front to back, eight of its rows at a time, and the
+ * chains of CI_STREAM columns wait in the first-level cache. */
+#define CI_STREAM_FMA(r, unused) sum = v_fma(x[r], v_load(b + (r) * t->b_k + i), sum);
+static void CI_N(stream)(const ci_tile *t) {
+  float chain[CI_STREAM];
+  for (int64_t column = 0; column < t->n; column += CI_STREAM) {
+    const int64_t n = t->n - column < CI_STREAM ? t->n - column : CI_STREAM, whole = n / CI_VL * CI_VL;
+    float *c = t->c + column;
+    for (int64_t start = 0; start < t->k; start += t->block) {
+      const int64_t end = t->k - start < t->block ? t->k : start + t->block;
+      const bool first = start == 0 && !t->add;
+      memset(chain, 0, sizeof chain);
+      for (int64_t k = start; k < end;) {
+        const float *b = t->b + k * t->b_k + column, *a = t->a + k * t->a_k;
+        const int rows = end - k >= 8 ? 8 : 1;
+        vf x[8];
+        for (int r = 0; r < rows; r++) x[r] = v_set(a[r * t->a_k]);
+        int64_t i = 0;
+        for (; rows == 8 && i < whole; i += CI_VL) {
+          vf sum = v_load(chain + i);
+          CI_R8(CI_STREAM_FMA, 0)
+          v_store(chain + i, sum);
+        }
+        for (; i < n; i += CI_VL) {
+          const int part = n - i < CI_VL ? (int)(n - i) : CI_VL;
+          vf sum = v_load_part(chain + i, part, 0.0f);
+          for (int r = 0; r < rows; r++) sum = v_fma(x[r], v_load_part(b + r * t->b_k + i, part, 0.0f), sum);
+          v_store_part(chain + i, part, sum);
+        }
+        k += rows;
+      }
+      for (int64_t i = 0; i < n; i += CI_VL) {
+        const int part = n - i < CI_VL ? (int)(n - i) : CI_VL;
+        const vf sum = v_load_part(chain + i, part, 0.0f);
+        v_store_part(c + i, part, first ? sum : v_add(v_load_part(c + i, part, 0.0f), sum));
+      }
+    }
+  }
+}
+
 static void CI_N(columns)(const ci_tile *t) {
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
   } else if (t->k > t->block && t->n <= 32) {
     CI_N(narrow)(t);
+  } else if (t->m == 1 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
+    CI_N(stream)(t);
   } else {
     for (int64_t m = 0; m < t->m; m += CI_N(sweep_rows)) {
       const int64_t rows = t->m - m < CI_N(sweep_rows) ? t->m - m : CI_N(sweep_rows);
@@ -110,16 +152,16 @@ static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, p
 }
 
 /* The loops below share one shape: whole vectors, then the rest in part. */
-#define CI_EACH(n, BODY)                                     \
-  int64_t i = 0;                                             \
-  for (; i + CI_VL <= (n); i += CI_VL) {                     \
-    BODY(v_load, v_store)                                    \
-  }                                                          \
-  if (i < (n)) {                                             \
-    const int part = (int)((n) - i);                         \
-    BODY(CI_LOAD_PART, CI_STORE_PART)                        \
+#define CI_EACH(n, BODY)                 \
+  int64_t i = 0;                         \
+  for (; i + CI_VL <= (n); i += CI_VL) { \
+    BODY(v_load, v_store)                \
+  }                                      \
+  if (i < (n)) {                         \
+    const int part = (int)((n) - i);     \
+    BODY(CI_LOAD_PART, CI_STORE_PART)    \
   }
-#define CI_LOAD_PART(p) v_load_part(p, part, 0.0f)
+#define CI_LOAD_PART(p)     v_load_part(p, part, 0.0f)
 #define CI_STORE_PART(p, x) v_store_part(p, part, x)
 
 static void CI_N(add)(float *y, const float *x, int64_t n) {
@@ -135,14 +177,14 @@ static void CI_N(multiply_add)(float *y, const float *a, const float *b, int64_t
 }
 
 static void CI_N(largest)(float *y, const float *const *x, int64_t taps, int64_t n) {
-#define CI_BODY(get, put)                                             \
-  {                                                                   \
-    vf most = v_set(-INFINITY);                                       \
-    for (int64_t k = 0; k < taps; k++) {                              \
-      const vf next = get(x[k] + i);                                  \
-      most = v_select(v_is_nan(next), next, v_max(next, most));       \
-    }                                                                 \
-    put(y + i, v_add(most, v_set(0.0f)));                             \
+#define CI_BODY(get, put)                                       \
+  {                                                             \
+    vf most = v_set(-INFINITY);                                 \
+    for (int64_t k = 0; k < taps; k++) {                        \
+      const vf next = get(x[k] + i);                            \
+      most = v_select(v_is_nan(next), next, v_max(next, most)); \
+    }                                                           \
+    put(y + i, v_add(most, v_set(0.0f)));                       \
   }
   CI_EACH(n, CI_BODY)
 #undef CI_BODY
@@ -150,11 +192,11 @@ static void CI_N(largest)(float *y, const float *const *x, int64_t taps, int64_t
 
 static void CI_N(average)(float *y, const float *const *x, int64_t taps, int64_t n) {
   const vf count = v_set((float)taps);
-#define CI_BODY(get, put)                                                 \
-  {                                                                       \
-    vf sum = v_set(0.0f);                                                 \
-    for (int64_t k = 0; k < taps; k++) sum = v_add(sum, get(x[k] + i));   \
-    put(y + i, v_div(sum, count));                                        \
+#define CI_BODY(get, put)                                               \
+  {                                                                     \
+    vf sum = v_set(0.0f);                                               \
+    for (int64_t k = 0; k < taps; k++) sum = v_add(sum, get(x[k] + i)); \
+    put(y + i, v_div(sum, count));                                      \
   }
   CI_EACH(n, CI_BODY)
 #undef CI_BODY
@@ -163,22 +205,22 @@ static void CI_N(average)(float *y, const float *const *x, int64_t taps, int64_t
 /* `rest` is dy until the winning tap has taken it. Adding +0 to a sum that began at +0 changes nothing. */
 static void CI_N(route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n) {
   const vf zero = v_set(0.0f);
-#define CI_BODY(get, put)                                                                                   \
-  {                                                                                                         \
-    vf most = v_set(-INFINITY), rest = get(dy + i);                                                         \
-    for (int64_t k = 0; k < taps; k++) {                                                                    \
-      const vf next = get(x[k] + i);                                                                        \
-      most = v_select(v_is_nan(next), next, v_max(next, most));                                             \
-    }                                                                                                       \
-    for (int64_t k = 0; k < taps; k++) {                                                                    \
-      const vf next = get(x[k] + i);                                                                        \
-      const vf left = v_select(v_is_nan(most), v_select(v_is_nan(next), zero, rest),                        \
-                               v_select(v_gt(most, next), rest, zero));                                     \
-      const vf took = v_select(v_is_nan(most), v_select(v_is_nan(next), rest, zero),                        \
-                               v_select(v_gt(most, next), zero, rest));                                     \
-      put(dx[k] + i, v_add(get(dx[k] + i), took));                                                          \
-      rest = left;                                                                                          \
-    }                                                                                                       \
+#define CI_BODY(get, put)                                                                                         \
+  {                                                                                                               \
+    vf most = v_set(-INFINITY), rest = get(dy + i);                                                               \
+    for (int64_t k = 0; k < taps; k++) {                                                                          \
+      const vf next = get(x[k] + i);                                                                              \
+      most = v_select(v_is_nan(next), next, v_max(next, most));                                                   \
+    }                                                                                                             \
+    for (int64_t k = 0; k < taps; k++) {                                                                          \
+      const vf next = get(x[k] + i);                                                                              \
+      const vf left =                                                                                             \
+          v_select(v_is_nan(most), v_select(v_is_nan(next), zero, rest), v_select(v_gt(most, next), rest, zero)); \
+      const vf took =                                                                                             \
+          v_select(v_is_nan(most), v_select(v_is_nan(next), rest, zero), v_select(v_gt(most, next), zero, rest)); \
+      put(dx[k] + i, v_add(get(dx[k] + i), took));                                                                \
+      rest = left;                                                                                                \
+    }                                                                                                             \
   }
   CI_EACH(n, CI_BODY)
 #undef CI_BODY
@@ -186,30 +228,36 @@ static void CI_N(route)(float *const *dx, const float *const *x, const float *dy
 
 static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_t n) {
   const vf count = v_set((float)taps);
-#define CI_BODY(get, put)                                                                           \
-  {                                                                                                 \
-    const vf share = v_div(get(dy + i), count);                                                     \
-    for (int64_t k = 0; k < taps; k++) put(dx[k] + i, v_add(get(dx[k] + i), share));                \
+#define CI_BODY(get, put)                                                            \
+  {                                                                                  \
+    const vf share = v_div(get(dy + i), count);                                      \
+    for (int64_t k = 0; k < taps; k++) put(dx[k] + i, v_add(get(dx[k] + i), share)); \
   }
   CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 
 static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
-#define CI_BODY(get, put)                                                                       \
-  {                                                                                             \
-    vf sum = v_set(0.0f);                                                                       \
-    for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum);     \
-    put(y + i, sum);                                                                            \
+#define CI_BODY(get, put)                                                                   \
+  {                                                                                         \
+    vf sum = v_set(0.0f);                                                                   \
+    for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
+    put(y + i, sum);                                                                        \
   }
   CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 
-static const struct ci_isa_linear CI_N(isa_linear) = {
-  .columns = CI_N(columns), .dots = CI_N(dots), .scale_add = CI_N(scale_add), .add = CI_N(add),
-  .largest = CI_N(largest), .average = CI_N(average), .route = CI_N(route), .spread = CI_N(spread),
-  .depthwise = CI_N(depthwise), .multiply_add = CI_N(multiply_add)};
+static const struct ci_isa_linear CI_N(isa_linear) = {.columns = CI_N(columns),
+                                                      .dots = CI_N(dots),
+                                                      .scale_add = CI_N(scale_add),
+                                                      .add = CI_N(add),
+                                                      .largest = CI_N(largest),
+                                                      .average = CI_N(average),
+                                                      .route = CI_N(route),
+                                                      .spread = CI_N(spread),
+                                                      .depthwise = CI_N(depthwise),
+                                                      .multiply_add = CI_N(multiply_add)};
 
 #undef CI_TILE_ROWS
 #undef CI_BLOCKS_ROWS

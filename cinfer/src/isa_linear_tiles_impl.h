@@ -5,6 +5,7 @@
  * CI_GEMV(T, V): one row by V vectors, T blocks side by side, so that few columns still give several chains.
  * Rows of a are reached by one pointer per three rows: the addressing modes of x86 do the rest.
  */
+/* clang-format off */
 struct CI_N(tile_args) {
   const float *a, *b;
   float *c;
@@ -60,7 +61,7 @@ struct CI_N(tile_args) {
     const int part = t->part;                                            \
     vf sum[R][V];                                                        \
     CI_R##R(CI_T_ROW, V)                                                 \
-    if (part == CI_VL) {                                                 \
+    if (CI_VL == 1 || part == CI_VL) {                                  \
       const int last = -1;                                               \
       CI_T_CHAIN(R, V, t->k, last)                                       \
       CI_R##R(CI_T_OUT, V)                                               \
@@ -99,7 +100,7 @@ struct CI_N(tile_args) {
     vf sum[R][V], total[R][V];                                           \
     CI_R##R(CI_T_ROW, V)                                                 \
     CI_R##R(CI_T_FIRST, V)                                               \
-    if (part == CI_VL) {                                                 \
+    if (CI_VL == 1 || part == CI_VL) {                                  \
       const int last = -1;                                               \
       CI_T_ALL_BLOCKS(R, V)                                              \
     } else {                                                             \
@@ -171,7 +172,7 @@ struct CI_N(tile_args) {
     bool has_total = t->add;                                           \
     vf sum[T][V], total[V];                                            \
     CI_V##V(CI_G_ZERO, 0)                                              \
-    if (part == CI_VL) {                                               \
+    if (CI_VL == 1 || part == CI_VL) {                                \
       const int last = -1;                                             \
       CI_G_BODY(T, V)                                                  \
     } else {                                                           \

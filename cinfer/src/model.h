@@ -115,7 +115,7 @@ struct ci_model {
   bool lazy;
   const struct ci_isa *isa;
   ci_bytes file; /* what the spans point into */
-  size_t owned;  /* bytes to release at the end; 0: mapped or borrowed */
+  enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_pool pool;
   ci_names names; /* of nodes and formal inputs */
   CI_LIST(ci_node) nodes;

@@ -110,6 +110,8 @@ static ci_status parse_lookup(ci_parser *p, const ci_scope *scope, ci_span name,
   ci_span node = parse_output_of(name, &index);
   CI_TRY(parse_find(p, scope, node, &found));
   *edge = parse_edge_of(p->model, found, index);
+  /* An input that a call left out has a name and no value. */
+  if (found != NULL && found->count == 0 && found->begin == found->end) return CI_OK;
   if (*edge == CI_NONE) return ci_parse_damaged(p, "a node reads what is not produced before it:", name);
   return CI_OK;
 }
@@ -400,7 +402,7 @@ static ci_status parse_source(ci_parser *p, ci_span message, ci_node *node) {
 }
 
 /* The fields that other fields are understood by. */
-static ci_status parse_head(ci_parser *p, ci_span message, ci_node *node) {
+static ci_status parse_head(ci_parser *p, const ci_scope *scope, ci_span message, ci_node *node) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   uint64_t version = 0;
@@ -418,6 +420,9 @@ static ci_status parse_head(ci_parser *p, ci_span message, ci_node *node) {
   if (version == 0 || version > INT32_MAX) return ci_parse_damaged(p, "no operator version in node", node->name);
   node->version = (int32_t)version;
   node->kernel = ci_find_op(node->domain, node->op, node->version);
+  node->file = scope->file;
+  node->function = scope->function;
+  node->line = scope->line;
   wire = ci_wire_open(message);
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(NODE_SOURCE)) CI_TRY(parse_source(p, field.bytes, node));
@@ -521,7 +526,7 @@ static void parse_link(ci_model *m, int32_t number) {
 ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message) {
   ci_model *m = p->model;
   ci_node node = {.graph = scope->graph, .next = CI_NONE, .outputs = CI_NONE};
-  CI_TRY(parse_head(p, message, &node));
+  CI_TRY(parse_head(p, scope, message, &node));
   ci_span local = node.name;
   CI_TRY(parse_join(p, scope->name_prefix, local, &node.name));
   CI_TRY(parse_inputs(p, scope, message, &node));
@@ -578,7 +583,7 @@ static ci_status parse_functions(ci_parser *p, const ci_span *messages, ci_funct
 
 ci_status ci_parse_graph(ci_model *model, ci_span graph, const ci_span *functions, size_t function_count,
                          ci_error *error) {
-  ci_parser p = {model, error, NULL, function_count};
+  ci_parser p = {.model = model, .error = error, .function_count = function_count};
   size_t bytes = function_count * sizeof(ci_function); /* the spans are as many and there already */
   ci_function *parsed = ci_alloc(&model->allocator, bytes);
   int32_t root;

@@ -15,6 +15,7 @@ typedef struct ci_parser {
   ci_error *error;
   const ci_function *functions; /* sorted */
   size_t function_count;
+  size_t calls; /* inlined so far: a call may have no node, so it counts by itself */
 } ci_parser;
 
 /* Where names are looked up: a graph, and inside an inlined call the call. */
@@ -25,6 +26,8 @@ typedef struct ci_scope {
   ci_span name_prefix;  /* before a name in messages: "call/" */
   uint32_t attrs, attr_count; /* of the calling node */
   uint32_t controls, control_count; /* of the calling node: every inner node has them too */
+  ci_span file, function;           /* where the calling node was built */
+  uint32_t line;
 } ci_scope;
 
 ci_status ci_parse_memory(ci_parser *p);

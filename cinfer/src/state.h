@@ -70,4 +70,6 @@ void ci_state_retain(ci_state *state);
 bool ci_value_storage(const ci_value *value, size_t *bytes);
 /* Copies elements, with the text of strings behind them. to has ci_value_storage bytes. */
 void ci_value_copy(void *to, const ci_value *value);
+/* A view of a caller's tensor, whose sizes are checked; bytes is what the shape needs. */
+ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error);
 #endif

@@ -88,7 +88,8 @@ static inline void harness_float(harness *h, const char *name, double value) {
   a->f = value;
 }
 
-/* prepare, then run with outputs and scratch poisoned. The output's memory is h->out[i].data, for the caller to free. */
+/* prepare, then run with outputs and scratch poisoned. The output's memory is h->out[i].data, for the caller to free.
+ */
 static inline ci_status harness_run(harness *h, int outputs, ci_status (*prepare)(ci_kernel *),
                                     ci_status (*run)(ci_kernel *)) {
   h->k.n_out = outputs;
@@ -219,10 +220,16 @@ int64_t ci_product(const int64_t *dims, int begin, int end) {
 }
 size_t ci_dtype_size(int32_t dtype) {
   switch (dtype) {
-    case CI_FLOAT: case CI_INT32: case CI_UINT32: return 4;
-    case CI_DOUBLE: case CI_INT64: case CI_UINT64: return 8;
+    case CI_FLOAT:
+    case CI_INT32:
+    case CI_UINT32: return 4;
+    case CI_DOUBLE:
+    case CI_INT64:
+    case CI_UINT64: return 8;
     default: return 1;
   }
 }
-const char *ci_dtype_name(int32_t dtype) { return dtype == CI_FLOAT ? "float32" : dtype == CI_DOUBLE ? "float64" : "other"; }
+const char *ci_dtype_name(int32_t dtype) {
+  return dtype == CI_FLOAT ? "float32" : dtype == CI_DOUBLE ? "float64" : "other";
+}
 #endif

@@ -93,7 +93,7 @@ static void define_product(const float *a, ptrdiff_t a_m, ptrdiff_t a_k, const f
   for (int64_t m = 0; m < M; m++) {
     for (int64_t n = 0; n < N; n++) {
       const float *row = a + m * a_m, *column = b + n * b_n;
-      c[m * c_m + n] = K == 0  ? 0.0f
+      c[m * c_m + n] = K == 0 ? 0.0f
                        : dots ? define_dot(row, a_k, column, b_k, K)
                               : define_column(row, a_k, column, b_k, K, define_block(K, N));
     }
@@ -116,13 +116,17 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
     for (int64_t step = 1; step <= M + 3; step = step == 1 ? 3 : M + step) { /* rows one by one, in threes, all */
       memset(found, 0xff, (size_t)(M * N) * sizeof *found);
       for (int64_t m = 0; m < M; m += step) {
-        const ci_matmul_part part = {.a = {(const float *)pa.data + m * pa.row, pa.row, pa.col}, .b = pb,
-                                     .c = found + m * N, .c_row = (ptrdiff_t)N, .m = M - m < step ? M - m : step,
-                                     .n = N, .k = K};
+        const ci_matmul_part part = {.a = {(const float *)pa.data + m * pa.row, pa.row, pa.col},
+                                     .b = pb,
+                                     .c = found + m * N,
+                                     .c_row = (ptrdiff_t)N,
+                                     .m = M - m < step ? M - m : step,
+                                     .n = N,
+                                     .k = K};
         ci_matmul_compute(&p, isa, &part);
       }
-      snprintf(what, sizeof what, "product %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K, (long long)N,
-               turned, (long long)step);
+      snprintf(what, sizeof what, "product %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K,
+               (long long)N, turned, (long long)step);
       compare(what, isa->name, found, wanted, M * N);
     }
   }
@@ -133,6 +137,8 @@ static void test_products(const struct ci_isa *isa) {
   static const int64_t columns[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 64, 65, 100, 129};
   static const int64_t depths[] = {0, 1, 2, 15, 16, 17, 31, 40, 64, 65, 100, 255, 256, 257, 300, 513, 1000};
   static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 13, 15, 29};
+  test_product(isa, 1, 1300, 270, 1);
+  test_product(isa, 2, 301, 513, 0);
   for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) {
     for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
       const size_t count = depths[k] > 300 ? 3 : sizeof rows / sizeof *rows;
@@ -256,8 +262,8 @@ static void define_conv(const struct conv_case *t, const float *x, const float *
         y[p * t->m + g] = define_column(patches + p * taps, 1, w + g, (ptrdiff_t)t->m, taps, taps);
       }
       for (int64_t tap = 0; tap < taps; tap++) {
-        dw[tap * t->m + g] = define_column(patches + tap, (ptrdiff_t)taps, dy + g, (ptrdiff_t)t->m, pixels,
-                                           define_block(pixels, t->m));
+        dw[tap * t->m + g] =
+            define_column(patches + tap, (ptrdiff_t)taps, dy + g, (ptrdiff_t)t->m, pixels, define_block(pixels, t->m));
       }
     } else {
       define_product(patches, (ptrdiff_t)depth, 1, w + g * oc, (ptrdiff_t)t->m, 1, y + g * oc, (ptrdiff_t)t->m, pixels,
@@ -312,15 +318,15 @@ static void test_conv(const struct ci_isa *isa, int threads, const struct conv_c
 
 static void test_convolutions(const struct ci_isa *isa) {
   static const struct conv_case cases[] = {
-    /* n h w c  kh kw m  group stride dilation  top left bottom right */
-    {2, 8, 8, 1, 3, 3, 16, 1, 1, 1, 1, 1, 1, 1}, {1, 8, 8, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1},
-    {2, 7, 5, 3, 3, 2, 5, 1, 2, 1, 1, 0, 2, 1},  {1, 6, 6, 4, 1, 1, 40, 1, 1, 1, 0, 0, 0, 0},
-    {2, 9, 9, 2, 3, 3, 1, 1, 1, 2, 2, 2, 2, 2},  {1, 9, 9, 6, 3, 3, 9, 3, 1, 1, 1, 1, 1, 1},
-    {2, 6, 7, 18, 3, 3, 18, 18, 1, 1, 1, 1, 1, 1}, {1, 6, 6, 4, 3, 3, 4, 4, 2, 1, 0, 1, 1, 0},
-    {1, 5, 5, 1, 5, 5, 1, 1, 1, 1, 4, 4, 4, 4},  {3, 12, 11, 5, 4, 3, 33, 1, 3, 1, 2, 1, 2, 1},
-    {1, 4, 4, 8, 1, 1, 8, 2, 1, 1, 0, 0, 0, 0},  {1, 5, 5, 3, 1, 1, 7, 1, 2, 1, 0, 0, 0, 0},
-    {5, 20, 20, 1, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0}, {1, 3, 3, 70, 3, 3, 4, 1, 1, 1, 1, 1, 1, 1},
-    {2, 6, 6, 4, 3, 3, 8, 4, 1, 1, 1, 1, 1, 1},
+      /* n h w c  kh kw m  group stride dilation  top left bottom right */
+      {2, 8, 8, 1, 3, 3, 16, 1, 1, 1, 1, 1, 1, 1},   {1, 8, 8, 16, 3, 3, 32, 1, 1, 1, 1, 1, 1, 1},
+      {2, 7, 5, 3, 3, 2, 5, 1, 2, 1, 1, 0, 2, 1},    {1, 6, 6, 4, 1, 1, 40, 1, 1, 1, 0, 0, 0, 0},
+      {2, 9, 9, 2, 3, 3, 1, 1, 1, 2, 2, 2, 2, 2},    {1, 9, 9, 6, 3, 3, 9, 3, 1, 1, 1, 1, 1, 1},
+      {2, 6, 7, 18, 3, 3, 18, 18, 1, 1, 1, 1, 1, 1}, {1, 6, 6, 4, 3, 3, 4, 4, 2, 1, 0, 1, 1, 0},
+      {1, 5, 5, 1, 5, 5, 1, 1, 1, 1, 4, 4, 4, 4},    {3, 12, 11, 5, 4, 3, 33, 1, 3, 1, 2, 1, 2, 1},
+      {1, 4, 4, 8, 1, 1, 8, 2, 1, 1, 0, 0, 0, 0},    {1, 5, 5, 3, 1, 1, 7, 1, 2, 1, 0, 0, 0, 0},
+      {5, 20, 20, 1, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0},  {1, 3, 3, 70, 3, 3, 4, 1, 1, 1, 1, 1, 1, 1},
+      {2, 6, 6, 4, 3, 3, 8, 4, 1, 1, 1, 1, 1, 1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     for (int threads = 1; threads <= 3; threads++) test_conv(isa, threads, &cases[i], threads == 3);
@@ -389,8 +395,10 @@ static void test_pool(const struct ci_isa *isa, int threads, const struct conv_c
 
 static void test_pools(const struct ci_isa *isa) {
   static const struct conv_case cases[] = {
-    {2, 8, 8, 32, 2, 2, 0, 1, 2, 1, 0, 0, 0, 0}, {1, 7, 6, 5, 3, 3, 0, 1, 1, 1, 1, 1, 1, 1},
-    {3, 9, 5, 17, 3, 2, 0, 1, 2, 1, 2, 1, 0, 1}, {1, 4, 4, 1, 4, 4, 0, 1, 1, 1, 0, 0, 0, 0},
+      {2, 8, 8, 32, 2, 2, 0, 1, 2, 1, 0, 0, 0, 0},
+      {1, 7, 6, 5, 3, 3, 0, 1, 1, 1, 1, 1, 1, 1},
+      {3, 9, 5, 17, 3, 2, 0, 1, 2, 1, 2, 1, 0, 1},
+      {1, 4, 4, 1, 4, 4, 0, 1, 1, 1, 0, 0, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     for (int threads = 1; threads <= 3; threads++) test_pool(isa, threads, &cases[i], threads == 2);

@@ -120,45 +120,32 @@ def _string_array(tensor: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
-class Reader:
-    """Copies one ci_tensor that C filled in, again and again, at the least cost.
+def reader(tensor: Any) -> Callable[[], Array]:
+    """A function that copies what C put into one ci_tensor, at the least cost each time.
 
     The bytes of its type and shape fields are the key of what numpy needs to know about them, so
     that in the ordinary case nothing is converted.
     """
+    first = ffi.offsetof("ci_tensor", "dtype")
+    length = ffi.offsetof("ci_tensor", "dims") + ffi.sizeof("int64_t[16]") - first
+    fields = ffi.buffer(ffi.cast("char *", ffi.addressof(tensor)) + first, length)
+    layouts: dict[bytes, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
+    find, empty, memmove = layouts.get, np.empty, ffi.memmove
 
-    def __init__(self, tensor: Any) -> None:
-        first, last = (ffi.offsetof("ci_tensor", f) for f in ("dtype", "dims"))
-        length = last + ffi.sizeof("int64_t[16]") - first
-        start = ffi.cast("char *", ffi.addressof(tensor)) + first
-        self._tensor = tensor
-        self._fields = ffi.buffer(start, length)
-        self._layouts: dict[bytes, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
+    def learn() -> tuple[tuple[int, ...], np.dtype[Any], int]:
+        dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
+        if len(layouts) >= _MOST_LAYOUTS:
+            layouts.clear()
+        # Dims beyond the rank may hold anything, hence the key as found, not as it should be.
+        layouts[fields[:]] = layout = (shape, dtype, -1 if dtype == OBJECT else tensor.bytes)
+        return layout
 
-    def read(
-        self,
-        empty: Callable[..., Array] = np.empty,
-        memmove: Callable[[Any, Any, int], None] = ffi.memmove,
-    ) -> Array:
-        """A fresh array with the tensor's numbers."""
-        key = self._fields[:]
-        layout = self._layouts.get(key)
-        if layout is None:
-            layout = self._layout(key)
-        shape, dtype, nbytes = layout
-        if nbytes < 0:
-            return _string_array(self._tensor, shape)
+    def read() -> Array:
+        shape, dtype, nbytes = find(fields[:]) or learn()
+        if nbytes <= 0:
+            return empty(shape, dtype) if nbytes == 0 else _string_array(tensor, shape)
         array = empty(shape, dtype)
-        if nbytes:
-            memmove(array, self._tensor.data, nbytes)
+        memmove(array, tensor.data, nbytes)
         return array
 
-    def _layout(self, key: bytes) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-        tensor = self._tensor
-        dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
-        if len(self._layouts) >= _MOST_LAYOUTS:
-            self._layouts.clear()
-        nbytes = -1 if dtype == OBJECT else int(tensor.bytes)
-        # Dims beyond the rank may hold anything, hence the key as found, not as it should be.
-        self._layouts[key] = shape, dtype, nbytes
-        return shape, dtype, nbytes
+    return read

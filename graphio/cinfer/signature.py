@@ -40,9 +40,9 @@ class Signature:
         self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
         self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
         self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))
-        # A view of each ci_tensor, the dtype that it takes, the shape that it has now.
         self._feeds = [_Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
-        self._fetches = [(self._out[i], arrays.Reader(self._out[i]).read) for i in range(len(self.outputs))]
+        self._results = [self._out[i] for i in range(len(self.outputs))]
+        self._readers = [arrays.reader(result) for result in self._results]
 
     def _specs(self, count: Callable[..., int], get: Callable[..., int]) -> dict[str, TensorSpec]:
         info = ffi.new("ci_info *")
@@ -101,23 +101,22 @@ class Signature:
             if len(inputs) != len(self._feeds):
                 raise self._wrong_count(len(inputs))
             keep = []
-            for feed, array in zip(self._feeds, inputs):  # noqa: B905 - lengths are checked
-                if array.dtype is not feed.dtype or feed.dtype is arrays.OBJECT:
-                    keep.append(feed.point_at(array))
-                    continue
-                if array.shape != feed.shape:
-                    feed.set_shape(array)
-                buffer = _from_buffer(array)
-                feed.tensor.data = buffer
-                keep.append(buffer)
-            for tensor, _ in self._fetches:
+            for feed, array in zip(self._feeds, inputs):  # noqa: B905 - the lengths were compared
+                try:
+                    fits = array.dtype is feed.dtype and array.shape == feed.shape
+                    if fits:
+                        feed.tensor.data = buffer = _from_buffer(array)
+                except (AttributeError, ValueError):  # no array, or not contiguous
+                    fits = False
+                keep.append(buffer if fits else feed.point_at(array))
+            for tensor in self._results:
                 tensor.data = _NULL
-            number, tensors, count, results, most = self._call
-            if handles.session is None:
+            session = handles.session
+            if session is None:
                 raise _closed()
-            if code := _run(handles.session, number, tensors, count, results, most, handles.error):
+            if code := _run(session, *self._call, handles.error):
                 status.check(code, handles.error)
-            return [read() for _, read in self._fetches]
+            return [read() for read in self._readers]
 
     def bind(
         self, *inputs: Array, outputs: Sequence[Array] | None = None
@@ -145,7 +144,7 @@ class Signature:
         keep = [feed.point_at(array) for feed, array in zip(feeds, inputs, strict=True)]
         call = (self._number, tensors, len(inputs), results, n_out)
         if outputs is None:
-            readers = [arrays.Reader(results[i]).read for i in range(n_out)]
+            readers = [arrays.reader(results[i]) for i in range(n_out)]
             return self._bound(call, keep, lambda: [read() for read in readers], results)
         given = list(outputs)
         capacity = [_writable(results[i], array) for i, array in enumerate(given)]
@@ -155,7 +154,7 @@ class Signature:
         self, call: tuple[Any, ...], keep: Any, collect: Callable[[], list[Array]], borrowed: Any
     ) -> Callable[[], list[Array]]:
         handles, lock = self._handles, self._lock
-        number, tensors, count, results, most = call
+        results, most = call[3:]
         sizes = [(results[i], results[i].bytes) for i in range(most)]
 
         def run(_keep: Any = keep) -> list[Array]:
@@ -166,9 +165,7 @@ class Signature:
                         tensor.data = _NULL
                 if handles.session is None:
                     raise _closed()
-                if code := _run(
-                    handles.session, number, tensors, count, results, most, handles.error
-                ):
+                if code := _run(handles.session, *call, handles.error):
                     status.check(code, handles.error)
                 return collect()
 
@@ -181,11 +178,15 @@ class Signature:
         )
 
     def __repr__(self) -> str:
-        return f"<graphio.cinfer.Signature {self.name}: {list(self.inputs)} -> {list(self.outputs)}>"
+        return f"<graphio.cinfer.Signature {self.name}: {[*self.inputs]} -> {[*self.outputs]}>"
 
 
 class _Feed:
-    """One input of a signature and its ci_tensor."""
+    """One input of a signature and its ci_tensor.
+
+    shape is the one that the ci_tensor has now, so that an array of the same shape needs only its
+    pointer set. It stays None for strings, which have no one pointer.
+    """
 
     __slots__ = ("dtype", "name", "shape", "tensor")
 
@@ -194,13 +195,6 @@ class _Feed:
         self.name = spec.name
         self.dtype = spec.dtype
         self.shape: tuple[int, ...] | None = None
-        tensor.dtype = dtypes.of_numpy(spec.dtype).number
-
-    def set_shape(self, array: Array) -> None:
-        """Takes over an array's shape, which no later array of the shape needs again."""
-        arrays.set_shape(self.tensor, array.shape)
-        self.tensor.bytes = array.nbytes
-        self.shape = array.shape
 
     def point_at(self, array: Array) -> Any:
         """The careful way: checks everything; returns what must be kept during the call."""
@@ -214,7 +208,7 @@ class _Feed:
             raise errors.InvalidArgumentError(
                 message=f"input {self.name!r} is not contiguous; use numpy's ascontiguousarray"
             )
-        self.shape = array.shape
+        self.shape = None if self.dtype == arrays.OBJECT else array.shape
         return arrays.point_at(self.tensor, array)
 
 

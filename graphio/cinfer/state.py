@@ -53,7 +53,7 @@ class State:
         with self.lock:
             index = self._index(name)
             self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
-            return arrays.Reader(tensor[0]).read()
+            return arrays.reader(tensor[0])()
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""

@@ -62,7 +62,10 @@ def _differentiate(
     pairs = [(y, dy) for y, dy in zip(ys, dys, strict=True) if dy is not None]
     if not pairs or not xs:
         return [None] * len(xs)
-    found = gradients([y for y, _ in pairs], list(xs), [dy for _, dy in pairs])
+    # One capture may depend on another; that way leads outside and is differentiated there.
+    found = gradients(
+        [y for y, _ in pairs], list(xs), [dy for _, dy in pairs], stop_gradients=list(xs)
+    )
     return [None if dx is None else convert_to_tensor(dx) for dx in found]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
+from graphio.folding import constant_shape, constant_value
 from graphio.graph import Operation, Tensor
 from graphio.ops.shapes import Dims
 from graphio.tensor_shape import Dimension, TensorShape
@@ -134,7 +135,8 @@ def like(value: Any, first: Tensor, op: str, names: tuple[str, str]) -> Tensor:
             f"Input '{names[1]}' of '{op}' Op has type {value.dtype.base_dtype.name} that does "
             f"not match type {wanted.name} of argument '{names[0]}'; cast one of them"
         )
-    return convert_to_tensor(value, dtype=wanted, name=names[1])
+    label = names[1].replace("[", "_").replace("]", "")
+    return convert_to_tensor(value, dtype=wanted, name=label)
 
 
 def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:
@@ -173,8 +175,6 @@ def int_value(value: Any, op: str, parameter: str) -> int:
 
 def static_ints(value: Any) -> list[int | None] | None:
     """The integers of a scalar or vector as far as they are known; None if nothing is."""
-    from graphio.folding import constant_shape, constant_value
-
     if value is None:
         return None
     if isinstance(value, TensorShape):

@@ -272,7 +272,7 @@ def moments(
     with scope(name, "moments"):
         tensor = convert_to_tensor(x, name="x")
         mean = reduction.reduce_mean(tensor, axes, keepdims=True, name="mean")
-        apart = math.squared_difference(tensor, array.stop_gradient(mean))
+        apart = math.squared_difference(tensor, mean)
         variance = reduction.reduce_mean(apart, axes, keepdims=keep, name="variance")
         if keep:
             return mean, variance

@@ -377,8 +377,7 @@ def _spread(op: Operation, value: Tensor) -> Tensor:
         return value
     if len(op.inputs) > 1 and op.inputs[1] is not None:
         return primitive.unsqueeze(value, op.inputs[1])
-    rank = op.inputs[0].shape.ndims
-    return value if rank is None else primitive.unsqueeze(value, list(range(rank)))
+    return value  # a scalar broadcasts as it is
 
 
 def _to_input(op: Operation, value: Tensor) -> Tensor:

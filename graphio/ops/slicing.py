@@ -25,11 +25,11 @@ __all__ = ["newaxis", "strided_slice"]
 newaxis = None
 
 
-def getitem(tensor: Tensor, item: Any) -> Tensor:
+def getitem(tensor: Any, item: Any) -> Tensor:
     """tensor[item] by Python's rules.
 
     Args:
-        tensor: any.
+        tensor: tensor or variable.
         item: an integer, slice, Ellipsis, None (a new axis) or scalar integer tensor, or a tuple
             of them. Bounds of slices may be tensors, steps must be numbers.
 
@@ -39,7 +39,7 @@ def getitem(tensor: Tensor, item: Any) -> Tensor:
     """
     items = list(item) if isinstance(item, (list, tuple)) else [item]
     with scope(None, "strided_slice") as at:
-        return _Indexing(tensor, items).emit(at)
+        return _Indexing(convert_to_tensor(tensor), items).emit(at)
 
 
 def strided_slice(

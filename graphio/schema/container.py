@@ -5,7 +5,6 @@ Every byte is protected: a flip, a truncation or a byte too many is a DataLossEr
 
 from __future__ import annotations
 
-import mmap
 import os
 import struct
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ def write(path: str | os.PathLike[str], model: Model, arrays: Sequence[Array]) -
     files.replace(os.fspath(path), _parts(model, arrays))
 
 
-def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes]:
+def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:
     encoded = [tensors.encode(array) for array in arrays]
     whole = Model()
     whole.CopyFrom(model)
@@ -67,7 +66,8 @@ def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes]:
     yield graph + bytes(start - HEADER - len(graph))
     position = 0
     for data in encoded:
-        yield bytes(_round_up(position) - position) + data
+        yield bytes(_round_up(position) - position)
+        yield data
         position = _round_up(position) + len(data)
 
 
@@ -75,12 +75,12 @@ def _round_up(n: int) -> int:
     return (n + ALIGN - 1) // ALIGN * ALIGN
 
 
-def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, list[Array]]:
-    """The model of a file and its arrays, mapped rather than read where that is possible.
+def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, Sequence[Array]]:
+    """The model of a file and its arrays, which are views of the mapped file.
 
     Args:
-        path: of the file.
-        lazy: True leaves the checksums of the arrays unchecked until verify_tensor.
+        path: of the file, which must not be truncated while the arrays are in use.
+        lazy: True checks each array when it is first asked for, not now.
 
     Raises:
         NotFoundError: there is no such file.
@@ -88,21 +88,14 @@ def read(path: str | os.PathLike[str], lazy: bool = False) -> tuple[Model, list[
         UnimplementedError: the file needs a newer reader.
     """
     where = os.fspath(path)
-    try:
-        with open(where, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-    except FileNotFoundError:
-        raise errors.NotFoundError(message=f"there is no model file {where!r}") from None
-    except OSError as error:
-        raise errors.UnavailableError(message=f"cannot read {where!r}: {error.strerror}") from None
+    data = files.map_file(where)
     try:
         return unpack(data, lazy)
     except errors.OpError as error:
         raise type(error)(message=f"{os.path.basename(where)}: {error.message}") from None
 
 
-def unpack(data: Any, lazy: bool = False) -> tuple[Model, list[Array]]:
+def unpack(data: Any, lazy: bool = False) -> tuple[Model, Sequence[Array]]:
     """As read, from a bytes-like object, which the arrays keep alive."""
     view = memoryview(data)
     length, start, size, crc = _header(view)
@@ -115,7 +108,8 @@ def unpack(data: Any, lazy: bool = False) -> tuple[Model, list[Array]]:
         model.ParseFromString(bytes(graph))
     except DecodeError:
         raise _damaged("the graph section is no Model message") from None
-    return model, _read_tensors(model, view, start, size, lazy)
+    stored = _stored(model, view, start, size)
+    return model, tensors.StoredList(stored) if lazy else [item.array() for item in stored]
 
 
 def _header(view: memoryview) -> tuple[int, int, int, int]:
@@ -140,23 +134,22 @@ def _header(view: memoryview) -> tuple[int, int, int, int]:
     return length, start, size, crc
 
 
-def _read_tensors(model: Model, view: memoryview, start: int, size: int, lazy: bool) -> list[Array]:
-    arrays, end = [], 0
+def _stored(model: Model, view: memoryview, start: int, size: int) -> list[tensors.Stored]:
+    """The entries of Model.tensor: they tile the data section but for zero padding."""
+    items, end = [], 0
     for i, tensor in enumerate(model.tensor):
         if not tensor.stored or tensor.data or tensor.offset != _round_up(end):
             raise _damaged(f"tensor {i} is not where it belongs")
+        if tensor.offset + tensor.nbytes > size:
+            raise _damaged(f"tensor {i} ends beyond the data section of {size} bytes")
         _expect_zero(view, start + end, start + tensor.offset)
         end = tensor.offset + tensor.nbytes
-        if end > size:
-            raise _damaged(f"tensor {i} ends at {end}, beyond the data section of {size} bytes")
-        tensors.check_dims(tensor.dims)
         data = view[start + tensor.offset : start + end]
-        if not lazy and crc32c(data) != tensor.crc32c:
-            raise _damaged(f"the checksum of tensor {i} does not match")
-        arrays.append(tensors.decode(tensor.dtype, tuple(tensor.dims), data))
+        what = f"tensor {i} of the model file"
+        items.append(tensors.Stored(tensor.dtype, tensor.dims, data, tensor.crc32c, what))
     if end != size:
         raise _damaged(f"the data section has {size} bytes, its tensors end at {end}")
-    return arrays
+    return items
 
 
 def _expect_zero(view: memoryview, begin: int, end: int) -> None:

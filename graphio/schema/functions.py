@@ -85,7 +85,7 @@ class _Bodies:
     def of(self, node: Node) -> Function | None:
         key = (node.domain, node.op, node.version)
         if key not in self._own:
-            found = operators.body(node.op, node.domain, node.version)
+            found = operators.body(node.domain, node.op, node.version)
             if found is None:
                 return None
             self._own[key] = found

@@ -147,20 +147,20 @@ class Table:
         if not versions:
             return 1
         oldest = self.forms.get(op, versions[-1]) if domain == "" else versions[0]
-        rows = [self.find(domain, op, v) for v in versions if v >= oldest]
+        found = (self.find(domain, op, v) for v in versions if v >= oldest)
+        rows = [r for r in found if r is not None]
         wanted, numbers = set(attributes), set(dtypes)
         shaped = [
             r
             for r in rows
-            if r is not None
-            and wanted <= set(r.attributes)
+            if wanted <= set(r.attributes)
             and (inputs is None or r.min_inputs <= inputs <= r.max_inputs)
         ]
         typed = [r for r in shaped if all(map(r.takes, numbers))]
         # Our element types are a superset of the standard's, so none may list this one.
-        return (typed or shaped or [rows[0]])[0].version  # type: ignore[union-attr]
+        return (typed or shaped or rows)[0].version
 
-    def body(self, op: str, domain: str, version: int) -> Function | None:
+    def body(self, domain: str, op: str, version: int) -> Function | None:
         """See the module's function of the same name."""
         row = self._row(domain, op, version)
         return None if row is None or "body" not in row else _function(row)
@@ -276,7 +276,7 @@ def version_for(
     return table().version_for(op, domain, dtypes, attributes=attributes, inputs=inputs)
 
 
-def defaults(op: str, domain: str = "", version: int = 1) -> dict[str, Any]:
+def defaults(domain: str, op: str, version: int) -> dict[str, Any]:
     """Values of the attributes that a node may leave out: int, float, str, or lists of them.
 
     The writer puts them into every node, so that files do not depend on them.
@@ -285,10 +285,10 @@ def defaults(op: str, domain: str = "", version: int = 1) -> dict[str, Any]:
     return {name: a.default for name, a in row.attributes.items() if a.default is not None}
 
 
-def body(op: str, domain: str = "graphio", version: int = 1) -> Function | None:
+def body(domain: str, op: str, version: int) -> Function | None:
     """What an operator means in terms of others; None if it has no body of its own.
 
     Inside, an attribute with a `reference` stands for the node's attribute of that name and is
     absent where that is. The types of outputs are left open: they follow from the inputs.
     """
-    return table().body(op, domain, version)
+    return table().body(domain, op, version)

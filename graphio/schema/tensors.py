@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from graphio.schema import dtypes, errors
+from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Tensor
 
 Array = np.ndarray[Any, Any]
 
 
-def encode(array: Array) -> bytes:
-    """The elements as little-endian bytes; strings as lengths, then text."""
+def encode(array: Array) -> bytes | memoryview:
+    """The elements as little-endian bytes, strings as lengths, then text.
+
+    A view of the array where its memory is already so.
+    """
     if dtypes.of_numpy(array.dtype).number == dtypes.STRING:
         parts = [_text(element) for element in array.ravel().tolist()]
         return np.array([len(p) for p in parts], "<u8").tobytes() + b"".join(parts)
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+    dense = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return dense.reshape(-1).view(np.uint8).data
 
 
 def _text(element: Any) -> bytes:
@@ -85,10 +90,53 @@ def check_dims(dims: Sequence[int]) -> None:
 def from_array(array: Array) -> Tensor:
     """An inline tensor."""
     number = dtypes.of_numpy(array.dtype).number
-    return Tensor(dtype=number, dims=array.shape, data=encode(array))  # type: ignore[arg-type]
+    return Tensor(dtype=number, dims=array.shape, data=bytes(encode(array)))  # type: ignore[arg-type]
 
 
 def to_array(tensor: Tensor) -> Array:
     """The array of an inline tensor."""
     check_dims(tensor.dims)
     return decode(tensor.dtype, tuple(tensor.dims), tensor.data)
+
+
+class Stored:
+    """A tensor's bytes in a file: checked and decoded when first asked for.
+
+    Args:
+        what: how messages call it, "tensor 3".
+    """
+
+    def __init__(
+        self, number: int, dims: Sequence[int], data: memoryview, crc: int, what: str
+    ) -> None:
+        self.number, self.dims, self.crc, self.what = number, tuple(dims), crc, what
+        self._data = data
+        self._array: Array | None = None
+
+    def array(self) -> Array:
+        """The read-only array.
+
+        Raises:
+            DataLossError: the bytes do not have their checksum, or do not fit dtype and shape.
+        """
+        if self._array is None:
+            if crc32c(self._data) != self.crc:
+                raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
+            check_dims(self.dims)
+            self._array = decode(self.number, self.dims, self._data)
+        return self._array
+
+
+class StoredList(Sequence[Array]):
+    """Arrays of a file, each checked and decoded when first asked for."""
+
+    def __init__(self, items: Sequence[Stored]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [item.array() for item in self._items[index]]
+        return self._items[index].array()

@@ -15,7 +15,7 @@ from graphio.constants import convert_to_tensor
 from graphio.gradients import gradients
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, math
+from graphio.ops import array, comparison, math
 from graphio.ops.control_flow import group
 from graphio.ops.index import scatter_sum
 from graphio.variables import Variable, trainable_variables
@@ -245,6 +245,6 @@ def _touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:
     rows = array.shape(like, out_type=dtypes.int64)[0]
     ones = array.ones_like(sparse.indices, dtype=dtypes.int64)
     counts = scatter_sum(sparse.indices, ones, rows)
-    hit = math.greater(counts, convert_to_tensor(0, dtype=dtypes.int64))
+    hit = comparison.greater(counts, convert_to_tensor(0, dtype=dtypes.int64))
     column = array.reshape(hit, [-1] + [1] * (like.shape.ndims - 1))
-    return math.logical_and(column, array.ones_like(like, dtype=dtypes.bool))
+    return comparison.logical_and(column, array.ones_like(like, dtype=dtypes.bool))

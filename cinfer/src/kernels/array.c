@@ -38,15 +38,17 @@ ci_status prepare_reshape(ci_kernel *k) {
       return k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more, or one -1", i, (long long)dims[i]);
     }
     if (dims[i] > 0 && known > INT64_MAX / dims[i]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "the new shape has more elements than %s", k_describe(x, text, sizeof text));
+      return k_fail(k, CI_INVALID_ARGUMENT, "the new shape has more elements than %s",
+                    k_describe(x, text, sizeof text));
     }
     known *= dims[i];
   }
   if (free_axis >= 0 && known > 0 && x->count % known == 0) {
     dims[free_axis] = x->count / known;
   } else if (free_axis >= 0 || known != x->count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld", k_describe(x, text, sizeof text),
-                  (long long)x->count, free_axis >= 0 ? "a multiple of" : "has", (long long)known);
+    return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
+                  k_describe(x, text, sizeof text), (long long)x->count, free_axis >= 0 ? "a multiple of" : "has",
+                  (long long)known);
   }
   return array_view(k, rank, dims);
 }

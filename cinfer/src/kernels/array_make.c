@@ -82,14 +82,14 @@ ci_status prepare_range(ci_kernel *k) {
   return k_out(k, 0, start->dtype, 1, &count);
 }
 
-#define ARRAY_MAKE_RANGE(T, W)                                                              \
-  {                                                                                         \
+#define ARRAY_MAKE_RANGE(T, W)                                                                \
+  {                                                                                           \
     const W start = (W) * (const T *)k->in[0]->data, delta = (W) * (const T *)k->in[2]->data; \
-    T *y = k->out[0]->data;                                                                 \
-    for (int64_t i = 0; i < n; i++) {                                                       \
-      const W offset = (W)i * delta;                                                        \
-      y[i] = (T)(start + offset);                                                           \
-    }                                                                                       \
+    T *y = k->out[0]->data;                                                                   \
+    for (int64_t i = 0; i < n; i++) {                                                         \
+      const W offset = (W)i * delta;                                                          \
+      y[i] = (T)(start + offset);                                                             \
+    }                                                                                         \
   }
 
 ci_status run_range(ci_kernel *k) {
@@ -97,9 +97,12 @@ ci_status run_range(ci_kernel *k) {
   switch (k->out[0]->dtype) {
     case CI_FLOAT: ARRAY_MAKE_RANGE(float, float) break;
     case CI_DOUBLE: ARRAY_MAKE_RANGE(double, double) break;
-    case CI_INT8: case CI_UINT8: ARRAY_MAKE_RANGE(uint8_t, uint64_t) break;
-    case CI_INT16: case CI_UINT16: ARRAY_MAKE_RANGE(uint16_t, uint64_t) break;
-    case CI_INT32: case CI_UINT32: ARRAY_MAKE_RANGE(uint32_t, uint64_t) break;
+    case CI_INT8:
+    case CI_UINT8: ARRAY_MAKE_RANGE(uint8_t, uint64_t) break;
+    case CI_INT16:
+    case CI_UINT16: ARRAY_MAKE_RANGE(uint16_t, uint64_t) break;
+    case CI_INT32:
+    case CI_UINT32: ARRAY_MAKE_RANGE(uint32_t, uint64_t) break;
     default: ARRAY_MAKE_RANGE(uint64_t, uint64_t) break;
   }
   return CI_OK;
@@ -128,14 +131,15 @@ ci_status prepare_one_hot(ci_kernel *k) {
                   k_describe(values, text, sizeof text));
   }
   if (depth_value->count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number", k_describe(depth_value, text, sizeof text));
+    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected one number",
+                  k_describe(depth_value, text, sizeof text));
   }
   if (!k_known(k, 1)) return CI_PENDING;
   if (ci_is_integer(depth_value->dtype)) {
     depth = ci_read_integer(depth_value, 0);
   } else if (depth_value->dtype == CI_FLOAT || depth_value->dtype == CI_DOUBLE) {
-    const double number = depth_value->dtype == CI_FLOAT ? (double)*(const float *)depth_value->data
-                                                         : *(const double *)depth_value->data;
+    const double number =
+        depth_value->dtype == CI_FLOAT ? (double)*(const float *)depth_value->data : *(const double *)depth_value->data;
     depth = number > -1 && number < 9e15 ? (int64_t)number : -1;
   }
   if (depth < 0) return k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
@@ -161,8 +165,8 @@ ci_status prepare_one_hot(ci_kernel *k) {
 static int64_t array_make_index(const ci_value *indices, int64_t i, int64_t depth) {
   int64_t index;
   if (indices->dtype == CI_FLOAT || indices->dtype == CI_DOUBLE) {
-    const double x = indices->dtype == CI_FLOAT ? (double)((const float *)indices->data)[i]
-                                                : ((const double *)indices->data)[i];
+    const double x =
+        indices->dtype == CI_FLOAT ? (double)((const float *)indices->data)[i] : ((const double *)indices->data)[i];
     if (!(x >= -(double)depth && x < (double)depth)) return -1;
     index = (int64_t)x;
   } else {

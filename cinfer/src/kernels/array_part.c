@@ -124,8 +124,9 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
   if (k->n_in > 3 && k->in[3] != NULL) CI_TRY(k_known_ints(k, 3, axes, CI_MAX_RANK, &given));
   const int half = given < 0 ? rank : given;
   if (count != 2 * half) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "pads has %d numbers, expected %d: one before and one after for each of %d axes",
-                  count, 2 * half, half);
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "pads has %d numbers, expected %d: one before and one after for each of %d axes", count, 2 * half,
+                  half);
   }
   for (int i = 0; i < half; i++) {
     int axis = i;
@@ -133,7 +134,8 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
     for (int side = 0; side < 2; side++) {
       const int64_t pad = pads[i + side * half];
       if (pad < -ARRAY_PART_MOST || pad > ARRAY_PART_MOST) {
-        return k_fail(k, CI_INVALID_ARGUMENT, "pads[%d] is %lld, expected -2^40 to 2^40", i + side * half, (long long)pad);
+        return k_fail(k, CI_INVALID_ARGUMENT, "pads[%d] is %lld, expected -2^40 to 2^40", i + side * half,
+                      (long long)pad);
       }
       (side == 0 ? before : after)[axis] = pad;
     }
@@ -206,8 +208,8 @@ ci_status prepare_pad(ci_kernel *k) {
   CI_TRY(array_part_pads(k, before, after));
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] > INT64_MAX / 2 || x->dims[i] + before[i] + after[i] < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "pads %lld and %lld crop more than axis %d has (%lld)", (long long)before[i],
-                    (long long)after[i], i, (long long)x->dims[i]);
+      return k_fail(k, CI_INVALID_ARGUMENT, "pads %lld and %lld crop more than axis %d has (%lld)",
+                    (long long)before[i], (long long)after[i], i, (long long)x->dims[i]);
     }
     dims[i] = x->dims[i] + before[i] + after[i];
   }

@@ -30,6 +30,9 @@ ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_
     return k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, they cannot be divided among %lld groups",
                   (long long)w_dims[3], (long long)p->groups);
   }
+  if (w_dims[3] < 0 || w_dims[3] > INT32_MAX) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "w has %lld outputs, expected 0 to %d", (long long)w_dims[3], INT32_MAX);
+  }
   const ci_window *g = &p->g;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
@@ -37,8 +40,8 @@ ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_
   p->oc = w_dims[3] / p->groups;
   p->outputs = w_dims[3];
   size_t depth, bytes;
-  if (!ci_mul_size((size_t)w_dims[0], (size_t)w_dims[1], &depth) || !ci_mul_size(depth, (size_t)(p->ic > 0 ? p->ic : 1), &bytes) ||
-      bytes > ((size_t)1 << 40)) {
+  if (!ci_mul_size((size_t)w_dims[0], (size_t)w_dims[1], &depth) ||
+      !ci_mul_size(depth, (size_t)(p->ic > 0 ? p->ic : 1), &bytes) || bytes > ((size_t)1 << 31)) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld taps is too large", (long long)w_dims[0],
                   (long long)w_dims[1]);
   }
@@ -104,8 +107,8 @@ static char *conv_gather_row(const ci_conv *p, char *to, const char *row, int64_
   return to;
 }
 
-void ci_conv_gather(const ci_conv *p, char *to, const char *x, int64_t group, ci_pixel *at, int64_t count, int64_t first,
-                    int64_t last) {
+void ci_conv_gather(const ci_conv *p, char *to, const char *x, int64_t group, ci_pixel *at, int64_t count,
+                    int64_t first, int64_t last) {
   const ci_window *g = &p->g;
   const size_t line = (size_t)g->w * (size_t)g->c * p->item;
   const int64_t first_row = first / g->kw, skipped = first - first_row * g->kw;
@@ -155,8 +158,13 @@ static void conv_pixels(void *argument, int64_t begin, int64_t end, int thread) 
       ci_operand b = conv_weights(p, k, group);
       if (p->b_bytes > 0) b = (ci_operand){packed + (size_t)group * p->b_bytes, 1, (ptrdiff_t)p->depth};
       const ci_matmul_part part = {
-        .a = a, .b = b, .c = (char *)k->out[0]->data + (size_t)(pixel * p->outputs + group * p->oc) * p->item,
-        .c_row = (ptrdiff_t)p->outputs, .m = rows, .n = p->oc, .k = p->depth};
+          .a = a,
+          .b = b,
+          .c = (char *)k->out[0]->data + (size_t)(pixel * p->outputs + group * p->oc) * p->item,
+          .c_row = (ptrdiff_t)p->outputs,
+          .m = rows,
+          .n = p->oc,
+          .k = p->depth};
       ci_matmul_compute(&p->product, k->isa, &part);
     }
     start = next;

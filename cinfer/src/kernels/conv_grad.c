@@ -23,7 +23,8 @@ static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const in
   const ci_value *dy = k->in[2];
   char text[128], more[128];
   if (dy->rank != 4 || other->rank != 4 || dy->dtype != other->dtype) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s and the other operand %s, expected two tensors of rank 4 and one type",
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "dy is %s and the other operand %s, expected two tensors of rank 4 and one type",
                   k_describe(dy, text, sizeof text), k_describe(other, more, sizeof more));
   }
   ci_conv *p = k_private(k, sizeof *p);
@@ -90,15 +91,21 @@ static void conv_grad_input_images(void *argument, int64_t begin, int64_t end, i
   const ci_kernel *k = job->k;
   char *packed = k->scratch, *tile = packed + p->b_bytes + (size_t)thread * p->tile_bytes;
   const int64_t outputs = p->g.oh * p->g.ow;
-  const ci_operand w = {(const char *)k->in[1]->data + (size_t)(job->group * p->oc) * p->item, 1, (ptrdiff_t)p->outputs};
+  const ci_operand w = {(const char *)k->in[1]->data + (size_t)(job->group * p->oc) * p->item, 1,
+                        (ptrdiff_t)p->outputs};
   const ci_operand b = p->b_bytes == 0 ? w : (ci_operand){packed, (ptrdiff_t)p->depth, 1};
   ci_pixel at = {begin, 0, 0};
   for (int64_t pixel = begin * outputs, rows; pixel < end * outputs; pixel += rows) {
     rows = end * outputs - pixel < p->rows ? end * outputs - pixel : p->rows;
     const ci_matmul_part part = {
-      .a = {(const char *)k->in[2]->data + (size_t)(pixel * p->outputs + job->group * p->oc) * p->item,
-            (ptrdiff_t)p->outputs, 1},
-      .b = b, .c = tile, .c_row = (ptrdiff_t)p->depth, .m = rows, .n = p->depth, .k = p->oc};
+        .a = {(const char *)k->in[2]->data + (size_t)(pixel * p->outputs + job->group * p->oc) * p->item,
+              (ptrdiff_t)p->outputs, 1},
+        .b = b,
+        .c = tile,
+        .c_row = (ptrdiff_t)p->depth,
+        .m = rows,
+        .n = p->depth,
+        .k = p->oc};
     ci_matmul_compute(&p->product, k->isa, &part);
     for (int64_t i = 0; i < rows; i++, ci_window_next(&p->g, &at)) {
       conv_grad_scatter(job, tile + (size_t)(i * p->depth) * p->item, &at);
@@ -150,11 +157,15 @@ static void conv_grad_filter_chunks(const conv_grad_job *job, char *tile, int64_
       a = (ci_operand){tile, 1, (ptrdiff_t)rows};
     }
     const ci_matmul_part part = {
-      .a = a,
-      .b = {(const char *)k->in[2]->data + (size_t)(pixel * p->outputs + job->group * p->oc) * p->item,
-            (ptrdiff_t)p->outputs, 1},
-      .c = (char *)k->out[0]->data + (size_t)(first * p->ic * p->outputs + job->group * p->oc) * p->item,
-      .c_row = (ptrdiff_t)p->outputs, .m = rows, .n = p->oc, .k = count, .add = pixel > 0};
+        .a = a,
+        .b = {(const char *)k->in[2]->data + (size_t)(pixel * p->outputs + job->group * p->oc) * p->item,
+              (ptrdiff_t)p->outputs, 1},
+        .c = (char *)k->out[0]->data + (size_t)(first * p->ic * p->outputs + job->group * p->oc) * p->item,
+        .c_row = (ptrdiff_t)p->outputs,
+        .m = rows,
+        .n = p->oc,
+        .k = count,
+        .add = pixel > 0};
     ci_matmul_compute(&p->product, k->isa, &part);
   }
 }
@@ -163,16 +174,21 @@ static void conv_grad_filter_chunks(const conv_grad_job *job, char *tile, int64_
 static void conv_grad_filter_dots(const conv_grad_job *job, char *tile, int64_t tap) {
   const ci_conv *p = job->p;
   const ci_kernel *k = job->k;
-  const ci_operand dy = {(const char *)k->in[2]->data + (size_t)(job->group * p->oc) * p->item, (ptrdiff_t)p->outputs, 1};
+  const ci_operand dy = {(const char *)k->in[2]->data + (size_t)(job->group * p->oc) * p->item, (ptrdiff_t)p->outputs,
+                         1};
   const ci_operand b = p->b_bytes == 0 ? dy : (ci_operand){k->scratch, 1, (ptrdiff_t)p->g.pixels};
   char *turned = tile + p->tile_bytes / 2;
   ci_pixel at = {0, 0, 0};
   ci_conv_gather(p, tile, k->in[0]->data, job->group, &at, p->g.pixels, tap, tap + 1);
   ci_transpose_copy(p->item, turned, tile, p->g.pixels, p->ic, (ptrdiff_t)p->ic, 1);
   const ci_matmul_part part = {
-    .a = {turned, (ptrdiff_t)p->g.pixels, 1}, .b = b,
-    .c = (char *)k->out[0]->data + (size_t)(tap * p->ic * p->outputs + job->group * p->oc) * p->item,
-    .c_row = (ptrdiff_t)p->outputs, .m = p->ic, .n = p->oc, .k = p->g.pixels};
+      .a = {turned, (ptrdiff_t)p->g.pixels, 1},
+      .b = b,
+      .c = (char *)k->out[0]->data + (size_t)(tap * p->ic * p->outputs + job->group * p->oc) * p->item,
+      .c_row = (ptrdiff_t)p->outputs,
+      .m = p->ic,
+      .n = p->oc,
+      .k = p->g.pixels};
   ci_matmul_compute(&p->product, k->isa, &part);
 }
 
@@ -212,7 +228,8 @@ static void conv_grad_filter_depthwise(void *argument, int64_t begin, int64_t en
       }
       const int64_t y = at.y * g->sh - g->top + i * g->dh, x = at.x * g->sw - g->left + j * g->dw;
       const bool inside = y >= 0 && y < g->h && x >= 0 && x < g->w;
-      const void *source = inside ? (const char *)k->in[0]->data + (size_t)((at.image * g->h + y) * g->w + x) * row : zeros;
+      const void *source =
+          inside ? (const char *)k->in[0]->data + (size_t)((at.image * g->h + y) * g->w + x) * row : zeros;
       const void *dy = (const char *)k->in[2]->data + (size_t)pixel * row;
       void *target = sum;
       if (p->dtype == CI_FLOAT) {

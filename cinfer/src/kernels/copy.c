@@ -7,20 +7,21 @@ void ci_copy_start(ci_copy *copy, size_t item) {
 }
 
 void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to) {
-  const ptrdiff_t item = (ptrdiff_t)copy->item;
+  const ptrdiff_t from_bytes = (ptrdiff_t)((size_t)from * copy->item), to_bytes = (ptrdiff_t)((size_t)to * copy->item);
   if (size == 1) return;
   if (copy->rank > 0) {
     const int last = copy->rank - 1;
-    if (copy->from[last] == from * item * (ptrdiff_t)size && copy->to[last] == to * item * (ptrdiff_t)size) {
-      copy->dims[last] *= size;
-      copy->from[last] = from * item;
-      copy->to[last] = to * item;
+    if ((size_t)copy->from[last] == (size_t)from_bytes * (size_t)size &&
+        (size_t)copy->to[last] == (size_t)to_bytes * (size_t)size) {
+      copy->dims[last] = (int64_t)((uint64_t)copy->dims[last] * (uint64_t)size);
+      copy->from[last] = from_bytes;
+      copy->to[last] = to_bytes;
       return;
     }
   }
   copy->dims[copy->rank] = size;
-  copy->from[copy->rank] = from * item;
-  copy->to[copy->rank] = to * item;
+  copy->from[copy->rank] = from_bytes;
+  copy->to[copy->rank] = to_bytes;
   copy->rank++;
 }
 
@@ -28,11 +29,11 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
   ptrdiff_t step = 1;
   for (int i = rank - 1; i >= 0; i--) {
     strides[i] = step;
-    step *= (ptrdiff_t)dims[i];
+    step = (ptrdiff_t)((size_t)step * (size_t)dims[i]); /* an empty tensor may have axes beyond all memory */
   }
 }
 
-#define COPY_LINE(T)                                                        \
+#define COPY_LINE(T) \
   for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
 
 /* One axis. The sizes are constants so that the compiler makes each a load and a store. */

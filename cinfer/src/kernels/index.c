@@ -16,7 +16,8 @@ static ci_status index_item(ci_kernel *k, const ci_value *v, size_t *item) {
 static ci_status index_type(ci_kernel *k, const ci_value *indices) {
   char text[128];
   if (indices->dtype == CI_INT32 || indices->dtype == CI_INT64) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64", k_describe(indices, text, sizeof text));
+  return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64",
+                k_describe(indices, text, sizeof text));
 }
 
 /* Position i of indices as "[2, 0]". */
@@ -38,17 +39,22 @@ static const char *index_position(const ci_value *indices, int64_t i, char *text
 
 static ci_status index_bad(ci_kernel *k, const ci_value *indices, int64_t i, int64_t index, int64_t low, int64_t size) {
   char place[160];
+  if (size == 0) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld, but the axis that it selects from is empty",
+                  index_position(indices, i, place, sizeof place), (long long)index);
+  }
   return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is outside %lld to %lld",
-                index_position(indices, i, place, sizeof place), (long long)index, (long long)low, (long long)(size - 1));
+                index_position(indices, i, place, sizeof place), (long long)index, (long long)low,
+                (long long)(size - 1));
 }
 
 /* Reads position i, -size..size-1, as 0..size-1. */
-#define INDEX_READ(k, indices, i, size, index)                                                   \
-  do {                                                                                           \
-    (index) = (indices)->dtype == CI_INT64 ? ((const int64_t *)(indices)->data)[i]               \
-                                           : ((const int32_t *)(indices)->data)[i];              \
-    if ((index) < -(size) || (index) >= (size)) return index_bad(k, indices, i, index, -(size), size); \
-    if ((index) < 0) (index) += (size);                                                          \
+#define INDEX_READ(k, indices, i, size, index)                                                                        \
+  do {                                                                                                                \
+    (index) =                                                                                                         \
+        (indices)->dtype == CI_INT64 ? ((const int64_t *)(indices)->data)[i] : ((const int32_t *)(indices)->data)[i]; \
+    if ((index) < -(size) || (index) >= (size)) return index_bad(k, indices, i, index, -(size), size);                \
+    if ((index) < 0) (index) += (size);                                                                               \
   } while (0)
 
 /* ---- Gather: data (outer, axis, inner), indices -> (outer, indices, inner) ---- */
@@ -108,12 +114,12 @@ ci_status run_gather(ci_kernel *k) {
 /* ---- GatherND, ScatterND: the last axis of indices is a coordinate ---- */
 
 struct index_nd {
-  int64_t batches, rows;  /* coordinates of a batch */
-  int width;              /* numbers of a coordinate */
-  int first;              /* axis of data of the first */
+  int64_t batches, rows;     /* coordinates of a batch */
+  int width;                 /* numbers of a coordinate */
+  int first;                 /* axis of data of the first */
   int64_t step[CI_MAX_RANK]; /* slices from one place of an axis to the next */
   int64_t batch_slices;
-  int64_t slice;          /* elements */
+  int64_t slice; /* elements */
   size_t item;
   int reduction;
 };
@@ -209,24 +215,24 @@ ci_status run_gather_nd(ci_kernel *k) {
 
 enum { INDEX_NONE, INDEX_ADD, INDEX_MUL, INDEX_MAX, INDEX_MIN };
 
-#define INDEX_ADDED(a, b) ((a) + (b))
+#define INDEX_ADDED(a, b)      ((a) + (b))
 #define INDEX_MULTIPLIED(a, b) ((a) * (b))
 /* NaN wins; + 0 makes a zero positive, as everywhere for max and min. */
-#define INDEX_LARGER(a, b) (((b) > (a) || (b) != (b) ? (b) : (a)) + 0)
+#define INDEX_LARGER(a, b)  (((b) > (a) || (b) != (b) ? (b) : (a)) + 0)
 #define INDEX_SMALLER(a, b) (((b) < (a) || (b) != (b) ? (b) : (a)) + 0)
-#define INDEX_LOOP(T, W, f)                                              \
-  for (int64_t i = 0; i < n; i++) {                                      \
-    ((T *)y)[i] = (T)(W)f((W)((const T *)y)[i], (W)((const T *)x)[i]);   \
-  }                                                                      \
+#define INDEX_LOOP(T, W, f)                                            \
+  for (int64_t i = 0; i < n; i++) {                                    \
+    ((T *)y)[i] = (T)(W)f((W)((const T *)y)[i], (W)((const T *)x)[i]); \
+  }                                                                    \
   break;
-#define INDEX_REDUCE(name, T, W, CMP)                                                \
+#define INDEX_REDUCE(name, T, W, CMP)                                                 \
   static void index_reduce_##name(void *y, const void *x, int64_t n, int reduction) { \
-    switch (reduction) {                                                             \
-      case INDEX_ADD: INDEX_LOOP(T, W, INDEX_ADDED)                                  \
-      case INDEX_MUL: INDEX_LOOP(T, W, INDEX_MULTIPLIED)                             \
-      case INDEX_MAX: INDEX_LOOP(T, CMP, INDEX_LARGER)                               \
-      default: INDEX_LOOP(T, CMP, INDEX_SMALLER)                                     \
-    }                                                                                \
+    switch (reduction) {                                                              \
+      case INDEX_ADD: INDEX_LOOP(T, W, INDEX_ADDED)                                   \
+      case INDEX_MUL: INDEX_LOOP(T, W, INDEX_MULTIPLIED)                              \
+      case INDEX_MAX: INDEX_LOOP(T, CMP, INDEX_LARGER)                                \
+      default: INDEX_LOOP(T, CMP, INDEX_SMALLER)                                      \
+    }                                                                                 \
   }
 INDEX_REDUCE(float, float, float, float)
 INDEX_REDUCE(double, double, double, double)
@@ -293,9 +299,10 @@ ci_status prepare_scatter_nd(ci_kernel *k) {
   for (int i = 0; same && i < indices->rank - 1; i++, rank++) same = updates->dims[rank] == indices->dims[i];
   for (int i = p->width; same && i < data->rank; i++, rank++) same = updates->dims[rank] == data->dims[i];
   if (!same) {
-    return k_fail(k, CI_INVALID_ARGUMENT,
-                  "updates is %s, expected %s and the indices' shape without its last axis, then data's axes from %d on",
-                  k_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
+    return k_fail(
+        k, CI_INVALID_ARGUMENT,
+        "updates is %s, expected %s and the indices' shape without its last axis, then data's axes from %d on",
+        k_describe(updates, text, sizeof text), ci_dtype_name(data->dtype), p->width);
   }
   p->reduction = reduction;
   CI_TRY(k_out_like(k, 0, data->dtype, data));
@@ -340,7 +347,8 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
   bool fits = indices->rank == data->rank;
   for (int i = 0; fits && i < data->rank; i++) fits = i == axis || indices->dims[i] <= data->dims[i];
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "indices is %s and data %s: the ranks must be equal and no axis but %d larger",
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "indices is %s and data %s: the ranks must be equal and no axis but %d larger",
                   k_describe(indices, left, sizeof left), k_describe(data, right, sizeof right), axis);
   }
   struct index_elements *p = k_private(k, sizeof *p);
@@ -355,7 +363,8 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
 }
 
 /* Moves `at` to the next place of indices and keeps the offset into data without the replaced axis. */
-static void index_elements_next(const struct index_elements *p, const ci_value *indices, int64_t *at, ptrdiff_t *offset) {
+static void index_elements_next(const struct index_elements *p, const ci_value *indices, int64_t *at,
+                                ptrdiff_t *offset) {
   for (int axis = indices->rank - 1; axis >= 0; axis--) {
     *offset += p->step[axis];
     if (++at[axis] < indices->dims[axis]) return;
@@ -470,8 +479,8 @@ ci_status run_scatter_sum(ci_kernel *k) {
   char *y = k->out[0]->data;
   if (k->out[0]->bytes > 0) memset(y, 0, k->out[0]->bytes);
   for (int64_t i = 0; i < indices->count; i++, x += bytes) {
-    const int64_t index = indices->dtype == CI_INT64 ? ((const int64_t *)indices->data)[i]
-                                                     : ((const int32_t *)indices->data)[i];
+    const int64_t index =
+        indices->dtype == CI_INT64 ? ((const int64_t *)indices->data)[i] : ((const int32_t *)indices->data)[i];
     if (index < 0 || index >= p->rows) return index_bad(k, indices, i, index, 0, p->rows);
     if (bytes > 0) reduce(y + (size_t)index * bytes, x, p->slice, INDEX_ADD);
   }

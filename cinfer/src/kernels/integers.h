@@ -5,8 +5,14 @@
 
 CI_INLINE bool ci_is_integer(int32_t dtype) {
   switch (dtype) {
-    case CI_INT8: case CI_INT16: case CI_INT32: case CI_INT64:
-    case CI_UINT8: case CI_UINT16: case CI_UINT32: case CI_UINT64: return true;
+    case CI_INT8:
+    case CI_INT16:
+    case CI_INT32:
+    case CI_INT64:
+    case CI_UINT8:
+    case CI_UINT16:
+    case CI_UINT32:
+    case CI_UINT64: return true;
     default: return false;
   }
 }

@@ -16,7 +16,7 @@ struct matmul {
   int batch_rank;       /* 0: at most one matrix */
   int64_t batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
-  double alpha, beta;   /* Gemm */
+  double alpha, beta;                                 /* Gemm */
   bool adds_c;
   ptrdiff_t c_row, c_col;
 };
@@ -30,13 +30,13 @@ typedef struct matmul_job { /* one product being computed */
 
 /* ---- Gemm's last step: y = fma(beta, c, alpha * y) ---- */
 
-#define MATMUL_SCALE_ADD(T, name)                                                                            \
-  static void matmul_scale_add_##name(T *y, T alpha, T beta, const T *c, ptrdiff_t c_step, int64_t n) {      \
-    for (int64_t i = 0; i < n; i++) {                                                                        \
-      const T scaled = alpha * y[i];                                                                         \
-      const T added = c == NULL ? (T)0 : beta * c[i * c_step];                                               \
-      y[i] = c == NULL ? scaled : added + scaled;                                                            \
-    }                                                                                                        \
+#define MATMUL_SCALE_ADD(T, name)                                                                       \
+  static void matmul_scale_add_##name(T *y, T alpha, T beta, const T *c, ptrdiff_t c_step, int64_t n) { \
+    for (int64_t i = 0; i < n; i++) {                                                                   \
+      const T scaled = alpha * y[i];                                                                    \
+      const T added = c == NULL ? (T)0 : beta * c[i * c_step];                                          \
+      y[i] = c == NULL ? scaled : added + scaled;                                                       \
+    }                                                                                                   \
   }
 MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
@@ -52,7 +52,8 @@ static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column
       job->k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n);
       break;
     case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, (const void *)c, p->c_col, n); break;
-    case CI_INT32: case CI_UINT32:
+    case CI_INT32:
+    case CI_UINT32:
       matmul_scale_add_uint32(y, (uint32_t)(int64_t)p->alpha, (uint32_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
       break;
     default:
@@ -67,10 +68,13 @@ static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_
   const struct matmul *p = job->p;
   const size_t n = (size_t)p->product.n;
   const ci_matmul_part part = {
-    .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
-    .b = {(const char *)job->b.data + (size_t)(column * job->b.col) * p->item, job->b.row, job->b.col},
-    .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
-    .c_row = (ptrdiff_t)n, .m = rows, .n = columns, .k = p->product.k};
+      .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
+      .b = {(const char *)job->b.data + (size_t)(column * job->b.col) * p->item, job->b.row, job->b.col},
+      .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
+      .c_row = (ptrdiff_t)n,
+      .m = rows,
+      .n = columns,
+      .k = p->product.k};
   ci_matmul_compute(&p->product, job->k->isa, &part);
   if (!p->adds_c && p->alpha == 1.0) return;
   for (int64_t i = row; i < row + rows; i++) matmul_finish_row(job, i, column, columns);
@@ -110,7 +114,9 @@ ci_status run_matmul(ci_kernel *k) {
   ptrdiff_t a = 0, b = 0;
   char *y = k->out[0]->data;
   for (int64_t batch = 0; batch < p->batches; batch++) {
-    matmul_job job = {.k = k, .p = p, .y = y,
+    matmul_job job = {.k = k,
+                      .p = p,
+                      .y = y,
                       .a = {(const char *)k->in[0]->data + (size_t)a * p->item, p->a_row, p->a_col},
                       .b = {(const char *)k->in[1]->data + (size_t)b * p->item, p->b_row, p->b_col}};
     matmul_one(&job);
@@ -198,14 +204,16 @@ ci_status prepare_matmul(ci_kernel *k) {
   p->batches = ci_product(dims, 0, rank);
   p->batch_rank = rank;
   memcpy(p->batch_dims, dims, (size_t)rank * sizeof *dims);
-  matmul_steps(a, rank, dims, p->a_step);
-  matmul_steps(b, rank, dims, p->b_step);
+  const int axes = rank;
   if (a->rank > 1) dims[rank++] = p->m;
   if (b->rank > 1) dims[rank++] = n;
   CI_TRY(k_out(k, 0, a->dtype, rank, dims));
+  if (k->out[0]->count > 0) {
+    matmul_steps(a, axes, dims, p->a_step);
+    matmul_steps(b, axes, dims, p->b_step);
+  }
 
-  const int64_t matrix = p->m * columns;
-  if (right.rank == 0 && a->rank > 2 && matrix > 0) { /* one b for all: the batches are just more rows */
+  if (right.rank == 0 && a->rank > 2 && a->count > 0) { /* one b for all: the batches are just more rows */
     p->m *= p->batches;
     p->batches = 1;
     p->batch_rank = 0;

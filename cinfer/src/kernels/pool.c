@@ -69,14 +69,16 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
     return k_fail(k, CI_UNIMPLEMENTED, "pooling of %s, it exists for float32 and float64", ci_dtype_name(dtype));
   }
   CI_TRY(k_attr_ints(k, "kernel_shape", &window, &count));
-  if (count != 2) return k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape must have the window's height and width");
+  if (count != 2)
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute kernel_shape must have the window's height and width");
   pool_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_window_prepare(k, x_dims, window[0], window[1], true, &p->g));
   const ci_window *g = &p->g;
   size_t area, touched; /* taps that can lie in the image, hence the longest list */
   const size_t rows = (size_t)(g->kh < g->h ? g->kh : g->h), columns = (size_t)(g->kw < g->w ? g->kw : g->w);
-  if (!ci_mul_size(rows, columns, &area) || !ci_mul_size(area, 2 * sizeof(char *), &touched) || touched > PTRDIFF_MAX / 4096) {
+  if (!ci_mul_size(rows, columns, &area) || !ci_mul_size(area, 2 * sizeof(char *), &touched) ||
+      touched > PTRDIFF_MAX / 4096) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld is too large", (long long)g->kh, (long long)g->kw);
   }
   p->item = ci_dtype_size(dtype);
@@ -91,7 +93,8 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
 static ci_status pool_image(ci_kernel *k, const ci_value *x, const char *name) {
   char text[128];
   if (x->rank == 4) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name, k_describe(x, text, sizeof text));
+  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected rank 4: n, h, w, c", name,
+                k_describe(x, text, sizeof text));
 }
 
 static ci_status pool_forward_prepare(ci_kernel *k) {

@@ -8,7 +8,12 @@ static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
 bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
   switch (dtype) {
-    case CI_FLOAT: case CI_DOUBLE: case CI_INT32: case CI_INT64: case CI_UINT32: case CI_UINT64: break;
+    case CI_FLOAT:
+    case CI_DOUBLE:
+    case CI_INT32:
+    case CI_INT64:
+    case CI_UINT32:
+    case CI_UINT64: break;
     default: return false;
   }
   const bool floating = dtype == CI_FLOAT || dtype == CI_DOUBLE;
@@ -76,26 +81,26 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
 enum { PRODUCT_COLUMNS = 16 };
 
 /* Columns [n, n + width) of row m: each block one chain from +0, blocks added in order. */
-#define PRODUCT_PLAIN(T, name)                                                                              \
-  static void product_columns_##name(const ci_matmul *p, const ci_matmul_part *t, int64_t m, int64_t n,   \
-                                     int64_t width) {                                                       \
-    const T *a = (const T *)t->a.data + m * t->a.row, *b = (const T *)t->b.data + n * t->b.col;             \
-    T *c = (T *)t->c + m * t->c_row + n;                                                                    \
-    if (!t->add && t->k == 0) memset(c, 0, (size_t)width * sizeof(T));                                      \
-    for (int64_t k = 0; k < t->k; k += p->block) {                                                          \
-      T sum[PRODUCT_COLUMNS] = {0};                                                                         \
-      const int64_t end = product_at_most(t->k, k + p->block);                                              \
-      for (int64_t i = k; i < end; i++) {                                                                   \
-        const T x = a[i * t->a.col];                                                                        \
-        const T *w = b + i * t->b.row;                                                                      \
-        for (int64_t j = 0; j < width; j++) {                                                               \
-          const T y = x * w[j * t->b.col];                                                                  \
-          sum[j] = sum[j] + y;                                                                              \
-        }                                                                                                   \
-      }                                                                                                     \
-      const bool first = k == 0 && !t->add;                                                                 \
-      for (int64_t j = 0; j < width; j++) c[j] = first ? sum[j] : c[j] + sum[j];                            \
-    }                                                                                                       \
+#define PRODUCT_PLAIN(T, name)                                                                          \
+  static void product_columns_##name(const ci_matmul *p, const ci_matmul_part *t, int64_t m, int64_t n, \
+                                     int64_t width) {                                                   \
+    const T *a = (const T *)t->a.data + m * t->a.row, *b = (const T *)t->b.data + n * t->b.col;         \
+    T *c = (T *)t->c + m * t->c_row + n;                                                                \
+    if (!t->add && t->k == 0) memset(c, 0, (size_t)width * sizeof(T));                                  \
+    for (int64_t k = 0; k < t->k; k += p->block) {                                                      \
+      T sum[PRODUCT_COLUMNS] = {0};                                                                     \
+      const int64_t end = product_at_most(t->k, k + p->block);                                          \
+      for (int64_t i = k; i < end; i++) {                                                               \
+        const T x = a[i * t->a.col];                                                                    \
+        const T *w = b + i * t->b.row;                                                                  \
+        for (int64_t j = 0; j < width; j++) {                                                           \
+          const T y = x * w[j * t->b.col];                                                              \
+          sum[j] = sum[j] + y;                                                                          \
+        }                                                                                               \
+      }                                                                                                 \
+      const bool first = k == 0 && !t->add;                                                             \
+      for (int64_t j = 0; j < width; j++) c[j] = first ? sum[j] : c[j] + sum[j];                        \
+    }                                                                                                   \
   }
 PRODUCT_PLAIN(double, double)
 PRODUCT_PLAIN(uint32_t, uint32)
@@ -143,7 +148,8 @@ static void product_plain(const ci_matmul *p, const ci_matmul_part *t) {
       const int64_t width = product_at_most(PRODUCT_COLUMNS, t->n - n);
       switch (p->dtype) {
         case CI_DOUBLE: product_columns_double(p, t, m, n, width); break;
-        case CI_INT32: case CI_UINT32: product_columns_uint32(p, t, m, n, width); break;
+        case CI_INT32:
+        case CI_UINT32: product_columns_uint32(p, t, m, n, width); break;
         default: product_columns_uint64(p, t, m, n, width); break;
       }
     }
@@ -156,10 +162,19 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
     product_plain(p, part);
     return;
   }
-  const ci_tile tile = {.a = part->a.data, .a_row = part->a.row, .a_k = part->a.col,
-                        .b = part->b.data, .b_k = part->b.row, .b_col = part->b.col,
-                        .c = part->c, .c_row = part->c_row,
-                        .m = part->m, .n = part->n, .k = part->k, .block = p->block, .add = part->add};
+  const ci_tile tile = {.a = part->a.data,
+                        .a_row = part->a.row,
+                        .a_k = part->a.col,
+                        .b = part->b.data,
+                        .b_k = part->b.row,
+                        .b_col = part->b.col,
+                        .c = part->c,
+                        .c_row = part->c_row,
+                        .m = part->m,
+                        .n = part->n,
+                        .k = part->k,
+                        .block = p->block,
+                        .add = part->add};
   if (p->dots) {
     isa->linear->dots(&tile);
   } else {

@@ -57,16 +57,27 @@ ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int
     }
   }
   if (kh < 1 || kw < 1 || kh > WINDOW_MOST || kw > WINDOW_MOST) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh, (long long)kw);
+    return k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh,
+                  (long long)kw);
   }
-  *g = (ci_window){.n = x_dims[0], .h = x_dims[1], .w = x_dims[2], .c = x_dims[3], .kh = kh, .kw = kw,
-                   .sh = strides[0], .sw = strides[1], .dh = dilations[0], .dw = dilations[1],
-                   .top = pads[0], .left = pads[1]};
+  *g = (ci_window){.n = x_dims[0],
+                   .h = x_dims[1],
+                   .w = x_dims[2],
+                   .c = x_dims[3],
+                   .kh = kh,
+                   .kw = kw,
+                   .sh = strides[0],
+                   .sw = strides[1],
+                   .dh = dilations[0],
+                   .dw = dilations[1],
+                   .top = pads[0],
+                   .left = pads[1]};
   const int64_t span_h = (kh - 1) * g->dh + 1, span_w = (kw - 1) * g->dw + 1;
   const bool fits_h = window_axis(g->h, span_h, g->sh, same, &g->top, pads[2], &g->oh);
   const bool fits_w = window_axis(g->w, span_w, g->sw, same, &g->left, pads[3], &g->ow);
   if (!fits_h || !fits_w) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "a window of %lld x %lld does not fit into an image of %lld x %lld with its padding",
                   (long long)span_h, (long long)span_w, (long long)g->h, (long long)g->w);
   }
   if (pools && same == 0 && (pads[0] >= kh || pads[2] >= kh || pads[1] >= kw || pads[3] >= kw)) {
@@ -86,11 +97,17 @@ int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_
                        const char **taps) {
   const size_t step = (size_t)g->c * item;
   const int64_t y0 = at->y * g->sh - g->top, x0 = at->x * g->sw - g->left;
-  int64_t count = 0;
-  for (int64_t i = 0; i < g->kh; i++) {
+  int64_t count = 0, i = 0, i_end = g->kh, first = 0, last = g->kw;
+  if (none == NULL) { /* pools, without dilation: only what lies in the image */
+    if (y0 < 0) i = -y0;
+    if (x0 < 0) first = -x0;
+    if (i_end > g->h - y0) i_end = g->h - y0;
+    if (last > g->w - x0) last = g->w - x0;
+  }
+  for (; i < i_end; i++) {
     const int64_t iy = y0 + i * g->dh;
     const bool row = iy >= 0 && iy < g->h;
-    for (int64_t j = 0; j < g->kw; j++) {
+    for (int64_t j = first; j < last; j++) {
       const int64_t ix = x0 + j * g->dw;
       if (row && ix >= 0 && ix < g->w) {
         taps[count++] = x + (size_t)((at->image * g->h + iy) * g->w + ix) * step;

@@ -4,11 +4,11 @@
 #include "../ci_kernel.h"
 
 typedef struct ci_window {
-  int64_t n, h, w, c;       /* images */
-  int64_t kh, kw;           /* taps */
-  int64_t sh, sw, dh, dw;   /* strides, dilations */
-  int64_t top, left;        /* padding before; after it follows from oh, ow */
-  int64_t oh, ow, pixels;   /* outputs; pixels = n * oh * ow */
+  int64_t n, h, w, c;     /* images */
+  int64_t kh, kw;         /* taps */
+  int64_t sh, sw, dh, dw; /* strides, dilations */
+  int64_t top, left;      /* padding before; after it follows from oh, ow */
+  int64_t oh, ow, pixels; /* outputs; pixels = n * oh * ow */
 } ci_window;
 
 typedef struct ci_pixel { /* an output's place, walked in row-major order */
@@ -19,8 +19,8 @@ typedef struct ci_pixel { /* an output's place, walked in row-major order */
  * pools: no dilations, and padding must be smaller than the window. */
 ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g);
 
-/* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL.
- * Returns how many were written. */
+/* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL
+ * (pools, no dilation). Returns how many were written. */
 int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
                        const char **taps);
 

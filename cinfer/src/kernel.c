@@ -1,0 +1,218 @@
+/* kernel.c - what a kernel may ask for: attributes, outputs, memory, errors, random numbers. */
+#include <stdio.h>
+
+#include "session.h"
+#include "threads.h"
+#include "wire.h"
+
+static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
+static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
+
+/* ---- errors ---- */
+
+ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  ci_vfail_node(kernel_node(k), k->error, status, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
+
+/* ---- attributes ---- */
+
+bool k_span_is(ci_span span, const char *text) {
+  return span.length == strlen(text) && (span.length == 0 || memcmp(span.data, text, span.length) == 0);
+}
+
+int k_version(const ci_kernel *k) { return (int)kernel_node(k)->version; }
+
+static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
+  return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
+}
+
+ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *value = fallback;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_I) return kernel_wrong_kind(k, name, "integer");
+  *value = attr->as.i;
+  return CI_OK;
+}
+
+ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *value = fallback;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_F && attr->kind != CI_PB_ATTRIBUTEVALUE_D) {
+    return kernel_wrong_kind(k, name, "float");
+  }
+  *value = attr->as.f;
+  return CI_OK;
+}
+
+ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "string");
+  *value = attr->as.s;
+  return CI_OK;
+}
+
+ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *values = NULL;
+  *count = -1;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_INTS || attr->count > INT32_MAX) {
+    return kernel_wrong_kind(k, name, "list of integers");
+  }
+  if (attr->count > 0) *values = kernel_model(k)->ints.at + attr->as.first;
+  *count = (int)attr->count;
+  return CI_OK;
+}
+
+ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *values = NULL;
+  *count = -1;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS || attr->count > INT32_MAX) {
+    return kernel_wrong_kind(k, name, "list of floats");
+  }
+  if (attr->count > 0) *values = kernel_model(k)->floats.at + attr->as.first;
+  *count = (int)attr->count;
+  return CI_OK;
+}
+
+ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *value = NULL;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_T && attr->kind != CI_PB_ATTRIBUTEVALUE_TENSOR) {
+    return kernel_wrong_kind(k, name, "tensor");
+  }
+  const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
+  if (constant->value.data == NULL) {
+    return k_fail(k, CI_UNIMPLEMENTED, "attribute %s has elements of type %s", name, ci_dtype_name(constant->value.dtype));
+  }
+  ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
+  if (status != CI_OK) return k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
+  *value = &constant->value;
+  return CI_OK;
+}
+
+/* ---- outputs ---- */
+
+ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims) {
+  size_t item = ci_dtype_size(dtype), bytes = item;
+  ci_value *out = k->out[i];
+  if (item == 0) return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(dtype));
+  if (rank < 0 || rank > CI_MAX_RANK) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "output %d has rank %d, the limit is %d", i, rank, CI_MAX_RANK);
+  }
+  bool empty = false;
+  for (int d = 0; d < rank; d++) {
+    if (dims[d] < 0) return k_fail(k, CI_INVALID_ARGUMENT, "output %d has dimension %lld", i, (long long)dims[d]);
+    if (dims[d] == 0) empty = true;
+  }
+  for (int d = 0; d < rank && !empty; d++) {
+    if ((uint64_t)dims[d] > SIZE_MAX || !ci_mul_size(bytes, (size_t)dims[d], &bytes) || bytes > PTRDIFF_MAX) {
+      return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d is larger than this machine can hold", i);
+    }
+  }
+  if (empty) bytes = 0;
+  if (bytes > k->node->plan->session->limits.max_memory) {
+    return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
+                  (unsigned long long)k->node->plan->session->limits.max_memory);
+  }
+  out->dtype = dtype;
+  out->rank = rank;
+  for (int d = 0; d < rank; d++) out->dims[d] = dims[d];
+  out->bytes = bytes;
+  out->count = (int64_t)(bytes / item);
+  return CI_OK;
+}
+
+ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
+  return k_out(k, i, dtype, shape_of->rank, shape_of->dims);
+}
+
+void k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
+
+void k_in_place(ci_kernel *k, int o, int i) {
+  /* An offer that cannot be kept for want of memory is only an optimisation less. */
+  if (!k->node->dynamic) (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
+}
+
+void *k_private(ci_kernel *k, size_t bytes) {
+  const ci_allocator *allocator = &k->node->plan->session->allocator;
+  if (k->private_memory != NULL && k->node->private_bytes >= bytes) {
+    memset(k->private_memory, 0, k->node->private_bytes);
+    return k->private_memory;
+  }
+  ci_release(allocator, k->private_memory, k->node->private_bytes);
+  k->private_memory = ci_alloc(allocator, bytes);
+  k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
+  return k->private_memory;
+}
+
+/* ---- what is known ---- */
+
+bool k_known(const ci_kernel *k, int i) { return i < k->n_in && k->in[i] != NULL && k->in[i]->data != NULL; }
+
+ci_status k_known_ints(ci_kernel *k, int i, int64_t *values, int most, int *count) {
+  const ci_value *v = k->in[i];
+  *count = 0;
+  if (v->dtype != CI_INT32 && v->dtype != CI_INT64) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected int32 or int64", i, ci_dtype_name(v->dtype));
+  }
+  if (v->rank > 1 || v->count > most) {
+    char text[160];
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a list of at most %d numbers", i,
+                  k_describe(v, text, sizeof text), most);
+  }
+  if (v->data == NULL) return CI_PENDING;
+  *count = (int)v->count;
+  for (int n = 0; n < *count; n++) {
+    if (v->dtype == CI_INT64) {
+      memcpy(&values[n], (const char *)v->data + 8 * n, 8); /* a caller's array may lie anywhere */
+    } else {
+      int32_t small;
+      memcpy(&small, (const char *)v->data + 4 * n, 4);
+      values[n] = small;
+    }
+  }
+  return CI_OK;
+}
+
+/* ---- parallel parts ---- */
+
+void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+  if (n <= 0) return;
+  int64_t most = grain > 0 ? n / grain : n;
+  int64_t parts = most < k->threads ? most : k->threads;
+  if (parts <= 1 || k->node->plan->session->threads == NULL) {
+    fn(argument, 0, n, 0);
+  } else {
+    ci_threads_run(k->node->plan->session->threads, (int)parts, n, fn, argument);
+  }
+}
+
+/* ---- random numbers ---- */
+
+ci_status k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key, uint64_t *counter) {
+  ci_state *state = k->node->plan->state;
+  int index = ci_state_find_random(state, generator);
+  if (index < 0) {
+    return k_fail(k, CI_NOT_FOUND, "the model has no random generator '%.*s'", CI_SPAN_ARG(generator));
+  }
+  ci_random *random = ci_state_random(state, index);
+  ci_random_start(state, random);
+  *key = random->now.key;
+  *counter = random->now.counter;
+  random->now.counter += blocks;
+  return CI_OK;
+}

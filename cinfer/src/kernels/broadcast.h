@@ -1,0 +1,25 @@
+/* broadcast.h - walking up to three dense tensors that are broadcast to the shape of a fourth. */
+#ifndef CI_BROADCAST_H
+#define CI_BROADCAST_H
+#include "../ci_kernel.h"
+
+enum { CI_BROADCAST_MOST = 3 };
+
+typedef struct ci_broadcast {
+  int inputs, rank;                                     /* rank >= 1 */
+  int64_t dims[CI_MAX_RANK];                            /* innermost first, neighbours merged where all inputs allow */
+  ptrdiff_t step[CI_MAX_RANK][CI_BROADCAST_MOST + 1];   /* bytes from index to index: inputs, then output */
+  int64_t count;                                        /* elements of the output */
+  int64_t grain;                                        /* indices of the outermost dimension that are worth a thread */
+} ci_broadcast;
+
+/* n neighbouring elements; inputs whose innermost step is 0 stand still. */
+typedef void (*ci_broadcast_fn)(const void *context, void *y, const void *const *x, int64_t n);
+
+/* out has its shape already (k_broadcast); inputs must be compatible with it. */
+void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs);
+/* Whether input i stands still in every innermost run. */
+bool ci_broadcast_still(const ci_broadcast *b, int i);
+void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, const void *context, void *y,
+                      const void *const *x);
+#endif

@@ -1,0 +1,283 @@
+/* elementwise.c - preparing and running operators that look at one element at a time.
+ *
+ * Rows name the operators; what they compute is in isa_math.h (float32) and elementwise_unary.c, _binary.c.
+ */
+#include "elementwise.h"
+
+#include <math.h>
+
+#include "../isa.h"
+#include "broadcast.h"
+
+enum { EW_GRAIN = 1 << 14 }; /* elements that are worth a thread */
+
+static ci_status ew_no_type(ci_kernel *k, int i) {
+  return k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel", i,
+                ci_dtype_name(k->in[i]->dtype));
+}
+
+/* ---- one input ---- */
+
+typedef struct ew_unary {
+  ci_unary_fn vector; /* or NULL */
+  ci_typed_unary_fn typed;
+  double a, b;
+  size_t from, to; /* bytes of an element */
+} ew_unary;
+
+static ci_status ew_prepare_unary(ci_kernel *k, int op, double a, double b) {
+  const ci_value *x = k->in[0];
+  ew_unary *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  if (x->dtype == CI_FLOAT && op < CI_MATH_UNARY_COUNT) {
+    p->vector = k->isa->math->unary[op];
+  } else {
+    p->typed = ci_typed_unary(op, x->dtype);
+    if (p->typed == NULL) return ew_no_type(k, 0);
+  }
+  p->a = a;
+  p->b = b;
+  const int32_t to = op == CI_EW_IS_NAN || op == CI_EW_IS_INF ? CI_BOOL : x->dtype;
+  CI_TRY(k_out_like(k, 0, to, x));
+  p->from = ci_dtype_size(x->dtype);
+  p->to = ci_dtype_size(to);
+  if (p->from == p->to) k_in_place(k, 0, 0);
+  return CI_OK;
+}
+
+static void ew_unary_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const ew_unary *p = k->private_memory;
+  (void)thread;
+  if (p->vector != NULL) {
+    p->vector((float *)k->out[0]->data + begin, (const float *)k->in[0]->data + begin, end - begin, (float)p->a,
+              (float)p->b);
+  } else {
+    p->typed((char *)k->out[0]->data + (size_t)begin * p->to, (const char *)k->in[0]->data + (size_t)begin * p->from,
+             end - begin, p->a, p->b);
+  }
+}
+
+ci_status run_unary(ci_kernel *k) {
+  const int64_t n = k->out[0]->count;
+  if (n <= EW_GRAIN) {
+    ew_unary_part(k, 0, n, 0);
+  } else {
+    k_parallel(k, n, EW_GRAIN, ew_unary_part, k);
+  }
+  return CI_OK;
+}
+
+#define EW_UNARY_ROWS(X)                                                                                  \
+  X(abs, CI_MATH_abs) X(neg, CI_MATH_neg) X(sqrt, CI_MATH_sqrt) X(reciprocal, CI_MATH_reciprocal)         \
+  X(exp, CI_MATH_exp) X(log, CI_MATH_log) X(tanh, CI_MATH_tanh) X(sigmoid, CI_MATH_sigmoid)               \
+  X(erf, CI_MATH_erf) X(softplus, CI_MATH_softplus) X(relu, CI_MATH_relu) X(floor, CI_MATH_floor)         \
+  X(ceil, CI_MATH_ceil) X(round, CI_MATH_round) X(sign, CI_MATH_sign) X(sin, CI_EW_SIN) X(cos, CI_EW_COS) \
+  X(tan, CI_EW_TAN) X(atan, CI_EW_ATAN) X(not, CI_EW_NOT) X(is_nan, CI_EW_IS_NAN)
+#define EW_UNARY_PREPARE(name, op) \
+  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
+EW_UNARY_ROWS(EW_UNARY_PREPARE)
+
+/* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
+static ci_status ew_prepare_numbers(ci_kernel *k, int op, float alpha, float gamma) {
+  double a, b;
+  CI_TRY(k_attr_f(k, "alpha", alpha, &a));
+  CI_TRY(k_attr_f(k, "gamma", gamma, &b));
+  return ew_prepare_unary(k, op, (double)(float)a, (double)(float)b);
+}
+ci_status prepare_elu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_elu, 1.0f, 0.0f); }
+ci_status prepare_leaky_relu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_leaky_relu, 0.01f, 0.0f); }
+ci_status prepare_selu(ci_kernel *k) {
+  return ew_prepare_numbers(k, CI_MATH_selu, 1.67326319217681884765625f, 1.05070102214813232421875f);
+}
+ci_status prepare_is_inf(ci_kernel *k) {
+  int64_t negative, positive;
+  CI_TRY(k_attr_i(k, "detect_negative", 1, &negative));
+  CI_TRY(k_attr_i(k, "detect_positive", 1, &positive));
+  return ew_prepare_unary(k, CI_EW_IS_INF, negative != 0, positive != 0);
+}
+
+/* ---- two inputs ---- */
+
+typedef struct ew_binary {
+  ci_broadcast walk;
+  ci_binary_fn vector; /* or NULL */
+  ci_typed_binary_fn typed;
+  int scalar;
+} ew_binary;
+
+static int ew_scalar(const ci_broadcast *walk) {
+  return walk->dims[0] == 1 ? CI_NO_SCALAR
+         : ci_broadcast_still(walk, 0) ? CI_SCALAR_A : ci_broadcast_still(walk, 1) ? CI_SCALAR_B : CI_NO_SCALAR;
+}
+
+static void ew_binary_run(const void *context, void *y, const void *const *x, int64_t n) {
+  const ew_binary *p = context;
+  if (p->vector != NULL) {
+    p->vector(y, x[0], x[1], n, p->scalar);
+  } else {
+    p->typed(y, x[0], x[1], n, p->scalar);
+  }
+}
+
+static ci_status ew_binary_plan(ci_kernel *k, ew_binary *p, int op, const ci_value *a, const ci_value *b) {
+  const ci_value *in[2] = {a, b};
+  if (b->dtype == CI_FLOAT && op < CI_MATH_BINARY_COUNT) {
+    p->vector = k->isa->math->binary[op];
+  } else {
+    p->typed = ci_typed_binary(op, b->dtype);
+    if (p->typed == NULL) return ew_no_type(k, 0);
+  }
+  ci_broadcast_plan(&p->walk, k->out[0], in, 2);
+  p->scalar = ew_scalar(&p->walk);
+  return CI_OK;
+}
+
+static ci_status ew_same_types(ci_kernel *k) {
+  for (int i = 1; i < k->n_in; i++) {
+    if (k->in[i]->dtype == k->in[0]->dtype) continue;
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
+                  ci_dtype_name(k->in[i]->dtype), ci_dtype_name(k->in[0]->dtype));
+  }
+  return CI_OK;
+}
+
+static ci_status ew_prepare_binary(ci_kernel *k, int op) {
+  int rank;
+  int64_t dims[CI_MAX_RANK];
+  const ci_value *in[2] = {k->in[0], k->in[1]};
+  CI_TRY(ew_same_types(k));
+  CI_TRY(k_broadcast(k, in, 2, &rank, dims));
+  CI_TRY(k_out(k, 0, op >= CI_EW_EQUAL ? CI_BOOL : in[0]->dtype, rank, dims));
+  ew_binary *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ew_binary_plan(k, p, op, in[0], in[1]));
+  for (int i = 0; i < 2; i++) {
+    if (in[i]->bytes == k->out[0]->bytes && in[i]->count == k->out[0]->count) k_in_place(k, 0, i);
+  }
+  return CI_OK;
+}
+
+ci_status run_binary(ci_kernel *k) {
+  const ew_binary *p = k->private_memory;
+  const void *x[2] = {k->in[0]->data, k->in[1]->data};
+  ci_broadcast_run(k, &p->walk, ew_binary_run, p, k->out[0]->data, x);
+  return CI_OK;
+}
+
+#define EW_BINARY_ROWS(X)                                                                                        \
+  X(add, CI_MATH_add) X(sub, CI_MATH_sub) X(mul, CI_MATH_mul) X(div, CI_MATH_div) X(relu_grad, CI_MATH_relu_grad) \
+  X(equal, CI_EW_EQUAL) X(less, CI_EW_LESS) X(less_equal, CI_EW_LESS_EQUAL) X(greater, CI_EW_GREATER)            \
+  X(greater_equal, CI_EW_GREATER_EQUAL) X(and, CI_EW_AND) X(or, CI_EW_OR) X(xor, CI_EW_XOR)
+#define EW_BINARY_PREPARE(name, op) \
+  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }
+EW_BINARY_ROWS(EW_BINARY_PREPARE)
+
+ci_status prepare_mod(ci_kernel *k) {
+  int64_t fmod_rule;
+  CI_TRY(k_attr_i(k, "fmod", 0, &fmod_rule));
+  return ew_prepare_binary(k, fmod_rule != 0 ? CI_EW_FMOD : CI_EW_MOD);
+}
+
+/* ---- Max and Min of any number of inputs: the first with the second, that with the third ... ---- */
+
+typedef struct ew_fold {
+  int steps;
+  ew_binary step[];
+} ew_fold;
+
+static ci_status ew_prepare_fold(ci_kernel *k, int op) {
+  int rank;
+  int64_t dims[CI_MAX_RANK];
+  CI_TRY(ew_same_types(k));
+  CI_TRY(k_broadcast(k, (const ci_value *const *)k->in, k->n_in, &rank, dims));
+  CI_TRY(k_out(k, 0, k->in[0]->dtype, rank, dims));
+  const int steps = k->n_in > 1 ? k->n_in - 1 : 1;
+  ew_fold *p = k_private(k, sizeof *p + (size_t)steps * sizeof p->step[0]);
+  if (p == NULL) return k_no_memory(k);
+  p->steps = steps;
+  for (int i = 0; i < steps; i++) {
+    const ci_value *left = i == 0 ? k->in[0] : k->out[0], *right = k->in[k->n_in > 1 ? i + 1 : 0];
+    CI_TRY(ew_binary_plan(k, &p->step[i], op, left, right));
+  }
+  for (int i = 0; i < k->n_in && k->n_in <= 2; i++) { /* more inputs may hold one tensor twice */
+    if (k->in[i]->count == k->out[0]->count) k_in_place(k, 0, i);
+  }
+  return CI_OK;
+}
+
+ci_status prepare_max(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_max); }
+ci_status prepare_min(ci_kernel *k) { return ew_prepare_fold(k, CI_MATH_min); }
+ci_status prepare_sum(ci_kernel *k) {
+  if (k->n_in > 1) return ew_prepare_fold(k, CI_MATH_add);
+  if (k_private(k, sizeof(ew_fold)) == NULL) return k_no_memory(k); /* no steps */
+  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  k_alias(k, 0, 0);
+  return CI_OK;
+}
+
+ci_status run_fold(ci_kernel *k) {
+  const ew_fold *p = k->private_memory;
+  for (int i = 0; i < p->steps; i++) {
+    const void *x[2] = {i == 0 ? k->in[0]->data : k->out[0]->data, k->in[k->n_in > 1 ? i + 1 : 0]->data};
+    ci_broadcast_run(k, &p->step[i].walk, ew_binary_run, &p->step[i], k->out[0]->data, x);
+  }
+  return CI_OK;
+}
+
+/* ---- Pow: the exponent may have another type ---- */
+
+typedef struct ew_power {
+  ew_binary same; /* types equal */
+  ci_cast_fn from, exponent, to;
+  size_t item[2];
+} ew_power;
+
+enum { EW_POWER_PIECE = 128 };
+
+/* In double, in pieces; powers of float32 by their own rule. */
+static void ew_power_run(const void *context, void *y, const void *const *x, int64_t n) {
+  const ew_power *p = context;
+  double base[EW_POWER_PIECE], exponent[EW_POWER_PIECE];
+  const ci_typed_binary_fn pow_double = ci_typed_binary(CI_EW_POW, CI_DOUBLE);
+  const bool still[2] = {p->same.scalar == CI_SCALAR_A, p->same.scalar == CI_SCALAR_B};
+  for (int64_t i = 0; i < n; i += EW_POWER_PIECE) {
+    const int64_t count = n - i < EW_POWER_PIECE ? n - i : EW_POWER_PIECE;
+    p->from(base, (const char *)x[0] + (still[0] ? 0 : (size_t)i * p->item[0]), still[0] ? 1 : count);
+    p->exponent(exponent, (const char *)x[1] + (still[1] ? 0 : (size_t)i * p->item[1]), still[1] ? 1 : count);
+    pow_double(base, base, exponent, count, p->same.scalar);
+    p->to((char *)y + (size_t)i * p->item[0], base, count);
+  }
+}
+
+ci_status prepare_pow(ci_kernel *k) {
+  const ci_value *x = k->in[0], *z = k->in[1], *in[2] = {x, z};
+  int rank;
+  int64_t dims[CI_MAX_RANK];
+  CI_TRY(k_broadcast(k, in, 2, &rank, dims));
+  CI_TRY(k_out(k, 0, x->dtype, rank, dims));
+  ew_power *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  if (x->dtype == z->dtype) return ew_binary_plan(k, &p->same, CI_EW_POW, x, z);
+  p->from = ci_find_cast(x->dtype, CI_DOUBLE);
+  p->exponent = ci_find_cast(z->dtype, CI_DOUBLE);
+  p->to = ci_find_cast(CI_DOUBLE, x->dtype);
+  if (p->from == NULL || p->to == NULL) return ew_no_type(k, 0);
+  if (p->exponent == NULL) return ew_no_type(k, 1);
+  p->item[0] = ci_dtype_size(x->dtype);
+  p->item[1] = ci_dtype_size(z->dtype);
+  ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);
+  p->same.scalar = ew_scalar(&p->same.walk);
+  return CI_OK;
+}
+
+ci_status run_pow(ci_kernel *k) {
+  const ew_power *p = k->private_memory;
+  const void *x[2] = {k->in[0]->data, k->in[1]->data};
+  if (p->same.typed != NULL) {
+    ci_broadcast_run(k, &p->same.walk, ew_binary_run, &p->same, k->out[0]->data, x);
+  } else {
+    ci_broadcast_run(k, &p->same.walk, ew_power_run, p, k->out[0]->data, x);
+  }
+  return CI_OK;
+}

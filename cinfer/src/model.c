@@ -1,0 +1,474 @@
+/* model.c - opening, closing and asking a model. */
+#include "model.h"
+
+#include <string.h>
+
+#include "wire.h"
+
+enum { MODEL_DEFAULT_DEPTH = 16, MODEL_MOST_DEPTH = 64 };
+
+void ci_limits_fill(ci_limits *limits) {
+  if (limits->max_bytes == 0) limits->max_bytes = (uint64_t)1 << 46;
+  if (limits->max_nodes == 0) limits->max_nodes = (uint64_t)1 << 20;
+  if (limits->max_memory == 0) limits->max_memory = (uint64_t)1 << 40;
+  if (limits->max_loop_steps == 0) limits->max_loop_steps = (uint64_t)1 << 40;
+  if (limits->max_depth == 0) limits->max_depth = MODEL_DEFAULT_DEPTH;
+  if (limits->max_depth > MODEL_MOST_DEPTH) limits->max_depth = MODEL_MOST_DEPTH; /* the C stack is finite */
+  limits->size = sizeof *limits;
+}
+
+ci_options ci_defaults(void) {
+  ci_options options = {.size = sizeof options, .abi = CI_ABI, .isa = CI_ISA_BEST};
+  return options;
+}
+
+static ci_status model_damaged(ci_error *error, const char *what) {
+  return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s", what);
+}
+
+static ci_status model_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
+}
+
+/* ---- tables ---- */
+
+static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_error *error) {
+  *copy = ci_pool_text(&m->pool, text);
+  return *copy == NULL ? model_memory(error) : CI_OK;
+}
+
+static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
+  if (!CI_LIST_GROW(&m->allocator, &m->constants)) return model_memory(error);
+  CI_TRY(ci_constant_parse(m, message, data, end, &m->constants.at[m->constants.count], error));
+  m->constants.count++;
+  return CI_OK;
+}
+
+static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  ci_span name = {NULL, 0};
+  ci_type type = {.rank = -1};
+  uint64_t value = 0, dtype = 0;
+  bool has_value = false;
+  while (ci_wire_next(&wire, &field)) {
+    switch (field.key) {
+      case CI_KEY(VARIABLE_NAME): name = field.bytes; break;
+      case CI_KEY(VARIABLE_DTYPE): dtype = field.number; break;
+      case CI_KEY(VARIABLE_SHAPE): CI_TRY(ci_shape_parse(field.bytes, &type, error)); break;
+      case CI_KEY(VARIABLE_VALUE):
+        value = field.number;
+        has_value = true;
+        break;
+      default: break;
+    }
+  }
+  if (wire.broken || name.length == 0 || dtype == 0 || dtype > CI_PB_DATATYPE_INT2) {
+    return model_damaged(error, "a variable cannot be read");
+  }
+  if (has_value && value >= m->constants.count) return model_damaged(error, "a variable's value is no tensor");
+  if (!CI_LIST_GROW(&m->allocator, &m->variables)) return model_memory(error);
+  ci_variable_info *v = &m->variables.at[m->variables.count];
+  *v = (ci_variable_info){.dtype = (int32_t)dtype, .rank = type.rank, .value = has_value ? (int32_t)value : CI_NONE};
+  memcpy(v->dims, type.dims, sizeof v->dims);
+  CI_TRY(model_text(m, name, &v->name, error));
+  if (m->variables.count > 0 && strcmp(m->variables.at[m->variables.count - 1].name, v->name) >= 0) {
+    return model_damaged(error, "variables are not sorted and unique");
+  }
+  m->variables.count++;
+  return CI_OK;
+}
+
+static bool model_generator_state(ci_span message, ci_generator *state) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(GENERATORSTATE_KEY)) state->key = field.number;
+    else if (field.key == CI_KEY(GENERATORSTATE_COUNTER)) state->counter = field.number;
+  }
+  return !wire.broken;
+}
+
+static bool model_generator(ci_span message, ci_generator_info *info) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    switch (field.key) {
+      case CI_KEY(RESOURCE_GENERATOR_SEEDED): info->seeded = field.number != 0; break;
+      case CI_KEY(RESOURCE_GENERATOR_KEY): info->key = field.number; break;
+      case CI_KEY(RESOURCE_GENERATOR_STATE):
+        info->has_state = true;
+        if (!model_generator_state(field.bytes, &info->state)) return false;
+        break;
+      default: break;
+    }
+  }
+  return !wire.broken;
+}
+
+/* Iterators and blobs belong to the host language; only generators matter here. */
+static ci_status model_resource(ci_model *m, ci_span message, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  ci_generator_info info = {0};
+  ci_span name = {NULL, 0};
+  bool generator = false;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(RESOURCE_NAME)) name = field.bytes;
+    if (field.key != CI_KEY(RESOURCE_GENERATOR)) continue;
+    generator = true;
+    if (!model_generator(field.bytes, &info)) return model_damaged(error, "a resource cannot be read");
+  }
+  if (wire.broken || name.length == 0) return model_damaged(error, "a resource cannot be read");
+  if (!generator) return CI_OK;
+  if (!CI_LIST_GROW(&m->allocator, &m->generators)) return model_memory(error);
+  CI_TRY(model_text(m, name, &info.name, error));
+  m->generators.at[m->generators.count++] = info;
+  return CI_OK;
+}
+
+static ci_status model_metadata(ci_model *m, ci_span message, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  ci_span key = {NULL, 0}, value = {NULL, 0};
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(KEYVALUE_KEY)) key = field.bytes;
+    else if (field.key == CI_KEY(KEYVALUE_VALUE)) value = field.bytes;
+  }
+  if (wire.broken) return model_damaged(error, "an entry of the metadata cannot be read");
+  if (!CI_LIST_GROW(&m->allocator, &m->metadata)) return model_memory(error);
+  ci_metadata_info *info = &m->metadata.at[m->metadata.count];
+  CI_TRY(model_text(m, key, &info->key, error));
+  CI_TRY(model_text(m, value, &info->value, error));
+  m->metadata.count++;
+  return CI_OK;
+}
+
+/* ---- signatures ---- */
+
+static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  ci_span key = {NULL, 0}, value = {NULL, 0}, type = {NULL, 0};
+  while (ci_wire_next(&wire, &field)) {
+    switch (field.key) {
+      case CI_KEY(SIGNATURE_BINDING_KEY): key = field.bytes; break;
+      case CI_KEY(SIGNATURE_BINDING_VALUE): value = field.bytes; break;
+      case CI_KEY(SIGNATURE_BINDING_TYPE): type = field.bytes; break;
+      default: break;
+    }
+  }
+  if (wire.broken) return model_damaged(error, "a signature cannot be read");
+  CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
+  CI_TRY(model_text(m, key, &binding->key, error));
+  if (type.length == 0) type = m->edges.at[binding->edge].type;
+  CI_TRY(ci_type_parse(type, &binding->type, error));
+  for (int32_t i = 0; i < binding->type.rank; i++) {
+    if (binding->type.symbol[i].length == 0) continue;
+    CI_TRY(model_text(m, binding->type.symbol[i], &binding->symbol[i], error));
+  }
+  return CI_OK;
+}
+
+static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature_info *s, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  s->targets = (uint32_t)m->ranges.count;
+  while (ci_wire_next(&wire, &field)) {
+    switch (field.key) {
+      case CI_KEY(SIGNATURE_NAME): CI_TRY(model_text(m, field.bytes, &s->name, error)); break;
+      case CI_KEY(SIGNATURE_INPUT):
+        CI_TRY(model_binding(m, field.bytes, &s->inputs[s->input_count], error));
+        if (s->inputs[s->input_count].type.dtype == 0) return model_damaged(error, "an input has no element type");
+        s->input_count++;
+        break;
+      case CI_KEY(SIGNATURE_OUTPUT):
+        CI_TRY(model_binding(m, field.bytes, &s->outputs[s->output_count], error));
+        s->output_count++;
+        break;
+      case CI_KEY(SIGNATURE_TARGET):
+        if (!CI_LIST_GROW(&m->allocator, &m->ranges)) return model_memory(error);
+        CI_TRY(ci_parse_root_nodes(m, field.bytes, "a signature's target", &m->ranges.at[m->ranges.count], error));
+        m->ranges.count++;
+        break;
+      default: break;
+    }
+  }
+  s->target_count = (uint32_t)m->ranges.count - s->targets;
+  return s->name == NULL ? model_text(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
+}
+
+static ci_status model_signature_unique(const ci_model *m, const ci_signature_info *s, ci_error *error) {
+  if (m->signatures.count > 0 && strcmp(m->signatures.at[m->signatures.count - 1].name, s->name) >= 0) {
+    return model_damaged(error, "signatures are not sorted and unique");
+  }
+  /* Sorting would need memory; a file has at most a few hundred inputs, and a crowd of them is refused. */
+  enum { MOST_INPUTS = 4096 };
+  if (s->input_count > MOST_INPUTS) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "signature '%.200s' has more than %d inputs", s->name, MOST_INPUTS);
+  }
+  for (int32_t i = 0; i < s->input_count; i++) {
+    for (int32_t j = 0; j < i; j++) {
+      if (s->inputs[i].edge == s->inputs[j].edge || strcmp(s->inputs[i].key, s->inputs[j].key) == 0) {
+        return model_damaged(error, "two inputs of a signature are the same");
+      }
+    }
+  }
+  return CI_OK;
+}
+
+static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  size_t inputs = 0, outputs = 0, input_bytes, output_bytes;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(SIGNATURE_INPUT)) inputs++;
+    if (field.key == CI_KEY(SIGNATURE_OUTPUT)) outputs++;
+  }
+  if (wire.broken) return model_damaged(error, "a signature cannot be read");
+  if (!CI_LIST_GROW(&m->allocator, &m->signatures)) return model_memory(error);
+  ci_signature_info *s = &m->signatures.at[m->signatures.count];
+  *s = (ci_signature_info){0};
+  if (!ci_mul_size(inputs, sizeof(ci_binding), &input_bytes) || !ci_mul_size(outputs, sizeof(ci_binding), &output_bytes)) {
+    return model_memory(error);
+  }
+  s->inputs = ci_pool_alloc(&m->pool, input_bytes);
+  s->outputs = ci_pool_alloc(&m->pool, output_bytes);
+  if (s->inputs == NULL || s->outputs == NULL) return model_memory(error);
+  CI_TRY(model_signature_body(m, message, s, error));
+  CI_TRY(model_signature_unique(m, s, error));
+  m->signatures.count++;
+  return CI_OK;
+}
+
+/* ---- the message ---- */
+
+typedef ci_status (*model_reader)(ci_model *m, ci_span message, ci_error *error);
+
+static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_reader reader, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == key) CI_TRY(reader(m, field.bytes, error));
+  }
+  return wire.broken ? model_damaged(error, "its message cannot be read") : CI_OK;
+}
+
+static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_error *error) {
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  size_t end = 0;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(MODEL_TENSOR)) CI_TRY(model_tensor(m, field.bytes, data, &end, error));
+  }
+  if (wire.broken) return model_damaged(error, "its message cannot be read");
+  return end == data.length ? CI_OK : model_damaged(error, "the data section is longer than its tensors");
+}
+
+static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
+  CI_LIST(ci_span) functions = {NULL, 0, 0};
+  ci_wire wire = ci_wire_open(message);
+  ci_field field;
+  ci_span graph = {NULL, 0};
+  ci_status status = CI_OK;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(MODEL_GRAPH)) graph = field.bytes;
+    if (field.key != CI_KEY(MODEL_FUNCTION)) continue;
+    if (!CI_LIST_GROW(&m->allocator, &functions)) {
+      status = model_memory(error);
+      break;
+    }
+    functions.at[functions.count++] = field.bytes;
+  }
+  if (status == CI_OK) status = ci_parse_graph(m, graph, functions.at, functions.count, error);
+  CI_LIST_FREE(&m->allocator, &functions);
+  return status;
+}
+
+static ci_status model_read(ci_model *m, ci_error *error) {
+  ci_span message, data;
+  CI_TRY(ci_container_open((ci_span){(const char *)m->file.data, m->file.length}, &message, &data, error));
+  CI_TRY(model_tensors(m, message, data, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_METADATA), model_metadata, error));
+  CI_TRY(model_graph(m, message, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error));
+  return ci_verify_operators(m, error);
+}
+
+/* ---- open and close ---- */
+
+static ci_status model_create(const ci_options *given, ci_model **model, ci_error *error) {
+  ci_options options = ci_defaults();
+  if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the model: model is NULL");
+  *model = NULL;
+  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  if (options.abi != CI_ABI) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the program was compiled for ABI %u of cinfer, this library has %d",
+                   (unsigned)options.abi, CI_ABI);
+  }
+  const struct ci_isa *isa = ci_isa_find(options.isa);
+  if (isa == NULL) {
+    return ci_fail(error, CI_UNIMPLEMENTED, "this processor or build lacks instruction set %d", (int)options.isa);
+  }
+  ci_model *m = ci_alloc(&options.allocator, sizeof *m);
+  if (m == NULL) return model_memory(error);
+  atomic_init(&m->references, 1);
+  m->allocator = options.allocator;
+  m->limits = options.limits;
+  ci_limits_fill(&m->limits);
+  m->lazy = options.lazy != 0;
+  m->isa = isa;
+  m->pool.allocator = &m->allocator;
+  *model = m;
+  return CI_OK;
+}
+
+static ci_status model_finish(ci_model **model, ci_status status, ci_error *error) {
+  if (status == CI_OK) status = model_read(*model, error);
+  if (status == CI_OK) return CI_OK;
+  ci_close(*model);
+  *model = NULL;
+  return status;
+}
+
+ci_status ci_open(const char *path, const ci_options *options, ci_model **model, ci_error *error) {
+  CI_TRY(model_create(options, model, error));
+  ci_model *m = *model;
+  ci_status status = path == NULL ? ci_fail(error, CI_INVALID_ARGUMENT, "path is NULL")
+                                  : ci_file_map(&m->allocator, path, m->limits.max_bytes, &m->file, error);
+  if (status == CI_OK) m->origin = CI_ORIGIN_FILE;
+  return model_finish(model, status, error);
+}
+
+static ci_status model_take(ci_model *m, const void *data, size_t bytes, bool borrow, ci_error *error) {
+  if (data == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "data is NULL");
+  if (bytes > m->limits.max_bytes) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "the model has %zu bytes, the limit is %llu", bytes,
+                   (unsigned long long)m->limits.max_bytes);
+  }
+  m->file = (ci_bytes){data, bytes, false};
+  if (borrow) return CI_OK;
+  uint8_t *copy = ci_alloc(&m->allocator, bytes);
+  if (copy == NULL) return model_memory(error);
+  if (bytes > 0) memcpy(copy, data, bytes);
+  m->file.data = copy;
+  m->origin = CI_ORIGIN_COPY;
+  return CI_OK;
+}
+
+ci_status ci_open_memory(const void *data, size_t bytes, const ci_options *options, ci_model **model, ci_error *error) {
+  CI_TRY(model_create(options, model, error));
+  bool borrow = options != NULL && options->borrow != 0;
+  return model_finish(model, model_take(*model, data, bytes, borrow, error), error);
+}
+
+void ci_model_retain(ci_model *model) { atomic_fetch_add(&model->references, 1); }
+
+static void model_free(ci_model *m) {
+  ci_allocator allocator = m->allocator;
+  CI_LIST_FREE(&allocator, &m->nodes);
+  CI_LIST_FREE(&allocator, &m->edges);
+  CI_LIST_FREE(&allocator, &m->graphs);
+  CI_LIST_FREE(&allocator, &m->attrs);
+  CI_LIST_FREE(&allocator, &m->refs);
+  CI_LIST_FREE(&allocator, &m->ranges);
+  CI_LIST_FREE(&allocator, &m->ints);
+  CI_LIST_FREE(&allocator, &m->floats);
+  CI_LIST_FREE(&allocator, &m->strings);
+  CI_LIST_FREE(&allocator, &m->constants);
+  CI_LIST_FREE(&allocator, &m->variables);
+  CI_LIST_FREE(&allocator, &m->generators);
+  CI_LIST_FREE(&allocator, &m->signatures);
+  CI_LIST_FREE(&allocator, &m->metadata);
+  ci_names_free(&allocator, &m->names);
+  ci_pool_release(&m->pool);
+  if (m->origin == CI_ORIGIN_FILE) ci_file_unmap(&allocator, &m->file);
+  if (m->origin == CI_ORIGIN_COPY) ci_release(&allocator, (void *)(uintptr_t)m->file.data, m->file.length);
+  ci_release(&allocator, m, sizeof *m);
+}
+
+void ci_close(ci_model *model) {
+  if (model != NULL && atomic_fetch_sub(&model->references, 1) == 1) model_free(model);
+}
+
+/* ---- questions ---- */
+
+static const ci_signature_info *model_signature_at(const ci_model *model, int signature) {
+  if (model == NULL || signature < 0 || (size_t)signature >= model->signatures.count) return NULL;
+  return &model->signatures.at[signature];
+}
+
+int ci_signature_count(const ci_model *model) { return model == NULL ? 0 : (int)model->signatures.count; }
+
+const char *ci_signature_name(const ci_model *model, int signature) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? NULL : s->name;
+}
+
+int ci_signature(const ci_model *model, const char *name) {
+  for (int i = 0; name != NULL && i < ci_signature_count(model); i++) {
+    if (strcmp(model->signatures.at[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+int ci_input_count(const ci_model *model, int signature) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? 0 : s->input_count;
+}
+
+int ci_output_count(const ci_model *model, int signature) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? 0 : s->output_count;
+}
+
+static int model_binding_index(const ci_binding *bindings, int32_t count, const char *name) {
+  for (int32_t i = 0; name != NULL && i < count; i++) {
+    if (strcmp(bindings[i].key, name) == 0) return i;
+  }
+  return -1;
+}
+
+int ci_input_index(const ci_model *model, int signature, const char *name) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? -1 : model_binding_index(s->inputs, s->input_count, name);
+}
+
+int ci_output_index(const ci_model *model, int signature, const char *name) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? -1 : model_binding_index(s->outputs, s->output_count, name);
+}
+
+static ci_status model_describe(const ci_binding *bindings, int32_t count, int index, ci_info *info) {
+  if (info == NULL || index < 0 || index >= count) return CI_OUT_OF_RANGE;
+  const ci_binding *b = &bindings[index];
+  *info = (ci_info){.name = b->key, .dtype = b->type.dtype, .rank = b->type.rank};
+  memcpy(info->dims, b->type.dims, sizeof info->dims);
+  memcpy(info->symbol, b->symbol, sizeof info->symbol);
+  return CI_OK;
+}
+
+ci_status ci_input(const ci_model *model, int signature, int index, ci_info *info) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? CI_OUT_OF_RANGE : model_describe(s->inputs, s->input_count, index, info);
+}
+
+ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info) {
+  const ci_signature_info *s = model_signature_at(model, signature);
+  return s == NULL ? CI_OUT_OF_RANGE : model_describe(s->outputs, s->output_count, index, info);
+}
+
+const char *ci_metadata(const ci_model *model, const char *key) {
+  for (size_t i = 0; model != NULL && key != NULL && i < model->metadata.count; i++) {
+    if (strcmp(model->metadata.at[i].key, key) == 0) return model->metadata.at[i].value;
+  }
+  return NULL;
+}
+
+const char *ci_metadata_key(const ci_model *model, int index) {
+  return model == NULL || index < 0 || (size_t)index >= model->metadata.count ? NULL : model->metadata.at[index].key;
+}
+
+const char *ci_isa_name(const ci_model *model) { return model == NULL ? "" : model->isa->name; }

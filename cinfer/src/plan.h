@@ -1,0 +1,153 @@
+/* plan.h - a signature made ready for inputs of certain shapes.
+ *
+ * compile.c goes through the needed nodes in order, bodies in the place of their If or Loop, and gives each a step.
+ * Every step has a position on one line; from the positions layout.c sees how long each value is wanted, and gives
+ * them offsets in one arena. run.c then only walks the steps. Values whose shape no input shape determines have
+ * memory of their own, taken when they are made and given back after their last reader.
+ */
+#ifndef CI_PLAN_H
+#define CI_PLAN_H
+#include "model.h"
+#include "state.h"
+
+typedef enum ci_home { /* where the bytes of a place are */
+  CI_HOME_ARENA,
+  CI_HOME_FIXED,    /* a constant, or computed while planning: data is set already */
+  CI_HOME_INPUT,    /* the caller's */
+  CI_HOME_VARIABLE, /* the state's buffer */
+  CI_HOME_OWNED,    /* `block`, which a step owns and refills */
+  CI_HOME_HEAP      /* `block`, taken when the value is made */
+} ci_home;
+
+typedef struct ci_place {
+  ci_home home;
+  int32_t same_as; /* another place whose bytes these are (in place, or a Loop's result), or CI_NONE */
+  int32_t carried; /* the cell of the Loop's formal input whose buffer this is, or CI_NONE */
+  int32_t first, last; /* positions between which the bytes matter */
+  int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
+  size_t bytes, offset; /* in the arena */
+  void *block;
+  size_t block_bytes;
+  int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
+} ci_place;
+
+typedef struct ci_cell { /* a value of the plan */
+  ci_value value;        /* first: kernels see only this. rank -1: the shape is not known before the run */
+  int32_t root;          /* the cell whose bytes these are; itself if no other */
+  int32_t next;          /* the next cell with the same root, or CI_NONE */
+  int32_t place;         /* of a root */
+  int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
+  int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
+  bool taken;            /* another value is written over it */
+} ci_cell;
+
+typedef struct ci_plan ci_plan;
+typedef struct ci_frame ci_frame;
+
+typedef struct ci_node_run { /* a step */
+  ci_kernel k;               /* first: the plan calls run(&step->k) */
+  ci_status (*run)(ci_kernel *k);
+  const ci_node *node;
+  ci_plan *plan;
+  int32_t begin, end; /* positions: the step's, and for If and Loop that behind its bodies */
+  int32_t *alias;     /* of each output: the input whose bytes it is, or CI_NONE */
+  int32_t scratch;    /* place or CI_NONE */
+  int32_t freed;      /* first place to give back afterwards, or CI_NONE */
+  size_t private_bytes;
+  ci_frame *bodies[2];
+  uint64_t assigned_in; /* of Assign: the run that last did it */
+  int32_t slot;         /* of operators on a variable: index into the state */
+  bool dynamic;         /* prepared when it runs */
+  bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
+} ci_step;
+
+struct ci_frame { /* a graph's steps */
+  ci_plan *plan;
+  int32_t graph;
+  CI_LIST(ci_step *) steps;
+  int32_t begin, end;     /* positions */
+  int32_t places_begin, places_end; /* made by its steps, those of inner frames too */
+  bool has_heap;
+  ci_cell **formals, **outputs;
+  int32_t formal_count, output_count;
+};
+
+typedef struct ci_watch { /* a variable whose shape the plan took from the state */
+  int32_t slot, rank;
+  int64_t dims[CI_MAX_RANK];
+} ci_watch;
+
+typedef struct ci_plan_output {
+  ci_cell *cell;
+  int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
+} ci_plan_output;
+
+struct ci_plan {
+  ci_plan *next;
+  struct ci_session *session;
+  const ci_model *model;
+  ci_state *state;
+  int signature;
+  ci_tensor *inputs; /* the shapes it is for */
+  int32_t input_count, output_count;
+  ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
+  ci_plan_output *outputs;
+  ci_pool pool;
+  CI_LIST(ci_step *) all_steps; /* for giving back their memory */
+  CI_LIST(ci_place) places;
+  ci_cell *cells;
+  int32_t cell_count;
+  ci_frame root;
+  CI_LIST(ci_watch) watches;
+  CI_LIST(int32_t) must; /* slots that must be initialised before anything runs */
+  CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
+  size_t arena_bytes;
+  const char *bound_arena; /* what the cells point into */
+  uint64_t bound_layout;   /* of the state */
+  bool has_heap;
+  struct ci_compiler *compiler; /* while compiling */
+};
+
+/* ---- compile.c ---- */
+
+ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                       ci_error *error);
+void ci_plan_free(ci_plan *plan);
+
+/* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
+ * shapes; ci_plan_frame_compile compiles its nodes and may be called again after a change of those shapes. */
+ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
+ci_status ci_plan_frame_compile(ci_kernel *k, int body);
+bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
+/* A new place of bytes with a home; CI_NONE: out of memory. */
+int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position);
+CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
+/* The output o is known now and these are its bytes. */
+void ci_plan_fix(ci_kernel *k, int o, void *data);
+/* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
+ci_status ci_plan_read(ci_kernel *k);
+ci_status ci_plan_assign(ci_kernel *k);
+ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
+void ci_step_reset(ci_step *step);
+ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
+
+/* ---- layout.c ---- */
+
+ci_status ci_plan_layout(ci_plan *plan);
+int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
+
+/* ---- run.c ---- */
+
+ci_status ci_frame_run(ci_frame *frame);
+void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
+ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
+ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
+/* Memory for a value whose shape is now known; what was there before is given back. */
+ci_status ci_heap_value(ci_kernel *k, ci_value *value);
+void ci_heap_release(ci_plan *plan, ci_place *place);
+/* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
+ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
+ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
+#endif

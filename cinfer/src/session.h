@@ -1,0 +1,34 @@
+/* session.h - a model being run on a state. */
+#ifndef CI_SESSION_H
+#define CI_SESSION_H
+#include "plan.h"
+
+typedef struct ci_retired { /* memory that views of this run may still show */
+  struct ci_retired *next;
+  ci_block block;
+} ci_retired;
+
+struct ci_session {
+  ci_model *model;
+  ci_state *state;
+  ci_allocator given;     /* the caller's */
+  ci_allocator allocator; /* counts, and asks the caller's */
+  ci_limits limits;
+  struct ci_threads *threads; /* NULL: none */
+  int thread_count;
+  ci_plan *plans; /* the latest used first */
+  int plan_count;
+  char *arena;
+  size_t arena_bytes;
+  size_t heap_bytes;  /* of values with memory of their own */
+  bool *checked;      /* constants whose bytes this session has checked */
+  ci_retired *retired;
+  atomic_int cancelled;
+  uint64_t run;
+  ci_stats stats;
+};
+
+ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
+/* Keeps a block until the next run. */
+void ci_session_retire(struct ci_session *session, ci_retired *retired, ci_block block);
+#endif

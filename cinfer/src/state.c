@@ -1,0 +1,435 @@
+/* state.c - variables and random generators by name. */
+#include "state.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "model.h"
+
+struct ci_state {
+  atomic_int references;
+  ci_allocator allocator;
+  ci_limits limits;
+  uint64_t seed;
+  uint64_t layout;
+  ci_names slot_names, random_names; /* first: the index */
+  CI_LIST(ci_slot *) slots; /* each allocated alone: plans keep pointers */
+  CI_LIST(ci_random *) randoms;
+};
+
+/* ---- values ---- */
+
+bool ci_value_storage(const ci_value *value, size_t *bytes) {
+  *bytes = value->bytes;
+  if (value->dtype != CI_STRING) return true;
+  const ci_string *strings = value->data;
+  for (int64_t i = 0; i < value->count; i++) {
+    if (!ci_add_size(*bytes, strings[i].length, bytes)) return false;
+  }
+  return true;
+}
+
+void ci_value_copy(void *to, const ci_value *value) {
+  if (value->bytes == 0 || to == value->data) return;
+  memcpy(to, value->data, value->bytes);
+  if (value->dtype != CI_STRING) return;
+  ci_string *strings = to;
+  char *text = (char *)to + value->bytes;
+  for (int64_t i = 0; i < value->count; i++) {
+    if (strings[i].length > 0) memcpy(text, strings[i].data, strings[i].length);
+    strings[i].data = text;
+    text += strings[i].length;
+  }
+}
+
+/* ---- open and close ---- */
+
+ci_state_options ci_state_defaults(void) {
+  ci_state_options options = {.size = sizeof options};
+  return options;
+}
+
+static ci_status state_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the state");
+}
+
+ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_error *error) {
+  ci_state_options options = ci_state_defaults();
+  if (state == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the state: state is NULL");
+  *state = NULL;
+  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  ci_state *s = ci_alloc(&options.allocator, sizeof *s);
+  if (s == NULL) return state_memory(error);
+  atomic_init(&s->references, 1);
+  s->allocator = options.allocator;
+  s->limits = options.limits;
+  ci_limits_fill(&s->limits);
+  s->seed = options.seed;
+  *state = s;
+  return CI_OK;
+}
+
+void ci_state_retain(ci_state *state) { atomic_fetch_add(&state->references, 1); }
+
+static void state_slot_free(const ci_allocator *allocator, ci_slot *slot) {
+  ci_release(allocator, slot->value.data, slot->capacity);
+  ci_release(allocator, slot->name, strlen(slot->name) + 1);
+  ci_release(allocator, slot, sizeof *slot);
+}
+
+void ci_state_close(ci_state *state) {
+  if (state == NULL || atomic_fetch_sub(&state->references, 1) != 1) return;
+  ci_allocator allocator = state->allocator;
+  for (size_t i = 0; i < state->slots.count; i++) state_slot_free(&allocator, state->slots.at[i]);
+  for (size_t i = 0; i < state->randoms.count; i++) {
+    ci_random *random = state->randoms.at[i];
+    ci_release(&allocator, random->name, strlen(random->name) + 1);
+    ci_release(&allocator, random, sizeof *random);
+  }
+  CI_LIST_FREE(&allocator, &state->slots);
+  CI_LIST_FREE(&allocator, &state->randoms);
+  ci_names_free(&allocator, &state->slot_names);
+  ci_names_free(&allocator, &state->random_names);
+  ci_release(&allocator, state, sizeof *state);
+}
+
+/* ---- looking up ---- */
+
+int ci_state_slot_count(const ci_state *state) { return (int)state->slots.count; }
+ci_slot *ci_state_slot(ci_state *state, int index) { return state->slots.at[index]; }
+int ci_state_random_count(const ci_state *state) { return (int)state->randoms.count; }
+ci_random *ci_state_random(ci_state *state, int index) { return state->randoms.at[index]; }
+const ci_allocator *ci_state_allocator(const ci_state *state) { return &state->allocator; }
+const ci_limits *ci_state_limits(const ci_state *state) { return &state->limits; }
+uint64_t ci_state_layout(const ci_state *state) { return state->layout; }
+
+int ci_state_find(const ci_state *state, ci_span name) {
+  const ci_name *found = ci_names_find(&state->slot_names, name);
+  return found == NULL ? -1 : found->first;
+}
+
+int ci_state_find_random(const ci_state *state, ci_span name) {
+  const ci_name *found = ci_names_find(&state->random_names, name);
+  return found == NULL ? -1 : found->first;
+}
+
+/* ---- declaring ---- */
+
+static char *state_text(ci_state *state, ci_span name) {
+  char *copy = ci_alloc(&state->allocator, name.length + 1);
+  if (copy != NULL && name.length > 0) memcpy(copy, name.data, name.length);
+  return copy;
+}
+
+static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims,
+                                 ci_error *error) {
+  bool same = slot->dtype == dtype && slot->rank == rank;
+  for (int32_t i = 0; same && i < rank; i++) same = slot->dims[i] == dims[i];
+  /* A looser rule in another model is no contradiction: the value decides. */
+  if (same || (slot->dtype == dtype && (slot->rank < 0 || rank < 0))) return CI_OK;
+  bool meets = slot->dtype == dtype && slot->rank == rank;
+  for (int32_t i = 0; meets && i < rank; i++) meets = slot->dims[i] == dims[i] || slot->dims[i] < 0 || dims[i] < 0;
+  if (meets) return CI_OK;
+  ci_value had = {.dtype = slot->dtype, .rank = slot->rank}, wants = {.dtype = dtype, .rank = rank};
+  char a[160], b[160];
+  memcpy(had.dims, slot->dims, sizeof had.dims);
+  if (rank > 0) memcpy(wants.dims, dims, (size_t)rank * sizeof *dims);
+  return ci_fail(error, CI_INVALID_ARGUMENT, "the state has variable '%.200s' as %s, expected %s: another model uses the "
+                 "name for something else; give this one a state of its own",
+                 slot->name, k_describe(&had, a, sizeof a), k_describe(&wants, b, sizeof b));
+}
+
+static ci_status state_add_slot(ci_state *state, ci_slot *slot, ci_error *error) {
+  ci_name entry = {.text = {slot->name, strlen(slot->name)}, .first = (int32_t)state->slots.count, .count = 1};
+  if (!CI_LIST_GROW(&state->allocator, &state->slots)) return state_memory(error);
+  if (ci_names_add(&state->allocator, &state->slot_names, &entry) != CI_NAMES_ADDED) return state_memory(error);
+  state->slots.at[state->slots.count++] = slot;
+  state->layout++;
+  return CI_OK;
+}
+
+static bool state_name_fits(ci_span name) {
+  return name.length > 0 && memchr(name.data, '\0', name.length) == NULL;
+}
+
+ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
+                           ci_error *error) {
+  *index = ci_state_find(state, name);
+  if (*index >= 0) return state_same_rule(state->slots.at[*index], dtype, rank, dims, error);
+  if (!state_name_fits(name) || ci_dtype_size(dtype) == 0 || rank < -1 || rank > CI_MAX_RANK) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.*s' has dtype %s and rank %d, which no variable can have",
+                   CI_SPAN_ARG(name), ci_dtype_name(dtype), (int)rank);
+  }
+  ci_slot *slot = ci_alloc(&state->allocator, sizeof *slot);
+  char *text = state_text(state, name);
+  if (slot == NULL || text == NULL) {
+    ci_release(&state->allocator, slot, sizeof *slot);
+    ci_release(&state->allocator, text, name.length + 1);
+    return state_memory(error);
+  }
+  slot->name = text;
+  slot->dtype = dtype;
+  slot->rank = rank;
+  for (int32_t i = 0; i < rank; i++) slot->dims[i] = dims[i] < 0 ? -1 : dims[i];
+  ci_status status = state_add_slot(state, slot, error);
+  if (status != CI_OK) state_slot_free(&state->allocator, slot);
+  else *index = (int)state->slots.count - 1;
+  return status;
+}
+
+static ci_status state_add_random(ci_state *state, ci_random *random, ci_error *error) {
+  ci_name entry = {.text = {random->name, strlen(random->name)}, .first = (int32_t)state->randoms.count, .count = 1};
+  if (!CI_LIST_GROW(&state->allocator, &state->randoms)) return state_memory(error);
+  if (ci_names_add(&state->allocator, &state->random_names, &entry) != CI_NAMES_ADDED) return state_memory(error);
+  state->randoms.at[state->randoms.count++] = random;
+  return CI_OK;
+}
+
+ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, uint64_t key, int *index,
+                                  ci_error *error) {
+  *index = ci_state_find_random(state, name);
+  if (*index >= 0) return CI_OK;
+  if (!state_name_fits(name)) return ci_fail(error, CI_INVALID_ARGUMENT, "a generator has no usable name");
+  ci_random *random = ci_alloc(&state->allocator, sizeof *random);
+  char *text = state_text(state, name);
+  ci_status status = random == NULL || text == NULL ? state_memory(error) : CI_OK;
+  if (status == CI_OK) {
+    *random = (ci_random){.name = text, .seeded = seeded, .seed_key = key};
+    status = state_add_random(state, random, error);
+  }
+  if (status == CI_OK) {
+    *index = (int)state->randoms.count - 1;
+  } else {
+    ci_release(&state->allocator, random, sizeof *random);
+    ci_release(&state->allocator, text, name.length + 1);
+  }
+  return status;
+}
+
+/* The first words of the Philox block of the name: what the Python runtime does. */
+static uint64_t state_key_of(uint64_t seed, const char *name) {
+  uint32_t c[4] = {ci_crc32c(0, name, strlen(name)), 0, 0, 0};
+  uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+  for (int round = 0; round < 10; round++) {
+    uint64_t p0 = (uint64_t)c[0] * 0xD2511F53u, p1 = (uint64_t)c[2] * 0xCD9E8D57u;
+    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
+    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = (uint32_t)p1;
+    c[3] = (uint32_t)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return (uint64_t)c[1] << 32 | c[0];
+}
+
+void ci_random_start(const ci_state *state, ci_random *random) {
+  if (random->initialized) return;
+  random->now = (ci_generator){random->seeded ? random->seed_key : state_key_of(state->seed, random->name), 0};
+  random->initialized = true;
+}
+
+/* ---- changing ---- */
+
+bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims) {
+  if (slot->dtype != dtype) return false;
+  if (slot->rank < 0) return true;
+  if (slot->rank != rank) return false;
+  for (int32_t i = 0; i < rank; i++) {
+    if (slot->dims[i] >= 0 && slot->dims[i] != dims[i]) return false;
+  }
+  return true;
+}
+
+static ci_status state_check(const ci_slot *slot, const ci_value *value, ci_error *error) {
+  if (ci_slot_accepts(slot, value->dtype, value->rank, value->dims)) return CI_OK;
+  ci_value rule = {.dtype = slot->dtype, .rank = slot->rank};
+  char found[160], expected[160];
+  memcpy(rule.dims, slot->dims, sizeof rule.dims);
+  return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.200s' is %s and cannot be given %s", slot->name,
+                 k_describe(&rule, expected, sizeof expected), k_describe(value, found, sizeof found));
+}
+
+static bool state_same_shape(const ci_slot *slot, const ci_value *value) {
+  if (!slot->initialized || slot->value.rank != value->rank) return false;
+  for (int32_t i = 0; i < value->rank; i++) {
+    if (slot->value.dims[i] != value->dims[i]) return false;
+  }
+  return true;
+}
+
+/* Puts the value into a buffer that is the slot's already. */
+static void state_put(ci_state *state, ci_slot *slot, const ci_value *value) {
+  void *data = slot->value.data;
+  if (!state_same_shape(slot, value)) state->layout++;
+  ci_value_copy(data, value);
+  slot->value = *value;
+  slot->value.data = data;
+  slot->initialized = true;
+  slot->version++;
+}
+
+/* The text of strings may be what other views read, so they always move to a new buffer. */
+static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
+  return slot->value.data != NULL && slot->capacity == bytes && slot->dtype != CI_STRING;
+}
+
+static ci_status state_new_buffer(ci_state *state, size_t bytes, void **data, ci_error *error) {
+  if (bytes > state->limits.max_memory) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "a variable of %zu bytes exceeds the limit of %llu", bytes,
+                   (unsigned long long)state->limits.max_memory);
+  }
+  *data = ci_alloc(&state->allocator, bytes);
+  return *data == NULL ? state_memory(error) : CI_OK;
+}
+
+ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error) {
+  size_t bytes;
+  *replaced = (ci_block){NULL, 0};
+  CI_TRY(state_check(slot, value, error));
+  if (!ci_value_storage(value, &bytes)) return state_memory(error);
+  if (!state_fits_buffer(slot, bytes)) {
+    void *data;
+    CI_TRY(state_new_buffer(state, bytes, &data, error));
+    *replaced = (ci_block){slot->value.data, slot->capacity};
+    slot->value.data = data;
+    slot->capacity = bytes;
+    state->layout++;
+  }
+  state_put(state, slot, value);
+  return CI_OK;
+}
+
+static void state_install(ci_state *state, ci_slot *slot, void *data, size_t bytes, const ci_value *value) {
+  ci_release(&state->allocator, slot->value.data, slot->capacity);
+  slot->value.data = data;
+  slot->capacity = bytes;
+  state->layout++;
+  state_put(state, slot, value);
+}
+
+ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
+                          int random_count, ci_error *error) {
+  size_t list_bytes;
+  if (!ci_mul_size((size_t)slot_count, sizeof(ci_block), &list_bytes)) return state_memory(error);
+  ci_block *blocks = ci_alloc(&state->allocator, list_bytes);
+  ci_status status = blocks == NULL ? state_memory(error) : CI_OK;
+  for (int i = 0; status == CI_OK && i < slot_count; i++) {
+    status = state_check(state->slots.at[slots[i].slot], &slots[i].value, error);
+    if (status == CI_OK && !ci_value_storage(&slots[i].value, &blocks[i].bytes)) status = state_memory(error);
+    if (status == CI_OK) status = state_new_buffer(state, blocks[i].bytes, &blocks[i].data, error);
+  }
+  for (int i = 0; blocks != NULL && i < slot_count; i++) {
+    if (status != CI_OK) ci_release(&state->allocator, blocks[i].data, blocks[i].bytes);
+    else state_install(state, state->slots.at[slots[i].slot], blocks[i].data, blocks[i].bytes, &slots[i].value);
+  }
+  for (int i = 0; status == CI_OK && i < random_count; i++) {
+    ci_random *random = state->randoms.at[randoms[i].random];
+    random->now = randoms[i].value;
+    random->initialized = true;
+  }
+  ci_release(&state->allocator, blocks, list_bytes);
+  return status;
+}
+
+/* ---- public ---- */
+
+static ci_slot *state_slot_at(const ci_state *state, int index) {
+  return state == NULL || index < 0 || (size_t)index >= state->slots.count ? NULL : state->slots.at[index];
+}
+
+int ci_variable_count(const ci_state *state) { return state == NULL ? 0 : ci_state_slot_count(state); }
+
+int ci_variable_index(const ci_state *state, const char *name) {
+  return state == NULL || name == NULL ? -1 : ci_state_find(state, (ci_span){name, strlen(name)});
+}
+
+ci_status ci_variable(const ci_state *state, int index, ci_info *info) {
+  const ci_slot *slot = state_slot_at(state, index);
+  if (slot == NULL || info == NULL) return CI_OUT_OF_RANGE;
+  *info = (ci_info){.name = slot->name, .dtype = slot->dtype, .rank = slot->rank};
+  memcpy(info->dims, slot->dims, sizeof info->dims);
+  return CI_OK;
+}
+
+int ci_variable_initialized(const ci_state *state, int index) {
+  const ci_slot *slot = state_slot_at(state, index);
+  return slot != NULL && slot->initialized;
+}
+
+static ci_status state_no_slot(int index, ci_error *error) {
+  return ci_fail(error, CI_OUT_OF_RANGE, "the state has no variable number %d", index);
+}
+
+ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
+  const ci_slot *slot = state_slot_at(state, index);
+  if (slot == NULL || value == NULL) return state_no_slot(index, error);
+  if (!slot->initialized) {
+    return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+  }
+  *value = (ci_tensor){slot->value.data, slot->value.bytes, slot->value.dtype, slot->value.rank, {0}};
+  memcpy(value->dims, slot->value.dims, sizeof value->dims);
+  return CI_OK;
+}
+
+ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error) {
+  size_t item = ci_dtype_size(tensor->dtype), bytes = item;
+  *value = (ci_value){.data = tensor->data, .dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
+  bool fits = item > 0 && tensor->rank >= 0 && tensor->rank <= CI_MAX_RANK;
+  for (int32_t i = 0; fits && i < tensor->rank; i++) {
+    value->dims[i] = tensor->dims[i];
+    fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
+           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && bytes <= INT64_MAX;
+  }
+  if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
+  value->count = (int64_t)(bytes / item);
+  value->bytes = bytes;
+  if (tensor->data == NULL && bytes > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has no data");
+  return CI_OK;
+}
+
+ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
+  if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
+  ci_slot_change change = {.slot = index};
+  CI_TRY(ci_value_of_tensor(tensor, &change.value, error));
+  if (tensor->bytes < change.value.bytes) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
+                   change.value.bytes);
+  }
+  return ci_state_change(state, &change, 1, NULL, 0, error);
+}
+
+ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error) {
+  int found;
+  if (state == NULL || info == NULL || info->name == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "a declaration needs a state and a name");
+  }
+  ci_span name = {info->name, strlen(info->name)};
+  CI_TRY(ci_state_declare(state, name, info->dtype, info->rank, info->dims, &found, error));
+  if (index != NULL) *index = found;
+  return CI_OK;
+}
+
+int ci_generator_count(const ci_state *state) { return state == NULL ? 0 : ci_state_random_count(state); }
+
+const char *ci_generator_name(const ci_state *state, int index) {
+  if (index < 0 || index >= ci_generator_count(state)) return NULL;
+  return state->randoms.at[index]->name;
+}
+
+ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized) {
+  if (index < 0 || index >= ci_generator_count(state)) return CI_OUT_OF_RANGE;
+  const ci_random *random = state->randoms.at[index];
+  if (value != NULL) *value = random->now;
+  if (initialized != NULL) *initialized = random->initialized;
+  return CI_OK;
+}
+
+ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error) {
+  ci_random_change change = {.random = -1};
+  if (state == NULL || name == NULL || value == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "setting a generator needs a state, a name and a value");
+  }
+  CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
+  change.value = *value;
+  return ci_state_change(state, NULL, 0, &change, 1, error);
+}

@@ -1,0 +1,20 @@
+/* threads.h - a few threads that wait without spinning; none with CI_NO_THREADS. */
+#ifndef CI_THREADS_H
+#define CI_THREADS_H
+#include "ci_kernel.h"
+
+typedef struct ci_threads ci_threads;
+/* Threads beside the caller's; NULL when there can be none. */
+ci_threads *ci_threads_start(const ci_allocator *allocator, int count);
+void ci_threads_stop(const ci_allocator *allocator, ci_threads *threads);
+/* Runs part p of `parts` as fn(argument, begin, end, p); the caller's thread takes its share. */
+void ci_threads_run(ci_threads *threads, int parts, int64_t n, ci_part_fn fn, void *argument);
+
+/* The floating-point environment that the numerics contract wants: round to nearest, denormals kept. */
+typedef struct ci_float_mode {
+  uint64_t control;
+  bool changed;
+} ci_float_mode;
+void ci_float_enter(ci_float_mode *mode);
+void ci_float_leave(const ci_float_mode *mode);
+#endif

@@ -1,0 +1,110 @@
+/* test_file.c - CRC-32C, names, reading and durable writing of files. */
+#include "posix.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "crc32c.h"
+#include "file.h"
+
+static void test_crc(void) {
+  uint8_t data[1000];
+  uint32_t state = 1;
+  for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)((state = state * 1664525u + 1013904223u) >> 24);
+  CHECK(ci_crc32c(0, "123456789", 9) == 0xe3069283u);
+  CHECK(ci_crc32c(0, "", 0) == 0);
+  for (size_t start = 0; start < 16; start++)
+    for (size_t n = 0; n < 80; n++) {
+      uint32_t whole = ci_crc32c(0, data + start, n);
+      CHECK(whole == ci_crc32c_tabled(0, data + start, n));
+      CHECK(whole == ci_crc32c(ci_crc32c(0, data + start, n / 3), data + start + n / 3, n - n / 3));
+    }
+  CHECK(ci_crc32c(0, data, sizeof data) == ci_crc32c_tabled(0, data, sizeof data));
+}
+
+static void test_names(void) {
+  static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b"};
+  static const char *const bad[] = {"", ".", "..", ".a", "a/b", "../a", "/etc/x", "a\\b", "C:x", "a b", "a\n", "\xc3\xa4"};
+  char longest[257];
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) CHECK(ci_file_safe_name(good[i], strlen(good[i])));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!ci_file_safe_name(bad[i], strlen(bad[i])));
+  CHECK(!ci_file_safe_name("a\0b", 3));
+  memset(longest, 'a', sizeof longest);
+  CHECK(ci_file_safe_name(longest, 255) && !ci_file_safe_name(longest, 256));
+}
+
+static void path_of(char *path, size_t size, const char *folder, const char *name) {
+  CHECK((size_t)snprintf(path, size, "%s/%s", folder, name) < size);
+}
+
+static void test_write_and_read(const char *where) {
+  char prefix[300];
+  const char *base;
+  ci_folder folder;
+  ci_writer writer;
+  ci_bytes bytes;
+  ci_error error;
+  struct stat about;
+  path_of(prefix, sizeof prefix, where, "file");
+  mode_t mask = umask(027);
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, &error) == CI_OK && strcmp(base, "file") == 0);
+  CHECK(ci_writer_create(&folder, "tmp-file", &writer, &error) == CI_OK);
+  CHECK(ci_writer_put(&writer, "hello ", 6, &error) == CI_OK && ci_writer_put(&writer, "world", 5, &error) == CI_OK);
+  CHECK(ci_writer_finish(&writer, &error) == CI_OK && writer.written == 11);
+  CHECK(ci_writer_create(&folder, "tmp-file", &writer, &error) == CI_ALREADY_EXISTS);
+  CHECK(strstr(error.message, "tmp-file"));
+  CHECK(ci_folder_rename(&folder, "tmp-file", "file", &error) == CI_OK && ci_folder_sync(&folder, &error) == CI_OK);
+  CHECK(stat(prefix, &about) == 0 && (about.st_mode & 0777) == 0640);
+  umask(mask);
+  CHECK(ci_folder_read(&folder, "file", 100, &bytes, &error) == CI_OK && bytes.length == 11);
+  CHECK(memcmp(bytes.data, "hello world", 11) == 0 && (uintptr_t)bytes.data % 64 == 0);
+  ci_file_unmap(NULL, &bytes);
+  CHECK(ci_file_map(NULL, prefix, 100, &bytes, &error) == CI_OK && bytes.length == 11);
+  ci_file_unmap(NULL, &bytes);
+  CHECK(ci_file_map(NULL, prefix, 10, &bytes, &error) == CI_RESOURCE_EXHAUSTED);
+  CHECK(ci_writer_create(&folder, "gone", &writer, &error) == CI_OK);
+  ci_writer_abandon(&writer);
+  CHECK(ci_folder_read(&folder, "gone", 100, &bytes, &error) == CI_NOT_FOUND);
+  ci_folder_unlink(&folder, "file");
+  ci_folder_close(&folder);
+}
+
+static void test_refusals(const char *where) {
+  char path[300];
+  const char *base;
+  ci_folder folder;
+  ci_bytes bytes;
+  ci_error error;
+  CHECK(ci_file_map(NULL, where, 100, &bytes, &error) == CI_INVALID_ARGUMENT); /* a folder */
+  path_of(path, sizeof path, where, "absent");
+  CHECK(ci_file_map(NULL, path, 100, &bytes, &error) == CI_NOT_FOUND && strstr(error.message, "absent"));
+  path_of(path, sizeof path, where, "fifo");
+  CHECK(mkfifo(path, 0600) == 0);
+  CHECK(ci_file_map(NULL, path, 100, &bytes, &error) == CI_INVALID_ARGUMENT);
+  path_of(path, sizeof path, where, "link");
+  CHECK(symlink("/etc/passwd", path) == 0);
+  CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_OK);
+  CHECK(ci_folder_read(&folder, "link", 1 << 20, &bytes, &error) != CI_OK);
+  CHECK(ci_folder_read(&folder, "fifo", 1 << 20, &bytes, &error) == CI_INVALID_ARGUMENT);
+  ci_folder_unlink(&folder, "link");
+  ci_folder_unlink(&folder, "fifo");
+  ci_folder_close(&folder);
+  path_of(path, sizeof path, where, "absent/model");
+  CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_NOT_FOUND);
+  path_of(path, sizeof path, where, "");
+  CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_INVALID_ARGUMENT);
+}
+
+int main(void) {
+  char where[] = "test_file_XXXXXX";
+  test_crc();
+  test_names();
+  CHECK(mkdtemp(where) != NULL);
+  test_write_and_read(where);
+  test_refusals(where);
+  CHECK(rmdir(where) == 0); /* nothing is left over */
+  return CHECK_END;
+}

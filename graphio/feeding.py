@@ -1,0 +1,179 @@
+"""Feeds: which tensor a key means, and a value as the array that is fed.
+
+TensorFlow's rules: numbers are cast to the tensor's dtype, floats to integers by truncation; only
+Python integers that do not fit, other kinds and other shapes are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import as_array
+from graphio.graph import Graph, Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
+
+Array = np.ndarray[Any, Any]
+
+
+def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
+    """The tensors that a feed_dict's keys stand for, in order.
+
+    Raises:
+        TypeError: a key is neither a tensor nor a tensor's name.
+        ValueError: a key is not of this graph, or cannot be fed.
+    """
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(f"feed_dict is {type(feed_dict).__name__}, expected a dict")
+    return [_tensor(graph, leaf) for key in feed_dict for leaf in _leaves(key)]
+
+
+def is_simple(feed_dict: Mapping[Any, Any]) -> bool:
+    """Whether every key stands for one tensor."""
+    return not any(isinstance(key, (tuple, IndexedSlices)) for key in feed_dict)
+
+
+def values_of(feed_dict: Mapping[Any, Any]) -> Iterator[Any]:
+    """The values in fed_tensors' order.
+
+    Raises:
+        ValueError: a key of several tensors has another number of values.
+    """
+    for key, value in feed_dict.items():
+        yield from _paired(key, value)
+
+
+def _leaves(key: Any) -> Iterator[Any]:
+    if isinstance(key, tuple):
+        for part in key:
+            yield from _leaves(part)
+    elif isinstance(key, IndexedSlices):
+        yield from _parts(key)
+    else:
+        yield key
+
+
+def _parts(key: IndexedSlices) -> list[Tensor]:
+    parts = [key.values, key.indices]
+    return parts if key.dense_shape is None else [*parts, key.dense_shape]
+
+
+def _paired(key: Any, value: Any) -> Iterator[Any]:
+    parts = _parts(key) if isinstance(key, IndexedSlices) else key
+    if not isinstance(key, (tuple, IndexedSlices)):
+        yield value
+        return
+    if not isinstance(value, (tuple, list)) or len(value) != len(parts):
+        raise ValueError(
+            f"the feed key {key!r} stands for {len(parts)} tensors; feed as many values"
+        )
+    for part, inner in zip(parts, value, strict=True):
+        yield from _paired(part, inner)
+
+
+def _tensor(graph: Graph, key: Any) -> Tensor:
+    try:
+        tensor = graph.as_graph_element(key, allow_operation=False)
+    except KeyError as error:
+        raise ValueError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+    except (TypeError, ValueError) as error:
+        kind = (
+            ValueError
+            if isinstance(key, Tensor) or hasattr(key, "_as_graph_element")
+            else TypeError
+        )
+        raise kind(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+    assert isinstance(tensor, Tensor)
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor.name} may not be fed: it is inside a loop or branch.")
+    return tensor
+
+
+class Feeder:
+    """Turns the values fed to one tensor into arrays of its dtype.
+
+    Attributes:
+        tensor: what is fed.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self._numpy = np.dtype(tensor.dtype.as_numpy_dtype)
+        self._exact: tuple[int, ...] | None = None
+        if tensor.shape.is_fully_defined():
+            self._exact = tuple(d or 0 for d in tensor.shape.as_list())
+
+    def __call__(self, value: Any) -> Array:
+        """A contiguous array of the tensor's dtype.
+
+        Raises:
+            TypeError: a tensor as value, or a number that the dtype cannot hold.
+            ValueError: the shape does not fit, or the value is no array of such elements.
+        """
+        array: Array
+        if type(value) is np.ndarray and value.dtype is self._numpy and value.flags.c_contiguous:
+            array = value
+        else:
+            array = self._converted(value)
+        if array.shape != self._exact:
+            self._check_shape(array)
+        return array
+
+    def _check_shape(self, array: Array) -> None:
+        if not self.tensor.shape.is_compatible_with(array.shape):
+            raise ValueError(
+                f"Cannot feed value of shape {array.shape} for Tensor {self.tensor.name}, which "
+                f"has shape {self.tensor.shape}"
+            )
+
+    def _converted(self, value: Any) -> Array:
+        if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+                f"Python scalars, strings, lists and numpy ndarrays; for '{self.tensor.name}' "
+                f"{value!r} was given"
+            )
+        if value is None:
+            raise ValueError(f"None was fed to '{self.tensor.name}'; feed {self._expected()}")
+        if self.tensor.dtype == dtypes.string:
+            return self._strings(value)
+        try:
+            raw = np.asarray(value)
+        except ValueError as error:
+            raise self._refused(ValueError, value, str(error)) from None
+        self._check_kind(raw, value)
+        with np.errstate(all="ignore"):
+            return np.asarray(raw, self._numpy, order="C")
+
+    def _check_kind(self, raw: Array, value: Any) -> None:
+        wanted = self.tensor.dtype
+        if raw.dtype.kind == "O" and raw.size and all(isinstance(v, int) for v in raw.ravel()):
+            raise self._refused(TypeError, value, "the integer does not fit")
+        if raw.dtype.kind not in "biufc":
+            raise self._refused(ValueError, value, "it holds no numbers")
+        if raw.dtype.kind == "c" and not wanted.is_complex:
+            raise self._refused(TypeError, value, "it is complex")
+        from_python = not isinstance(value, (np.ndarray, np.generic))
+        integers = wanted.is_integer and raw.dtype.kind in "iu" and raw.size > 0
+        if from_python and integers and not wanted.min <= raw.min() <= raw.max() <= wanted.max:
+            raise self._refused(TypeError, value, "the integer does not fit")
+
+    def _strings(self, value: Any) -> Array:
+        try:
+            return as_array(np.array(value, object), self.tensor.dtype)
+        except (TypeError, ValueError) as error:
+            raise self._refused(ValueError, value, str(error)) from None
+
+    def _expected(self) -> str:
+        return f"an array of {self.tensor.dtype.name} and shape {self.tensor.shape}"
+
+    def _refused(self, kind: type[Exception], value: Any, reason: str) -> Exception:
+        text = repr(value)
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        return kind(
+            f"Type of feed value {shown} ({type(value).__name__}) is not compatible with Tensor "
+            f"'{self.tensor.name}', {self._expected()}: {reason}."
+        )

@@ -1,0 +1,126 @@
+"""Fetches: nested structures of tensors, operations, variables and names, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graphio import nest
+from graphio.graph import Graph, Operation, Tensor
+from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
+
+Array = np.ndarray[Any, Any]
+
+
+def key_of(fetches: Any) -> Any:
+    """Something hashable that tells fetch structures apart; what is fetched compares by identity.
+
+    Raises:
+        TypeError: something in it can be no fetch.
+    """
+    kind = type(fetches)
+    if kind is Tensor or kind is Operation or kind is str:
+        return fetches
+    if isinstance(fetches, (list, tuple)):
+        return (kind, *map(key_of, fetches))
+    if isinstance(fetches, Mapping):
+        return (kind, tuple(fetches), *map(key_of, fetches.values()))
+    if isinstance(fetches, IndexedSlices):
+        return (kind, fetches.values, fetches.indices, fetches.dense_shape)
+    try:
+        hash(fetches)
+    except TypeError:
+        raise TypeError(_no_fetch(fetches)) from None
+    return fetches
+
+
+def element(graph: Graph, fetch: Any) -> Tensor | Operation:
+    """The tensor or operation that a leaf of the fetches stands for.
+
+    Raises:
+        TypeError: it stands for nothing of the sort.
+        ValueError: it is not of this graph, or inside a loop or branch.
+    """
+    try:
+        found = graph.as_graph_element(fetch)
+    except TypeError:
+        raise TypeError(_no_fetch(fetch)) from None
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})"
+        ) from None
+    if not graph.is_fetchable(found):
+        raise ValueError(
+            f"{type(found).__name__} {found.name} may not be fetched: it is inside a loop or "
+            "branch; return it from there"
+        )
+    return found
+
+
+def _no_fetch(fetch: Any) -> str:
+    kind = type(fetch).__name__
+    return (
+        f"Fetch argument {fetch!r} has invalid type {kind}, must be a string or Tensor. (Can not "
+        f"convert a {kind} into a Tensor or Operation.)"
+    )
+
+
+class Structure:
+    """The fetches of a plan.
+
+    Attributes:
+        elements: tensor or operation of each leaf, in order.
+    """
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self._simple = isinstance(fetches, (list, Tensor)) and not any(
+            nest.is_nested(f) or isinstance(f, IndexedSlices) for f in _top(fetches)
+        )
+        self._one = not isinstance(fetches, list)
+        self._structure = fetches if self._simple else _expanded(fetches)
+        leaves = _top(fetches) if self._simple else nest.flatten(self._structure)
+        self.elements = [element(graph, leaf) for leaf in leaves]
+
+    def packed(self, values: list[Any]) -> Any:
+        """The values, one a leaf, in the fetches' structure."""
+        if self._simple:
+            return values[0] if self._one else values
+        return _contracted(nest.pack_sequence_as(self._structure, values))
+
+
+def _top(fetches: Any) -> list[Any]:
+    return fetches if isinstance(fetches, list) else [fetches]
+
+
+class _Slices(list[Any]):
+    """An IndexedSlices among the fetches, as its parts."""
+
+
+def _expanded(fetches: Any) -> Any:
+    if isinstance(fetches, IndexedSlices):
+        parts = [fetches.values, fetches.indices, fetches.dense_shape]
+        return _Slices(part for part in parts if part is not None)
+    return _rebuilt(fetches, _expanded)
+
+
+def _contracted(values: Any) -> Any:
+    if isinstance(values, _Slices):
+        return IndexedSlicesValue(values[0], values[1], values[2] if len(values) > 2 else None)
+    return _rebuilt(values, _contracted)
+
+
+def _rebuilt(structure: Any, function: Any) -> Any:
+    if isinstance(structure, Mapping):
+        return type(structure)((k, function(v)) for k, v in structure.items())  # type: ignore[call-arg]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*map(function, structure))
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(map(function, structure))
+    return structure
+
+
+def unwrapped(array: Array) -> Any:
+    """A scalar as a numpy scalar (bytes for strings), anything else as it is."""
+    return array if array.ndim else array[()]

@@ -1,0 +1,157 @@
+"""The index of a checkpoint, `P.index`: a message in a checked envelope (schema/README.md)."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterable, Sequence
+
+from google.protobuf.message import DecodeError
+
+from graphio.schema import dtypes, errors, files, tensors
+from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
+from graphio.schema.crc32c import crc32c
+
+MAGIC = b"\x89GIX\r\n\x1a\n"
+MAJOR, MINOR = 1, 0
+HEADER = 32
+_FIELDS = struct.Struct("<8sHHIQI")  # bytes 0 to 27; their CRC follows
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}", re.ASCII)
+
+
+def wrap(payload: bytes) -> bytes:
+    """The envelope around an index's message."""
+    fields = _FIELDS.pack(MAGIC, MAJOR, MINOR, 0, len(payload), crc32c(payload))
+    return fields + struct.pack("<I", crc32c(fields)) + payload
+
+
+def unwrap(data: bytes) -> bytes:
+    """The message inside an envelope.
+
+    Raises:
+        DataLossError: a byte is damaged, missing or too many.
+        UnimplementedError: it needs a newer reader.
+    """
+    if len(data) < HEADER or data[:8] != MAGIC:
+        raise damaged("it does not start as one")
+    _, major, _, flags, length, crc = _FIELDS.unpack_from(data)
+    if crc32c(data[: _FIELDS.size]) != int.from_bytes(data[_FIELDS.size : HEADER], "little"):
+        raise damaged("the header's checksum does not match")
+    if major != MAJOR or flags:
+        raise errors.UnimplementedError(
+            message=f"checkpoint version {major} with flags {flags:#x} needs a newer graphio; "
+            f"this one reads version {MAJOR}"
+        )
+    payload = data[HEADER:]
+    if len(payload) != length:
+        raise damaged(f"{len(payload)} bytes follow its header, expected {length}")
+    if crc32c(payload) != crc:
+        raise damaged("its checksum does not match")
+    return payload
+
+
+def read_index(prefix: str | os.PathLike[str]) -> CheckpointIndex:
+    """The verified index of a checkpoint; its shards are not looked at.
+
+    Raises:
+        NotFoundError: there is no checkpoint of that prefix.
+        DataLossError: the index is damaged or says impossible things.
+        UnimplementedError: it needs a newer graphio.
+    """
+    where = os.fspath(prefix)
+    try:
+        data = files.read(where + ".index")
+    except errors.NotFoundError:
+        raise errors.NotFoundError(message=f"there is no checkpoint {where!r}") from None
+    try:
+        index = CheckpointIndex.FromString(unwrap(data))
+        check(index)
+    except DecodeError:
+        raise damaged(f"{where}.index holds no CheckpointIndex message") from None
+    except errors.OpError as error:
+        raise type(error)(message=f"{os.path.basename(where)}.index: {error.message}") from None
+    return index
+
+
+def check(index: CheckpointIndex) -> None:
+    """Refuses an index that is not consistent in itself. Raises DataLossError."""
+    if index.min_reader > MINOR:
+        raise errors.UnimplementedError(
+            message=f"the checkpoint needs a reader of version {MAJOR}.{index.min_reader}; "
+            f"this one is {MAJOR}.{MINOR}"
+        )
+    names = [shard.file for shard in index.shard]
+    for name in (*names, *([index.meta_file] if index.meta_file else ())):
+        if not is_safe_name(name):
+            raise damaged(f"{name!r} is no plain file name")
+    if len(set(names)) < len(names) or len(index.shard_header) != len(names):
+        raise damaged("its list of shards is inconsistent")
+    _ascending("variables", [v.name for v in index.variable])
+    _ascending("resources", [r.name for r in index.resource])
+    for variable in index.variable:
+        _check_size(variable)
+        if variable.shard >= len(names):
+            raise damaged(f"variable '{variable.name}' lies in shard {variable.shard}")
+    for number, shard in enumerate(index.shard):
+        _check_tiling(shard.nbytes, of_shard(index, number), shard.file)
+    for resource in index.resource:
+        if resource.WhichOneof("state") is None:
+            raise damaged(f"resource '{resource.name}' has no state")
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a name stays in its folder: letters, digits, "_", "-", and "." but not first."""
+    return _SAFE_NAME.fullmatch(name) is not None
+
+
+def of_shard(index: CheckpointIndex, number: int) -> list[CheckpointVariable]:
+    """The variables of a shard in the order of their bytes."""
+    inside = [v for v in index.variable if v.shard == number]
+    return sorted(inside, key=lambda v: (v.offset, v.nbytes))
+
+
+def header_size(index: CheckpointIndex, number: int) -> int:
+    """How many bytes of a shard stand before its first tensor."""
+    inside = of_shard(index, number)
+    return inside[0].offset if inside else index.shard[number].nbytes
+
+
+def _check_size(variable: CheckpointVariable) -> None:
+    tensors.check_dims(variable.dims)
+    row = dtypes.of_number(variable.dtype)
+    if row.number == dtypes.STRING:
+        return
+    count = 1
+    for dim in variable.dims:
+        count *= dim
+    if variable.nbytes != (count * row.bits + 7) // 8:
+        raise damaged(
+            f"variable '{variable.name}' {row.name}{list(variable.dims)} has "
+            f"{variable.nbytes} bytes"
+        )
+
+
+def _check_tiling(size: int, inside: Sequence[CheckpointVariable], name: str) -> None:
+    """Every byte of a shard belongs to its header or to one variable."""
+    end = inside[0].offset if inside else size
+    for variable in inside:
+        if variable.offset != end:
+            raise damaged(f"variable '{variable.name}' leaves a gap or overlaps in {name}")
+        end += variable.nbytes
+    if end != size:
+        raise damaged(f"{name} has {size} bytes, its variables end at {end}")
+
+
+def _ascending(what: str, names: Iterable[str]) -> None:
+    last: bytes | None = None
+    for name in names:
+        if last is not None and name.encode() <= last:
+            raise damaged(f"its {what} are not sorted")
+        last = name.encode()
+
+
+def damaged(what: str) -> errors.DataLossError:
+    """The error of a damaged checkpoint."""
+    return errors.DataLossError(message=f"the checkpoint's index is damaged: {what}")

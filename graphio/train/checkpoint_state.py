@@ -1,0 +1,224 @@
+"""The text file `checkpoint` of a folder: which checkpoints there are. A hint, never the truth."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphio.schema import errors, files
+from graphio.schema.checkpoint_index import read_index
+
+__all__ = [
+    "CheckpointState",
+    "checkpoint_exists",
+    "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "update_checkpoint_state",
+]
+
+STATE_FILE = "checkpoint"
+_LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass
+class CheckpointState:
+    """What the file says.
+
+    Attributes:
+        model_checkpoint_path: the prefix of the newest checkpoint.
+        all_model_checkpoint_paths: those that exist, oldest first, the newest last.
+        all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
+        last_preserved_timestamp: when one was last kept for good; 0: never.
+    """
+
+    model_checkpoint_path: str = ""
+    all_model_checkpoint_paths: list[str] = field(default_factory=list)
+    all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
+    last_preserved_timestamp: float = 0.0
+
+    def __str__(self) -> str:
+        return "".join(f"{line}\n" for line in _lines(self))
+
+
+def _lines(state: CheckpointState) -> Iterator[str]:
+    yield f"model_checkpoint_path: {_quoted(state.model_checkpoint_path)}"
+    for path in state.all_model_checkpoint_paths:
+        yield f"all_model_checkpoint_paths: {_quoted(path)}"
+    for moment in state.all_model_checkpoint_timestamps:
+        yield f"all_model_checkpoint_timestamps: {moment!r}"
+    if state.last_preserved_timestamp:
+        yield f"last_preserved_timestamp: {state.last_preserved_timestamp!r}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _parse(text: str) -> CheckpointState:
+    """Raises ValueError if a line is none of the file's."""
+    state = CheckpointState()
+    for line in filter(str.strip, text.splitlines()):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"cannot read the line {line!r}")
+        key, quoted, number = match.groups()
+        value: Any = float(number) if quoted is None else _unquoted(quoted)
+        if key in ("all_model_checkpoint_paths", "all_model_checkpoint_timestamps"):
+            getattr(state, key).append(value)
+        elif key in ("model_checkpoint_path", "last_preserved_timestamp"):
+            setattr(state, key, value)
+    if not isinstance(state.model_checkpoint_path, str):
+        raise ValueError("model_checkpoint_path is no text")
+    return state
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m.group(1), m.group(1)), text)
+
+
+def generate_checkpoint_state_proto(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> CheckpointState:
+    """A CheckpointState whose paths inside save_dir are relative to it.
+
+    Raises:
+        ValueError: there are not as many timestamps as paths.
+    """
+    paths = list(all_model_checkpoint_paths or [])
+    times = list(all_model_checkpoint_timestamps or [])
+    if times and len(times) != len(paths):
+        raise ValueError(f"{len(times)} timestamps were given for {len(paths)} paths")
+    if model_checkpoint_path not in paths:
+        paths.append(model_checkpoint_path)
+        times += [time.time()] if times else []
+    return CheckpointState(
+        _relative(model_checkpoint_path, save_dir),
+        [_relative(p, save_dir) for p in paths],
+        times,
+        last_preserved_timestamp or 0.0,
+    )
+
+
+def _relative(path: str, folder: str) -> str:
+    """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    inside = os.path.relpath(os.path.abspath(path), os.path.abspath(folder or "."))
+    return path if inside.startswith(os.pardir) else inside
+
+
+def update_checkpoint_state(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+    *,
+    layer: files.FileLayer = files.SYSTEM,
+) -> None:
+    """Writes the file in one step: afterwards it is on the disk.
+
+    Raises:
+        RuntimeError: the path of the file is that of the checkpoint.
+    """
+    where = os.path.join(save_dir, latest_filename or STATE_FILE)
+    if os.path.abspath(where) == os.path.abspath(model_checkpoint_path):
+        raise RuntimeError(
+            f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
+            "Please use a different save path."
+        )
+    state = generate_checkpoint_state_proto(
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+    files.replace(where, [str(state).encode()], layer)
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """What the file of a folder says, with paths that can be opened from here.
+
+    Returns:
+        None if there is no file, or, with a warning, if it cannot be read.
+    """
+    folder = os.fspath(checkpoint_dir)
+    where = os.path.join(folder, latest_filename or STATE_FILE)
+    try:
+        state = _parse(files.read(where).decode())
+    except errors.NotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        warnings.warn(f"{where}: {error}. Checkpoint ignored.", stacklevel=2)
+        return None
+    if not state.model_checkpoint_path:
+        warnings.warn(f"{where} names no checkpoint. Checkpoint ignored.", stacklevel=2)
+        return None
+    state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
+    paths = [os.path.join(folder, p) for p in state.all_model_checkpoint_paths]
+    state.all_model_checkpoint_paths = paths
+    return state
+
+
+def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint of that prefix: whether it was committed."""
+    return os.path.isfile(os.fspath(checkpoint_prefix) + ".index")
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
+    """When the checkpoints were committed; those that do not exist are left out."""
+    return [os.stat(p + ".index").st_mtime for p in checkpoint_prefixes if checkpoint_exists(p)]
+
+
+def latest_checkpoint(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> str | None:
+    """The prefix of a folder's newest checkpoint, None if it has none.
+
+    A file `checkpoint` that cannot be read, or names what is not there, does not count: then the
+    newest valid checkpoint of the folder is found, with a warning.
+    """
+    folder = os.fspath(checkpoint_dir)
+    if not os.path.lexists(os.path.join(folder, latest_filename or STATE_FILE)):
+        return None
+    state = get_checkpoint_state(folder, latest_filename)
+    if state is not None and checkpoint_exists(state.model_checkpoint_path):
+        return state.model_checkpoint_path
+    found = _newest(folder)
+    if state is not None or found is not None:
+        warnings.warn(
+            f"the file '{latest_filename or STATE_FILE}' of {folder!r} names no checkpoint that "
+            f"exists; going on from {found!r}, the newest one found",
+            stacklevel=2,
+        )
+    return found
+
+
+def _newest(folder: str) -> str | None:
+    """The prefix of the newest checkpoint whose index is valid."""
+    found: list[tuple[int, int, str]] = []
+    for name in sorted(os.listdir(folder)):
+        prefix, extension = os.path.splitext(os.path.join(folder, name))
+        if extension != ".index":
+            continue
+        try:
+            index = read_index(prefix)
+        except errors.OpError:
+            continue
+        found.append((index.time, index.step, prefix))
+    return max(found)[2] if found else None

@@ -1,0 +1,385 @@
+"""Saver: variables of a session to checkpoints and back."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import scopes
+from graphio.collections import GraphKeys
+from graphio.graph import Graph, Tensor
+from graphio.schema import checkpoint, container, errors, files, restore
+from graphio.schema.model_pb2 import Model
+from graphio.train import checkpoint_state
+from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
+from graphio.variables import Variable
+
+__all__ = ["Saver", "remove_checkpoint"]
+
+HOUR = 3600.0
+
+
+class Saver:
+    """Saves and restores variables; with them goes every random generator of the session.
+
+    A save is atomic and on the disk when it returns. Differences from TensorFlow's: a restore
+    checks every byte, all names, dtypes and shapes before it changes anything and names all that
+    is wrong; a new Saver that restores a checkpoint takes over the list of those to keep; paths
+    in the file `checkpoint` are relative.
+
+    Args:
+        var_list: variables, or a dict from names in the checkpoint to variables; None: all
+            global variables and saveable objects of the default graph as it is now.
+        reshape: True restores another shape of as many elements.
+        sharded: accepted: there is one device, so one data file.
+        max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
+        keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
+        name, restore_sequentially, write_version, save_relative_paths: accepted.
+        saver_def, builder, filename: not supported, must be None.
+        defer_build: True looks for the variables when `build` is called.
+        allow_empty: True lets a Saver have no variables.
+        pad_step_number: True writes the step with eight digits.
+        recover: False does not take over the list of checkpoints at restore.
+
+    Raises:
+        ValueError: no variables; two of one name; var_list with defer_build.
+        TypeError: something in var_list is no variable.
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: Any = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+        *,
+        recover: bool = True,
+    ) -> None:
+        if saver_def is not None or builder is not None or filename is not None:
+            raise ValueError("saver_def, builder and filename are not supported; leave them None")
+        if defer_build and var_list is not None:
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set "
+                "defer_build=False or var_list=None."
+            )
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep or 0
+        self._hours = keep_checkpoint_every_n_hours
+        self._allow_empty = allow_empty
+        self._pad = pad_step_number
+        self._recover = recover
+        self._next_kept = time.time() + keep_checkpoint_every_n_hours * HOUR
+        self._last: list[tuple[str, float]] = []
+        self._expired: list[tuple[str, float]] = []
+        self._variables: dict[str, Variable] | None = None
+        if not defer_build:
+            self._variables = self._named(var_list)
+
+    def build(self) -> None:
+        """Looks for the variables now, if that was deferred."""
+        if self._variables is None:
+            self._variables = self._named(None)
+
+    def _named(self, var_list: Any) -> dict[str, Variable]:
+        """Name in the checkpoint to variable."""
+        if var_list is None:
+            graph = scopes.get_default_graph()
+            var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+            var_list = var_list + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
+        if not var_list and not self._allow_empty:
+            raise ValueError("No variables to save")
+        if isinstance(var_list, Mapping):
+            pairs = [(key, _checked(v)) for key, v in sorted(var_list.items())]
+        else:
+            pairs = [(_checked(v).op.name, v) for v in var_list]
+        named: dict[str, Variable] = {}
+        for key, variable in pairs:
+            if key in named:
+                raise ValueError(f"At least two variables have the same name: {key}")
+            if any(variable is other for other in named.values()):
+                raise ValueError(f"The same saveable will be restored with two names: {key}")
+            named[key] = variable
+        return named
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """Paths of the checkpoints that are kept, oldest first; those kept for good left out."""
+        return [path for path, _ in self._last]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Replaces the list of checkpoints to keep."""
+        if not isinstance(last_checkpoints, (list, tuple)):
+            raise TypeError(f"last_checkpoints must be a list, not {type(last_checkpoints)}")
+        self.set_last_checkpoints_with_time([(path, np.inf) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(
+        self, last_checkpoints_with_time: Sequence[tuple[str, float]]
+    ) -> None:
+        """Replaces the list of checkpoints to keep: pairs of path and seconds since 1970."""
+        self._last = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Takes over the checkpoints of an earlier process that still exist, oldest first."""
+        existing = [p for p in checkpoint_paths if checkpoint_exists(p)]
+        times = checkpoint_state.get_checkpoint_mtimes(existing)
+        self.set_last_checkpoints_with_time(list(zip(existing, times, strict=True)))
+
+    # ---- saving ----
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Writes a checkpoint.
+
+        Args:
+            sess: the session whose values are saved.
+            save_path: prefix of the files' names.
+            global_step: int, tensor, variable or name of one; appended to the path.
+            latest_filename: of the state file; None: "checkpoint".
+            meta_graph_suffix: of the graph file.
+            write_meta_graph: False writes no graph file.
+            write_state: False leaves the state file as it is and deletes nothing.
+            strip_default_attrs, save_debug_info: accepted.
+
+        Returns:
+            The prefix, to be given to restore; None if there are no variables.
+
+        Raises:
+            TypeError: sess is no session.
+            ValueError: a path that cannot be.
+            FailedPreconditionError: variables have no value.
+            DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
+                are as they were.
+        """
+        self._check_session(sess)
+        variables = self._built("save")
+        where = os.fspath(save_path)
+        _check_paths(where, latest_filename)
+        step = None if global_step is None else _step_of(sess, global_step)
+        if step is not None:
+            where = f"{where}-{step:08d}" if self._pad else f"{where}-{step}"
+        if not variables:
+            return None
+        folder = os.path.dirname(where)
+        if folder and not os.path.isdir(folder):
+            raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
+        values = _values(sess.state, variables)
+        meta = export_meta_bytes(sess.graph, self) if write_meta_graph else None
+        if meta is not None and meta_graph_suffix != "meta":
+            files.replace(f"{where}.{meta_graph_suffix}", [meta])
+            meta = None
+        checkpoint.write_checkpoint(
+            where,
+            values,
+            sess.state.generators(),
+            step=step,
+            meta=meta,
+            slots=_slots(variables),
+        )
+        if write_state:
+            self._record(where, latest_filename)
+        return where
+
+    def describe(self, model: Model) -> None:
+        """Fills in the message about this Saver in a model."""
+        model.saver.max_to_keep = self._max_to_keep
+        model.saver.keep_every_hours = self._hours
+        for key, variable in self._built("describe").items():
+            model.saver.variable.append(variable.op.name)
+            model.saver.key.append(key)
+
+    def _record(self, where: str, latest_filename: str | None) -> None:
+        """Writes the state file, then deletes what is too old."""
+        if self._max_to_keep:
+            self._last = [pair for pair in self._last if pair[0] != where]
+            self._last.append((where, time.time()))
+            while len(self._last) > self._max_to_keep:
+                self._expired.append(self._last.pop(0))
+        times = [moment for _, moment in self._last]
+        checkpoint_state.update_checkpoint_state(
+            os.path.dirname(where),
+            where,
+            self.last_checkpoints,
+            latest_filename,
+            times if np.isfinite(times).all() else None,
+        )
+        while self._expired:
+            path, moment = self._expired.pop(0)
+            if moment > self._next_kept:
+                self._next_kept += self._hours * HOUR
+            else:
+                checkpoint.delete(path)
+
+    # ---- restoring ----
+
+    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+        """Gives the session's variables and random generators the values of a checkpoint.
+
+        Variables need not be initialised before. Nothing changes when this raises.
+
+        Args:
+            sess: the session.
+            save_path: what save returned, or latest_checkpoint.
+
+        Raises:
+            ValueError: save_path is None, or there is no such checkpoint.
+            NotFoundError: variables are missing in it; all are named.
+            InvalidArgumentError: dtypes or shapes differ; all are named.
+            DataLossError: it is damaged.
+        """
+        self._check_session(sess)
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        variables = self._built("restore")
+        if not variables:
+            return
+        where = os.fspath(save_path)
+        if not checkpoint_exists(where):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {where}")
+        found = checkpoint.read_checkpoint(where)
+        wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
+        restore.check_fit(found.index, wanted, reshape=self._reshape)
+        for variable in variables.values():
+            sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
+        for key, variable in variables.items():
+            sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
+        _restore_generators(sess, found.generators)
+        self._adopt(where)
+
+    def _adopt(self, where: str) -> None:
+        """Takes over the list of the folder's state file, so that retention goes on."""
+        if self._last or not self._recover or not self._max_to_keep:
+            return
+        folder = os.path.dirname(where) or "."
+        if not os.path.isfile(os.path.join(folder, checkpoint_state.STATE_FILE)):
+            return
+        state = get_checkpoint_state(folder)
+        if state is None:
+            return
+        beside = [
+            os.path.join(os.path.dirname(where), os.path.basename(p))
+            for p in state.all_model_checkpoint_paths
+        ]
+        if where in beside:
+            self.recover_last_checkpoints(beside)
+
+    def _built(self, what: str) -> dict[str, Variable]:
+        if self._variables is None:
+            raise RuntimeError(f"`build()` should be called before {what} if defer_build==True")
+        return self._variables
+
+    @staticmethod
+    def _check_session(sess: Any) -> None:
+        if not hasattr(sess, "state") or not hasattr(sess, "graph"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
+
+
+def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:
+    """The graph file of a checkpoint: the whole graph with its collections, without values."""
+    from graphio.export import build_model
+
+    model, arrays = build_model(graph.root, [], prune=False)
+    if saver is not None:
+        saver.describe(model)
+    return container.pack(model, arrays)
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+) -> None:
+    """Deletes a checkpoint: the index first, so that none is ever left half."""
+    checkpoint.delete(checkpoint_prefix)
+    if meta_graph_suffix != "meta":
+        files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+
+
+def _checked(variable: Any) -> Variable:
+    if not isinstance(variable, Variable):
+        raise TypeError(f"Variable to save is not a Variable: {variable}")
+    return variable
+
+
+def _check_paths(where: str, latest_filename: str | None) -> None:
+    name = latest_filename or checkpoint_state.STATE_FILE
+    if os.path.split(name)[0]:
+        raise ValueError("'latest_filename' must not contain path components")
+    if os.path.basename(where) == name:
+        raise ValueError(f"'latest_filename' collides with 'save_path': '{name}' and '{where}'")
+
+
+def _step_of(sess: Any, global_step: Any) -> int:
+    if isinstance(global_step, (int, np.integer)):
+        return int(global_step)
+    if isinstance(global_step, (str, Tensor, Variable)):
+        return int(sess.run(global_step))
+    raise TypeError(f"global_step must be a number, a tensor or its name, not {global_step!r}")
+
+
+def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
+    known = set(state.names())
+    empty = sorted(
+        v.op.name
+        for v in variables.values()
+        if v.op.name not in known or not state.initialized(v.op.name)
+    )
+    if empty:
+        raise errors.FailedPreconditionError(
+            message=f"Attempting to use uninitialized value {', '.join(empty)}"
+        )
+    return {key: state.get(v.op.name) for key, v in variables.items()}
+
+
+def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+    keys = {v.op.name: key for key, v in variables.items()}
+    return {
+        key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of
+    }
+
+
+def _static(variable: Variable) -> tuple[int | None, ...] | None:
+    return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
+
+
+def _reshaped(array: Any, shape: tuple[int | None, ...] | None) -> Any:
+    if shape is None or None in shape or array.shape == shape:
+        return array
+    return array.reshape(shape)
+
+
+def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]]) -> None:
+    names = sess.graph.root.generators
+    for name in names:
+        if name in saved:
+            sess.state.set_generator(name, *saved[name])
+    absent = sorted(set(sess.state.generators()) & set(names) - set(saved))
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
+            "from where they are",
+            stacklevel=3,
+        )

@@ -1,0 +1,25 @@
+"""The kernels, one module a family; importing a module registers its rows."""
+
+from __future__ import annotations
+
+import importlib
+
+FAMILIES = (
+    "array",
+    "control",
+    "index",
+    "linear",
+    "math",
+    "nn",
+    "random",
+    "reduction",
+    "state",
+    "training",
+    "window",
+)
+
+
+def load_all() -> None:
+    """Registers every kernel."""
+    for family in FAMILIES:
+        importlib.import_module(f"{__name__}.{family}")

@@ -1,0 +1,367 @@
+"""Shapes and the order of elements: reshape, transpose, concatenate, slice, pad ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime.registry import Array, Call, Function, function, kernel
+from graphio.schema import errors
+
+
+def ints(x: Any) -> list[int]:
+    """The integers of a scalar or vector."""
+    result: list[int] = np.asarray(x).reshape(-1).tolist()
+    return result
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """axis from the front; InvalidArgumentError outside -rank..rank-1."""
+    if not -rank <= axis < rank:
+        raise errors.InvalidArgumentError(
+            message=f"axis {axis} is outside [{-rank}, {rank - 1}], the axes of rank {rank}"
+        )
+    return axis % rank
+
+
+def axes_of(axes: Sequence[int], rank: int) -> list[int]:
+    """Axes from the front; InvalidArgumentError for one outside or twice."""
+    found = [axis_of(axis, rank) for axis in axes]
+    if len(set(found)) < len(found):
+        raise errors.InvalidArgumentError(message=f"axes {list(axes)} name one axis twice")
+    return found
+
+
+def along(axis: int, part: slice) -> tuple[slice, ...]:
+    """The index that takes a part of one axis."""
+    index = [slice(None)] * axis
+    index.append(part)
+    return tuple(index)
+
+
+# ---- shape ----
+
+
+@kernel("Shape", types="A", fresh=True)
+def _shape(call: Call) -> Function:
+    start, end = call.integer("start", 0), call.attrs.get("end")
+    part = slice(start, end)
+    return lambda x: np.array(x.shape[part], np.int64)
+
+
+function("Size", 1, lambda x: np.int64(x.size), "A")
+
+
+@kernel("Reshape", since=5, types="AI")
+def _reshape(call: Call) -> Function:
+    keep_zero = call.integer("allowzero", 0)
+    known = call.constant(1)
+    if known is not None and (keep_zero or 0 not in ints(known)):
+        target = tuple(ints(known))
+        return lambda x, shape: reshape(x, target)
+
+    def function(x: Any, shape: Any) -> Array:
+        sizes = ints(shape)
+        if not keep_zero:
+            if any(size == 0 and i >= x.ndim for i, size in enumerate(sizes)):
+                raise errors.InvalidArgumentError(
+                    message=f"shape {sizes} copies a size that x of rank {x.ndim} does not have"
+                )
+            sizes = [size or x.shape[i] for i, size in enumerate(sizes)]
+        return reshape(x, tuple(sizes))
+
+    return function
+
+
+def reshape(x: Any, shape: tuple[int, ...]) -> Array:
+    """numpy's reshape, with words that say what does not fit."""
+    try:
+        result: Array = x.reshape(shape)
+        return result
+    except ValueError:
+        raise errors.InvalidArgumentError(
+            message=f"cannot reshape {x.size} elements of shape {list(x.shape)} to {list(shape)}"
+        ) from None
+
+
+@kernel("Squeeze", since=13, types="AI")
+def _squeeze(call: Call) -> Function:
+    def squeeze(x: Any, axes: Any = None) -> Any:
+        chosen = (
+            [i for i, n in enumerate(x.shape) if n == 1]
+            if axes is None
+            else axes_of(ints(axes), x.ndim)
+        )
+        for axis in chosen:
+            if x.shape[axis] != 1:
+                raise errors.InvalidArgumentError(
+                    message=f"axis {axis} of shape {list(x.shape)} has size {x.shape[axis]}, "
+                    "expected 1"
+                )
+        return x.reshape([n for i, n in enumerate(x.shape) if i not in chosen])
+
+    return squeeze
+
+
+@kernel("Unsqueeze", since=13, types="AI")
+def _unsqueeze(call: Call) -> Function:
+    def unsqueeze(x: Any, axes: Any) -> Any:
+        chosen = ints(axes)
+        rank = x.ndim + len(chosen)
+        places = axes_of(chosen, rank)
+        rest = iter(x.shape)
+        return x.reshape([1 if i in places else next(rest) for i in range(rank)])
+
+    return unsqueeze
+
+
+@kernel("Flatten", types="A")
+def _flatten(call: Call) -> Function:
+    axis = call.integer("axis", 1)
+
+    def flatten(x: Any) -> Any:
+        at = axis if axis == x.ndim else axis_of(axis, x.ndim) if x.ndim else 0
+        return x.reshape(int(np.prod(x.shape[:at])), int(np.prod(x.shape[at:])))
+
+    return flatten
+
+
+@kernel("Transpose", types="A")
+def _transpose(call: Call) -> Function:
+    order = call.integers("perm")
+
+    def transpose(x: Any) -> Any:
+        if order is not None and sorted(order) != list(range(x.ndim)):
+            raise errors.InvalidArgumentError(
+                message=f"perm is {order}, expected an order of the {x.ndim} axes"
+            )
+        return x.transpose(order)
+
+    return transpose
+
+
+@kernel("Expand", since=8, types="AI")
+def _expand(call: Call) -> Function:
+    def expand(x: Any, shape: Any) -> Any:
+        target = tuple(ints(shape))
+        if x.shape == target:
+            return x
+        try:
+            return np.broadcast_to(x, np.broadcast_shapes(x.shape, target))
+        except ValueError:
+            raise errors.InvalidArgumentError(
+                message=f"shape {list(x.shape)} does not broadcast with {list(target)}"
+            ) from None
+
+    return expand
+
+
+@kernel("Tile", since=6, types="AI", fresh=True)
+def _tile(call: Call) -> Function:
+    def tile(x: Any, repeats: Any) -> Any:
+        counts = ints(repeats)
+        if len(counts) != x.ndim or any(n < 0 for n in counts):
+            raise errors.InvalidArgumentError(
+                message=f"repeats are {counts}, expected {x.ndim} numbers >= 0"
+            )
+        return np.tile(x, counts)
+
+    return tile
+
+
+# ---- parts ----
+
+
+@kernel("Concat", since=4, types="A*", fresh=True)
+def _concat(call: Call) -> Function:
+    axis = call.integer("axis", 0)
+
+    def concat(*parts: Any) -> Any:
+        at = axis_of(axis, parts[0].ndim)
+        try:
+            return np.concatenate(parts, at)
+        except ValueError:
+            shapes = ", ".join(str(list(p.shape)) for p in parts)
+            raise errors.InvalidArgumentError(
+                message=f"shapes {shapes} must agree except along axis {at}"
+            ) from None
+
+    return concat
+
+
+@kernel("Slice", since=10, types="AIIII")
+def _slice(call: Call) -> Function:
+    fixed = [call.constant(i) for i in range(1, len(call.dtypes))]
+    given = [number >= 0 for number in call.dtypes[1:]]
+    if all(c is not None for c, g in zip(fixed, given, strict=True) if g):
+        vectors = [None if c is None else ints(c) for c in fixed]
+        return lambda x, *rest: x[_slices(x.shape, *vectors)]
+    return lambda x, *rest: x[_slices(x.shape, *[None if r is None else ints(r) for r in rest])]
+
+
+def _slices(
+    shape: Sequence[int],
+    starts: Sequence[int] | None = None,
+    ends: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+) -> tuple[slice | Any, ...]:
+    starts, ends = starts or [], ends or []
+    chosen = axes_of(range(len(starts)) if axes is None else axes, len(shape))
+    strides = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(chosen) == len(strides):
+        raise errors.InvalidArgumentError(
+            message=f"{len(starts)} starts, {len(ends)} ends, {len(chosen)} axes and "
+            f"{len(strides)} steps; expected as many of each"
+        )
+    index: list[Any] = [slice(None)] * len(shape)
+    for start, end, axis, step in zip(starts, ends, chosen, strides, strict=True):
+        if step == 0:
+            raise errors.InvalidArgumentError(message=f"the step of axis {axis} is 0")
+        # An end below -size means "to the very first" going backwards, as it does for Python.
+        index[axis] = slice(start, end, step)
+    return (*index, ...)
+
+
+@kernel("Split", since=13, types="AI")
+def _split(call: Call) -> Function:
+    axis, count = call.integer("axis", 0), len(call.outputs)
+    wanted = call.integer("num_outputs", count)
+
+    def split(x: Any, sizes: Any = None) -> Any:
+        at = axis_of(axis, x.ndim)
+        length = x.shape[at]
+        parts = _even(length, wanted) if sizes is None else ints(sizes)
+        if len(parts) != count or sum(parts) != length or min(parts, default=0) < 0:
+            raise errors.InvalidArgumentError(
+                message=f"axis {at} of size {length} cannot be split into {count} parts of sizes "
+                f"{parts}"
+            )
+        ends = np.cumsum(parts).tolist()
+        pairs = zip(ends, parts, strict=True)
+        results = tuple([x[along(at, slice(end - n, end))] for end, n in pairs])
+        return results[0] if count == 1 else results
+
+    return split
+
+
+def _even(length: int, count: int) -> list[int]:
+    """Equal sizes, the last one smaller."""
+    size = -(-length // count)
+    return [min(size, max(0, length - i * size)) for i in range(count)]
+
+
+# ---- padding ----
+
+
+@kernel("Pad", since=11, types="AIAI", fresh=True)
+def _pad(call: Call) -> Function:
+    mode = call.text("mode", "constant")
+    pad_with: Any = np.pad
+    if mode not in ("constant", "reflect", "edge", "wrap"):
+        raise errors.UnimplementedError(message=f"mode {mode!r}")
+
+    def pad(x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
+        widths = _widths(ints(pads), None if axes is None else ints(axes), x.ndim)
+        x = x[_cropped(x.shape, widths)]
+        grow = [(max(0, a), max(0, b)) for a, b in widths]
+        if mode == "constant":
+            return _pad_constant(x, grow, _fill(x, value))
+        _check_padding(x.shape, grow, mode)
+        return pad_with(x, grow, mode=mode)
+
+    return pad
+
+
+def _cropped(shape: Sequence[int], widths: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
+    """What negative widths leave of an array."""
+    pairs = zip(widths, shape, strict=True)
+    return tuple(slice(max(0, -a), n - max(0, -b)) for (a, b), n in pairs)
+
+
+def _check_padding(shape: Sequence[int], widths: Sequence[tuple[int, int]], mode: str) -> None:
+    for (before, after), size in zip(widths, shape, strict=True):
+        most = size - 1 if mode == "reflect" else size
+        if (before or after) and (size == 0 or (mode != "edge" and max(before, after) > most)):
+            raise errors.InvalidArgumentError(
+                message=f"an axis of size {size} cannot be padded by {before} and {after} in mode "
+                f"{mode!r}"
+            )
+
+
+def _widths(pads: list[int], axes: list[int] | None, rank: int) -> list[tuple[int, int]]:
+    chosen = list(range(rank)) if axes is None else axes_of(axes, rank)
+    if len(pads) != 2 * len(chosen):
+        raise errors.InvalidArgumentError(
+            message=f"{len(pads)} pads for {len(chosen)} axes, expected two for each"
+        )
+    widths = [(0, 0)] * rank
+    for i, axis in enumerate(chosen):
+        widths[axis] = (pads[i], pads[i + len(chosen)])
+    return widths
+
+
+def _fill(x: Any, value: Any) -> Any:
+    if value is None:
+        return b"" if x.dtype.kind == "O" else 0
+    return np.asarray(value).reshape(-1)[0]
+
+
+def _pad_constant(x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Array:
+    shape = [a + n + b for (a, b), n in zip(widths, x.shape, strict=True)]
+    result = np.full(shape, value, x.dtype)
+    result[tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True))] = x
+    return result
+
+
+# ---- making ----
+
+
+@kernel("ConstantOfShape", since=9, types="I", fresh=True)
+def _constant_of_shape(call: Call) -> Function:
+    given = call.array("value")
+    value = np.zeros(1, np.float32) if given is None else given
+
+    def constant_of_shape(shape: Any) -> Array:
+        sizes = ints(shape)
+        if any(n < 0 for n in sizes):
+            raise errors.InvalidArgumentError(message=f"shape {sizes} has a negative size")
+        return np.full(sizes, value.reshape(-1)[0], value.dtype)
+
+    return constant_of_shape
+
+
+@kernel("Range", since=11, types="NNN", fresh=True)
+def _range(call: Call) -> Function:
+    def sequence(start: Any, limit: Any, delta: Any) -> Any:
+        if any(np.size(v) != 1 for v in (start, limit, delta)):
+            raise errors.InvalidArgumentError(message="start, limit and delta must be scalars")
+        first, last, step = start.item(), limit.item(), delta.item()
+        if step == 0:
+            raise errors.InvalidArgumentError(message="delta is 0, expected another number")
+        if start.dtype.kind == "f":
+            count = max(0, int(np.ceil((last - first) / step)))
+        else:
+            count = len(range(first, last, step))
+        steps = np.arange(count).astype(start.dtype)
+        return start.reshape(()) + steps * delta.reshape(())
+
+    return sequence
+
+
+@kernel("OneHot", since=9, types="NMA", fresh=True)
+def _one_hot(call: Call) -> Function:
+    axis = call.integer("axis", -1)
+
+    def one_hot(indices: Any, depth: Any, values: Any) -> Any:
+        size, rank = int(np.asarray(depth).reshape(-1)[0]), indices.ndim + 1
+        if size < 0:
+            raise errors.InvalidArgumentError(message=f"depth is {size}, expected at least 0")
+        at = axis_of(axis, rank)
+        wanted = np.expand_dims(np.where(indices < 0, indices + size, indices), at)
+        places = np.arange(size).reshape([size if i == at else 1 for i in range(rank)])
+        return np.where(wanted == places, values[1], values[0]).astype(values.dtype, copy=False)
+
+    return one_hot

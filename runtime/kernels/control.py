@@ -1,0 +1,133 @@
+"""If and Loop: bodies are compiled once and run on slots of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime.plan import Block
+from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
+from graphio.runtime.steps import Values
+from graphio.schema import errors
+from graphio.schema.model_pb2 import Type
+
+
+def _enter(block: Block, call: Call) -> list[tuple[int, int]]:
+    """Where captures come from and go to: (position among call.captures, slot)."""
+    position = {name: i for i, name in enumerate(call.captures)}
+    return [(position[name], slot) for name, slot in block.captures]
+
+
+def _scalar(value: Any, what: str) -> Any:
+    if value.size != 1:
+        raise errors.InvalidArgumentError(
+            message=f"{what} has shape {list(value.shape)}, expected one element"
+        )
+    return value.item()
+
+
+@kernel("If", fold=False)
+def _if(call: Call) -> Function:
+    arms = [_arm(call, key) for key in ("else_branch", "then_branch")]
+    count = len(call.outputs)
+
+    def branch(condition: Any, *captured: Any) -> Any:
+        results = arms[bool(_scalar(condition, "the condition"))](captured)
+        return results[0] if count == 1 else results
+
+    return branch
+
+
+def _arm(call: Call, key: str) -> Function:
+    block = _body(call, key)
+    if len(block.outputs) != len(call.outputs):
+        raise errors.InvalidArgumentError(
+            message=f"{key} gives {len(block.outputs)} values, the node has {len(call.outputs)}"
+        )
+    entries = _enter(block, call)
+
+    def arm(captured: Sequence[Any]) -> tuple[Any, ...]:
+        values = block.template[:]
+        for i, slot in entries:
+            values[slot] = captured[i]
+        block.execute(values)
+        return tuple([values[slot] for slot in block.outputs])
+
+    return arm
+
+
+def _body(call: Call, key: str) -> Block:
+    if key not in call.bodies:
+        raise errors.InvalidArgumentError(message=f"the attribute {key!r} is missing")
+    return call.bodies[key]
+
+
+@kernel("Loop", fold=False)
+def _loop(call: Call) -> Function:
+    block = _body(call, "body")
+    carried = len(block.inputs) - 2
+    scans = len(block.outputs) - 1 - carried
+    inputs = len(call.dtypes)
+    if carried < 0 or inputs != carried + 2 or len(call.outputs) != carried + scans:
+        raise errors.InvalidArgumentError(
+            message=f"the body takes {len(block.inputs)} values and gives {len(block.outputs)}, "
+            f"which does not go with {inputs} inputs and {len(call.outputs)} outputs"
+        )
+    entries = _enter(block, call)
+    kinds = [call.outputs[carried + i] for i in range(scans)]
+
+    def loop(limit: Any, condition: Any, *rest: Any) -> Any:
+        base = block.template[:]
+        for i, slot in entries:
+            base[slot] = rest[carried + i]
+        most = None if limit is None else int(_scalar(limit, "the number of iterations"))
+        go = condition is None or bool(_scalar(condition, "the condition"))
+        final, stacked = _iterate(block, base, list(rest[:carried]), go, most)
+        results = (*final, *map(_stack, stacked, kinds))
+        return results[0] if len(results) == 1 else results
+
+    return loop
+
+
+def _iterate(
+    block: Block, base: Values, state: list[Any], go: bool, most: int | None
+) -> tuple[list[Any], list[list[Any]]]:
+    """The final loop variables and, for each scan output, its values."""
+    iteration_slot, condition_slot, *state_slots = block.inputs
+    again, *outputs = block.outputs
+    last = len(state)
+    stacked: list[list[Any]] = [[] for _ in outputs[last:]]
+    i = 0
+    while go and (most is None or i < most):
+        values = base[:]
+        values[iteration_slot] = np.int64(i)
+        values[condition_slot] = np.bool_(True)
+        for slot, value in zip(state_slots, state, strict=True):
+            values[slot] = value
+        block.execute(values)
+        results = [values[slot] for slot in outputs]
+        state = results[:last]
+        for column, value in zip(stacked, results[last:], strict=True):
+            column.append(value)
+        go = bool(_scalar(values[again], "the condition"))
+        i += 1
+    return state, stacked
+
+
+def _stack(column: list[Any], kind: Type) -> Array:
+    """The values of a scan output, one a row."""
+    if not column:
+        dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
+        return np.empty((0, *dims[1:]), numpy_dtype(kind.tensor.dtype))
+    shapes = {v.shape for v in column}
+    if len(shapes) > 1:
+        raise errors.InvalidArgumentError(
+            message=f"a scan output has the shapes {sorted(shapes)} in different iterations, "
+            "expected one shape"
+        )
+    rows = np.empty((len(column), *column[0].shape), column[0].dtype)
+    for i, value in enumerate(column):
+        rows[i] = value
+    return rows

@@ -1,0 +1,211 @@
+"""Gathering and scattering by index. Negative indices count from the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime.kernels.array import axis_of
+from graphio.runtime.registry import Array, Call, Function, function, kernel
+from graphio.schema import errors
+
+_REDUCTIONS: dict[str, Any] = {
+    "none": None,
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def check_range(indices: Any, size: int, low: int | None = None) -> None:
+    """Refuses indices outside [low, size); low is -size if not given."""
+    first = -size if low is None else low
+    array = np.asarray(indices)
+    wrong = (array < first) | (array >= size)
+    if wrong.any():
+        place = np.argwhere(wrong)[0].tolist() if array.ndim else []
+        value = array[tuple(place)]
+        raise errors.InvalidArgumentError(
+            message=f"indices{place} is {value}, which is outside [{first}, {size})"
+        )
+
+
+@kernel("Gather", types="AI", fresh=True)
+def _gather(call: Call) -> Function:
+    axis = call.integer("axis", 0)
+
+    def gather(x: Any, indices: Any) -> Any:
+        at = axis_of(axis, x.ndim)
+        try:
+            # A list of arrays of objects keeps scalars that are bytes in an array.
+            return x.take(indices, at) if x.dtype.kind != "O" else _take_objects(x, indices, at)
+        except IndexError:
+            check_range(indices, x.shape[at])
+            raise
+
+    return gather
+
+
+def _take_objects(x: Any, indices: Any, axis: int) -> Array:
+    result = np.empty(x.shape[:axis] + indices.shape + x.shape[axis + 1 :], object)
+    result[...] = x.take(indices, axis)
+    return result
+
+
+@kernel("GatherElements", since=11, types="AI", fresh=True)
+def _gather_elements(call: Call) -> Function:
+    axis = call.integer("axis", 0)
+
+    def gather_elements(x: Any, indices: Any) -> Any:
+        return x[_element_index(x, indices, axis)]
+
+    return gather_elements
+
+
+def _element_index(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """What x is indexed with where each index replaces its own coordinate along the axis."""
+    at = axis_of(axis, x.ndim)
+    if indices.ndim != x.ndim:
+        raise errors.InvalidArgumentError(
+            message=f"indices have rank {indices.ndim}, data rank {x.ndim}; they must agree"
+        )
+    for i, (n, m) in enumerate(zip(indices.shape, x.shape, strict=True)):
+        if i != at and n > m:
+            raise errors.InvalidArgumentError(
+                message=f"indices of shape {list(indices.shape)} exceed data of shape "
+                f"{list(x.shape)} along axis {i}"
+            )
+    check_range(indices, x.shape[at])
+    index: list[Any] = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    index[at] = indices
+    return tuple(index)
+
+
+@kernel("GatherND", since=11, types="AI", fresh=True)
+def _gather_nd(call: Call) -> Function:
+    batch = call.integer("batch_dims", 0)
+
+    def gather_nd(x: Any, indices: Any) -> Any:
+        result = x[_nd_index(x, indices, batch)]
+        return result.copy() if result.__class__ is np.ndarray else result
+
+    return gather_nd
+
+
+def _nd_index(x: Any, indices: Any, batch: int = 0) -> tuple[Any, ...]:
+    """The index of the slices that the last axis of indices points at."""
+    if not indices.ndim or indices.shape[:batch] != x.shape[:batch] or batch >= indices.ndim:
+        raise errors.InvalidArgumentError(
+            message=f"indices of shape {list(indices.shape)} do not go with data of shape "
+            f"{list(x.shape)} and batch_dims {batch}"
+        )
+    depth = indices.shape[-1]
+    if batch + depth > x.ndim:
+        raise errors.InvalidArgumentError(
+            message=f"indices point into {depth} axes after {batch}, data has {x.ndim}"
+        )
+    for k in range(depth):
+        check_range(indices[..., k], x.shape[batch + k])
+    lead = np.ogrid[tuple(slice(n) for n in indices.shape[:batch])] if batch else []
+    spread = indices.ndim - 1 - batch
+    fronts = [g.reshape(g.shape + (1,) * spread) for g in lead]
+    return (*fronts, *(indices[..., k] for k in range(depth)), ...)
+
+
+def _reduction(call: Call) -> Any:
+    name = call.text("reduction", "none")
+    if name not in _REDUCTIONS:
+        raise errors.InvalidArgumentError(
+            message=f"reduction is {name!r}, expected one of {sorted(_REDUCTIONS)}"
+        )
+    return _REDUCTIONS[name]
+
+
+def _scatter(x: Any, index: tuple[Any, ...], updates: Any, combine: Any) -> Array:
+    result = np.array(x, order="C")
+    if combine is None:
+        result[index] = updates
+    else:
+        combine.at(result, index, updates)
+    return result
+
+
+@kernel("ScatterElements", since=11, types="AIA", fresh=True)
+def _scatter_elements(call: Call) -> Function:
+    axis, combine = call.integer("axis", 0), _reduction(call)
+
+    def scatter_elements(x: Any, indices: Any, updates: Any) -> Array:
+        if indices.shape != updates.shape:
+            raise errors.InvalidArgumentError(
+                message=f"indices have shape {list(indices.shape)}, updates "
+                f"{list(updates.shape)}; they must agree"
+            )
+        return _scatter(x, _element_index(x, indices, axis), updates, combine)
+
+    return scatter_elements
+
+
+@kernel("ScatterND", since=11, types="AIA", fresh=True)
+def _scatter_nd(call: Call) -> Function:
+    combine = _reduction(call)
+
+    def scatter_nd(x: Any, indices: Any, updates: Any) -> Array:
+        index = _nd_index(x, indices)
+        expected = indices.shape[:-1] + x.shape[indices.shape[-1] :]
+        if updates.shape != expected:
+            raise errors.InvalidArgumentError(
+                message=f"updates have shape {list(updates.shape)}, expected {list(expected)}"
+            )
+        return _scatter(x, index, updates, combine)
+
+    return scatter_nd
+
+
+def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
+    """(rows, rest) with result[indices[i]] += values[i]."""
+    count = int(np.asarray(rows).reshape(-1)[0])
+    if values.shape[: indices.ndim] != indices.shape:
+        raise errors.InvalidArgumentError(
+            message=f"values have shape {list(values.shape)}, expected it to start with the shape "
+            f"of indices, {list(indices.shape)}"
+        )
+    check_range(indices, count, 0)
+    rest = values.shape[indices.ndim :]
+    result = np.zeros((count, *rest), values.dtype)
+    np.add.at(result, indices.reshape(-1), values.reshape(-1, *rest))
+    return result
+
+
+function("ScatterSum", 1, scatter_sum, "INL", domain="graphio")
+
+
+@kernel("NonZero", since=9, types="X", fresh=True)
+def _non_zero(call: Call) -> Function:
+    return lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64)
+
+
+@kernel("TopK", since=11, types="NI", fresh=True)
+def _top_k(call: Call) -> Function:
+    axis, largest = call.integer("axis", -1), call.integer("largest", 1)
+
+    def top_k(x: Any, k: Any) -> tuple[Array, Array]:
+        at, count = axis_of(axis, x.ndim), int(np.asarray(k).reshape(-1)[0])
+        if not 0 <= count <= x.shape[at]:
+            raise errors.InvalidArgumentError(
+                message=f"k is {count}, expected 0 to {x.shape[at]}, the size of axis {at}"
+            )
+        order = _order(np.moveaxis(x, at, -1), bool(largest))[..., :count]
+        places = np.moveaxis(order, -1, at)
+        return np.take_along_axis(x, places, at), places.astype(np.int64)
+
+    return top_k
+
+
+def _order(x: Any, largest: bool) -> Array:
+    """Places along the last axis from best to worst; of equal ones the first comes first."""
+    if not largest:
+        return np.argsort(x, -1, kind="stable")
+    backwards = np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1]
+    return np.asarray(x.shape[-1] - 1 - backwards)

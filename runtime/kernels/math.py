@@ -1,0 +1,220 @@
+"""Elementwise operators: rows, and functions where numpy's do something else."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime.erf import erf
+from graphio.runtime.registry import Array, Call, Function, function, kernel
+from graphio.schema import errors
+
+
+def divide(x: Any, y: Any) -> Any:
+    """x / y; of integers it truncates towards zero, and a division by zero gives 0."""
+    if x.dtype.kind == "f":
+        return np.true_divide(x, y)
+    quotient = np.floor_divide(x, y)
+    if x.dtype.kind == "u":
+        return quotient
+    up = ((x < 0) != (y < 0)) & (np.remainder(x, y) != 0)
+    return quotient + up.astype(x.dtype)
+
+
+def power(x: Any, y: Any) -> Any:
+    """x ** y in x's dtype; integers with a negative exponent give the truncated 1 / x**-y."""
+    if x.dtype.kind == "f":
+        return np.power(x, y).astype(x.dtype, copy=False) if y.dtype != x.dtype else np.power(x, y)
+    if y.dtype.kind == "f":
+        return cast(np.power(x.astype(np.float64), y), x.dtype)
+    result = np.power(x, np.maximum(y, 0).astype(x.dtype))
+    if y.dtype.kind == "u" or not np.any(y < 0):
+        return result
+    inverse = divide(np.ones((), x.dtype), np.power(x, np.abs(np.minimum(y, 0)).astype(x.dtype)))
+    return np.where(y < 0, inverse, result)
+
+
+def maximum(*values: Any) -> Any:
+    """The largest; NaN if there is one; a zero is +0."""
+    return functools.reduce(np.maximum, values) + _zero(values[0])
+
+
+def minimum(*values: Any) -> Any:
+    """The smallest; NaN if there is one; a zero is +0."""
+    return functools.reduce(np.minimum, values) + _zero(values[0])
+
+
+def _zero(x: Any) -> Any:
+    return x.dtype.type(0)
+
+
+def relu(x: Any) -> Any:
+    """max(x, 0); NaN stays."""
+    result = np.maximum(x, 0)
+    return np.add(result, 0, out=result) if result.__class__ is np.ndarray else result + 0
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, _one(x)) / (1 + e)
+
+
+def _one(x: Any) -> Any:
+    return x.dtype.type(1)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
+
+
+def softsign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    return x / (1 + np.abs(x))
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    """x in another dtype: floats to integers truncate and saturate, NaN gives 0."""
+    x = np.asarray(x)
+    if dtype.kind in "iu" and x.dtype.kind == "f":
+        return _to_integer(x, dtype)
+    if x.dtype.kind == "O" or dtype.kind == "O":
+        return _text(x, dtype)
+    if dtype.kind == "b":
+        return np.asarray(x != 0)
+    return x.astype(dtype, copy=False)
+
+
+def _to_integer(x: Array, dtype: np.dtype[Any]) -> Any:
+    limits = np.iinfo(dtype)
+    wide = x.astype(np.float64) if x.dtype.itemsize < 4 else x
+    inside = (wide > float(limits.min) - 1) & (wide < 2.0 ** (limits.bits - (dtype.kind == "i")))
+    if inside.all():
+        return x.astype(dtype)
+    ends = np.where(wide > 0, dtype.type(limits.max), np.where(wide < 0, dtype.type(limits.min), 0))
+    return np.where(inside, np.where(inside, wide, 0).astype(dtype), ends.astype(dtype))
+
+
+def _text(x: Array, dtype: np.dtype[Any]) -> Any:
+    """Numbers from text; text stays."""
+    if x.dtype == dtype:
+        return x
+    if dtype.kind == "O":
+        raise errors.UnimplementedError(message=f"a cast from {x.dtype} to string")
+    try:
+        return cast(np.array([float(e) for e in x.ravel().tolist()]).reshape(x.shape), dtype)
+    except ValueError as error:
+        raise errors.InvalidArgumentError(message=f"a string is no number: {error}") from None
+
+
+#: (operator, since, function, types as in registry.Row)
+_ROWS: tuple[tuple[str, int, Function, str], ...] = (
+    ("Abs", 6, np.abs, "N"),
+    ("Neg", 6, np.negative, "N"),
+    ("Exp", 6, np.exp, "F"),
+    ("Log", 6, np.log, "F"),
+    ("Sqrt", 6, np.sqrt, "F"),
+    ("Reciprocal", 6, np.reciprocal, "F"),
+    ("Floor", 6, np.floor, "F"),
+    ("Ceil", 6, np.ceil, "F"),
+    ("Round", 11, np.rint, "F"),
+    ("Sign", 9, np.sign, "N"),
+    ("Sin", 7, np.sin, "F"),
+    ("Cos", 7, np.cos, "F"),
+    ("Tan", 7, np.tan, "F"),
+    ("Asin", 7, np.arcsin, "F"),
+    ("Acos", 7, np.arccos, "F"),
+    ("Atan", 7, np.arctan, "F"),
+    ("Sinh", 9, np.sinh, "F"),
+    ("Cosh", 9, np.cosh, "F"),
+    ("Asinh", 9, np.arcsinh, "F"),
+    ("Acosh", 9, np.arccosh, "F"),
+    ("Atanh", 9, np.arctanh, "F"),
+    ("Tanh", 6, np.tanh, "F"),
+    ("Erf", 9, erf, "F"),
+    ("IsNaN", 9, np.isnan, "F"),
+    ("Not", 1, np.logical_not, "B"),
+    ("Relu", 6, relu, "N"),
+    ("Sigmoid", 6, sigmoid, "F"),
+    ("Softplus", 1, softplus, "F"),
+    ("Softsign", 1, softsign, "F"),
+    ("Add", 7, np.add, "NN"),
+    ("Sub", 7, np.subtract, "NN"),
+    ("Mul", 7, np.multiply, "NN"),
+    ("Div", 7, divide, "NN"),
+    ("Pow", 7, power, "NM"),
+    ("Max", 8, maximum, "N*"),
+    ("Min", 8, minimum, "N*"),
+    ("Equal", 7, np.equal, "AA"),
+    ("Less", 7, np.less, "NN"),
+    ("Greater", 7, np.greater, "NN"),
+    ("LessOrEqual", 12, np.less_equal, "NN"),
+    ("GreaterOrEqual", 12, np.greater_equal, "NN"),
+    ("And", 7, np.logical_and, "BB"),
+    ("Or", 7, np.logical_or, "BB"),
+    ("Xor", 7, np.logical_xor, "BB"),
+    ("Where", 9, np.where, "BAA"),
+)
+for _row in _ROWS:
+    function(*_row)
+
+
+@kernel("Mod", since=10, types="NN", fresh=True)
+def _mod(call: Call) -> Function:
+    # numpy's results are these already: an integer modulo 0 is 0.
+    return np.fmod if call.integer("fmod", 0) else np.remainder
+
+
+@kernel("Clip", since=11, types="N*", fresh=True)
+def _clip(call: Call) -> Function:
+    def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+        if low is not None:
+            x = np.maximum(x, low)
+        if high is not None:
+            x = np.minimum(x, high)
+        return x + _zero(x)
+
+    return clip
+
+
+@kernel("Cast", since=6, types="A")
+def _cast(call: Call) -> Function:
+    dtype = call.dtype("to")
+    return lambda x: cast(x, dtype)
+
+
+@kernel("CastLike", since=15, types="AE")
+def _cast_like(call: Call) -> Function:
+    return lambda x, like: cast(x, like.dtype)
+
+
+@kernel("IsInf", since=10, types="F", fresh=True)
+def _is_inf(call: Call) -> Function:
+    negative, positive = call.integer("detect_negative", 1), call.integer("detect_positive", 1)
+    if negative and positive:
+        return np.isinf
+    if positive:
+        return np.isposinf
+    return np.isneginf if negative else (lambda x: np.zeros(x.shape, bool))
+
+
+@kernel("Elu", since=6, types="F", fresh=True)
+def _elu(call: Call) -> Function:
+    alpha = call.number("alpha", 1.0)
+    return lambda x: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+@kernel("Selu", since=6, types="F", fresh=True)
+def _selu(call: Call) -> Function:
+    alpha = call.number("alpha", 1.67326319217681884765625)
+    gamma = call.number("gamma", 1.05070102214813232421875)
+    return lambda x: gamma * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+@kernel("LeakyRelu", since=6, types="F", fresh=True)
+def _leaky_relu(call: Call) -> Function:
+    alpha = call.number("alpha", 0.01)
+    return lambda x: np.where(x < 0, alpha * x, x)

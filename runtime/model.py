@@ -1,0 +1,267 @@
+"""Loaded models and their signatures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime import failure, feeds, kernels, registry
+from graphio.runtime.plan import Block
+from graphio.runtime.program import GraphInfo
+from graphio.runtime.state import State
+from graphio.schema import container, dtypes, errors, functions, verify
+from graphio.schema import model_pb2 as pb
+from graphio.schema.engine import TensorSpec
+
+Array = np.ndarray[Any, Any]
+_MOST_SHAPES = 1024
+
+
+def load(
+    source: str | os.PathLike[str] | bytes, *, state: State | None = None, lazy: bool = False
+) -> Model:
+    """Opens a model file, or its bytes.
+
+    Args:
+        source: a path, or what the file would hold.
+        state: where its variables live; None: a state of its own.
+        lazy: True checks the bytes of big tensors when they are first used.
+
+    Raises:
+        NotFoundError, DataLossError: there is no such file, or it is damaged.
+        UnimplementedError: operators (all are named) that are not there.
+    """
+    kernels.load_all()
+    if isinstance(source, (str, os.PathLike)):
+        proto, arrays = container.read(source, lazy)
+    else:
+        proto, arrays = container.unpack(source, lazy)
+    verify.verify(proto)
+    _refuse_unknown(proto)
+    proto = functions.inline(proto, registry.known)
+    return Model(proto, GraphInfo(proto.graph, arrays), arrays, State() if state is None else state)
+
+
+def _refuse_unknown(proto: pb.Model) -> None:
+    unknown = functions.unknown_operators(proto, registry.known)
+    if unknown:
+        names = [
+            f"{n.domain or 'ai.onnx'} {n.op} version {n.version} ('{n.name}')" for n in unknown
+        ]
+        raise errors.UnimplementedError(
+            message=f"the model needs operators that are not there: {', '.join(names)}"
+        )
+
+
+class Model:
+    """A model on a state.
+
+    Attributes:
+        signatures: names of the ways to run it.
+        state: its variables and generators, perhaps shared with other models.
+        metadata: what the file says about itself.
+    """
+
+    def __init__(
+        self, proto: pb.Model, graph: GraphInfo, arrays: Sequence[Array], state: State
+    ) -> None:
+        self.state = state
+        self.metadata: dict[str, str] = {entry.key: entry.value for entry in proto.metadata}
+        self._protos = {s.name: s for s in proto.signature}
+        self.signatures: tuple[str, ...] = tuple(self._protos)
+        self._graph = graph
+        self._made: dict[str, Signature] = {}
+        with state.lock:
+            _declare(proto, arrays, state)
+
+    def signature(self, name: str | None = None) -> Signature:
+        """The signature of a name; None: the only one.
+
+        Raises:
+            ValueError: there is no such signature, or several and no name.
+        """
+        if name is None and len(self.signatures) == 1:
+            name = self.signatures[0]
+        if name is None or name not in self._protos:
+            what = "name a signature" if name is None else f"there is no signature {name!r}"
+            raise ValueError(f"{what}: the model has {', '.join(self.signatures) or 'none'}")
+        if name not in self._made:
+            self._made[name] = Signature(self._protos[name], self._graph, self.state)
+        return self._made[name]
+
+    def __repr__(self) -> str:
+        return f"<graphio.runtime.Model {list(self.signatures)}>"
+
+
+def _declare(proto: pb.Model, arrays: Sequence[Array], state: State) -> None:
+    """Declares what the model has; values and positions only where the state has none."""
+    for variable in proto.variable:
+        shape = static_shape(variable.shape) if variable.HasField("shape") else None
+        state.declare(variable.name, variable.dtype, shape)
+        slot = state.slot(variable.name)
+        if variable.HasField("value") and slot.value is None:
+            slot.check(arrays[variable.value])
+            slot.value = arrays[variable.value]
+    for resource in proto.resource:
+        if resource.WhichOneof("kind") != "generator":
+            continue
+        generator = state.generator(resource.name)
+        generator.seed_key = resource.generator.key if resource.generator.seeded else None
+        if resource.generator.HasField("state") and generator.key is None:
+            generator.key = resource.generator.state.key
+            generator.counter = resource.generator.state.counter
+
+
+def static_shape(shape: pb.Shape) -> tuple[int | None, ...]:
+    """None for each dimension that is unknown."""
+    return tuple(d.size if d.WhichOneof("value") == "size" else None for d in shape.dim)
+
+
+class Signature:
+    """A named way to run a model. Thread-safe: runs on one state wait for each other.
+
+    Attributes:
+        name: its name in the model.
+        inputs, outputs: dtype and static shape by key, in the order of `run`.
+    """
+
+    def __init__(self, proto: pb.Signature, graph: GraphInfo, state: State) -> None:
+        self.name = proto.name
+        self.inputs = {b.key: _spec(b, graph) for b in proto.input}
+        self.outputs = {b.key: _spec(b, graph) for b in proto.output}
+        self._state = state
+        self._block = Block(
+            graph,
+            state,
+            inputs=[b.value for b in proto.input],
+            outputs=[b.value for b in proto.output],
+            targets=proto.target,
+            types={b.value: b.type for b in proto.input if b.type.HasField("tensor")},
+        )
+        self._feeds = [
+            _Feed(s, i) for s, i in zip(self.inputs.values(), self._block.inputs, strict=True)
+        ]
+        self._fetches = list(zip(self._block.outputs, self._block.owned, strict=True))
+
+    def __call__(self, **inputs: Any) -> dict[str, Array]:
+        """Runs by names.
+
+        Args:
+            inputs: one value a key of `inputs`; Python numbers and lists are converted.
+
+        Returns:
+            Fresh arrays by the keys of `outputs`; strings as object arrays of bytes.
+
+        Raises:
+            InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
+        """
+        self._check_names(inputs)
+        ready = [
+            feeds.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
+            for key, spec in self.inputs.items()
+        ]
+        return dict(zip(self.outputs, self.run(ready), strict=True))
+
+    def _check_names(self, inputs: dict[str, Any]) -> None:
+        missing = [key for key in self.inputs if key not in inputs]
+        unknown = [key for key in inputs if key not in self.inputs]
+        if not missing and not unknown:
+            return
+        wrong = [f"misses {', '.join(missing)}"] if missing else []
+        wrong += [f"has no {', '.join(unknown)}"] if unknown else []
+        raise errors.InvalidArgumentError(
+            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; inputs are "
+            f"{', '.join(self.inputs) or 'none'}".replace("the call has no", "it has no")
+        )
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """Runs in the signature's order.
+
+        Args:
+            inputs: contiguous arrays of exactly the dtypes of `inputs`.
+
+        Returns:
+            Fresh arrays in the order of `outputs`.
+
+        Raises:
+            InvalidArgumentError: an input does not fit, before anything has run.
+            FailedPreconditionError: a variable has no value yet.
+            OpError: any other failure; says which variables were assigned before it.
+        """
+        block = self._block
+        values = block.template[:]
+        if len(inputs) != len(self._feeds):
+            raise errors.InvalidArgumentError(
+                message=f"signature {self.name!r} has {len(self._feeds)} inputs, got {len(inputs)}"
+            )
+        for feed, array in zip(self._feeds, inputs, strict=True):
+            if (
+                array.__class__ is not np.ndarray
+                or array.dtype != feed.dtype
+                or (array.shape not in feed.shapes)
+                or not array.flags.c_contiguous
+            ):
+                feed.check(array)
+            values[feed.slot] = array
+        state = self._state
+        with state.lock, np.errstate(all="ignore"):
+            block.check_initialized()
+            state.journal.clear()
+            try:
+                block.execute(values)
+            except errors.OpError as error:
+                raise failure.after_assign(error, state.journal) from error.__cause__
+            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+
+
+def _leave(value: Any, owned: bool) -> Array:
+    """The value as an array that nobody else holds."""
+    if owned:
+        return np.asarray(value, order="C")
+    return np.array(value, order="C")
+
+
+def _spec(binding: pb.Signature.Binding, graph: GraphInfo) -> TensorSpec:
+    kind = binding.type if binding.type.HasField("tensor") else graph.types.get(binding.value)
+    if kind is None or not kind.HasField("tensor"):
+        raise errors.DataLossError(
+            message=f"the signature's {binding.key!r} is the value "
+            f"'{binding.value}', whose type is not known"
+        )
+    shape = static_shape(kind.tensor.shape) if kind.tensor.HasField("shape") else None
+    return TensorSpec(binding.key, registry.numpy_dtype(kind.tensor.dtype), shape)
+
+
+class _Feed:
+    """What an input must be, and the shapes that were found to be right."""
+
+    def __init__(self, spec: TensorSpec, slot: int) -> None:
+        self.spec = spec
+        self.slot = slot
+        self.dtype = spec.dtype
+        self.shapes: set[tuple[int, ...]] = set()
+
+    def check(self, array: Any) -> None:
+        """Refuses what does not fit; remembers the shape of what does."""
+        name = self.spec.name
+        if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+            found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            raise errors.InvalidArgumentError(
+                message=f"input {name!r} is {found}, expected an array of "
+                f"{dtypes.of_numpy(self.dtype).name}; call the signature by names to convert it"
+            )
+        if not array.flags.c_contiguous:
+            raise errors.InvalidArgumentError(
+                message=f"input {name!r} is not contiguous; use numpy's ascontiguousarray"
+            )
+        if self.spec.shape is not None and not feeds.fits(array.shape, self.spec.shape):
+            raise errors.InvalidArgumentError(
+                message=f"input {name!r} is {failure.describe(array)}, expected shape "
+                f"{failure.shape_text(self.spec.shape)}"
+            )
+        if len(self.shapes) >= _MOST_SHAPES:
+            self.shapes.clear()
+        self.shapes.add(array.shape)

@@ -1,0 +1,264 @@
+"""Plans: what a graph's nodes come down to for given inputs and outputs, compiled once.
+
+A block is a list of steps over numbered slots. Constants lie in the slots from the start, names
+for the same value (Identity) share a slot, and each slot is emptied after its last use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime import failure, registry, steps
+from graphio.runtime.program import GraphInfo, NodeInfo
+from graphio.runtime.registry import Call
+from graphio.runtime.state import Slot, State, uninitialized
+from graphio.runtime.steps import Step, Values
+from graphio.schema import errors
+from graphio.schema.model_pb2 import Type
+
+Array = np.ndarray[Any, Any]
+
+ABSENT = 0  # the slot that always holds None
+_OUTSIDE = ""  # the origin of memory that the caller or the state owns
+_FOLDED_BYTES = 1 << 16
+_PLACEHOLDER = ("graphio", "Placeholder")
+_ASSIGN = ("graphio", "Assign")
+_READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
+
+
+class Block:
+    """A compiled graph: the root for one signature, or a body.
+
+    Attributes:
+        template: the slots as a run finds them.
+        inputs: slots of the formal inputs or of the fed values.
+        captures: names of outer values with their slots.
+        outputs: slots of the outputs.
+        owned: for each output whether its memory belongs to nobody else.
+        reads: variables that must be initialised before the first step, with their nodes.
+    """
+
+    def __init__(
+        self,
+        graph: GraphInfo,
+        state: State,
+        *,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        targets: Sequence[str],
+        types: Mapping[str, Type],
+        constants: Mapping[str, Array] | None = None,
+    ) -> None:
+        builder = _Builder(graph, state, types)
+        self.inputs = [builder.give(name) for name in inputs]
+        self.captures = builder.capture(graph.captures, constants or {})
+        wanted = graph.needed(outputs, targets, builder.slot_of)
+        for i in wanted:
+            builder.add(graph.nodes[i])
+        self.outputs = [builder.slot(name) for name in outputs]
+        self.template = builder.template
+        self.owned = builder.owned(outputs)
+        self.reads = builder.reads
+        self._steps, self._origin = builder.finish(self.outputs)
+
+    def execute(self, values: Values) -> None:
+        """Runs the steps on slots that hold the template, the inputs and the captures."""
+        try:
+            for step in self._steps:
+                step(values)
+        except Exception as error:
+            node, inputs = self._origin[step]
+            made = failure.of_node(node, error, [values[i] for i in inputs])
+            raise made from (None if made is error else error)
+
+    def check_initialized(self) -> None:
+        """Refuses the run when a variable that it reads first has no value."""
+        for slot, node in self.reads:
+            if slot.value is None:
+                raise failure.of_node(node, uninitialized(slot.name))
+
+
+class _Builder:
+    """What is known while the nodes of a block are gone through in order."""
+
+    def __init__(self, graph: GraphInfo, state: State, types: Mapping[str, Type]) -> None:
+        self.types = {**types, **graph.types}
+        self.state = state
+        self.template: Values = [None]
+        self.slot_of: dict[str, int] = {}
+        self.constants: dict[str, Array] = {}
+        self.origins: dict[str, frozenset[str]] = {}  # nodes whose memory a value may share
+        self.kept: set[str] = set()  # nodes whose memory a variable took over
+        self.assigned: set[str] = set()
+        self.reads: list[tuple[Slot, NodeInfo]] = []
+        self.pending: list[tuple[NodeInfo, registry.Function, list[int], list[int]]] = []
+
+    def slot(self, value: str) -> int:
+        """The slot of a value that is there already."""
+        if not value:
+            return ABSENT
+        try:
+            return self.slot_of[value]
+        except KeyError:
+            raise errors.DataLossError(message=f"nothing produces the value '{value}'") from None
+
+    def give(self, name: str) -> int:
+        """A new slot for a value that comes from outside."""
+        self.origins[name] = frozenset((_OUTSIDE,))
+        return self._new(name)
+
+    def _new(self, name: str, value: Any = None) -> int:
+        self.template.append(value)
+        self.slot_of[name] = len(self.template) - 1
+        return len(self.template) - 1
+
+    def capture(
+        self, names: Iterable[str], constants: Mapping[str, Array]
+    ) -> list[tuple[str, int]]:
+        """Slots for outer values; those that are constant are filled in here."""
+        found = []
+        for name in names:
+            slot = self.give(name)
+            if name in constants:
+                self.template[slot] = self.constants[name] = constants[name]
+            else:
+                found.append((name, slot))
+        return found
+
+    def add(self, node: NodeInfo) -> None:
+        """Adds a node's step, or whatever makes one unnecessary."""
+        try:
+            self._add(node)
+        except errors.OpError as error:
+            raise failure.of_node(node, error) from None
+
+    def _add(self, node: NodeInfo) -> None:
+        row = registry.find(node.proto.domain, node.proto.op, node.proto.version)
+        assert row is not None  # loading refuses models with unknown operators
+        numbers = [self._dtype(v) for v in node.inputs]
+        registry.check_types(row, numbers)
+        if row.alias and node.outputs[0] not in self.slot_of:
+            self._alias(node)
+            return
+        self._note_state(node)
+        shared = self._shared(node)
+        function = row.make(self._call(node, numbers, shared))
+        if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
+            return
+        inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]
+        origins = frozenset((node.name,)) if row.fresh else shared | {_OUTSIDE}
+        if node.key == _ASSIGN:
+            self.kept |= shared
+            origins |= {_OUTSIDE}
+        # A fed output keeps the fed value: what the node computes goes to a slot nobody reads.
+        outputs = [self._output(name, origins) for name in node.outputs]
+        entry = (node, function, inputs, outputs)
+        if node.key == _PLACEHOLDER:
+            self.pending.insert(0, entry)
+        else:
+            self.pending.append(entry)
+
+    def _output(self, name: str, origins: frozenset[str]) -> int:
+        if name in self.slot_of:
+            self.template.append(None)
+            return len(self.template) - 1
+        self.origins[name] = origins
+        return self._new(name)
+
+    def _dtype(self, value: str) -> int:
+        """The element type's number; 0: unknown, -1: absent."""
+        if not value:
+            return -1
+        kind = self.types.get(value)
+        return kind.tensor.dtype if kind is not None else 0
+
+    def _shared(self, node: NodeInfo) -> frozenset[str]:
+        """The nodes whose memory the node's inputs may share."""
+        return frozenset().union(*(self.origins[v] for v in node.reads))
+
+    def _alias(self, node: NodeInfo) -> None:
+        source, name = node.inputs[0], node.outputs[0]
+        self.slot_of[name] = self.slot(source)
+        self.origins[name] = self.origins[source]
+        if source in self.constants:
+            self.constants[name] = self.constants[source]
+
+    def _note_state(self, node: NodeInfo) -> None:
+        if node.key in _READS:
+            slot = self.state.slot(node.attrs["variable"].decode())
+            if slot.name not in self.assigned:
+                self.reads.append((slot, node))
+        elif node.key == _ASSIGN:
+            self.assigned.add(node.attrs["variable"].decode())
+
+    def _call(self, node: NodeInfo, numbers: Sequence[int], shared: frozenset[str]) -> Call:
+        return Call(
+            name=node.name,
+            op=node.proto.op,
+            version=node.proto.version,
+            attrs=node.attrs,
+            dtypes=numbers,
+            outputs=node.proto.output_type,
+            constants=[self.constants.get(v) for v in node.inputs],
+            bodies={key: self._body(body) for key, body in node.bodies.items()},
+            captures=node.captures,
+            borrowed=_OUTSIDE in shared,
+            state=self.state,
+        )
+
+    def _body(self, body: GraphInfo) -> Block:
+        return Block(
+            body,
+            self.state,
+            inputs=body.inputs,
+            outputs=body.outputs,
+            targets=body.targets,
+            types=self.types,
+            constants=self.constants,
+        )
+
+    def _fold(self, node: NodeInfo, function: registry.Function) -> bool:
+        """Computes a node whose inputs are constant now; False if that is left to the run."""
+        try:
+            with np.errstate(all="ignore"):
+                result = function(*(self.constants.get(v) for v in node.inputs))
+        except Exception:  # the run reports it, if it comes to that
+            return False
+        results = (result,) if len(node.outputs) == 1 else result
+        arrays = [np.asarray(r) if not isinstance(r, np.ndarray) else r for r in results]
+        if node.proto.op != "Constant" and sum(a.nbytes for a in arrays) > _FOLDED_BYTES:
+            return False
+        for name, array in zip(node.outputs, arrays, strict=True):
+            if name not in self.slot_of:
+                self._new(name, array)
+                self.constants[name] = array
+                self.origins[name] = frozenset((_OUTSIDE,))
+        return True
+
+    def owned(self, outputs: Sequence[str]) -> list[bool]:
+        """For each output whether neither caller, state nor another output shares its memory."""
+        count: dict[str, int] = {}
+        for name in outputs:
+            for origin in self.origins.get(name, ()):
+                count[origin] = count.get(origin, 0) + 1
+        return [
+            all(o != _OUTSIDE and o not in self.kept and count[o] == 1 for o in self.origins[name])
+            for name in outputs
+        ]
+
+    def finish(
+        self, outputs: Sequence[int]
+    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int]]]]:
+        """The steps, each of which empties the slots that it is the last to need."""
+        live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
+        made = []
+        for node, function, inputs, results in reversed(self.pending):
+            dead = sorted({*inputs, *results} - live)
+            live.update(inputs)
+            step = steps.make(function, inputs, results, dead)
+            made.append((step, (node, inputs)))
+        made.reverse()
+        return [step for step, _ in made], dict(made)

@@ -1,0 +1,156 @@
+"""cinfer's builds: one file, shared library, CMake, C++, warnings, sanitizers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CINFER = ROOT / "cinfer"
+INCLUDE = f"-I{CINFER / 'include'}"
+ONE_FILE = str(CINFER / "cinfer.c")
+WARNINGS = (
+    "-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes "
+    "-Wmissing-prototypes -Werror"
+).split()
+MOST_BYTES = 400 * 1000
+
+PROGRAM = """
+#include <stdio.h>
+#include "cinfer.h"
+int main(int argc, char **argv) {
+  ci_model *model;
+  ci_session *session;
+  ci_error error;
+  float in[4] = {1, 2, -3, 4}, out[6];
+  ci_tensor x = {in, sizeof in, CI_FLOAT, 2, {2, 2}}, y = {out, sizeof out, CI_FLOAT, 2, {2, 3}};
+  if (argc != 2 || ci_open(argv[1], NULL, &model, &error) ||
+      ci_session_open(model, NULL, NULL, &session, &error) ||
+      ci_run(session, ci_signature(model, "predict"), &x, 1, &y, 1, &error))
+    return fprintf(stderr, "%s\\n", error.message), 1;
+  for (int i = 0; i < 6; i++) printf("%.9g\\n", (double)out[i]);
+  ci_session_close(session);
+  ci_close(model);
+  return 0;
+}
+"""
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    """Runs a command that must succeed; what it printed is in the failure's message."""
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def tool(name: str) -> str:
+    """A program of the system or of this virtual environment."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dense layer from two to three numbers, relu behind it."""
+    import graphio as tf
+
+    path = tmp_path_factory.mktemp("model") / "dense.gio"
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        w = tf.Variable(np.arange(6, dtype=np.float32).reshape(2, 3) / 3, name="w")
+        y = tf.nn.relu(tf.matmul(x, w) + 0.25)
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.save(str(path), session, {"predict": ({"x": x}, {"y": y})})
+    return path
+
+
+def expected() -> np.ndarray:
+    x = np.array([[1, 2], [-3, 4]], np.float32)
+    return np.maximum(x @ (np.arange(6, dtype=np.float32).reshape(2, 3) / 3) + np.float32(0.25), 0)
+
+
+def check_program(program: Path, model: Path) -> None:
+    printed = np.array(run(program, model).split(), np.float32).reshape(2, 3)
+    np.testing.assert_allclose(printed, expected(), rtol=1e-6)
+
+
+def test_one_file_includes_every_part() -> None:
+    parts = {*CINFER.glob("src/*.c"), *CINFER.glob("src/kernels/*.c")}
+    included = re.findall(r'#include "(src/.*\.c)"', (CINFER / "cinfer.c").read_text())
+    assert len(included) == len(set(included))
+    assert {CINFER / name for name in included} == parts
+
+
+def test_plain_cc_builds_and_predicts(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "app.c").write_text(PROGRAM)
+    app = tmp_path / "app"
+    run("cc", "-O2", INCLUDE, tmp_path / "app.c", ONE_FILE, "-lm", "-pthread", "-o", app)
+    check_program(app, model)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_no_warning(compiler: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "app.c").write_text(PROGRAM)
+    app = tmp_path / "app"
+    command = [tool(compiler), "-O2", *WARNINGS, INCLUDE, str(tmp_path / "app.c"), ONE_FILE]
+    run(*command, "-lm", "-pthread", "-o", app)
+    check_program(app, model)
+
+
+def test_shared_library_is_small_and_exports_only_its_own_names(tmp_path: Path) -> None:
+    library = tmp_path / "libcinfer.so"
+    flags = "-O2 -s -shared -fPIC -fvisibility=hidden -DCI_BUILD".split()
+    run("cc", *flags, ONE_FILE, "-lm", "-pthread", "-o", library)
+    assert library.stat().st_size < MOST_BYTES
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    assert names and all(name.startswith("ci_") for name in names), names
+    header = (CINFER / "include" / "cinfer.h").read_text()
+    declared = set(re.findall(r"^CI_API [^;(]*?\b(ci_\w+)\(", header, re.MULTILINE))
+    assert declared == set(names)
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_header_is_cxx11(compiler: str, tmp_path: Path) -> None:
+    source = tmp_path / "use.cpp"
+    source.write_text('#include "cinfer.h"\nint main() { return ci_version() == 0; }\n')
+    flags = "-std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only".split()
+    run(tool(compiler), *flags, INCLUDE, source)
+
+
+def test_cmake_installs_what_find_package_and_pkg_config_find(model: Path, tmp_path: Path) -> None:
+    cmake, build, prefix = tool("cmake"), tmp_path / "build", tmp_path / "prefix"
+    run(cmake, "-S", CINFER, "-B", build, "-DCINFER_TESTS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}")
+    run(cmake, "--build", build, "--target", "install", "-j2")
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "app.c").write_text(PROGRAM)
+    (user / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(user LANGUAGES C)\n"
+        "find_package(cinfer 0.1 REQUIRED)\n"
+        "foreach(kind cinfer static shared)\nadd_executable(app_${kind} app.c)\n"
+        "target_link_libraries(app_${kind} PRIVATE cinfer::${kind})\nendforeach()\n"
+    )
+    run(cmake, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", user / "build")
+    for kind in ("cinfer", "static", "shared"):
+        check_program(user / "build" / f"app_{kind}", model)
+    (config,) = prefix.rglob("cinfer.pc")
+    assert "prefix=${pcfiledir}/../.." in config.read_text()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_c_tests_under_sanitizers(compiler: str, tmp_path: Path) -> None:
+    cmake = tool("cmake")
+    options = [f"-DCMAKE_C_COMPILER={tool(compiler)}", "-DCINFER_SANITIZE=address,undefined"]
+    run(cmake, "-S", CINFER, "-B", tmp_path, "-DCINFER_TESTS=ON", *options)
+    run(cmake, "--build", tmp_path, "-j2")
+    run(tool("ctest"), "--output-on-failure", "-j2", cwd=tmp_path)
