@@ -77,7 +77,10 @@ def write_onnx(path: str, weights: list[np.ndarray]) -> None:
         "perceptron",
         [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 64])],
         [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, 10])],
-        [numpy_helper.from_array(w, n) for w, n in zip(weights, ["w1", "b1", "w2", "b2"], strict=True)],
+        [
+            numpy_helper.from_array(w, n)
+            for w, n in zip(weights, ["w1", "b1", "w2", "b2"], strict=True)
+        ],
     )
     opset = helper.make_opsetid("", 17)
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
@@ -96,7 +99,9 @@ def from_c(folder: str, native: str, library: str | None) -> list[tuple[str, flo
     program = f"{folder}/perceptron"
     flags = ["-O3", "-march=native", f'-DNATIVE="{native}"', f"-I{ROOT / 'cinfer' / 'include'}"]
     objects = f"{folder}/cinfer.o"
-    subprocess.run(["cc", "-O2", "-c", str(ROOT / "cinfer" / "cinfer.c"), "-o", objects], check=True)
+    subprocess.run(
+        ["cc", "-O2", "-c", str(ROOT / "cinfer" / "cinfer.c"), "-o", objects], check=True
+    )
     sources = [str(ROOT / "benchmarks" / "perceptron.c"), objects]
     subprocess.run(["cc", *flags, *sources, "-o", program, "-lm", "-ldl", "-pthread"], check=True)
     command = [program, f"{folder}/model.gio", f"{folder}/weights.bin"]

@@ -19,10 +19,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "digits"))
 
-import numpy as np  # noqa: E402
-from model import build, data  # noqa: E402
+import numpy as np
+from model import build, data
 
-import graphio as tf  # noqa: E402
+import graphio as tf
 
 
 def main() -> None:
@@ -48,7 +48,9 @@ def main() -> None:
     print("| engine | median | least | x torch |\n|---|---|---|---|")
     for name, t in times.items():
         median = statistics.median(t)
-        print(f"| {name} | {median * 1e3:.2f} ms | {min(t) * 1e3:.2f} ms | {median / reference:.2f} |")
+        print(
+            f"| {name} | {median * 1e3:.2f} ms | {min(t) * 1e3:.2f} ms | {median / reference:.2f} |"
+        )
 
 
 def graphio_step(target: str, x: np.ndarray, y: np.ndarray) -> Callable[[], object]:
@@ -68,9 +70,15 @@ def make_torch_step(x: np.ndarray, y: np.ndarray) -> Callable[[], object] | None
     torch.set_num_threads(1)
     layers = torch.nn
     network = layers.Sequential(
-        layers.Conv2d(1, 16, 3, padding=1), layers.ReLU(),
-        layers.Conv2d(16, 32, 3, padding=1), layers.ReLU(), layers.MaxPool2d(2),
-        layers.Flatten(), layers.Linear(512, 64), layers.ReLU(), layers.Dropout(0.25),
+        layers.Conv2d(1, 16, 3, padding=1),
+        layers.ReLU(),
+        layers.Conv2d(16, 32, 3, padding=1),
+        layers.ReLU(),
+        layers.MaxPool2d(2),
+        layers.Flatten(),
+        layers.Linear(512, 64),
+        layers.ReLU(),
+        layers.Dropout(0.25),
         layers.Linear(64, 10),
     )
     optimizer = torch.optim.Adam(network.parameters(), 2e-3)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import dtypes, scopes, source
 from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.tensor_shape import TensorShape, as_shape
@@ -42,6 +42,7 @@ def register_tensor_conversion_function(
     _conversions.insert(0, (base_type, conversion_func))
 
 
+@source.locating
 def constant(
     value: Any,
     dtype: Any = None,
@@ -62,12 +63,10 @@ def constant(
         TypeError: the value is no such thing, or does not fit dtype.
         ValueError: ragged lists, None, or more values than shape has elements.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    array = as_array(value, wanted)
+    array = as_array(value, None if dtype is None else dtypes.as_dtype(dtype))
     if shape is not None:
         array = _fill_shape(array, as_shape(shape), verify_shape)
-    kind = dtypes.as_dtype(array.dtype)
-    return _node(array, kind, name)
+    return _node(array, dtypes.as_dtype(array.dtype), name)
 
 
 def _node(array: Array, kind: DType, name: str) -> Tensor:
@@ -223,6 +222,7 @@ def _inferred(flat: list[Any], value: Any) -> DType:
     )
 
 
+@source.locating
 def convert_to_tensor(
     value: Any,
     dtype: Any = None,
@@ -290,6 +290,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
     return tensor
 
 
+@source.locating
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor that must be fed.
 
@@ -310,6 +311,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return operation.outputs[0]
 
 
+@source.locating
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """A tensor that may be fed, and else has the value of input.
 

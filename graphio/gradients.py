@@ -101,9 +101,7 @@ def hessians(ys: Any, xs: Any, name: str = "hessians") -> list[Any]:
 class _Backward:
     """One backward pass: what depends on xs, what leads to ys, and the gradients so far."""
 
-    def __init__(
-        self, ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: set[Tensor]
-    ) -> None:
+    def __init__(self, ys: Sequence[Tensor], xs: Sequence[Tensor], stopped: set[Tensor]) -> None:
         self.ys = list(ys)
         self.xs = list(xs)
         self.stopped = stopped
@@ -179,9 +177,7 @@ def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:
     return found
 
 
-def _depending(
-    candidates: set[Tensor], xs: Iterable[Tensor], stopped: set[Tensor]
-) -> set[Tensor]:
+def _depending(candidates: set[Tensor], xs: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:
     """The candidates that depend on an x; operations come in order of creation."""
     found = {x for x in xs if x in candidates}
     operations = {t.op for t in candidates}

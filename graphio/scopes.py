@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphio import source
+
 if TYPE_CHECKING:
     from graphio.graph import Graph
 
@@ -103,6 +105,14 @@ class name_scope:
     def __exit__(self, *details: Any) -> bool | None:
         assert self._context is not None
         return self._context.__exit__(*details)
+
+
+class operation_scope(name_scope):
+    """The name scope of one builder's operations; its errors name the user's line."""
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
+        source.locate(error)
+        return super().__exit__(kind, error, traceback)
 
 
 def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManager[None]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -34,3 +39,27 @@ def user_line() -> Source:
             break
         frame = frame.f_back
     return NOWHERE
+
+
+def locate(error: BaseException | None) -> None:
+    """Adds the user's line to the message of a ValueError or TypeError, once."""
+    if not isinstance(error, (ValueError, TypeError)) or getattr(error, "located", False):
+        return
+    where = user_line()
+    if where.file and len(error.args) == 1:
+        error.args = (f"{error.args[0]} ({where})",)
+        error.located = True  # type: ignore[union-attr]
+
+
+def locating(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, whose ValueErrors and TypeErrors name the user's line."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*arguments, **options)
+        except (TypeError, ValueError) as error:
+            locate(error)
+            raise
+
+    return call

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import dtypes, scopes, source
 from graphio.collections import GraphKeys
 from graphio.dtypes import DType
 from graphio.graph import Graph, Tensor
@@ -325,6 +325,7 @@ def variable_op_scope(
 # ---- get_variable ----
 
 
+@source.locating
 def get_variable(
     name: str,
     shape: Any = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import dtypes, scopes, source
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
@@ -68,6 +68,7 @@ class Variable:
 
     __array_priority__ = 100
 
+    @source.locating
     def __init__(
         self,
         initial_value: Any = None,
@@ -102,7 +103,7 @@ class Variable:
             graph.as_default(),
             scopes.control_dependencies(None),
             scopes.name_scope(around + "/" if around else None),
-            scopes.name_scope(name, "Variable") as scope,
+            scopes.operation_scope(name, "Variable") as scope,
         ):
             self._build(graph, scope, initial_value, dtype, validate_shape)
         wanted = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
@@ -300,7 +301,7 @@ class Variable:
         Raises:
             ValueError: the shape or dtype differs.
         """
-        with scopes.name_scope(name, "Assign") as scope:
+        with scopes.operation_scope(name, "Assign") as scope:
             tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
             return self._assign(tensor, scope)
 
@@ -338,7 +339,7 @@ class Variable:
         return made.outputs[0]
 
     def _update(self, op: str, delta: Any, name: str | None, tf_type: str) -> Tensor:
-        with scopes.name_scope(name, tf_type) as scope:
+        with scopes.operation_scope(name, tf_type) as scope:
             tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
             self._check_shape(tensor, tf_type)
             made = scopes.get_default_graph().create_op(
@@ -560,7 +561,7 @@ def _scatter(
     """The variable with rows replaced or added to; repeated rows add up, or the last one wins."""
     from graphio.ops import array, math
 
-    with scopes.name_scope(name, op) as scope:
+    with scopes.operation_scope(name, op) as scope:
         rows = math.cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
         values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
         made = scopes.get_default_graph().create_op(

@@ -199,7 +199,7 @@ class _Builder:
             name=node.name,
             op=node.proto.op,
             version=node.proto.version,
-            attrs=node.attrs,
+            attrs=node.attributes(),
             dtypes=numbers,
             outputs=node.proto.output_type,
             constants=[self.constants.get(v) for v in node.inputs],

@@ -18,7 +18,8 @@ class NodeInfo:
 
     Attributes:
         proto: as the file has it.
-        attrs: attributes as Python values, without subgraphs.
+        attrs: attributes as Python values, without subgraphs and stored tensors.
+        stored: attributes that are in the data section, read when they are needed.
         bodies: subgraphs by attribute.
         captures: outer values that the subgraphs read, sorted.
         reads: values that must be there before the node runs: inputs and captures.
@@ -31,11 +32,16 @@ class NodeInfo:
         self.key = (proto.domain, proto.op)
         self.bodies: dict[str, GraphInfo] = {}
         self.attrs: dict[str, Any] = {}
+        self.stored: dict[str, int] = {}
+        self._arrays = arrays
         for attribute in proto.attr:
-            if attribute.value.WhichOneof("value") == "g":
+            kind = attribute.value.WhichOneof("value")
+            if kind == "g":
                 self.bodies[attribute.key] = GraphInfo(attribute.value.g, arrays)
+            elif kind == "tensor":
+                self.stored[attribute.key] = attribute.value.tensor
             else:
-                self.attrs[attribute.key] = _attribute(attribute.key, attribute.value, arrays)
+                self.attrs[attribute.key] = _attribute(attribute.key, attribute.value)
         self.captures: list[str] = sorted(
             {c for body in self.bodies.values() for c in body.captures}
         )
@@ -43,6 +49,10 @@ class NodeInfo:
         self.reads = [v for v in self.inputs if v] + self.captures
         count = len(proto.output_type)
         self.outputs = [proto.name if k == 0 else f"{proto.name}:{k}" for k in range(count)]
+
+    def attributes(self) -> dict[str, Any]:
+        """All attributes but subgraphs."""
+        return {**self.attrs, **{key: self._arrays[i] for key, i in self.stored.items()}}
 
 
 class GraphInfo:
@@ -88,18 +98,12 @@ class GraphInfo:
         return self.producer.get(value, -1)
 
 
-def _attribute(key: str, value: AttributeValue, arrays: Sequence[Array]) -> Any:
+def _attribute(key: str, value: AttributeValue) -> Any:
     kind = value.WhichOneof("value")
     if kind in ("i", "f", "d", "s", "type"):
         return getattr(value, kind)
     if kind == "t":
         return tensors.to_array(value.t)
-    if kind == "tensor":
-        if value.tensor >= len(arrays):
-            raise errors.DataLossError(
-                message=f"attribute {key!r} refers to tensor {value.tensor} of {len(arrays)}"
-            )
-        return arrays[value.tensor]
     if kind == "ints":
         return list(value.ints.i)
     if kind == "floats":

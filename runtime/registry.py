@@ -216,7 +216,8 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         found: element type numbers of the inputs; 0: unknown, -1: absent.
 
     Raises:
-        InvalidArgumentError: naming the input, what it is and what is expected.
+        UnimplementedError: an input's dtype is none of those that the kernel takes.
+        InvalidArgumentError: two inputs that must agree differ.
     """
     seen: dict[str, tuple[int, int]] = {}
     letters = row.types.rstrip("*")
@@ -228,12 +229,13 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         dtype = dtypes.of_number(number).numpy
         wide = letter not in "L" or number == 7
         if dtype is None or dtype.kind not in kinds or not wide:
-            raise errors.InvalidArgumentError(
-                message=f"input {i} is {dtypes.name(number)}, expected {words}"
+            raise errors.UnimplementedError(
+                message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "
+                f"kernel; it takes {words}"
             )
         first, other = seen.setdefault(letter, (i, number))
         if other != number and letter not in "IJL":
             raise errors.InvalidArgumentError(
-                message=f"input {i} is {dtypes.name(number)}, but input {first} is "
-                f"{dtypes.name(other)}; they must be of one dtype"
+                message=f"input {i} has type {dtypes.name(number)}, input {first} has "
+                f"{dtypes.name(other)}; they must be equal: cast one"
             )

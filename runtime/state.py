@@ -172,8 +172,26 @@ class State:
             )
 
     def restore(self, prefix: str | os.PathLike[str]) -> int | None:
-        """Reads a checkpoint, all or nothing; returns its step."""
-        raise NotImplementedError
+        """Reads a checkpoint, all or nothing; returns its step.
+
+        Raises:
+            NotFoundError: there is none, or it misses variables (all are named).
+            InvalidArgumentError: dtypes or shapes differ (all are named).
+            DataLossError: a file is damaged.
+        """
+        from graphio.schema import restore
+
+        with self.lock:
+            wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
+            found = restore.read_fitting(prefix, wanted)
+            values = {name: np.array(found.variables[name]) for name in wanted}
+            for name, value in values.items():
+                self._slots[name].value = value
+            for resource in found.index.resource:
+                if resource.WhichOneof("state") == "generator":
+                    place = resource.generator
+                    self.set_generator(resource.name, place.key, place.counter)
+            return found.index.step if found.index.has_step else None
 
 
 def uninitialized(name: str) -> errors.OpError:

@@ -81,7 +81,9 @@ def embedding_gradient() -> Probe:
     signatures = {"train": ({"ids": ids}, {"loss": loss}, [train]), "table": ({}, {"table": table})}
     ids_1, ids_2 = np.int32([1, 3, 3, 5]), np.int32([0, 3])
     script: list[tuple[str, Inputs]] = [
-        ("train", {"ids": ids_1}), ("train", {"ids": ids_2}), ("table", {})
+        ("train", {"ids": ids_1}),
+        ("train", {"ids": ids_2}),
+        ("table", {}),
     ]
     return Probe(signatures, script)
 
@@ -99,7 +101,9 @@ def unknown_batch_and_width() -> Probe:
     x = tf.placeholder(tf.float32, [None, None], name="x")
     flat = tf.reshape(x, tf.stack([tf.shape(x)[0] * tf.shape(x)[1], 1]))
     run = ({"x": x}, {"flat": flat, "mean": tf.reduce_mean(x, axis=1)})
-    return Probe({"run": run}, [("run", {"x": floats(*s)}) for s in ((2, 3), (5, 1), (0, 4), (2, 3))])
+    return Probe(
+        {"run": run}, [("run", {"x": floats(*s)}) for s in ((2, 3), (5, 1), (0, 4), (2, 3))]
+    )
 
 
 @probe
@@ -158,7 +162,10 @@ def variable_assigned_in_a_loop() -> Probe:
     last = tf.while_loop(lambda i: i < n, body, [0])
     signatures = {"count": ({"n": n}, {"last": last}), "total": ({}, {"total": total})}
     script: list[tuple[str, Inputs]] = [
-        ("count", {"n": np.int32(4)}), ("total", {}), ("count", {"n": np.int32(3)}), ("total", {})
+        ("count", {"n": np.int32(4)}),
+        ("total", {}),
+        ("count", {"n": np.int32(3)}),
+        ("total", {}),
     ]
     return Probe(signatures, script)
 

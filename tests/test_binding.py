@@ -57,7 +57,7 @@ def test_signatures(model: graphio.cinfer.Model) -> None:
     assert predict is model.signature("predict")
     spec = predict.inputs["x"]
     assert (spec.name, spec.dtype, spec.shape) == ("x", np.float32, (None, 3))
-    with pytest.raises(ValueError, match="predict, .*|name a signature"):
+    with pytest.raises(ValueError, match="name a signature: the model has"):
         model.signature()
     with pytest.raises(ValueError, match="no signature 'absent'"):
         model.signature("absent")
@@ -78,7 +78,7 @@ def test_call_and_run(model: graphio.cinfer.Model) -> None:
 
 def test_call_names_what_is_wrong(model: graphio.cinfer.Model) -> None:
     predict = model.signature("predict")
-    with pytest.raises(errors.InvalidArgumentError, match="misses x") as raised:
+    with pytest.raises(errors.InvalidArgumentError, match="misses x and gives unknown") as raised:
         predict(X=X, other=1)
     assert "X, other" in str(raised.value)
     with pytest.raises(errors.InvalidArgumentError, match=r"'x'.*is complex64, expected float32"):
@@ -91,7 +91,7 @@ def test_run_takes_only_what_fits(model: graphio.cinfer.Model) -> None:
     predict = model.signature("predict")
     with pytest.raises(errors.InvalidArgumentError, match="takes 1 inputs.*2 were given"):
         predict.run([X, X])
-    with pytest.raises(errors.InvalidArgumentError, match="is float64, expected an array of float32"):
+    with pytest.raises(errors.InvalidArgumentError, match="is float64, expected an array"):
         predict.run([X.astype(np.float64)])
     with pytest.raises(errors.InvalidArgumentError, match="not contiguous"):
         predict.run([np.asfortranarray(X)])
@@ -180,7 +180,7 @@ def test_checkpoints_are_those_of_python(tmp_path: Path) -> None:
         "net/w": np.arange(6, dtype=np.float32).reshape(2, 3),
         "step": np.array(7),
         "flags": np.array([True, False]),
-        "text \"\u00e4\"": np.array([b"one", b""], object),
+        'text "\u00e4"': np.array([b"one", b""], object),
         "pairs": np.array([1 + 2j]),
         "long": np.arange(16, dtype=np.float64),
         "empty": np.empty((0, 3), np.float16),

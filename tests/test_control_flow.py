@@ -186,9 +186,22 @@ def test_a_branch_that_returns_another_dtype_is_refused() -> None:
 
 def test_a_loop_that_changes_shape_or_dtype_is_refused() -> None:
     below = lambda i: i < 3  # noqa: E731
-    refused(lambda: tf.while_loop(below, lambda i: tf.stack([i, i]), [0]), ValueError, "shape_invariants")
-    refused(lambda: tf.while_loop(below, lambda i: tf.cast(i, tf.float32), [0]), TypeError, "float32", "int32")
-    refused(lambda: tf.while_loop(lambda i, j: i < 3, lambda i, j: i, [0, 0]), ValueError, "1 values for 2")
+    refused(
+        lambda: tf.while_loop(below, lambda i: tf.stack([i, i]), [0]),
+        ValueError,
+        "shape_invariants",
+    )
+    refused(
+        lambda: tf.while_loop(below, lambda i: tf.cast(i, tf.float32), [0]),
+        TypeError,
+        "float32",
+        "int32",
+    )
+    refused(
+        lambda: tf.while_loop(lambda i, j: i < 3, lambda i, j: i, [0, 0]),
+        ValueError,
+        "1 values for 2",
+    )
     refused(lambda: tf.while_loop(lambda: True, lambda: 1, []), ValueError, "at least one")
     refused(lambda: tf.while_loop(lambda i: i, lambda i: i, [0]), TypeError, "bool")
 

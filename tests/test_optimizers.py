@@ -63,7 +63,9 @@ def test_an_optimizer_takes_the_steps_of_its_formula(name: str, target: str) -> 
     with tf.Graph().as_default(), tf.Session(target) as session:
         v = tf.Variable(start.astype(np.float32))
         count = tf.Variable(0, trainable=False, dtype=tf.int64, name="global_step")
-        train = make().minimize(tf.reduce_sum((v - goal.astype(np.float32)) ** 2), global_step=count)
+        train = make().minimize(
+            tf.reduce_sum((v - goal.astype(np.float32)) ** 2), global_step=count
+        )
         session.run(tf.global_variables_initializer())
         step, want = formula(), start
         for t in range(1, STEPS + 1):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from probes import PROBES, build, floats, run_script
 
 import graphio as tf
 import graphio.cinfer
 import graphio.runtime
-from probes import PROBES, build, floats, run_script
 
 ENGINES = {"runtime": graphio.runtime, "cinfer": graphio.cinfer}
 TARGETS = {"runtime": "", "cinfer": "cinfer"}
@@ -173,9 +173,7 @@ def test_the_gradient_through_a_loop_is_right() -> None:
         (second,) = tf.gradients(first, x)
         at = floats(3).astype(np.float64)
         step = 1e-5
-        values = {
-            s: session.run([y, first], {x: at + s * step}) for s in (-1, 1)
-        }
+        values = {s: session.run([y, first], {x: at + s * step}) for s in (-1, 1)}
         got = session.run([first, second], {x: at})
         for order in (0, 1):
             numeric = (values[1][order] - values[-1][order]) / (2 * step)

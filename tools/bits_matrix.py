@@ -47,7 +47,9 @@ BUILDS = (
     Build("cc -O2, one file", "cc", ("-O2",), True),
     Build("aarch64 gcc", "aarch64-linux-gnu-gcc", ("-O2", "-static"), True, "qemu-aarch64"),
     Build("s390x gcc", "s390x-linux-gnu-gcc", ("-O2", "-static"), True, "qemu-s390x"),
-    Build("s390x gcc -std=c11", "s390x-linux-gnu-gcc", ("-O2", "-static", *C11), False, "qemu-s390x"),
+    Build(
+        "s390x gcc -std=c11", "s390x-linux-gnu-gcc", ("-O2", "-static", *C11), False, "qemu-s390x"
+    ),
 )
 
 
@@ -160,9 +162,8 @@ def disagreements(runs: Sequence[Run]) -> list[str]:
 def chosen(only: Sequence[str] | None) -> list[Build]:
     """The builds to make; one whose compiler or emulator is not there is an error."""
     builds = [b for b in BUILDS if not only or any(word in b.name for word in only)]
-    missing = sorted(
-        {tool for b in builds for tool in (b.compiler, b.emulator) if tool and not shutil.which(tool)}
-    )
+    tools = {tool for b in builds for tool in (b.compiler, b.emulator) if tool}
+    missing = sorted(tool for tool in tools if not shutil.which(tool))
     if missing:
         raise SystemExit(
             f"bits_matrix: {', '.join(missing)} not found; .ci/run shows the packages. --only "

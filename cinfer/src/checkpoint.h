@@ -1,7 +1,8 @@
 /* checkpoint.h - the files of a checkpoint (schema/README.md), as its three parts share them.
  *
  * Nothing of a checkpoint is valid unless a valid index refers to it. checkpoint_index.c turns an index into bytes and
- * back, checkpoint_save.c writes all files in crash-safe order, checkpoint_restore.c reads and checks everything first.
+ * back, checkpoint_meta.c makes the graph file, checkpoint_save.c writes all files in crash-safe order,
+ * checkpoint_restore.c reads and checks everything first.
  */
 #ifndef CI_CHECKPOINT_H
 #define CI_CHECKPOINT_H
@@ -15,7 +16,7 @@ enum {
   CI_ENVELOPE_BYTES = 32, /* magic, version, flags, length and checksum of the payload, checksum of these 28 bytes */
   CI_CHECKPOINT_MAJOR = 1,
   CI_CHECKPOINT_MINOR = 0, /* also the newest min_reader that this reader satisfies */
-  CI_NAME_BYTES = 256       /* of a file, with its zero */
+  CI_NAME_BYTES = 256      /* of a file, with its zero */
 };
 
 typedef struct ci_saved { /* one variable in the index */
@@ -62,6 +63,9 @@ ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, 
 
 /* Elements between this machine's byte order and little-endian, in place. */
 void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
+
+/* The bytes of P.meta: the model's file without the values of its variables. */
+ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error);
 
 /* ci_save with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix, int64_t step,

@@ -83,8 +83,8 @@ static void index_put_message(ci_out *out, const ci_index *index) {
   }
   ci_out_field_varint(out, CI_PB_CHECKPOINTINDEX_TIME, (uint64_t)index->time);
   char producer[32];
-  int length = snprintf(producer, sizeof producer, "graphio %d.%d.%d", CI_VERSION_MAJOR, CI_VERSION_MINOR,
-                        CI_VERSION_PATCH);
+  int length =
+      snprintf(producer, sizeof producer, "graphio %d.%d.%d", CI_VERSION_MAJOR, CI_VERSION_MINOR, CI_VERSION_PATCH);
   ci_out_field_bytes(out, CI_PB_CHECKPOINTINDEX_PRODUCER, producer, (size_t)length);
   for (size_t i = 0; i < index->shards.count; i++) ci_out_u32(&m, index->shards.at[i].header_crc32c);
   ci_out_field_bytes(out, CI_PB_CHECKPOINTINDEX_SHARD_HEADER, m.data, m.length);
@@ -130,10 +130,11 @@ static ci_status index_open(const index_reader *r, const ci_bytes *bytes, ci_spa
   if (ci_crc32c(0, b, 28) != ci_load_u32(b + 28)) return index_damaged(r, "the header's checksum does not match");
   const unsigned major = ci_load_u32(b + 8) & 0xffff, index_flags = ci_load_u32(b + 12);
   if (major != CI_CHECKPOINT_MAJOR || index_flags != 0)
-    return ci_fail(r->error, CI_UNIMPLEMENTED,
-                   "the checkpoint index '%s' has format version %u and flags 0x%x; this cinfer reads version %d without "
-                   "flags: a newer one is needed",
-                   r->name, major, index_flags, CI_CHECKPOINT_MAJOR);
+    return ci_fail(
+        r->error, CI_UNIMPLEMENTED,
+        "the checkpoint index '%s' has format version %u and flags 0x%x; this cinfer reads version %d without "
+        "flags: a newer one is needed",
+        r->name, major, index_flags, CI_CHECKPOINT_MAJOR);
   if (ci_load_u64(b + 16) != bytes->length - CI_ENVELOPE_BYTES)
     return index_damaged(r, "its length is not the one in its header");
   *payload = (ci_span){(const char *)b + CI_ENVELOPE_BYTES, bytes->length - CI_ENVELOPE_BYTES};
@@ -274,9 +275,10 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
   size_t bytes = ci_dtype_size(v->dtype);
   if (v->name.length == 0 || memchr(v->name.data, 0, v->name.length)) return index_damaged(r, "a variable has no name");
   if (bytes == 0)
-    return ci_fail(r->error, CI_UNIMPLEMENTED, "variable '%.*s' of the checkpoint has element type %d, which this "
-                   "library does not hold", (int)(v->name.length < 200 ? v->name.length : 200), v->name.data,
-                   (int)v->dtype);
+    return ci_fail(r->error, CI_UNIMPLEMENTED,
+                   "variable '%.*s' of the checkpoint has element type %d, which this "
+                   "library does not hold",
+                   (int)(v->name.length < 200 ? v->name.length : 200), v->name.data, (int)v->dtype);
   if (v->dtype == CI_STRING) bytes = 8; /* the length; the text follows */
   for (int i = 0; i < v->rank; i++)
     if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes))
@@ -307,7 +309,7 @@ static ci_status index_check(const index_reader *r) {
 ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
                           ci_error *error) {
   index_reader r = {.index = index, .name = name, .error = error};
-  ci_span payload;
+  ci_span payload = {NULL, 0};
   *index = (ci_index){.allocator = allocator, .step = -1};
   ci_status status = index_open(&r, bytes, &payload);
   if (status == CI_OK) status = index_get_message(&r, payload);

@@ -49,7 +49,8 @@ static ci_status restore_read_shard(restore_job *job, size_t i, ci_error *error)
   memcpy(name, shard->file.data, shard->file.length);
   name[shard->file.length] = 0;
   ci_status status = ci_folder_read(&job->folder, name, restore_limit(job), &job->shards.at[i], error);
-  if (status == CI_NOT_FOUND) return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
+  if (status == CI_NOT_FOUND)
+    return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
   CI_TRY(status);
   if (job->shards.at[i].length == shard->nbytes) return CI_OK;
   return ci_fail(error, CI_DATA_LOSS, "the checkpoint shard '%s' is damaged: it has %llu bytes, expected %llu", name,
@@ -162,8 +163,10 @@ static const ci_saved *restore_find(const ci_index *index, ci_span name) {
     size_t middle = low + (high - low) / 2;
     int order = ci_span_order(index->variables.at[middle].name, name);
     if (order == 0) return &index->variables.at[middle];
-    if (order < 0) low = middle + 1;
-    else high = middle;
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return NULL;
 }
@@ -260,16 +263,18 @@ static ci_status restore_check_meta(const restore_job *job, const char *base, ci
   }
   if (status == CI_NOT_FOUND) return CI_OK;
   CI_TRY(status);
-  const bool same = meta.length == job->index.meta_nbytes &&
-                    ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
+  const bool same =
+      meta.length == job->index.meta_nbytes && ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
   ci_file_unmap(job->allocator, &meta);
-  return same ? CI_OK : ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", name);
+  return same ? CI_OK
+              : ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", name);
 }
 
 static ci_status restore_all(restore_job *job, const char *base, ci_error *error) {
   ci_status status = ci_folder_read(&job->folder, job->name, restore_limit(job), &job->index_bytes, error);
   if (status == CI_NOT_FOUND)
-    return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name, job->folder.path);
+    return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name,
+                   job->folder.path);
   CI_TRY(status);
   CI_TRY(ci_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
   CI_TRY(restore_shards(job, error));

@@ -1,8 +1,8 @@
 /* checkpoint_save.c - writes a checkpoint so that a crash at any moment leaves the old one or the new one.
  *
- * Order: shard, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced; then
- * the shards that an older checkpoint of this prefix had. Every file is written under a temporary name, brought to the
- * disk and renamed. An error before the commit point removes what was written. */
+ * Order: shard, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced;
+ * then the shards that an older checkpoint of this prefix had. Every file is written under a temporary name, brought to
+ * the disk and renamed. An error before the commit point removes what was written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ typedef struct save_job {
   ci_index index;
   save_item *items; /* in the order of the shard */
   size_t item_count, items_bytes;
-  ci_out header; /* of the shard */
+  ci_out header;     /* of the shard */
+  ci_out state_text; /* of the file `checkpoint` */
   char shard[CI_NAME_BYTES], index_file[CI_NAME_BYTES];
   char meta[CI_NAME_BYTES], plain_meta[CI_NAME_BYTES]; /* as written, and after the commit */
   const void *meta_data;
@@ -155,8 +156,8 @@ static ci_status save_meta_name(save_job *job, ci_error *error) {
   if (!job->meta_data) return CI_OK;
   job->index.meta_nbytes = job->meta_bytes;
   job->index.meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
-  if (job->old.meta_file.length > 0 && (job->old.meta_nbytes != job->index.meta_nbytes ||
-                                        job->old.meta_crc32c != job->index.meta_crc32c))
+  if (job->old.meta_file.length > 0 &&
+      (job->old.meta_nbytes != job->index.meta_nbytes || job->old.meta_crc32c != job->index.meta_crc32c))
     snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
   CI_TRY(save_name(job, job->meta, suffix, error));
   job->index.meta_file = (ci_span){job->meta, strlen(job->meta)};
@@ -275,10 +276,11 @@ static ci_status save_describe(save_job *job, ci_error *error) {
     v->nbytes = item->nbytes;
     end = v->offset + v->nbytes;
   }
-  if (index->variables.count) qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
+  if (index->variables.count)
+    qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
   if (!CI_LIST_GROW(job->allocator, &index->shards)) return save_no_memory(error);
-  index->shards.at[index->shards.count++] = (ci_saved_shard){
-      {job->shard, strlen(job->shard)}, end, ci_crc32c(0, job->header.data, job->header.length)};
+  index->shards.at[index->shards.count++] =
+      (ci_saved_shard){{job->shard, strlen(job->shard)}, end, ci_crc32c(0, job->header.data, job->header.length)};
   index->time = ci_file_time();
   return CI_OK;
 }
@@ -287,7 +289,8 @@ static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
   ci_index_encode(&job->index, &bytes);
   ci_span span = {(const char *)bytes.data, bytes.length};
-  ci_status status = bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
+  ci_status status =
+      bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
   ci_out_free(&bytes);
   return status;
 }
@@ -312,15 +315,11 @@ static void save_other_paths(const save_job *job, ci_out *text) {
   ci_file_unmap(job->allocator, &old);
 }
 
-static ci_status save_state_file(const save_job *job, ci_error *error) {
-  ci_out text = {.allocator = job->allocator};
-  ci_out_text(&text, "model_checkpoint_path: \"%s\"\n", job->base);
-  save_other_paths(job, &text);
-  ci_out_text(&text, "all_model_checkpoint_paths: \"%s\"\n", job->base);
-  ci_span span = {(const char *)text.data, text.length};
-  ci_status status = text.failed ? save_no_memory(error) : save_file(job, "checkpoint", save_span_body, &span, error);
-  ci_out_free(&text);
-  return status;
+static ci_status save_state_text(save_job *job, ci_error *error) {
+  ci_out_text(&job->state_text, "model_checkpoint_path: \"%s\"\n", job->base);
+  save_other_paths(job, &job->state_text);
+  ci_out_text(&job->state_text, "all_model_checkpoint_paths: \"%s\"\n", job->base);
+  return job->state_text.failed ? save_no_memory(error) : CI_OK;
 }
 
 static bool save_is_own(const save_job *job, const char *name) {
@@ -370,12 +369,14 @@ static ci_status save_all(save_job *job, ci_error *error) {
   CI_TRY(save_meta_name(job, error));
   CI_TRY(save_collect(job, error));
   CI_TRY(save_header(job, error));
+  CI_TRY(save_state_text(job, error));
   ci_status status = save_commit(job, error);
   if (status != CI_OK) {
     save_abandon(job);
     return status;
   }
-  CI_TRY(save_state_file(job, error));
+  ci_span text = {(const char *)job->state_text.data, job->state_text.length};
+  CI_TRY(save_file(job, "checkpoint", save_span_body, &text, error));
   CI_TRY(ci_folder_sync(&job->folder, error));
   save_settle(job);
   return CI_OK;
@@ -386,18 +387,24 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "ci_save needs a state and a prefix");
   save_job job = {.state = state, .allocator = ci_state_allocator(state), .meta_data = meta, .meta_bytes = meta_bytes};
   job.index = (ci_index){.allocator = job.allocator, .step = step < 0 ? -1 : step};
-  job.header.allocator = job.allocator;
+  job.header.allocator = job.state_text.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
   ci_status status = save_all(&job, error);
   ci_index_free(&job.index);
   ci_index_free(&job.old);
   ci_file_unmap(job.allocator, &job.old_bytes);
   ci_out_free(&job.header);
+  ci_out_free(&job.state_text);
   ci_release(job.allocator, job.items, job.items_bytes);
   ci_folder_close(&job.folder);
   return status;
 }
 
 ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error) {
-  return ci_checkpoint_save(state, model ? model->file.data : NULL, model ? model->file.length : 0, prefix, step, error);
+  if (!state || !model) return ci_checkpoint_save(state, NULL, 0, prefix, step, error);
+  ci_out meta = {.allocator = ci_state_allocator(state)};
+  ci_status status = ci_checkpoint_meta(model, &meta, error);
+  if (status == CI_OK) status = ci_checkpoint_save(state, meta.data, meta.length, prefix, step, error);
+  ci_out_free(&meta);
+  return status;
 }

@@ -34,7 +34,6 @@ struct ci_kernel {
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many k_parallel may use */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
-  ci_error *error;
 };
 
 /* Attributes. A missing one gives the default; one of another kind is an error that names it. Strings and lists are

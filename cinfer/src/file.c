@@ -18,8 +18,8 @@ static ci_status file_fail(ci_error *error, const char *verb, const char *name) 
 }
 
 static ci_status file_too_large(ci_error *error, const char *name, uint64_t size, uint64_t most) {
-  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "'%s' has %llu bytes, the limit is %llu", name,
-                 (unsigned long long)size, (unsigned long long)most);
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "'%s' has %llu bytes, the limit is %llu", name, (unsigned long long)size,
+                 (unsigned long long)most);
 }
 
 static ci_status file_no_memory(ci_error *error, const char *name) {
@@ -89,9 +89,9 @@ static ci_status file_read_all(const ci_allocator *allocator, int handle, const 
     ssize_t n = read(handle, data + done, rest < 1u << 30 ? rest : 1u << 30);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      ci_status status = n < 0 ? file_fail(error, "read", name)
-                               : ci_fail(error, CI_DATA_LOSS, "'%s' shrank from %zu to %zu bytes while it was read",
-                                         name, size, done);
+      ci_status status =
+          n < 0 ? file_fail(error, "read", name)
+                : ci_fail(error, CI_DATA_LOSS, "'%s' shrank from %zu to %zu bytes while it was read", name, size, done);
       ci_release(allocator, data, size);
       return status;
     }

@@ -35,8 +35,10 @@ ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t 
   if (status == CI_OK && !data) status = file_no_memory(error, path);
   while (status == CI_OK && done < size) {
     int n = _read(handle, data + done, size - done < 1u << 30 ? (unsigned)(size - done) : 1u << 30);
-    if (n <= 0) status = file_fail(error, "read", path);
-    else done += (size_t)n;
+    if (n <= 0)
+      status = file_fail(error, "read", path);
+    else
+      done += (size_t)n;
   }
   _close(handle);
   if (status != CI_OK && data) ci_release(allocator, data, size);

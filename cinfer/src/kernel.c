@@ -13,7 +13,7 @@ static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  ci_vfail_node(kernel_node(k), k->error, status, format, arguments);
+  ci_vfail_node(kernel_node(k), k->node->plan->error, status, format, arguments);
   va_end(arguments);
   return status;
 }

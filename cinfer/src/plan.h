@@ -23,6 +23,7 @@ typedef struct ci_place {
   ci_home home;
   int32_t same_as; /* another place whose bytes these are (in place, or a Loop's result), or CI_NONE */
   int32_t carried; /* the cell of the Loop's formal input whose buffer this is, or CI_NONE */
+  int32_t result;  /* the cell of the formal input that takes these bytes at the end of an iteration, or CI_NONE */
   int32_t first, last; /* positions between which the bytes matter */
   int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
   size_t bytes, offset; /* in the arena */
@@ -106,6 +107,7 @@ struct ci_plan {
   uint64_t bound_layout;   /* of the state */
   bool has_heap;
   struct ci_compiler *compiler; /* while compiling */
+  ci_error *error; /* of the call in progress; may be NULL */
 };
 
 /* ---- compile.c ---- */
@@ -115,7 +117,12 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
 void ci_plan_free(ci_plan *plan);
 
 /* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
- * shapes; ci_plan_frame_compile compiles its nodes and may be called again after a change of those shapes. */
+ * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
+typedef struct ci_plan_mark {
+  size_t places, steps, offers, bound_reads;
+} ci_plan_mark;
+ci_plan_mark ci_plan_mark_now(const ci_plan *plan);
+void ci_plan_forget(ci_plan *plan, ci_plan_mark mark);
 ci_status ci_plan_frame(ci_kernel *k, int body, const char *attr);
 ci_status ci_plan_frame_compile(ci_kernel *k, int body);
 bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
@@ -125,7 +132,7 @@ void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a
 bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position);
 CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
 /* The output o is known now and these are its bytes. */
-void ci_plan_fix(ci_kernel *k, int o, void *data);
+ci_status ci_plan_fix(ci_kernel *k, int o, void *data);
 /* A variable's reader: its slot, and the shape if it is known while planning (else CI_PENDING). */
 ci_status ci_plan_read(ci_kernel *k);
 ci_status ci_plan_assign(ci_kernel *k);
@@ -144,10 +151,16 @@ ci_status ci_frame_run(ci_frame *frame);
 void ci_frame_release(ci_frame *frame); /* gives back what its steps have taken */
 ci_status ci_step_dynamic(ci_kernel *k); /* runs a step that is prepared only now */
 ci_status ci_step_freeing(ci_kernel *k); /* runs a step and gives back what it was the last to read */
+bool ci_session_cancelled(const ci_plan *plan);
+ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
+/* Gives a place memory of its own, with the first `keep` bytes of what it had. */
+ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
 /* Memory for a value whose shape is now known; what was there before is given back. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 void ci_heap_release(ci_plan *plan, ci_place *place);
 /* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
 ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
+/* Points a root cell, and all with its bytes, at data. */
+void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);
 #endif

@@ -5,6 +5,7 @@
 
 typedef struct ci_retired { /* memory that views of this run may still show */
   struct ci_retired *next;
+  const ci_allocator *allocator;
   ci_block block;
 } ci_retired;
 
@@ -29,6 +30,7 @@ struct ci_session {
 };
 
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
-/* Keeps a block until the next run. */
-void ci_session_retire(struct ci_session *session, ci_retired *retired, ci_block block);
+/* Keeps a block until the next run. The record is made before what can fail. */
+ci_retired *ci_session_record(struct ci_session *session);
+void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block);
 #endif

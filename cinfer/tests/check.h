@@ -4,12 +4,12 @@
 #include <stdio.h>
 
 static int check_failures;
-#define CHECK(condition)                                                          \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
-      check_failures++;                                                           \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);     \
-    }                                                                             \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      check_failures++;                                                       \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                         \
   } while (0)
 #define CHECK_END (check_failures ? 1 : 0)
 #endif

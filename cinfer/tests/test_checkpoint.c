@@ -2,9 +2,11 @@
 #include "posix.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -65,12 +67,37 @@ static void store_file(const char *name, const unsigned char *data, size_t size)
 
 /* ---- states ---- */
 
-static ci_state *new_state(void) {
+/* Counts what it gave, and gives nothing when `left` has come down to zero. */
+typedef struct meter {
+  long left, blocks;
+} meter;
+
+static void *metered_alloc(void *user, size_t bytes, size_t align) {
+  meter *m = user;
+  if (m->left == 0) return NULL;
+  m->left--;
+  m->blocks++;
+  return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void metered_release(void *user, void *memory, size_t bytes) {
+  (void)bytes;
+  ((meter *)user)->blocks--;
+  free(memory);
+}
+
+static meter ample = {-1, 0};
+
+static ci_state *metered_state(meter *m) {
+  ci_state_options options = ci_state_defaults();
   ci_state *state = NULL;
   ci_error error;
-  CHECK(ci_state_open(NULL, &state, &error) == CI_OK);
+  options.allocator = (ci_allocator){m, metered_alloc, metered_release};
+  CHECK(ci_state_open(&options, &state, &error) == CI_OK);
   return state;
 }
+
+static ci_state *new_state(void) { return metered_state(&ample); }
 
 static int declare(ci_state *state, const char *name, int32_t dtype, int rank, int64_t d0, int64_t d1) {
   ci_info info = {.name = name, .dtype = dtype, .rank = rank, .dims = {d0, d1}};
@@ -94,8 +121,7 @@ static const uint8_t flags[3] = {1, 0, 1};
 static const ci_string words[2] = {{"hello", 5}, {"", 0}};
 static const double halves[16] = {0.5, 1.5};
 
-static ci_state *full_state(void) {
-  ci_state *state = new_state();
+static ci_state *fill(ci_state *state) {
   ci_generator generator = {0x0123456789abcdefu, 5};
   ci_error error;
   give(state, "net/w", CI_FLOAT, 2, 2, 3, weights);
@@ -107,6 +133,8 @@ static ci_state *full_state(void) {
   CHECK(ci_generator_set(state, "dropout", &generator, &error) == CI_OK);
   return state;
 }
+
+static ci_state *full_state(void) { return fill(new_state()); }
 
 static bool same_bytes(ci_state *state, const char *name, const void *data, size_t bytes) {
   ci_tensor value;
@@ -129,8 +157,8 @@ static bool is_full(ci_state *state) {
   return same_bytes(state, "net/w", weights, sizeof weights) && same_bytes(state, "global_step", &step_value, 8) &&
          same_bytes(state, "flags", flags, 3) && same_bytes(state, "halves", halves, sizeof halves) &&
          same_bytes(state, "nothing", NULL, 0) && value.dims[0] == 2 && text[0].length == 5 &&
-         memcmp(text[0].data, "hello", 5) == 0 && text[1].length == 0 && used &&
-         generator.key == 0x0123456789abcdefu && generator.counter == 5;
+         memcmp(text[0].data, "hello", 5) == 0 && text[1].length == 0 && used && generator.key == 0x0123456789abcdefu &&
+         generator.counter == 5;
 }
 
 /* ---- tests ---- */
@@ -148,8 +176,9 @@ static void test_round_trip(void) {
   CHECK(ci_restore(state, in_folder("again"), &step, &error) == CI_OK && step == -1);
   size_t size;
   unsigned char *text = load_file("checkpoint", &size);
-  static const char expected[] = "model_checkpoint_path: \"again\"\nall_model_checkpoint_paths: \"model-77\"\n"
-                                 "all_model_checkpoint_paths: \"again\"\n";
+  static const char expected[] =
+      "model_checkpoint_path: \"again\"\nall_model_checkpoint_paths: \"model-77\"\n"
+      "all_model_checkpoint_paths: \"again\"\n";
   CHECK(size == sizeof expected - 1 && memcmp(text, expected, size) == 0);
   free(text);
   ci_state_close(state);
@@ -277,6 +306,58 @@ static void test_damage(void) {
   remove_all();
 }
 
+/* Whatever allocation fails: a clean error, nothing half done, nothing lost. */
+static void test_no_memory(void) {
+  meter m = {-1, 0};
+  ci_state *state = fill(metered_state(&m)), *keeper = full_state();
+  ci_error error;
+  CHECK(ci_save(keeper, NULL, in_folder("model"), 1, &error) == CI_OK);
+  long failures = 0;
+  for (ci_status status = CI_RESOURCE_EXHAUSTED; status != CI_OK; failures++) {
+    m.left = failures;
+    status = ci_save(state, NULL, in_folder("other"), 1, &error);
+    CHECK(status == CI_OK || (status == CI_RESOURCE_EXHAUSTED && !find_file("other") && !find_file("tmp-")));
+  }
+  CHECK(failures > 5);
+  failures = 0;
+  for (ci_status status = CI_RESOURCE_EXHAUSTED; status != CI_OK; failures++) {
+    m.left = -1;
+    ci_state *empty = metered_state(&m);
+    m.left = failures;
+    status = ci_restore(empty, in_folder("model"), NULL, &error);
+    CHECK(status == CI_OK || status == CI_RESOURCE_EXHAUSTED);
+    for (int i = 0; status != CI_OK && i < ci_variable_count(empty); i++) CHECK(!ci_variable_initialized(empty, i));
+    if (status == CI_OK) CHECK(is_full(empty));
+    ci_state_close(empty);
+  }
+  CHECK(failures > 10);
+  ci_state_close(state);
+  ci_state_close(keeper);
+  CHECK(m.blocks == 0 && ample.blocks == 0);
+  remove_all();
+}
+
+/* The disk refuses after n bytes: an error that names the file, the old checkpoint whole, no temporary left. */
+static void test_disk_refuses(void) {
+  ci_state *state = full_state(), *other = new_state();
+  struct rlimit limit, before;
+  ci_error error;
+  int64_t step = 0;
+  CHECK(ci_save(state, NULL, in_folder("model"), 5, &error) == CI_OK);
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0 && signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+  for (rlim_t most = 0; most < 400; most += 40) {
+    limit = (struct rlimit){most, before.rlim_max};
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(ci_save(state, NULL, in_folder("model"), 6, &error) == CI_UNAVAILABLE);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(strstr(error.message, "model") && list_files().count == 3 && !find_file("tmp-"));
+  }
+  CHECK(ci_restore(other, in_folder("model"), &step, &error) == CI_OK && step == 5 && is_full(other));
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   test_round_trip();
@@ -284,6 +365,8 @@ int main(void) {
   test_graph_file();
   test_mismatches();
   test_damage();
+  test_no_memory();
+  test_disk_refuses();
   CHECK(rmdir(folder) == 0);
   return CHECK_END;
 }

@@ -27,7 +27,8 @@ static void test_crc(void) {
 
 static void test_names(void) {
   static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b"};
-  static const char *const bad[] = {"", ".", "..", ".a", "a/b", "../a", "/etc/x", "a\\b", "C:x", "a b", "a\n", "\xc3\xa4"};
+  static const char *const bad[] = {"",       ".",    "..",  ".a",  "a/b", "../a",
+                                    "/etc/x", "a\\b", "C:x", "a b", "a\n", "\xc3\xa4"};
   char longest[257];
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) CHECK(ci_file_safe_name(good[i], strlen(good[i])));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!ci_file_safe_name(bad[i], strlen(bad[i])));

@@ -18,12 +18,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from model import Digits, build, data
+from train import SAVE_EVERY, STEPS
 
 import graphio as tf
 import graphio.cinfer
 import graphio.runtime
-from model import Digits, build, data
-from train import SAVE_EVERY, STEPS, signatures
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -146,7 +146,11 @@ def from_c(folder: Path, model: Path, digits: Digits, report: Report) -> None:
     printed = dict(line.split() for line in done.stdout.splitlines())
     compare(folder / "c.bin", model, digits, report)
     restored = restore_from_c(folder / "from_c", digits)
-    report.check("trained on in C, restored in Python", restored >= MINIMUM_ACCURACY, f"accuracy {restored:.4f}")
+    report.check(
+        "trained on in C, restored in Python",
+        restored >= MINIMUM_ACCURACY,
+        f"accuracy {restored:.4f}",
+    )
     report.add("first prediction of the C process", f"{printed['first_milliseconds']} ms")
     report.add("prediction, cinfer from C", f"{printed['microseconds']} us")
     report.add("library", f"{library_size(folder) / 1024:.0f} KB stripped")
@@ -185,7 +189,10 @@ def library_size(folder: Path) -> int:
 
 def from_python(model: Path, digits: Digits, report: Report) -> None:
     one = np.ascontiguousarray(digits.test_x[:1])
-    for label, module in (("Python runtime", graphio.runtime), ("cinfer from Python", graphio.cinfer)):
+    for label, module in (
+        ("Python runtime", graphio.runtime),
+        ("cinfer from Python", graphio.cinfer),
+    ):
         predict = module.load(model).signature("predict")
         report.add(f"prediction, {label}", f"{microseconds(lambda p=predict: p.run([one])):.1f} us")
     try:

@@ -12,9 +12,9 @@ import argparse
 import os
 
 import numpy as np
+from model import Digits, Network, build, data, state_digest
 
 import graphio as tf
-from model import Digits, Network, build, data, state_digest
 
 STEPS = 330
 SAVE_EVERY = 60

@@ -116,7 +116,8 @@ def _string_array(tensor: Any, shape: tuple[int, ...]) -> Array:
     strings = ffi.cast("ci_string *", tensor.data)
     flat = array.reshape(-1)
     for i in range(flat.size):
-        flat[i] = bytes(ffi.buffer(strings[i].data, strings[i].length)) if strings[i].length else b""
+        text = strings[i]
+        flat[i] = bytes(ffi.buffer(text.data, text.length)) if text.length else b""
     return array
 
 

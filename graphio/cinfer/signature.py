@@ -65,23 +65,27 @@ class Signature:
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
         """
-        self._check_names(inputs)
-        ready = [
-            arrays.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
-            for key, spec in self.inputs.items()
-        ]
+        if inputs.keys() != self.inputs.keys():
+            raise self._wrong_names(inputs)
+        ready = []
+        for key, spec in self.inputs.items():
+            value = inputs[key]
+            if type(value) is not np.ndarray or value.dtype is not spec.dtype:
+                what = f"input {key!r} of signature {self.name!r}"
+                value = arrays.convert(value, spec.dtype, what)
+            elif not value.flags.c_contiguous:
+                value = value.copy(order="C")
+            ready.append(value)
         return dict(zip(self.outputs, self.run(ready), strict=True))
 
-    def _check_names(self, inputs: dict[str, Any]) -> None:
+    def _wrong_names(self, inputs: dict[str, Any]) -> errors.OpError:
         missing = [key for key in self.inputs if key not in inputs]
         unknown = [key for key in inputs if key not in self.inputs]
-        if not missing and not unknown:
-            return
         wrong = [f"misses {', '.join(missing)}"] if missing else []
-        wrong += [f"has no {', '.join(unknown)}"] if unknown else []
-        raise errors.InvalidArgumentError(
-            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; inputs are "
-            f"{', '.join(self.inputs) or 'none'}".replace("the call has no", "it has no")
+        wrong += [f"gives unknown {', '.join(unknown)}"] if unknown else []
+        return errors.InvalidArgumentError(
+            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; its inputs are "
+            f"{', '.join(self.inputs) or 'none'}"
         )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:

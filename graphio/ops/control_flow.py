@@ -6,6 +6,7 @@ graphio.ops.control_flow_grad.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,8 +20,6 @@ from graphio.ops import array
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["case", "cond", "group", "no_op", "tuple", "while_loop", "with_dependencies"]
-
-_tuple = tuple  # the builtin, which tf.tuple hides below
 
 
 def no_op(name: str | None = None) -> Operation:
@@ -46,7 +45,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
         return no_op(name or "group_deps")
 
 
-def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None) -> list[Any]:  # noqa: A001
+def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The tensors, each of which waits for all of them.
 
     Args:
@@ -130,12 +129,12 @@ def cond(
         )
     outputs = list(operation.outputs)
     result = _fill(then_result, outputs, operation)
-    if not strict and isinstance(result, (list, _tuple)) and len(result) == 1:
+    if not strict and isinstance(result, (list, builtins.tuple)) and len(result) == 1:
         return result[0]
     return result
 
 
-def _build_branch(function: Callable[[], Any], name: str) -> _tuple[Graph, Any]:
+def _build_branch(function: Callable[[], Any], name: str) -> builtins.tuple[Graph, Any]:
     """Builds one branch; operations among its results run as the branch's targets."""
     graph = Graph(outer=scopes.get_default_graph())
     with graph.as_body(), scopes.name_scope(name):
@@ -144,7 +143,7 @@ def _build_branch(function: Callable[[], Any], name: str) -> _tuple[Graph, Any]:
             raise ValueError(
                 f"cond: {name}_fn returned None; return a tensor, an operation or a structure"
             )
-        leaves = []
+        leaves: list[Operation | Tensor] = []
         for leaf in nest.flatten(result):
             if isinstance(leaf, Operation):
                 graph.targets.append(leaf)
@@ -156,11 +155,15 @@ def _build_branch(function: Callable[[], Any], name: str) -> _tuple[Graph, Any]:
         return graph, nest.pack_sequence_as(result, leaves)
 
 
-def _agree(one: Graph, first: Any, two: Graph, second: Any) -> list[_tuple[Any, TensorShape]]:
+def _agree(
+    one: Graph, first: Any, two: Graph, second: Any
+) -> list[builtins.tuple[Any, TensorShape]]:
     try:
         nest.assert_same_structure(first, second)
     except ValueError as error:
-        raise ValueError(f"cond: true_fn and false_fn return different structures: {error}") from None
+        raise ValueError(
+            f"cond: true_fn and false_fn return different structures: {error}"
+        ) from None
     kinds = [
         [isinstance(leaf, Operation) for leaf in nest.flatten(result)] for result in (first, second)
     ]
@@ -215,9 +218,11 @@ def case(
         TypeError: the pairs are malformed.
         ValueError: there are none.
     """
-    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
+    pairs = (
+        list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
+    )
     for pair in pairs:
-        if not isinstance(pair, _tuple) or len(pair) != 2 or not callable(pair[1]):
+        if not isinstance(pair, builtins.tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"case: expected pairs (pred, callable), got {pair!r}")
     if not pairs:
         raise ValueError("case: expected at least one (pred, callable) pair")
@@ -238,7 +243,7 @@ def case(
 
 
 def while_loop(
-    cond: Callable[..., Any],  # noqa: A002 - TensorFlow's argument name
+    cond: Callable[..., Any],
     body: Callable[..., Any],
     loop_vars: Any,
     shape_invariants: Any = None,
@@ -275,7 +280,7 @@ def while_loop(
         raise TypeError(f"while_loop: cond is {type(cond).__name__}, expected a callable")
     if not callable(body):
         raise TypeError(f"while_loop: body is {type(body).__name__}, expected a callable")
-    structure = loop_vars if isinstance(loop_vars, (list, _tuple)) else [loop_vars]
+    structure = loop_vars if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
     if not nest.flatten(structure):
         raise ValueError("while_loop: expected at least one loop variable")
     with scopes.name_scope(name, "while"):
@@ -313,7 +318,7 @@ def while_loop(
 def _invariants(structure: Any, initial: list[Tensor], given: Any) -> list[TensorShape]:
     if given is None:
         return [t.shape for t in initial]
-    shapes = given if isinstance(given, (list, _tuple)) else [given]
+    shapes = given if isinstance(given, (list, builtins.tuple)) else [given]
     flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in _flat_shapes(shapes)]
     if len(flat) != len(initial):
         raise ValueError(
@@ -331,8 +336,8 @@ def _invariants(structure: Any, initial: list[Tensor], given: Any) -> list[Tenso
 def _flat_shapes(shapes: Any) -> list[Any]:
     flat: list[Any] = []
     for shape in shapes:
-        nested = isinstance(shape, (list, _tuple)) and any(
-            isinstance(s, (TensorShape, list, _tuple)) for s in shape
+        nested = isinstance(shape, (list, builtins.tuple)) and any(
+            isinstance(s, (TensorShape, list, builtins.tuple)) for s in shape
         )
         flat.extend(_flat_shapes(shape) if nested else [shape])
     return flat
@@ -370,7 +375,7 @@ def _next_values(
     result: Any, structure: Any, carried: list[Tensor], invariants: Any
 ) -> list[Tensor]:
     """Body's results as tensors, checked against the loop variables."""
-    given = result if isinstance(result, (list, _tuple)) else [result]
+    given = result if isinstance(result, (list, builtins.tuple)) else [result]
     found = nest.flatten(given)
     if len(found) != len(carried):
         raise ValueError(

@@ -9,6 +9,7 @@ gradients need nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from graphio import dtypes, scopes
 from graphio.constants import constant, constant_from
@@ -81,9 +82,9 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
     outer = scopes.get_default_graph()
     built, found = [], []
-    for index, name in enumerate(("true", "false")):
-        forward: Graph = branches[index]
-        intermediates = _Intermediates(forward, lambda t, i=index: _leave_if(op, i, t))
+    for branch, name in enumerate(("true", "false")):
+        forward: Graph = branches[branch]
+        intermediates = _Intermediates(forward, partial(_leave_if, op, branch))
         graph = _backward_body(outer, intermediates)
         with graph.as_body(), scopes.name_scope(name):
             ys = forward.outputs[: len(arriving)]
@@ -94,9 +95,7 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
         return [None] * (1 + len(captures))
     for graph, part in zip(built, found, strict=True):
         with graph.as_body():
-            graph.outputs.extend(
-                _zeros_like(targets[i]) if part[i] is None else _inside(part[i]) for i in used
-            )
+            graph.outputs.extend(_inside(_or_zeros(part[i], targets[i])) for i in used)
     backward = outer.create_op(
         "If",
         [op.inputs[0]],
@@ -131,9 +130,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     count = len(op.inputs) - 2
     captures = op.captures
     carried = [i for i in range(count) if body.inputs[2 + i].dtype.is_floating]
-    sums = [
-        t for t, want in zip(captures, wanted[2 + count :], strict=True) if want and _flows(t)
-    ]
+    sums = [t for t, want in zip(captures, wanted[2 + count :], strict=True) if want and _flows(t)]
     scans = [k for k in range(count, len(dy)) if dy[k] is not None]
     if not carried and not scans:
         return [None] * (len(op.inputs) + len(captures))
@@ -203,8 +200,9 @@ def _stack(op: Operation, body: Graph, tensor: Tensor) -> Tensor:
     return output
 
 
-def _row(stacked: Tensor, position: Tensor) -> Tensor:
+def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
     """The stacked value of one iteration."""
+    assert stacked is not None
     return index.gather(stacked, position)
 
 

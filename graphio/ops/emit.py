@@ -50,7 +50,7 @@ _KINDS: dict[str, tuple[str, Callable[[DType], bool]]] = {
 
 def scope(name: str | None, default: str) -> AbstractContextManager[str]:
     """The name scope of one builder call; its value is the name for the last node."""
-    return scopes.name_scope(name, default)
+    return scopes.operation_scope(name, default)
 
 
 def describe(name: str, op: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +26,8 @@ def names_where_not(names: Sequence[str], variables: Sequence[Variable], name: s
         parts = [
             control_flow.cond(
                 is_variable_initialized(variable),
-                lambda: constant(nobody),
-                lambda text=text: constant([text]),
+                partial(constant, nobody),
+                partial(constant, [text]),
             )
             for text, variable in zip(names, variables, strict=True)
         ]

@@ -30,7 +30,6 @@ Resource = tuple[int, int] | IteratorState | bytes
 
 PRODUCER = "graphio 0.1.0"
 _STARTED = clock.time()
-_TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
 def write_checkpoint(
@@ -191,19 +190,21 @@ class _Writer:
         """Writes the graph file; beside the one that the present index refers to, if it differs."""
         self.index.meta_nbytes = len(data)
         self.index.meta_crc32c = crc32c(data)
-        self.index.meta_file = self.base + ".meta"
-        if self.meta_is_in_use():
+        self.index.meta_file = plain = self.base + ".meta"
+        present = self.present_meta()
+        if present not in (None, (self.index.meta_nbytes, self.index.meta_crc32c)):
             self.index.meta_file += "-" + self.token
         self.file(self.index.meta_file, [data])
+        if present is not None and self.index.meta_file == plain:
+            self.written.remove(plain)  # the present index refers to these bytes
 
-    def meta_is_in_use(self) -> bool:
-        """Whether a committed checkpoint refers to other bytes under the graph file's name."""
+    def present_meta(self) -> tuple[int, int] | None:
+        """Length and checksum of the graph file that a committed checkpoint refers to."""
         try:
             present = read_index(self.path(self.base))
         except errors.OpError:
-            return False
-        mine = (self.index.meta_nbytes, self.index.meta_crc32c)
-        return bool(present.meta_file) and (present.meta_nbytes, present.meta_crc32c) != mine
+            return None
+        return (present.meta_nbytes, present.meta_crc32c) if present.meta_file else None
 
     def abandon(self) -> None:
         """Removes what was written and is not referred to."""
@@ -241,7 +242,7 @@ def _remove_old_temporaries(folder: str, layer: FileLayer) -> None:
     """Removes temporaries older than this process: those of others may be in use."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
-        if _TEMPORARY.fullmatch(name) and os.stat(path).st_mtime < _STARTED:
+        if files.is_temporary(name) and os.stat(path).st_mtime < _STARTED:
             files.remove(layer, path)
 
 

@@ -35,7 +35,7 @@ class State(Protocol):
     def set(self, name: str, value: Array) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
 
-    def declare(self, name: str, dtype: int, shape: Sequence[int] | None) -> None:
+    def declare(self, name: str, dtype: int, shape: Sequence[int | None] | None) -> None:
         """Adds a variable without value if there is none of the name."""
 
     def generators(self) -> dict[str, tuple[int, int]]:

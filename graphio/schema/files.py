@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,7 @@ from graphio.schema import errors
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
 T = TypeVar("T")
+_TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
 class DiskFullError(errors.ResourceExhaustedError, OSError):
@@ -128,6 +130,11 @@ def sync_folder(layer: FileLayer, folder: str) -> None:
     """FileLayer.sync_folder with an error that names the folder."""
     with naming("write the folder", folder):
         layer.sync_folder(folder)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a base name is one of temporary_name's."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def temporary_name(path: str, token: str) -> str:

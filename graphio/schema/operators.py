@@ -89,7 +89,7 @@ class Operator:
 
 
 def _least(parameters: Sequence[Parameter]) -> int:
-    needed = [i + p.least for i, p in enumerate(parameters) if p.least]
+    needed = [i + p.least for i, p in enumerate(parameters) if not p.optional]
     return max(needed, default=0)
 
 

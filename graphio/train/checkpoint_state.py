@@ -214,7 +214,7 @@ def _newest(folder: str) -> str | None:
     found: list[tuple[int, int, str]] = []
     for name in sorted(os.listdir(folder)):
         prefix, extension = os.path.splitext(os.path.join(folder, name))
-        if extension != ".index":
+        if extension != ".index" or files.is_temporary(name):
             continue
         try:
             index = read_index(prefix)

@@ -15,9 +15,8 @@ from graphio.constants import convert_to_tensor
 from graphio.gradients import gradients
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, comparison, math
+from graphio.ops import array, comparison, index, math
 from graphio.ops.control_flow import group
-from graphio.ops.index import scatter_sum
 from graphio.variables import Variable, trainable_variables
 
 __all__ = ["Optimizer"]
@@ -234,17 +233,15 @@ class Optimizer:
         after = self._update(before[""], dense, slots)
         if sparse is not None and self._sparse_touches_only_rows:
             rows = _touched_rows(sparse, before[""])
-            after = {
-                name: array.where(rows, value, before[name]) for name, value in after.items()
-            }
+            after = {name: array.where(rows, value, before[name]) for name, value in after.items()}
         return [owners[name].assign(value) for name, value in after.items()]
 
 
 def _touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:
     """bool, like's shape: True in the rows that the slices name."""
-    rows = array.shape(like, out_type=dtypes.int64)[0]
+    rows = index.gather(array.shape(like, out_type=dtypes.int64), 0)
     ones = array.ones_like(sparse.indices, dtype=dtypes.int64)
-    counts = scatter_sum(sparse.indices, ones, rows)
+    counts = index.scatter_sum(sparse.indices, ones, rows)
     hit = comparison.greater(counts, convert_to_tensor(0, dtype=dtypes.int64))
-    column = array.reshape(hit, [-1] + [1] * (like.shape.ndims - 1))
+    column = array.reshape(hit, [-1, *[1] * (len(like.shape.as_list()) - 1)])
     return comparison.logical_and(column, array.ones_like(like, dtype=dtypes.bool))

@@ -93,9 +93,7 @@ class MomentumOptimizer(Optimizer):
         self, parameter: Tensor, gradient: Tensor, slots: dict[str, Tensor]
     ) -> dict[str, Tensor]:
         dtype = parameter.dtype
-        inputs = [
-            parameter, slots["momentum"], self._rate(dtype), gradient, self._momentum(dtype)
-        ]
+        inputs = [parameter, slots["momentum"], self._rate(dtype), gradient, self._momentum(dtype)]
         new, accumulator = _step(self._op, inputs, 2, "ApplyMomentum")
         return {"": new, "momentum": accumulator}
 
@@ -129,7 +127,10 @@ class AdamOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._slots = {"m": (name, 0.0), "v": (name, 0.0)}
         self._given = {
-            "learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon
+            "learning_rate": learning_rate,
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": epsilon,
         }
         self._powers: dict[str, Variable] = {}
 

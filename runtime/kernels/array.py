@@ -21,7 +21,7 @@ def axis_of(axis: int, rank: int) -> int:
     """axis from the front; InvalidArgumentError outside -rank..rank-1."""
     if not -rank <= axis < rank:
         raise errors.InvalidArgumentError(
-            message=f"axis {axis} is outside [{-rank}, {rank - 1}], the axes of rank {rank}"
+            message=f"axis {axis} is out of range for rank {rank}, expected {-rank} to {rank - 1}"
         )
     return axis % rank
 

@@ -20,15 +20,16 @@ _REDUCTIONS: dict[str, Any] = {
 
 
 def check_range(indices: Any, size: int, low: int | None = None) -> None:
-    """Refuses indices outside [low, size); low is -size if not given."""
+    """Refuses indices outside low to size - 1; low is -size if not given."""
     first = -size if low is None else low
     array = np.asarray(indices)
     wrong = (array < first) | (array >= size)
     if wrong.any():
         place = np.argwhere(wrong)[0].tolist() if array.ndim else []
-        value = array[tuple(place)]
+        found = f"indices{place} = {array[tuple(place)]}"
+        allowed = f"is outside {first} to {size - 1}"
         raise errors.InvalidArgumentError(
-            message=f"indices{place} is {value}, which is outside [{first}, {size})"
+            message=f"{found} {allowed if size else 'selects from an axis that is empty'}"
         )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.kernels.array import axis_of
-from graphio.runtime.kernels.index import check_range
 from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.schema import errors
 
@@ -71,7 +70,12 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any) -> tuple[Array, Array
             message=f"logits have shape {list(logits.shape)} and labels {list(labels.shape)}, "
             "expected (n, c) and (n)"
         )
-    check_range(labels, logits.shape[1], 0)
+    wrong = (labels < 0) | (labels >= logits.shape[1])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise errors.InvalidArgumentError(
+            message=f"label {labels[row]} of row {row} is outside [0, {logits.shape[1]})"
+        )
     if not len(logits):
         return np.zeros(0, logits.dtype), logits.copy()
     z = _shifted(logits, 1)

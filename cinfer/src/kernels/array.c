@@ -61,7 +61,7 @@ ci_status prepare_squeeze(ci_kernel *k) {
   if (k->n_in > 1 && k->in[1] != NULL) {
     CI_TRY(k_known_ints(k, 1, axes, CI_MAX_RANK, &count));
     for (int i = 0; i < count; i++) {
-      int axis;
+      int axis = 0;
       char text[128];
       CI_TRY(k_axis(k, axes[i], x->rank, &axis));
       if (x->dims[axis] != 1) {
@@ -90,7 +90,7 @@ ci_status prepare_unsqueeze(ci_kernel *k) {
     return k_fail(k, CI_INVALID_ARGUMENT, "the result would have rank %d, at most %d is possible", rank, CI_MAX_RANK);
   }
   for (int i = 0; i < count; i++) {
-    int axis;
+    int axis = 0;
     CI_TRY(k_axis(k, axes[i], rank, &axis));
     if (fresh[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
     fresh[axis] = true;

@@ -58,7 +58,7 @@ ci_status prepare_slice(ci_kernel *k) {
     by[i] = 1;
   }
   for (int i = 0; i < count; i++) {
-    int axis;
+    int axis = 0;
     const int64_t step = steps_count < 0 ? 1 : steps[i];
     CI_TRY(k_axis(k, axes_count < 0 ? i : axes[i], x->rank, &axis));
     if (step == 0) return k_fail(k, CI_INVALID_ARGUMENT, "steps[%d] is 0; a step is positive or negative", i);

@@ -29,7 +29,7 @@
   CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))                     \
   CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))                     \
   CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))                     \
-  CAST_LOOP(from, bool, F, bool, v != 0)                                                           \
+  CAST_LOOP(from, flag, F, bool, v != 0)                                                           \
   CAST_LOOP(from, f16, F, uint16_t, cast_to_half(cast_odd((double)v)))                                        \
   CAST_LOOP(from, bf16, F, uint16_t, cast_to_brain(cast_odd((double)v)))
 
@@ -44,7 +44,7 @@
   CAST_LOOP(from, u16, F, uint16_t, v)            \
   CAST_LOOP(from, u32, F, uint32_t, v)            \
   CAST_LOOP(from, u64, F, uint64_t, v)            \
-  CAST_LOOP(from, bool, F, bool, v != 0)          \
+  CAST_LOOP(from, flag, F, bool, v != 0)          \
   CAST_LOOP(from, f16, F, uint16_t, cast_to_half(cast_odd((double)v))) \
   CAST_LOOP(from, bf16, F, uint16_t, cast_to_brain(cast_odd((double)v)))
 
@@ -106,20 +106,20 @@ CAST_LOOP(f32, f64, float, double, v)
 CAST_LOOP(f64, f32, double, float, v)
 CAST_LOOP(f64, f64, double, double, v)
 CI_INTEGER_TYPES(CAST_FROM_INTEGER)
-CAST_FROM_INTEGER(bool, bool, CI_BOOL, uint32_t, U)
+CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
 CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v))
 CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
 
 #define CAST_ROW(from)                                                                                         \
   [CI_INT8] = cast_##from##_i8, [CI_INT16] = cast_##from##_i16, [CI_INT32] = cast_##from##_i32,                \
   [CI_INT64] = cast_##from##_i64, [CI_UINT8] = cast_##from##_u8, [CI_UINT16] = cast_##from##_u16,              \
-  [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_bool,            \
+  [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag,            \
   [CI_FLOAT16] = cast_##from##_f16, [CI_BFLOAT16] = cast_##from##_bf16
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
   CI_INTEGER_TYPES(CAST_INTEGER_ROW)
-  CAST_INTEGER_ROW(bool, bool, CI_BOOL, uint32_t, U)
+  CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
   [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64},
   [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
   [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},

@@ -1,0 +1,618 @@
+/* compile.c - from a signature and the shapes of its inputs to steps. */
+#include "compile.h"
+#include "wire.h"
+
+enum {
+  COMPILE_FOLD_BYTES = 1 << 16, /* larger results are computed in the run, so that planning stays quick and small */
+  COMPILE_DEEP = 4              /* bodies deeper than this are compiled once: twice at every depth would be 2^depth */
+};
+
+static ci_status compile_memory(ci_compiler *c) {
+  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+}
+
+/* ---- cells and places ---- */
+
+void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position) {
+  ci_cell *root = &plan->cells[plan->cells[cell].root];
+  if (root->last_read < position) root->last_read = position;
+}
+
+static int32_t compile_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
+
+static void compile_blank(ci_plan *plan, int32_t cell, int32_t dtype) {
+  plan->cells[cell] = (ci_cell){.value = {.dtype = dtype, .rank = -1},
+                                .root = cell,
+                                .next = CI_NONE,
+                                .place = CI_NONE,
+                                .made = CI_NONE,
+                                .last_read = CI_NONE,
+                                .result = CI_NONE};
+}
+
+int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes) {
+  if (plan->places.count >= INT32_MAX / 2 || !CI_LIST_GROW(&plan->session->allocator, &plan->places)) return CI_NONE;
+  plan->places.at[plan->places.count] = (ci_place){.home = home,
+                                                   .bytes = bytes,
+                                                   .same_as = CI_NONE,
+                                                   .carried = CI_NONE,
+                                                   .result = CI_NONE,
+                                                   .slot = CI_NONE,
+                                                   .next_freed = CI_NONE,
+                                                   .first = INT32_MAX,
+                                                   .last = CI_NONE};
+  if (home == CI_HOME_HEAP) plan->has_heap = true;
+  return (int32_t)plan->places.count++;
+}
+
+void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place) {
+  cell->root = compile_index(plan, cell);
+  cell->place = place;
+}
+
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position) {
+  ci_compiler *c = plan->compiler;
+  if (c == NULL || !CI_LIST_GROW(c->allocator, &c->offers)) return false;
+  c->offers.at[c->offers.count++] = (ci_offer){compile_index(plan, output), compile_index(plan, input), position};
+  return true;
+}
+
+ci_status ci_plan_fix(ci_kernel *k, int o, void *data) {
+  ci_cell *cell = ci_cell_of(k->out[o]);
+  int32_t place = ci_plan_place(k->node->plan, CI_HOME_FIXED, 0);
+  if (place == CI_NONE) return k_no_memory(k);
+  ci_plan_own(k->node->plan, cell, place);
+  cell->value.data = data;
+  return CI_OK;
+}
+
+/* ---- positions ---- */
+
+static ci_status compile_position(ci_compiler *c, ci_step *step, int32_t *position) {
+  if (c->step_at.count >= INT32_MAX / 2 || !CI_LIST_GROW(c->allocator, &c->step_at)) return compile_memory(c);
+  *position = (int32_t)c->step_at.count;
+  c->step_at.at[c->step_at.count++] = step;
+  return CI_OK;
+}
+
+/* ---- variables ---- */
+
+ci_status ci_plan_slot(ci_kernel *k) {
+  ci_span name;
+  CI_TRY(k_attr_s(k, "variable", NULL, &name));
+  k->node->slot = ci_state_find(k->node->plan->state, name);
+  if (k->node->slot >= 0) return CI_OK;
+  return k_fail(k, CI_NOT_FOUND, "the state has no variable '%.*s'", CI_SPAN_ARG(name));
+}
+
+static bool compile_is_static(const ci_slot *slot) {
+  bool is_static = slot->rank >= 0;
+  for (int32_t i = 0; i < slot->rank; i++) is_static = is_static && slot->dims[i] >= 0;
+  return is_static;
+}
+
+static ci_status compile_watch(ci_plan *plan, int32_t index, const ci_slot *slot) {
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->watches)) return CI_RESOURCE_EXHAUSTED;
+  ci_watch *watch = &plan->watches.at[plan->watches.count++];
+  *watch = (ci_watch){.slot = index, .rank = slot->value.rank};
+  memcpy(watch->dims, slot->value.dims, sizeof watch->dims);
+  return CI_OK;
+}
+
+static ci_status compile_must(ci_plan *plan, int32_t slot) {
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->must)) return CI_RESOURCE_EXHAUSTED;
+  plan->must.at[plan->must.count++] = slot;
+  return CI_OK;
+}
+
+/* The shape that the variable has here, or CI_PENDING. */
+static ci_status compile_read_shape(ci_kernel *k, const ci_slot *slot, const ci_slot_plan *known) {
+  ci_plan *plan = k->node->plan;
+  if (compile_is_static(slot)) return k_out(k, 0, slot->dtype, slot->rank, slot->dims);
+  if (known->in_body || (known->before && !known->shape_known)) return CI_PENDING;
+  if (known->before) return k_out(k, 0, slot->dtype, known->rank, known->dims);
+  if (!slot->initialized) return CI_PENDING;
+  if (compile_watch(plan, k->node->slot, slot) != CI_OK) return k_no_memory(k);
+  return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+}
+
+ci_status ci_plan_read(ci_kernel *k) {
+  ci_plan *plan = k->node->plan;
+  CI_TRY(ci_plan_slot(k));
+  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
+  if (plan->compiler == NULL) {
+    if (!slot->initialized) {
+      return k_fail(k, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+    }
+    return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
+  }
+  ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
+  if (!known->before && k->node->node->graph == 0 && compile_must(plan, k->node->slot) != CI_OK) return k_no_memory(k);
+  CI_TRY(compile_read_shape(k, slot, known));
+  int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
+  if (place == CI_NONE) return k_no_memory(k);
+  plan->places.at[place].slot = k->node->slot;
+  ci_plan_own(plan, ci_cell_of(k->out[0]), place);
+  return CI_OK;
+}
+
+/* Called when the value's shape is known: in the plan, or else in the run. */
+ci_status ci_plan_assign(ci_kernel *k) {
+  ci_plan *plan = k->node->plan;
+  CI_TRY(ci_plan_slot(k));
+  const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
+  const ci_value *value = k->in[0];
+  if (!ci_slot_accepts(slot, value->dtype, value->rank, value->dims)) {
+    ci_value rule = {.dtype = slot->dtype, .rank = slot->rank};
+    char found[160], expected[160];
+    memcpy(rule.dims, slot->dims, sizeof rule.dims);
+    return k_fail(k, CI_INVALID_ARGUMENT, "variable '%s' is %s and cannot be given %s", slot->name,
+                  k_describe(&rule, expected, sizeof expected), k_describe(value, found, sizeof found));
+  }
+  return k_out_like(k, 0, value->dtype, value);
+}
+
+/* What an Assign means for the readers behind it. */
+static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
+  int32_t index = step->slot;
+  ci_slot_plan *known = &c->slots[index];
+  known->before = true;
+  known->shape_known = !step->dynamic;
+  if (!step->dynamic) {
+    known->rank = step->k.in[0]->rank;
+    memcpy(known->dims, step->k.in[0]->dims, sizeof known->dims);
+  }
+  if (!CI_LIST_GROW(c->allocator, &c->assigns)) return compile_memory(c);
+  c->assigns.at[c->assigns.count++] = (ci_assigned){index, step->begin};
+  return CI_OK;
+}
+
+static ci_status compile_find_assigns(ci_compiler *c) {
+  for (size_t n = 0; n < c->model->nodes.count; n++) {
+    const ci_node *node = &c->model->nodes.at[n];
+    if (!c->need[n] || node->kernel->run != run_assign) continue;
+    const ci_attr *name = ci_find_attr(c->model, node, "variable");
+    int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S ? -1 : ci_state_find(c->plan->state, name->as.s);
+    if (slot < 0) continue; /* its prepare says so */
+    c->slots[slot].assigned = true;
+    if (node->graph != 0) c->slots[slot].in_body = true;
+  }
+  return CI_OK;
+}
+
+/* ---- steps ---- */
+
+static ci_cell *compile_cell(const ci_compiler *c, int32_t edge) {
+  return edge == CI_NONE || c->cell_of[edge] == CI_NONE ? NULL : &c->plan->cells[c->cell_of[edge]];
+}
+
+/* The cell that a node writes: one that nobody reads if the caller feeds the value. */
+static ci_cell *compile_output_cell(ci_compiler *c, const ci_node *node, int32_t o) {
+  int32_t edge = node->outputs + o;
+  int32_t cell = c->fed[edge] ? c->unread++ : c->cell_of[edge];
+  ci_type type = {0};
+  if (ci_type_parse(c->model->edges.at[edge].type, &type, NULL) != CI_OK) type.dtype = 0;
+  compile_blank(c->plan, cell, type.dtype);
+  return &c->plan->cells[cell];
+}
+
+static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step **made) {
+  ci_plan *plan = c->plan;
+  uint32_t room = node->input_count; /* kernels may look at optional inputs that the node does not write */
+  if (node->kernel->max_in > 0 && room < (uint32_t)node->kernel->max_in) room = (uint32_t)node->kernel->max_in;
+  size_t outs = (size_t)node->output_count;
+  ci_step *step = ci_pool_alloc(&plan->pool, sizeof *step);
+  ci_value **in = ci_pool_alloc(&plan->pool, room * sizeof *in), **out = ci_pool_alloc(&plan->pool, outs * sizeof *out);
+  int32_t *alias = ci_pool_alloc(&plan->pool, outs * sizeof *alias);
+  if (step == NULL || in == NULL || out == NULL || alias == NULL) return compile_memory(c);
+  if (!CI_LIST_GROW(c->allocator, &plan->all_steps)) return compile_memory(c);
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    ci_cell *cell = compile_cell(c, c->model->refs.at[node->inputs + i]);
+    in[i] = cell == NULL ? NULL : &cell->value;
+  }
+  for (int32_t o = 0; o < node->output_count; o++) {
+    out[o] = &compile_output_cell(c, node, o)->value;
+    alias[o] = CI_NONE;
+  }
+  *step = (ci_step){.k = {.n_in = (int)node->input_count,
+                          .n_out = (int)node->output_count,
+                          .in = in,
+                          .out = out,
+                          .isa = c->model->isa,
+                          .threads = plan->session->thread_count,
+                          .node = step},
+                    .run = node->kernel->run,
+                    .node = node,
+                    .plan = plan,
+                    .alias = alias,
+                    .scratch = CI_NONE,
+                    .freed = CI_NONE,
+                    .slot = CI_NONE};
+  plan->all_steps.at[plan->all_steps.count++] = step;
+  *made = step;
+  return CI_OK;
+}
+
+void ci_step_reset(ci_step *step) {
+  step->k.scratch_bytes = 0;
+  for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
+}
+
+ci_status ci_step_prepare(ci_step *step) {
+  ci_step_reset(step);
+  return step->node->kernel->prepare(&step->k);
+}
+
+static bool compile_is_control(const ci_step *step) { return (step->node->kernel->flags & CI_OP_CONTROL) != 0; }
+
+static bool compile_shapes_known(const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] != NULL && step->k.in[i]->rank < 0) return false;
+  }
+  return true;
+}
+
+/* A failure inside a body must not fail the run: the branch may not be taken, the loop may have no iteration. Such a
+ * step is prepared again when it is reached, and fails there. */
+static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
+  if (compile_is_control(step)) return ci_step_prepare(step);
+  if (!compile_shapes_known(step)) {
+    step->dynamic = true;
+    return step->node->kernel->run == run_assign ? ci_plan_slot(&step->k) : CI_OK;
+  }
+  size_t offers = c->offers.count;
+  ci_status status = ci_step_prepare(step);
+  if (status == CI_OK) return CI_OK;
+  if (status != CI_PENDING && step->node->graph == 0) return status;
+  step->dynamic = true;
+  c->offers.count = offers;
+  return CI_OK;
+}
+
+static ci_status compile_dynamic_outputs(ci_compiler *c, ci_step *step) {
+  for (int o = 0; o < step->k.n_out; o++) {
+    ci_cell *cell = ci_cell_of(step->k.out[o]);
+    compile_blank(c->plan, compile_index(c->plan, cell), cell->value.dtype);
+    cell->made = step->begin;
+    cell->place = ci_plan_place(c->plan, CI_HOME_HEAP, 0);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  return CI_OK;
+}
+
+static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
+  ci_plan *plan = c->plan;
+  if (step->dynamic) return compile_dynamic_outputs(c, step);
+  for (int o = 0; o < step->k.n_out; o++) {
+    ci_cell *cell = ci_cell_of(step->k.out[o]);
+    cell->made = step->begin;
+    if (cell->place != CI_NONE) continue; /* the kernel gave it one */
+    if (step->alias[o] != CI_NONE) {
+      const ci_cell *from = ci_cell_of(step->k.in[step->alias[o]]);
+      cell->root = from->root;
+      cell->value.data = plan->cells[from->root].value.data;
+      continue;
+    }
+    cell->place = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  if (step->k.scratch_bytes == 0) return CI_OK;
+  step->scratch = ci_plan_place(plan, CI_HOME_ARENA, step->k.scratch_bytes);
+  if (step->scratch == CI_NONE) return compile_memory(c);
+  plan->places.at[step->scratch].first = step->begin;
+  plan->places.at[step->scratch].last = step->end;
+  return CI_OK;
+}
+
+/* ---- results that are known before the run ---- */
+
+static bool compile_can_fold(const ci_step *step) {
+  const ci_op *op = step->node->kernel;
+  size_t bytes = 0;
+  if (step->dynamic || (op->flags & (CI_OP_STATEFUL | CI_OP_CONTROL)) != 0 || op->run == run_nothing) return false;
+  if (step->k.n_out == 0 || step->k.scratch_bytes > COMPILE_FOLD_BYTES) return false;
+  for (int i = 0; i < step->k.n_in && (op->flags & CI_OP_SHAPE_ONLY) == 0; i++) {
+    if (step->k.in[i] != NULL && step->k.in[i]->data == NULL) return false;
+  }
+  for (int o = 0; o < step->k.n_out; o++) {
+    if (step->alias[o] != CI_NONE || !ci_add_size(bytes, step->k.out[o]->bytes, &bytes)) return false;
+  }
+  return bytes <= COMPILE_FOLD_BYTES;
+}
+
+/* Runs the step now. A failure is left to the run, which reaches it or not. */
+static bool compile_fold(ci_compiler *c, ci_step *step) {
+  bool whole = true;
+  size_t scratch = step->k.scratch_bytes;
+  if (!compile_can_fold(step)) return false;
+  for (int o = 0; o < step->k.n_out; o++) {
+    step->k.out[o]->data = ci_pool_alloc(&c->plan->pool, step->k.out[o]->bytes);
+    whole = whole && step->k.out[o]->data != NULL;
+  }
+  step->k.scratch = ci_alloc(c->allocator, scratch);
+  step->k.threads = 1;
+  whole = whole && step->k.scratch != NULL && step->run(&step->k) == CI_OK;
+  ci_release(c->allocator, step->k.scratch, scratch);
+  step->k.scratch = NULL;
+  step->k.threads = c->plan->session->thread_count;
+  for (int o = 0; o < step->k.n_out; o++) {
+    void *data = step->k.out[o]->data;
+    step->k.out[o]->data = NULL;
+    ci_cell_of(step->k.out[o])->made = step->begin;
+    whole = whole && ci_plan_fix(&step->k, o, data) == CI_OK;
+  }
+  return whole;
+}
+
+/* ---- frames ---- */
+
+/* A step that has nothing to do in the run is not put into the frame. */
+static bool compile_is_idle(ci_compiler *c, const ci_step *step) {
+  const ci_op *op = step->node->kernel;
+  if (step->dynamic) return false;
+  if (op->run == run_nothing) return true;
+  return op->run == run_variable && !c->slots[step->slot].assigned;
+}
+
+static ci_status compile_bound_read(ci_compiler *c, const ci_step *step) {
+  ci_plan *plan = c->plan;
+  if (step->node->kernel->run != run_variable) return CI_OK;
+  if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return compile_memory(c);
+  plan->bound_reads.at[plan->bound_reads.count++] = compile_index(plan, ci_cell_of(step->k.out[0]));
+  return CI_OK;
+}
+
+static void compile_reads(ci_compiler *c, const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL) continue;
+    ci_compile_read(c->plan, compile_index(c->plan, ci_cell_of(step->k.in[i])), step->begin);
+  }
+  for (int b = 0; b < 2; b++) {
+    if (step->bodies[b] == NULL) continue;
+    const ci_graph *graph = &c->model->graphs.at[step->bodies[b]->graph];
+    for (uint32_t i = 0; i < graph->capture_count; i++) {
+      const ci_cell *cell = compile_cell(c, c->model->refs.at[graph->captures + i]);
+      if (cell != NULL) ci_compile_read(c->plan, compile_index(c->plan, cell), step->end);
+    }
+  }
+}
+
+static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *node) {
+  ci_step *step = NULL;
+  CI_TRY(compile_new_step(c, node, &step));
+  CI_TRY(compile_position(c, step, &step->begin));
+  step->end = step->begin;
+  CI_TRY(compile_prepare(c, step));
+  if (compile_is_control(step)) CI_TRY(compile_position(c, step, &step->end));
+  if (compile_fold(c, step)) return CI_OK;
+  CI_TRY(compile_outputs(c, step));
+  if (node->kernel->run == run_assign) CI_TRY(compile_note_assign(c, step));
+  if (compile_is_idle(c, step)) return compile_bound_read(c, step);
+  compile_reads(c, step);
+  if (step->dynamic) step->run = ci_step_dynamic;
+  if (!CI_LIST_GROW(c->allocator, &frame->steps)) return compile_memory(c);
+  frame->steps.at[frame->steps.count++] = step;
+  return CI_OK;
+}
+
+static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
+  const ci_graph *graph = &c->model->graphs.at[frame->graph];
+  frame->places_begin = (int32_t)c->plan->places.count;
+  frame->steps.count = 0;
+  CI_TRY(compile_position(c, NULL, &frame->begin));
+  for (int32_t n = graph->first; n != CI_NONE; n = c->model->nodes.at[n].next) {
+    if (c->need[n]) CI_TRY(compile_node(c, frame, &c->model->nodes.at[n]));
+  }
+  CI_TRY(compile_position(c, NULL, &frame->end));
+  frame->places_end = (int32_t)c->plan->places.count;
+  frame->has_heap = false;
+  for (int32_t p = frame->places_begin; p < frame->places_end; p++) {
+    if (c->plan->places.at[p].home == CI_HOME_HEAP) frame->has_heap = true;
+  }
+  for (int32_t i = 0; i < frame->output_count; i++) {
+    ci_compile_read(c->plan, compile_index(c->plan, frame->outputs[i]), frame->end);
+  }
+  return CI_OK;
+}
+
+bool ci_plan_frame_is_deep(const ci_kernel *k) { return k->node->plan->compiler->depth > COMPILE_DEEP; }
+
+static ci_status compile_frame_cells(ci_compiler *c, ci_frame *frame) {
+  const ci_graph *graph = &c->model->graphs.at[frame->graph];
+  frame->formal_count = graph->formal_count;
+  frame->output_count = (int32_t)graph->output_count;
+  frame->formals = ci_pool_alloc(&c->plan->pool, (size_t)frame->formal_count * sizeof(ci_cell *));
+  frame->outputs = ci_pool_alloc(&c->plan->pool, graph->output_count * sizeof(ci_cell *));
+  if (frame->formals == NULL || frame->outputs == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < frame->formal_count; i++) frame->formals[i] = compile_cell(c, graph->formals + i);
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    frame->outputs[i] = compile_cell(c, c->model->refs.at[graph->outputs + i]);
+  }
+  return CI_OK;
+}
+
+ci_status ci_plan_frame(ci_kernel *k, int body, const char *name) {
+  ci_compiler *c = k->node->plan->compiler;
+  const ci_attr *attr = ci_find_attr(c->model, k->node->node, name);
+  if (attr == NULL || attr->kind != CI_PB_ATTRIBUTEVALUE_G) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing or no graph", name);
+  }
+  ci_frame *frame = ci_pool_alloc(&c->plan->pool, sizeof *frame);
+  if (frame == NULL) return compile_memory(c);
+  frame->plan = c->plan;
+  frame->graph = attr->as.graph;
+  k->node->bodies[body] = frame;
+  return compile_frame_cells(c, frame);
+}
+
+ci_status ci_plan_frame_compile(ci_kernel *k, int body) {
+  ci_compiler *c = k->node->plan->compiler;
+  c->depth++;
+  ci_status status = compile_frame(c, k->node->bodies[body]);
+  c->depth--;
+  return status;
+}
+
+ci_plan_mark ci_plan_mark_now(const ci_plan *plan) {
+  return (ci_plan_mark){plan->places.count, plan->all_steps.count, plan->compiler->offers.count, plan->bound_reads.count};
+}
+
+void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {
+  plan->places.count = mark.places;
+  plan->compiler->offers.count = mark.offers;
+  plan->bound_reads.count = mark.bound_reads;
+  for (size_t i = mark.steps; i < plan->all_steps.count; i++) {
+    ci_step *step = plan->all_steps.at[i]; /* stays for the memory that it owns; its cells belong to another now */
+    step->scratch = CI_NONE;
+    step->k.n_out = 0;
+  }
+}
+
+/* ---- the plan ---- */
+
+/* Numbers the cells: outputs of needed nodes, formal inputs of their bodies, what is fed. */
+static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *signature) {
+  const ci_model *m = c->model;
+  int64_t count = 0;
+  for (size_t e = 0; e < m->edges.count; e++) {
+    const ci_edge *edge = &m->edges.at[e];
+    int32_t owner = edge->node != CI_NONE ? edge->node : m->graphs.at[edge->graph].owner;
+    bool wanted = c->fed[e] || (edge->same_as == CI_NONE && owner != CI_NONE && c->need[owner]);
+    c->cell_of[e] = wanted ? (int32_t)count++ : CI_NONE;
+  }
+  return count + signature->input_count;
+}
+
+static ci_status compile_cells(ci_compiler *c, const ci_signature_info *signature) {
+  int64_t count = compile_number_cells(c, signature);
+  if (count > INT32_MAX) return compile_memory(c);
+  c->plan->cell_count = (int32_t)count;
+  c->unread = (int32_t)(count - signature->input_count);
+  c->plan->cells = ci_pool_alloc(&c->plan->pool, (size_t)count * sizeof(ci_cell));
+  if (c->plan->cells == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < c->plan->cell_count; i++) compile_blank(c->plan, i, 0);
+  return CI_OK;
+}
+
+static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
+  ci_plan *plan = c->plan;
+  size_t count = (size_t)signature->input_count;
+  plan->input_count = signature->input_count;
+  plan->inputs = ci_pool_alloc(&plan->pool, count * sizeof *plan->inputs);
+  plan->input_cells = ci_pool_alloc(&plan->pool, count * sizeof *plan->input_cells);
+  if (plan->inputs == NULL || plan->input_cells == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < signature->input_count; i++) {
+    ci_cell *cell = compile_cell(c, signature->inputs[i].edge);
+    ci_tensor shape = inputs[i];
+    shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
+    CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
+    cell->value.data = NULL;
+    plan->inputs[i] = inputs[i];
+    plan->inputs[i].data = NULL;
+    plan->input_cells[i] = cell;
+    cell->made = 0;
+    cell->place = ci_plan_place(plan, CI_HOME_INPUT, 0);
+    if (cell->place == CI_NONE) return compile_memory(c);
+  }
+  return CI_OK;
+}
+
+static bool compile_is_sessions(const ci_plan *plan, const ci_cell *cell) {
+  ci_home home = plan->places.at[plan->cells[cell->root].place].home;
+  return home == CI_HOME_ARENA || home == CI_HOME_HEAP;
+}
+
+static ci_status compile_results(ci_compiler *c, const ci_signature_info *signature) {
+  ci_plan *plan = c->plan;
+  plan->output_count = signature->output_count;
+  plan->outputs = ci_pool_alloc(&plan->pool, (size_t)signature->output_count * sizeof *plan->outputs);
+  if (plan->outputs == NULL) return compile_memory(c);
+  for (int32_t i = 0; i < signature->output_count; i++) {
+    ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
+    plan->outputs[i] = (ci_plan_output){cell, CI_NONE};
+    ci_compile_read(plan, compile_index(plan, cell), CI_END);
+    if (compile_is_sessions(plan, cell)) continue;
+    int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
+    if (copy == CI_NONE) return compile_memory(c);
+    plan->places.at[copy].first = plan->places.at[copy].last = CI_END;
+    plan->outputs[i].copy = copy;
+  }
+  return CI_OK;
+}
+
+static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
+  for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
+  CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
+  CI_TRY(compile_cells(c, signature));
+  CI_TRY(compile_inputs(c, signature, inputs));
+  CI_TRY(compile_find_assigns(c));
+  c->plan->root.plan = c->plan;
+  CI_TRY(compile_frame(c, &c->plan->root));
+  CI_TRY(compile_results(c, signature));
+  return ci_plan_layout(c->plan);
+}
+
+static ci_status compile_with_memory(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
+  const ci_model *m = c->model;
+  size_t need = m->nodes.count * sizeof(bool), fed = m->edges.count * sizeof(bool);
+  size_t cells = m->edges.count * sizeof(int32_t), slots = c->slot_count * sizeof(ci_slot_plan);
+  c->need = ci_alloc(c->allocator, need);
+  c->fed = ci_alloc(c->allocator, fed);
+  c->cell_of = ci_alloc(c->allocator, cells);
+  c->slots = ci_alloc(c->allocator, slots);
+  bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->slots != NULL;
+  ci_status status = whole ? compile_all(c, signature, inputs) : compile_memory(c);
+  ci_release(c->allocator, c->need, need);
+  ci_release(c->allocator, c->fed, fed);
+  ci_release(c->allocator, c->cell_of, cells);
+  ci_release(c->allocator, c->slots, slots);
+  CI_LIST_FREE(c->allocator, &c->offers);
+  CI_LIST_FREE(c->allocator, &c->assigns);
+  CI_LIST_FREE(c->allocator, &c->step_at);
+  return status;
+}
+
+ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
+                       ci_error *error) {
+  ci_plan *plan = ci_alloc(&session->allocator, sizeof *plan);
+  if (plan == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+  plan->session = session;
+  plan->model = session->model;
+  plan->state = session->state;
+  plan->signature = signature;
+  plan->pool.allocator = &session->allocator;
+  plan->bound_layout = UINT64_MAX;
+  ci_compiler compiler = {.plan = plan,
+                          .model = session->model,
+                          .allocator = &session->allocator,
+                          .error = error,
+                          .slot_count = (size_t)ci_state_slot_count(session->state)};
+  plan->compiler = &compiler;
+  plan->error = error;
+  ci_status status = compile_with_memory(&compiler, &session->model->signatures.at[signature], inputs);
+  plan->compiler = NULL;
+  plan->error = NULL;
+  if (status == CI_OK) *made = plan;
+  else ci_plan_free(plan);
+  return status;
+}
+
+void ci_plan_free(ci_plan *plan) {
+  const ci_allocator *allocator = &plan->session->allocator;
+  for (size_t i = 0; i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  for (size_t i = 0; i < plan->all_steps.count; i++) {
+    ci_step *step = plan->all_steps.at[i];
+    ci_release(allocator, step->k.private_memory, step->private_bytes);
+    for (int b = 0; b < 2; b++) {
+      if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
+    }
+  }
+  CI_LIST_FREE(allocator, &plan->root.steps);
+  CI_LIST_FREE(allocator, &plan->all_steps);
+  CI_LIST_FREE(allocator, &plan->places);
+  CI_LIST_FREE(allocator, &plan->watches);
+  CI_LIST_FREE(allocator, &plan->must);
+  CI_LIST_FREE(allocator, &plan->bound_reads);
+  ci_pool_release(&plan->pool);
+  ci_release(allocator, plan, sizeof *plan);
+}

@@ -1,0 +1,44 @@
+/* compile.h - what compile.c and layout.c share while a plan is made. */
+#ifndef CI_COMPILE_H
+#define CI_COMPILE_H
+#include "session.h"
+
+typedef struct ci_offer { /* output may be written over input, which must have its last reader there */
+  int32_t output, input; /* cells */
+  int32_t position;
+} ci_offer;
+
+typedef struct ci_assigned { /* a place in the order where a variable changes */
+  int32_t slot, position;
+} ci_assigned;
+
+typedef struct ci_slot_plan { /* what is known of a variable while going through the nodes */
+  bool assigned;    /* by some needed node */
+  bool in_body;     /* by one inside an If or Loop */
+  bool before;      /* already, where compiling stands */
+  bool shape_known; /* of the value assigned last */
+  int32_t rank;
+  int64_t dims[CI_MAX_RANK];
+} ci_slot_plan;
+
+typedef struct ci_compiler {
+  ci_plan *plan;
+  const ci_model *model;
+  const ci_allocator *allocator;
+  ci_error *error;
+  bool *need;       /* [node] */
+  bool *fed;        /* [edge] */
+  int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
+  ci_slot_plan *slots;
+  size_t slot_count;
+  int32_t unread; /* next cell for an output that the caller feeds instead */
+  int32_t depth;
+  CI_LIST(ci_offer) offers;
+  CI_LIST(ci_assigned) assigns;
+  CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
+} ci_compiler;
+
+/* Notes that the bytes of a cell are read at a position. */
+void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position);
+enum { CI_END = INT32_MAX }; /* the position of the signature's outputs */
+#endif

@@ -1,0 +1,144 @@
+/* arg.c - ArgMax, ArgMin and CumSum along one axis: the tensor as [outer, n, inner]. */
+#include "elementwise.h"
+
+typedef void (*arg_fn)(void *y, const void *x, int64_t n, int64_t inner, int64_t select);
+
+typedef struct arg_plan { /* of both families */
+  arg_fn fn;
+  int64_t outer, n, inner, select, grain;
+  size_t in, out; /* bytes of one outer index */
+} arg_plan;
+
+enum { ARG_LAST = 1, ARG_EXCLUSIVE = 1, ARG_REVERSE = 2, ARG_PART_WORK = 1 << 15 };
+
+/* ---- ArgMax, ArgMin: the first (or last) of equals; a NaN beats all, the first one ---- */
+
+#define ARG_BEST(name, T, better, unordered)                                                                  \
+  static void arg_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) {               \
+    int64_t *y = out;                                                                                         \
+    for (int64_t c = 0; c < inner; c++) {                                                                     \
+      const T *x = (const T *)in + c;                                                                         \
+      T best = *x;                                                                                            \
+      int64_t at = 0;                                                                                         \
+      for (int64_t i = 1; i < n; i++) {                                                                       \
+        x += inner;                                                                                           \
+        if (*x better best || unordered(*x, best) || (select == ARG_LAST && *x == best)) {                    \
+          best = *x;                                                                                          \
+          at = i;                                                                                             \
+        }                                                                                                     \
+        if (unordered(best, (T)0)) break;                                                                     \
+      }                                                                                                       \
+      y[c] = at;                                                                                              \
+    }                                                                                                         \
+  }
+#define ARG_NAN(a, b) ((a) != (a) && (b) == (b))
+#define ARG_NEVER(a, b) false
+#define ARG_TYPES(T, name, id, W, class) ARG_BEST(max_##name, T, >, ARG_NEVER) ARG_BEST(min_##name, T, <, ARG_NEVER)
+ARG_BEST(max_f32, float, >, ARG_NAN)
+ARG_BEST(min_f32, float, <, ARG_NAN)
+ARG_BEST(max_f64, double, >, ARG_NAN)
+ARG_BEST(min_f64, double, <, ARG_NAN)
+CI_INTEGER_TYPES(ARG_TYPES)
+
+/* ---- CumSum: a chain from +0 ---- */
+
+#define ARG_SUM(T, name, id, W, class)                                                               \
+  static void arg_sum_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) {  \
+    const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                                \
+    const int64_t step = select & ARG_REVERSE ? -inner : inner;                                      \
+    const T *x = (const T *)in + first;                                                              \
+    T *y = (T *)out + first;                                                                         \
+    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                          \
+      for (int64_t c = 0; c < inner; c++) {                                                          \
+        const T before = i > 0 ? y[c - step] : (T)0;                                                 \
+        if (select & ARG_EXCLUSIVE) {                                                                \
+          y[c] = i > 0 ? (T)((W)before + (W)x[c - step]) : (T)0;                                     \
+        } else {                                                                                     \
+          y[c] = (T)((W)before + (W)x[c]);                                                           \
+        }                                                                                            \
+      }                                                                                              \
+    }                                                                                                \
+  }
+ARG_SUM(float, f32, CI_FLOAT, float, F)
+ARG_SUM(double, f64, CI_DOUBLE, double, F)
+CI_INTEGER_TYPES(ARG_SUM)
+
+enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_KINDS };
+#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name},
+static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
+  ARG_ENTRY(float, f32, CI_FLOAT, float, F)
+  ARG_ENTRY(double, f64, CI_DOUBLE, double, F)
+  CI_INTEGER_TYPES(ARG_ENTRY)};
+
+/* ---- prepare and run ---- */
+
+static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_t select, int *axis) {
+  const ci_value *x = k->in[0];
+  CI_TRY(k_axis(k, axis_wanted, x->rank, axis));
+  arg_plan *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  p->fn = x->dtype >= 0 && x->dtype < CI_DTYPES ? arg_table[x->dtype][kind] : NULL;
+  if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
+  p->outer = ci_product(x->dims, 0, *axis);
+  p->n = x->dims[*axis];
+  p->inner = ci_product(x->dims, *axis + 1, x->rank);
+  p->select = select;
+  if (x->count > 0) {
+    const int64_t work = p->n * p->inner;
+    p->in = x->bytes / (size_t)p->outer;
+    p->grain = work < ARG_PART_WORK ? ARG_PART_WORK / work : 1;
+  }
+  return CI_OK;
+}
+
+static ci_status arg_prepare_best(ci_kernel *k, int kind) {
+  const ci_value *x = k->in[0];
+  int64_t axis_wanted, keep, last, dims[CI_MAX_RANK];
+  int axis, rank = 0;
+  CI_TRY(k_attr_i(k, "axis", 0, &axis_wanted));
+  CI_TRY(k_attr_i(k, "keepdims", 1, &keep));
+  CI_TRY(k_attr_i(k, "select_last_index", 0, &last));
+  CI_TRY(arg_prepare(k, kind, axis_wanted, last != 0 ? ARG_LAST : 0, &axis));
+  for (int i = 0; i < x->rank; i++) {
+    if (i != axis) dims[rank++] = x->dims[i];
+    else if (keep != 0) dims[rank++] = 1;
+  }
+  CI_TRY(k_out(k, 0, CI_INT64, rank, dims));
+  arg_plan *p = k->private_memory;
+  p->out = (size_t)p->inner * sizeof(int64_t);
+  if (p->n > 0 || k->out[0]->count == 0) return CI_OK;
+  return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the input has size 0: there is nothing to choose from", axis);
+}
+
+ci_status prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MAX); }
+ci_status prepare_arg_min(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MIN); }
+
+ci_status prepare_cum_sum(ci_kernel *k) {
+  int64_t axis_wanted, exclusive, reverse;
+  int count, axis;
+  CI_TRY(k_known_ints(k, 1, &axis_wanted, 1, &count));
+  if (count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "axis must be one number");
+  CI_TRY(k_attr_i(k, "exclusive", 0, &exclusive));
+  CI_TRY(k_attr_i(k, "reverse", 0, &reverse));
+  const int64_t select = (exclusive != 0 ? ARG_EXCLUSIVE : 0) | (reverse != 0 ? ARG_REVERSE : 0);
+  CI_TRY(arg_prepare(k, ARG_IS_SUM, axis_wanted, select, &axis));
+  arg_plan *p = k->private_memory;
+  p->out = p->in;
+  return k_out_like(k, 0, k->in[0]->dtype, k->in[0]);
+}
+
+static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const arg_plan *p = k->private_memory;
+  (void)thread;
+  for (int64_t i = begin; i < end; i++) {
+    p->fn((char *)k->out[0]->data + (size_t)i * p->out, (const char *)k->in[0]->data + (size_t)i * p->in, p->n, p->inner,
+          p->select);
+  }
+}
+
+ci_status run_along_axis(ci_kernel *k) {
+  const arg_plan *p = k->private_memory;
+  if (k->in[0]->count > 0) k_parallel(k, p->outer, p->grain, arg_part, k);
+  return CI_OK;
+}

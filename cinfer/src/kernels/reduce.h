@@ -1,0 +1,30 @@
+/* reduce.h - one number out of many: plain functions for types other than float32, which isa_math.h has. */
+#ifndef CI_REDUCE_H
+#define CI_REDUCE_H
+#include "../ci_kernel.h"
+#include "../isa_math.h"
+
+enum {
+  CI_REDUCE_PIECE = 4096,       /* of a row longer than */
+  CI_REDUCE_LONGEST = 1 << 16,  /* this, for sums and products */
+  CI_REDUCE_MANY_LANES = 256    /* 64 lanes instead of 16 from here on */
+};
+
+/* One row of n > 0 to *y, and columns as in isa_math.h. */
+typedef void (*ci_typed_row_fn)(void *y, const void *x, int64_t n);
+typedef void (*ci_typed_columns_fn)(void *y, const void *x, int64_t k, int64_t n, ptrdiff_t stride, int64_t block);
+typedef struct ci_typed_reduce {
+  ci_typed_row_fn row;
+  ci_typed_columns_fn columns;
+  ci_typed_row_fn divide; /* y[0..n) /= *x, which is an int64: for means */
+  ci_typed_row_fn fill;   /* y[0..n) = the result of an empty reduction */
+} ci_typed_reduce;
+
+/* op: CI_REDUCE_... NULL: the operator does not take the type. float32 has divide and fill only. */
+const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype);
+
+/* The sum of one row of float32 or float64 by the whole rule, pieces included. Rows beyond CI_REDUCE_LONGEST use
+ * `partial`, which has room for ci_sum_partials(n) elements. */
+void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n, void *partial);
+int64_t ci_sum_partials(int64_t n);
+#endif

@@ -1,0 +1,159 @@
+/* state.c - placeholders, variables, constants, and what only passes its input on. */
+#include <stdio.h>
+
+#include "../session.h"
+
+/* ---- pass on ---- */
+
+ci_status prepare_identity(ci_kernel *k) {
+  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  k_alias(k, 0, 0);
+  return CI_OK;
+}
+
+ci_status prepare_nothing(ci_kernel *k) {
+  (void)k;
+  return CI_OK;
+}
+
+/* ---- placeholders ---- */
+
+/* TensorFlow's names of the types where they differ from numpy's. */
+static const char *state_type_name(int32_t dtype) {
+  return dtype == CI_FLOAT ? "float" : dtype == CI_DOUBLE ? "double" : ci_dtype_name(dtype);
+}
+
+/* "[2,?]", or "<unknown>" */
+static void state_shape_text(const ci_type *type, char *text, size_t size) {
+  int used = snprintf(text, size, type->rank < 0 ? "<unknown>" : "[");
+  for (int32_t d = 0; d < type->rank && used >= 0 && (size_t)used < size; d++) {
+    const char *comma = d == 0 ? "" : ",";
+    int more = type->dims[d] < 0 ? snprintf(text + used, size - (size_t)used, "%s?", comma)
+                                 : snprintf(text + used, size - (size_t)used, "%s%lld", comma, (long long)type->dims[d]);
+    used = more < 0 ? -1 : used + more;
+  }
+  if (type->rank >= 0 && used >= 0 && (size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
+}
+
+/* One that the caller feeds is never prepared, so this is the error itself. */
+ci_status prepare_placeholder(ci_kernel *k) {
+  const ci_node *node = k->node->node;
+  ci_error *error = k->node->plan->error;
+  ci_type type = {.rank = -1};
+  char shape[256];
+  CI_TRY(ci_type_parse(k->node->plan->model->edges.at[node->outputs].type, &type, error));
+  state_shape_text(&type, shape, sizeof shape);
+  k_fail(k, CI_INVALID_ARGUMENT, "not fed"); /* fills in node and source */
+  if (error != NULL) {
+    snprintf(error->message, sizeof error->message,
+             "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s", CI_SPAN_ARG(node->name),
+             state_type_name(type.dtype), shape);
+  }
+  return CI_INVALID_ARGUMENT;
+}
+
+/* ---- variables ---- */
+
+ci_status prepare_variable(ci_kernel *k) { return ci_plan_read(k); }
+
+ci_status run_variable(ci_kernel *k) {
+  const ci_slot *slot = ci_state_slot(k->node->plan->state, k->node->slot);
+  if (!slot->initialized) {
+    return k_fail(k, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+  }
+  if (k->node->dynamic || k->node->copies) {
+    if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
+    return CI_OK;
+  }
+  ci_plan_point(k->node->plan, ci_cell_of(k->out[0]), slot->value.data);
+  return CI_OK;
+}
+
+ci_status prepare_assign(ci_kernel *k) {
+  CI_TRY(ci_plan_assign(k));
+  k_alias(k, 0, 0);
+  return CI_OK;
+}
+
+/* The old buffer of a variable whose value takes another amount of memory stays until the next run, because views of
+ * it may be read or borrowed. */
+static ci_status state_assign_elsewhere(ci_kernel *k, ci_state *state, ci_slot *slot, const ci_value *value) {
+  struct ci_session *session = k->node->plan->session;
+  ci_block replaced;
+  ci_retired *record = ci_session_record(session);
+  if (record == NULL) return k_no_memory(k);
+  ci_error why;
+  ci_status status = ci_slot_assign(state, slot, value, &replaced, &why);
+  if (status == CI_OK) ci_session_retire(session, record, ci_state_allocator(state), replaced);
+  else ci_release(&session->allocator, record, sizeof *record);
+  return status == CI_OK ? CI_OK : k_fail(k, status, "%s", why.message);
+}
+
+ci_status run_assign(ci_kernel *k) {
+  ci_state *state = k->node->plan->state;
+  ci_slot *slot = ci_state_slot(state, k->node->slot);
+  const ci_value *value = k->in[0];
+  if (slot->initialized && slot->dtype != CI_STRING && slot->value.rank == value->rank && slot->capacity == value->bytes &&
+      memcmp(slot->value.dims, value->dims, (size_t)value->rank * sizeof value->dims[0]) == 0) {
+    if (slot->value.data != value->data && value->bytes > 0) memcpy(slot->value.data, value->data, value->bytes);
+    slot->version++;
+  } else {
+    CI_TRY(state_assign_elsewhere(k, state, slot, value));
+  }
+  k->node->assigned_in = k->node->plan->session->run;
+  return CI_OK;
+}
+
+ci_status prepare_is_initialized(ci_kernel *k) {
+  CI_TRY(ci_plan_slot(k));
+  return k_out(k, 0, CI_BOOL, 0, NULL);
+}
+
+ci_status run_is_initialized(ci_kernel *k) {
+  *(uint8_t *)k->out[0]->data = ci_state_slot(k->node->plan->state, k->node->slot)->initialized ? 1 : 0;
+  return CI_OK;
+}
+
+/* ---- constants ---- */
+
+static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_t count, const void *values) {
+  CI_TRY(k_out(k, 0, dtype, rank, &count));
+  void *copy = k_private(k, k->out[0]->bytes);
+  if (copy == NULL) return k_no_memory(k);
+  if (k->out[0]->bytes > 0) memcpy(copy, values, k->out[0]->bytes);
+  return ci_plan_fix(k, 0, copy);
+}
+
+static ci_status state_constant_lists(ci_kernel *k) {
+  const int64_t *ints;
+  const float *floats;
+  int int_count, float_count;
+  CI_TRY(k_attr_ints(k, "value_ints", &ints, &int_count));
+  if (int_count >= 0) return state_constant_of(k, CI_INT64, 1, int_count, ints);
+  CI_TRY(k_attr_floats(k, "value_floats", &floats, &float_count));
+  if (float_count >= 0) return state_constant_of(k, CI_FLOAT, 1, float_count, floats);
+  return k_fail(k, CI_INVALID_ARGUMENT, "no value, expected attribute value, value_int, value_ints, value_float or "
+                "value_floats");
+}
+
+ci_status prepare_constant(ci_kernel *k) {
+  const ci_value *tensor;
+  CI_TRY(k_attr_tensor(k, "value", &tensor));
+  if (tensor != NULL) {
+    CI_TRY(k_out(k, 0, tensor->dtype, tensor->rank, tensor->dims));
+    return ci_plan_fix(k, 0, tensor->data);
+  }
+  const ci_attr *number = ci_find_attr(k->node->plan->model, k->node->node, "value_int");
+  if (number != NULL) {
+    int64_t value;
+    CI_TRY(k_attr_i(k, "value_int", 0, &value));
+    return state_constant_of(k, CI_INT64, 0, 1, &value);
+  }
+  if (ci_find_attr(k->node->plan->model, k->node->node, "value_float") != NULL) {
+    double value;
+    CI_TRY(k_attr_f(k, "value_float", 0, &value));
+    float single = (float)value;
+    return state_constant_of(k, CI_FLOAT, 0, 1, &single);
+  }
+  return state_constant_lists(k);
+}

@@ -1,0 +1,240 @@
+/* layout.c - which values share memory, and where each lies in the arena. */
+#include "compile.h"
+
+int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
+  while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
+  return place;
+}
+
+static ci_place *layout_place(ci_plan *plan, const ci_cell *root) {
+  return &plan->places.at[ci_plan_resolve(plan, root->place)];
+}
+
+static void layout_chain(ci_plan *plan) {
+  for (int32_t i = plan->cell_count - 1; i >= 0; i--) {
+    ci_cell *cell = &plan->cells[i];
+    if (cell->root == i || cell->made == CI_NONE) continue;
+    cell->next = plan->cells[cell->root].next;
+    plan->cells[cell->root].next = i;
+  }
+}
+
+/* A variable's reader shows the state's buffer unless somebody assigns the variable while the value is wanted. */
+static void layout_variables(ci_compiler *c) {
+  ci_plan *plan = c->plan;
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    ci_step *step = plan->all_steps.at[s];
+    if (step->node->kernel->run != run_variable || step->dynamic || step->k.n_out == 0) continue;
+    ci_cell *cell = ci_cell_of(step->k.out[0]);
+    if (cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_VARIABLE) continue;
+    for (size_t a = 0; a < c->assigns.count && !step->copies; a++) {
+      const ci_assigned *assign = &c->assigns.at[a];
+      step->copies = assign->slot == step->slot && assign->position > step->begin && assign->position < cell->last_read;
+    }
+    if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+  }
+}
+
+/* A result that an iteration hands on may not lie in the buffer of another formal input: the copies would meet. */
+static bool layout_meets(const ci_place *given, const ci_place *wanted) {
+  return given->carried != CI_NONE && wanted->result != CI_NONE && wanted->result != given->carried;
+}
+
+static void layout_results(ci_plan *plan) {
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    const ci_cell *cell = &plan->cells[i];
+    if (cell->root == i && cell->place != CI_NONE && cell->result != CI_NONE) layout_place(plan, cell)->result = cell->result;
+  }
+}
+
+static void layout_in_place(ci_compiler *c) {
+  ci_plan *plan = c->plan;
+  for (size_t i = 0; i < c->offers.count; i++) {
+    const ci_offer *offer = &c->offers.at[i];
+    ci_cell *output = &plan->cells[offer->output], *input = &plan->cells[plan->cells[offer->input].root];
+    if (output->root != offer->output || output->place == CI_NONE || input->place == CI_NONE) continue;
+    int32_t to = ci_plan_resolve(plan, output->place), from = ci_plan_resolve(plan, input->place);
+    ci_place *wanted = &plan->places.at[to], *given = &plan->places.at[from];
+    bool fits = to != from && to == output->place && wanted->home == CI_HOME_ARENA && given->home == CI_HOME_ARENA &&
+                wanted->bytes == given->bytes && input->last_read == offer->position && !input->taken;
+    if (!fits || layout_meets(given, wanted)) continue;
+    input->taken = true;
+    wanted->same_as = from;
+    if (given->first > wanted->first) given->first = wanted->first;
+    if (given->last < wanted->last) given->last = wanted->last;
+    if (given->carried == CI_NONE) given->carried = wanted->carried;
+    if (given->result == CI_NONE) given->result = wanted->result;
+  }
+}
+
+static void layout_spans(ci_plan *plan) {
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    const ci_cell *cell = &plan->cells[i];
+    if (cell->root != i || cell->place == CI_NONE || cell->made == CI_NONE) continue;
+    ci_place *place = layout_place(plan, cell);
+    int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
+    if (place->first > cell->made) place->first = cell->made;
+    if (place->last < last) place->last = last;
+  }
+}
+
+/* ---- offsets ---- */
+
+typedef struct layout_gap {
+  size_t offset, bytes;
+} layout_gap;
+
+typedef struct layout_arena {
+  ci_plan *plan;
+  int32_t *by_first, *by_last; /* places, sorted */
+  int32_t count;
+  layout_gap *gaps; /* by offset, never touching each other */
+  int32_t gap_count;
+  size_t end;
+} layout_arena;
+
+static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, bool by_last) {
+  const ci_place *x = &plan->places.at[a], *y = &plan->places.at[b];
+  int32_t left = by_last ? x->last : x->first, right = by_last ? y->last : y->first;
+  if (left != right) return left < right;
+  return x->bytes != y->bytes ? x->bytes > y->bytes : a < b;
+}
+
+static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, bool by_last) { /* heap sort */
+  for (int32_t heap = count / 2, end = count; end > 1;) {
+    if (heap > 0) {
+      heap--;
+    } else {
+      int32_t top = at[0];
+      at[0] = at[--end];
+      at[end] = top;
+    }
+    int32_t root = heap, child, moved = at[root];
+    while ((child = 2 * root + 1) < end) {
+      if (child + 1 < end && layout_before(plan, at[child], at[child + 1], by_last)) child++;
+      if (!layout_before(plan, moved, at[child], by_last)) break;
+      at[root] = at[child];
+      root = child;
+    }
+    at[root] = moved;
+  }
+}
+
+static size_t layout_bytes(const ci_place *place) { return place->bytes == 0 ? 64 : ci_round_up(place->bytes, 64); }
+
+/* The smallest gap that is large enough, else the end. */
+static bool layout_take(layout_arena *arena, ci_place *place) {
+  size_t wanted = layout_bytes(place);
+  int32_t best = CI_NONE;
+  for (int32_t i = 0; i < arena->gap_count; i++) {
+    if (arena->gaps[i].bytes >= wanted && (best == CI_NONE || arena->gaps[i].bytes < arena->gaps[best].bytes)) best = i;
+  }
+  if (best == CI_NONE) {
+    place->offset = arena->end;
+    return ci_add_size(arena->end, wanted, &arena->end);
+  }
+  layout_gap *gap = &arena->gaps[best];
+  place->offset = gap->offset;
+  gap->offset += wanted;
+  gap->bytes -= wanted;
+  if (gap->bytes > 0) return true;
+  memmove(gap, gap + 1, (size_t)(arena->gap_count - best - 1) * sizeof *gap);
+  arena->gap_count--;
+  return true;
+}
+
+static void layout_give(layout_arena *arena, const ci_place *place) {
+  layout_gap freed = {place->offset, layout_bytes(place)};
+  int32_t i = 0;
+  while (i < arena->gap_count && arena->gaps[i].offset < freed.offset) i++;
+  bool joins_next = i < arena->gap_count && freed.offset + freed.bytes == arena->gaps[i].offset;
+  if (i > 0 && arena->gaps[i - 1].offset + arena->gaps[i - 1].bytes == freed.offset) {
+    arena->gaps[i - 1].bytes += freed.bytes;
+    if (!joins_next) return;
+    arena->gaps[i - 1].bytes += arena->gaps[i].bytes;
+    memmove(&arena->gaps[i], &arena->gaps[i + 1], (size_t)(arena->gap_count - i - 1) * sizeof freed);
+    arena->gap_count--;
+  } else if (joins_next) {
+    arena->gaps[i] = (layout_gap){freed.offset, freed.bytes + arena->gaps[i].bytes};
+  } else {
+    memmove(&arena->gaps[i + 1], &arena->gaps[i], (size_t)(arena->gap_count - i) * sizeof freed);
+    arena->gaps[i] = freed;
+    arena->gap_count++;
+  }
+}
+
+static bool layout_offsets(layout_arena *arena) {
+  ci_plan *plan = arena->plan;
+  int32_t ended = 0;
+  for (int32_t i = 0; i < arena->count; i++) {
+    ci_place *place = &plan->places.at[arena->by_first[i]];
+    while (ended < arena->count && plan->places.at[arena->by_last[ended]].last < place->first) {
+      layout_give(arena, &plan->places.at[arena->by_last[ended++]]);
+    }
+    if (!layout_take(arena, place)) return false;
+  }
+  plan->arena_bytes = arena->end;
+  return true;
+}
+
+static bool layout_in_arena(const ci_place *place) {
+  return place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->last != CI_NONE;
+}
+
+static ci_status layout_memory(ci_compiler *c) {
+  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+}
+
+static ci_status layout_arena_of(ci_compiler *c) {
+  ci_plan *plan = c->plan;
+  size_t list = plan->places.count * sizeof(int32_t), gaps = (plan->places.count + 1) * sizeof(layout_gap);
+  layout_arena arena = {.plan = plan};
+  arena.by_first = ci_alloc(c->allocator, list);
+  arena.by_last = ci_alloc(c->allocator, list);
+  arena.gaps = ci_alloc(c->allocator, gaps);
+  bool whole = arena.by_first != NULL && arena.by_last != NULL && arena.gaps != NULL;
+  for (size_t i = 0; whole && i < plan->places.count; i++) {
+    if (layout_in_arena(&plan->places.at[i])) arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
+  }
+  if (whole) {
+    layout_sort(plan, arena.by_first, arena.count, false);
+    layout_sort(plan, arena.by_last, arena.count, true);
+    whole = layout_offsets(&arena);
+  }
+  ci_release(c->allocator, arena.by_first, list);
+  ci_release(c->allocator, arena.by_last, list);
+  ci_release(c->allocator, arena.gaps, gaps);
+  if (!whole) return layout_memory(c);
+  if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;
+  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "the values of this signature need %zu bytes, the session's limit is %llu",
+                 plan->arena_bytes, (unsigned long long)plan->session->limits.max_memory);
+}
+
+/* ---- values with memory of their own ---- */
+
+/* Who reads one last gives it back; at the end of a frame the frame does. */
+static void layout_frees(ci_compiler *c) {
+  ci_plan *plan = c->plan;
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    const ci_cell *cell = &plan->cells[i];
+    if (cell->root != i || cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_HEAP) continue;
+    int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
+    if (last < 0 || (size_t)last >= c->step_at.count) continue;
+    ci_step *step = c->step_at.at[last];
+    if (step == NULL || plan->places.at[cell->place].carried != CI_NONE) continue;
+    plan->places.at[cell->place].next_freed = step->freed;
+    step->freed = cell->place;
+    if (!step->dynamic) step->run = ci_step_freeing;
+  }
+}
+
+ci_status ci_plan_layout(ci_plan *plan) {
+  ci_compiler *c = plan->compiler;
+  layout_chain(plan);
+  layout_variables(c);
+  layout_results(plan);
+  layout_in_place(c);
+  layout_spans(plan);
+  layout_frees(c);
+  return layout_arena_of(c);
+}

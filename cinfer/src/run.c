@@ -1,0 +1,172 @@
+/* run.c - walks the steps of a plan. */
+
+#include "session.h"
+#include "threads.h"
+
+/* ---- values with memory of their own ---- */
+
+void ci_heap_release(ci_plan *plan, ci_place *place) {
+  if (place->home != CI_HOME_HEAP || place->block == NULL) return;
+  ci_release(&plan->session->allocator, place->block, place->block_bytes);
+  plan->session->heap_bytes -= place->block_bytes;
+  place->block = NULL;
+  place->block_bytes = 0;
+}
+
+ci_place *ci_place_of(ci_plan *plan, const ci_value *value) {
+  const ci_cell *root = &plan->cells[ci_cell_of(value)->root];
+  return &plan->places.at[ci_plan_resolve(plan, root->place)];
+}
+
+ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
+  ci_plan *plan = k->node->plan;
+  struct ci_session *session = plan->session;
+  if (keep == 0) ci_heap_release(plan, place);
+  size_t held = session->arena_bytes + session->heap_bytes;
+  if (held > session->limits.max_memory || bytes > session->limits.max_memory - held) {
+    return k_fail(k, CI_RESOURCE_EXHAUSTED, "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu",
+                  bytes, held, (unsigned long long)session->limits.max_memory);
+  }
+  void *block = ci_alloc(&session->allocator, bytes);
+  if (block == NULL) return k_no_memory(k);
+  if (keep > 0) memcpy(block, place->block, keep);
+  ci_heap_release(plan, place);
+  place->block = block;
+  place->block_bytes = bytes;
+  session->heap_bytes += bytes;
+  return CI_OK;
+}
+
+ci_status ci_heap_value(ci_kernel *k, ci_value *value) {
+  ci_place *place = ci_place_of(k->node->plan, value);
+  CI_TRY(ci_heap_grow(k, place, 0, value->bytes));
+  value->data = place->block;
+  return CI_OK;
+}
+
+ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
+  if (ci_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+    *to = *from;
+    CI_TRY(ci_heap_value(k, to));
+  }
+  if (to->data != from->data && to->bytes > 0) memcpy(to->data, from->data, to->bytes);
+  return CI_OK;
+}
+
+void ci_frame_release(ci_frame *frame) {
+  if (!frame->has_heap) return;
+  for (int32_t p = frame->places_begin; p < frame->places_end; p++) ci_heap_release(frame->plan, &frame->plan->places.at[p]);
+}
+
+static void run_give_back(ci_step *step) {
+  for (int32_t p = step->freed; p != CI_NONE; p = step->plan->places.at[p].next_freed) {
+    ci_heap_release(step->plan, &step->plan->places.at[ci_plan_resolve(step->plan, p)]);
+  }
+}
+
+/* ---- steps ---- */
+
+ci_status ci_step_freeing(ci_kernel *k) {
+  CI_TRY(k->node->node->kernel->run(k));
+  run_give_back(k->node);
+  return CI_OK;
+}
+
+static ci_status run_dynamic_outputs(ci_step *step) {
+  ci_kernel *k = &step->k;
+  for (int o = 0; o < k->n_out; o++) {
+    if (step->alias[o] != CI_NONE) {
+      CI_TRY(ci_heap_copy(k, k->out[o], k->in[step->alias[o]]));
+    } else if (k->out[o]->data == NULL) { /* else the kernel knew the value already */
+      CI_TRY(ci_heap_value(k, k->out[o]));
+    }
+  }
+  return CI_OK;
+}
+
+static ci_status run_dynamic_kernel(ci_step *step) {
+  ci_kernel *k = &step->k;
+  const ci_allocator *allocator = &step->plan->session->allocator;
+  if (k->scratch_bytes > step->plan->session->limits.max_memory) return k_no_memory(k);
+  size_t bytes = k->scratch_bytes;
+  k->scratch = bytes == 0 ? NULL : ci_alloc(allocator, bytes);
+  if (bytes > 0 && k->scratch == NULL) return k_no_memory(k);
+  ci_status status = step->node->kernel->run(k);
+  ci_release(allocator, k->scratch, bytes);
+  return status;
+}
+
+ci_status ci_step_dynamic(ci_kernel *k) {
+  ci_step *step = k->node;
+  for (int o = 0; o < k->n_out; o++) k->out[o]->data = NULL;
+  ci_status status = ci_step_prepare(step);
+  if (status == CI_PENDING) return k_fail(k, CI_INTERNAL, "prepare waits for numbers that are there");
+  if (status == CI_OK) status = run_dynamic_outputs(step);
+  if (status == CI_OK) status = run_dynamic_kernel(step);
+  if (status == CI_OK) run_give_back(step);
+  return status;
+}
+
+bool ci_session_cancelled(const ci_plan *plan) {
+  return atomic_load_explicit(&plan->session->cancelled, memory_order_relaxed) != 0;
+}
+
+ci_status ci_frame_run(ci_frame *frame) {
+  ci_step *const *steps = frame->steps.at;
+  atomic_int *cancelled = &frame->plan->session->cancelled;
+  for (size_t i = 0; i < frame->steps.count; i++) {
+    ci_step *step = steps[i];
+    ci_status status = step->run(&step->k);
+    if (status != CI_OK) return status;
+    if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
+      return k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
+    }
+  }
+  return CI_OK;
+}
+
+/* ---- binding: where cells point, after the arena or the state has moved ---- */
+
+void ci_plan_point(ci_plan *plan, ci_cell *root, void *data) {
+  for (ci_cell *cell = root;; cell = &plan->cells[cell->next]) {
+    cell->value.data = data;
+    if (cell->next == CI_NONE) return;
+  }
+}
+
+static void run_bind_arena(ci_plan *plan) {
+  char *base = plan->session->arena;
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    ci_cell *cell = &plan->cells[i];
+    if (cell->root != i || cell->place == CI_NONE) continue;
+    const ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
+    if (place->home == CI_HOME_ARENA) ci_plan_point(plan, cell, base + place->offset);
+    if (place->home == CI_HOME_OWNED) ci_plan_point(plan, cell, place->block);
+  }
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    ci_step *step = plan->all_steps.at[s];
+    if (step->scratch != CI_NONE) step->k.scratch = base + plan->places.at[step->scratch].offset;
+  }
+  plan->bound_arena = base;
+}
+
+static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
+  for (size_t i = 0; i < plan->must.count; i++) {
+    const ci_slot *slot = ci_state_slot(plan->state, plan->must.at[i]);
+    if (slot->initialized) continue;
+    return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+  }
+  for (size_t i = 0; i < plan->bound_reads.count; i++) {
+    ci_cell *cell = &plan->cells[plan->bound_reads.at[i]];
+    const ci_slot *slot = ci_state_slot(plan->state, plan->places.at[cell->place].slot);
+    ci_plan_point(plan, cell, slot->value.data);
+  }
+  plan->bound_layout = ci_state_layout(plan->state);
+  return CI_OK;
+}
+
+ci_status ci_plan_bind(ci_plan *plan, ci_error *error) {
+  if (plan->bound_arena != plan->session->arena || plan->bound_arena == NULL) run_bind_arena(plan);
+  if (plan->bound_layout != ci_state_layout(plan->state)) CI_TRY(run_bind_variables(plan, error));
+  return CI_OK;
+}

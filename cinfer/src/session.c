@@ -1,0 +1,391 @@
+/* session.c - opening a session, finding the plan of a call, running it. */
+#include "session.h"
+
+#include <stdio.h>
+
+#include "output.h"
+#include "threads.h"
+
+enum { SESSION_MOST_PLANS = 64, SESSION_MOST_THREADS = 256 };
+
+/* ---- memory ---- */
+
+static void *session_alloc(void *user, size_t bytes, size_t align) {
+  struct ci_session *session = user;
+  (void)align; /* ci_alloc asks for 64 */
+  session->stats.allocations++;
+  return ci_alloc(&session->given, bytes);
+}
+
+static void session_release(void *user, void *memory, size_t bytes) {
+  struct ci_session *session = user;
+  ci_release(&session->given, memory, bytes);
+}
+
+static ci_status session_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
+}
+
+ci_retired *ci_session_record(struct ci_session *session) { return ci_alloc(&session->allocator, sizeof(ci_retired)); }
+
+void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block) {
+  *record = (ci_retired){session->retired, allocator, block};
+  session->retired = record;
+}
+
+/* What ended with the run before: old buffers of variables, values of a plan whose shapes the run had found. */
+static void session_tidy(struct ci_session *session) {
+  while (session->retired != NULL) {
+    ci_retired *next = session->retired->next;
+    ci_release(session->retired->allocator, session->retired->block.data, session->retired->block.bytes);
+    ci_release(&session->allocator, session->retired, sizeof(ci_retired));
+    session->retired = next;
+  }
+  for (ci_plan *plan = session->heap_bytes > 0 ? session->plans : NULL; plan != NULL; plan = plan->next) {
+    for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  }
+}
+
+ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error) {
+  const ci_constant *c = &session->model->constants.at[constant];
+  if (!c->unchecked || session->checked[constant]) return CI_OK;
+  if (!ci_constant_intact(c)) {
+    return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: the checksum of a tensor does not match");
+  }
+  session->checked[constant] = true;
+  return CI_OK;
+}
+
+/* ---- open and close ---- */
+
+ci_session_options ci_session_defaults(void) {
+  ci_session_options options = {.size = sizeof options, .threads = 1};
+  return options;
+}
+
+static ci_status session_variables(struct ci_session *session, ci_error *error) {
+  const ci_model *m = session->model;
+  for (size_t i = 0; i < m->variables.count; i++) {
+    const ci_variable_info *v = &m->variables.at[i];
+    ci_slot_change change = {0};
+    CI_TRY(ci_state_declare(session->state, (ci_span){v->name, strlen(v->name)}, v->dtype, v->rank, v->dims, &change.slot,
+                            error));
+    if (v->value == CI_NONE || ci_state_slot(session->state, change.slot)->initialized) continue;
+    CI_TRY(ci_session_constant(session, v->value, error));
+    change.value = m->constants.at[v->value].value;
+    if (change.value.data == NULL) {
+      return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
+                     ci_dtype_name(v->dtype));
+    }
+    CI_TRY(ci_state_change(session->state, &change, 1, NULL, 0, error));
+  }
+  return CI_OK;
+}
+
+static ci_status session_generators(struct ci_session *session, ci_error *error) {
+  const ci_model *m = session->model;
+  for (size_t i = 0; i < m->generators.count; i++) {
+    const ci_generator_info *g = &m->generators.at[i];
+    int index;
+    CI_TRY(ci_state_declare_random(session->state, (ci_span){g->name, strlen(g->name)}, g->seeded, g->key, &index, error));
+    ci_random *random = ci_state_random(session->state, index);
+    if (g->has_state && !random->initialized) {
+      random->now = g->state;
+      random->initialized = true;
+    }
+  }
+  return CI_OK;
+}
+
+static ci_status session_fill(struct ci_session *session, ci_state *state, ci_error *error) {
+  size_t checked = session->model->constants.count * sizeof(bool);
+  session->checked = ci_alloc(&session->allocator, checked);
+  if (session->checked == NULL) return session_memory(error);
+  if (state != NULL) {
+    session->state = state;
+    ci_state_retain(state);
+  } else {
+    ci_state_options options = ci_state_defaults();
+    options.allocator = session->given;
+    options.limits = session->limits;
+    CI_TRY(ci_state_open(&options, &session->state, error));
+  }
+  if (session->thread_count > 1) {
+    session->threads = ci_threads_start(&session->allocator, session->thread_count - 1);
+    if (session->threads == NULL) session->thread_count = 1; /* slower, and the same bits */
+  }
+  CI_TRY(session_variables(session, error));
+  return session_generators(session, error);
+}
+
+ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *given, ci_session **session,
+                          ci_error *error) {
+  ci_session_options options = ci_session_defaults();
+  if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "there is no place for the session: session is NULL");
+  *session = NULL;
+  if (model == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "model is NULL");
+  if (given != NULL) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  ci_session *s = ci_alloc(&options.allocator, sizeof *s);
+  if (s == NULL) return session_memory(error);
+  s->model = model;
+  ci_model_retain(model);
+  s->given = options.allocator;
+  s->allocator = (ci_allocator){s, session_alloc, session_release};
+  s->limits = options.limits;
+  ci_limits_fill(&s->limits);
+  s->thread_count = options.threads < 1 ? 1 : options.threads;
+  if (s->thread_count > SESSION_MOST_THREADS) s->thread_count = SESSION_MOST_THREADS;
+  atomic_init(&s->cancelled, 0);
+  ci_status status = session_fill(s, state, error);
+  if (status == CI_OK) *session = s;
+  else ci_session_close(s);
+  return status;
+}
+
+void ci_session_close(ci_session *session) {
+  if (session == NULL) return;
+  if (session->state != NULL) session_tidy(session);
+  while (session->plans != NULL) {
+    ci_plan *next = session->plans->next;
+    ci_plan_free(session->plans);
+    session->plans = next;
+  }
+  ci_threads_stop(&session->allocator, session->threads);
+  ci_release(&session->allocator, session->arena, session->arena_bytes);
+  ci_release(&session->allocator, session->checked, session->model->constants.count * sizeof(bool));
+  ci_state_close(session->state);
+  ci_close(session->model);
+  ci_allocator given = session->given;
+  ci_release(&given, session, sizeof *session);
+}
+
+ci_state *ci_session_state(ci_session *session) { return session == NULL ? NULL : session->state; }
+
+void ci_cancel(ci_session *session) {
+  if (session != NULL) atomic_store(&session->cancelled, 1);
+}
+
+void ci_session_stats(const ci_session *session, ci_stats *stats) {
+  if (session == NULL || stats == NULL) return;
+  ci_stats now = session->stats;
+  size_t size = stats->size < sizeof now ? stats->size : sizeof now;
+  now.size = stats->size;
+  now.runs = session->run;
+  now.arena_bytes = session->arena_bytes + session->heap_bytes;
+  memcpy(stats, &now, size);
+}
+
+/* ---- plans ---- */
+
+static bool session_same_shape(const ci_tensor *a, const ci_tensor *b) {
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (int32_t d = 0; d < a->rank; d++) {
+    if (a->dims[d] != b->dims[d]) return false;
+  }
+  return true;
+}
+
+static bool session_plan_fits(const ci_plan *plan, int signature, const ci_tensor *inputs) {
+  if (plan->signature != signature) return false;
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    if (!session_same_shape(&plan->inputs[i], &inputs[i])) return false;
+  }
+  return true;
+}
+
+/* Whether variables still have the shapes that the plan was made for. */
+static bool session_plan_holds(const ci_plan *plan) {
+  for (size_t i = 0; i < plan->watches.count; i++) {
+    const ci_watch *watch = &plan->watches.at[i];
+    const ci_value *now = &ci_state_slot(plan->state, watch->slot)->value;
+    if (now->rank != watch->rank) return false;
+    for (int32_t d = 0; d < watch->rank; d++) {
+      if (now->dims[d] != watch->dims[d]) return false;
+    }
+  }
+  return true;
+}
+
+static void session_drop(struct ci_session *session, ci_plan **link) {
+  ci_plan *plan = *link;
+  *link = plan->next;
+  ci_plan_free(plan);
+  session->plan_count--;
+}
+
+static ci_plan *session_find(struct ci_session *session, int signature, const ci_tensor *inputs) {
+  for (ci_plan **link = &session->plans; *link != NULL; link = &(*link)->next) {
+    ci_plan *plan = *link;
+    if (!session_plan_fits(plan, signature, inputs)) continue;
+    if (plan->bound_layout != ci_state_layout(session->state) && !session_plan_holds(plan)) {
+      session_drop(session, link);
+      return NULL;
+    }
+    *link = plan->next; /* to the front */
+    plan->next = session->plans;
+    session->plans = plan;
+    return plan;
+  }
+  return NULL;
+}
+
+static ci_status session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
+                                     ci_error *error) {
+  const ci_binding *binding = &signature->inputs[i];
+  bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
+              (binding->type.rank < 0 || binding->type.rank == input->rank);
+  for (int32_t d = 0; fits && d < binding->type.rank; d++) {
+    fits = binding->type.dims[d] < 0 || binding->type.dims[d] == input->dims[d];
+  }
+  if (fits) return CI_OK;
+  ci_value wanted = {.dtype = binding->type.dtype, .rank = binding->type.rank};
+  ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
+  char expected[200], given[200];
+  memcpy(wanted.dims, binding->type.dims, sizeof wanted.dims);
+  memcpy(found.dims, input->dims, sizeof found.dims);
+  return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
+                 signature->name, k_describe(&found, given, sizeof given), k_describe(&wanted, expected, sizeof expected));
+}
+
+static ci_status session_arena(struct ci_session *session, size_t bytes, ci_error *error) {
+  if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
+  if (bytes <= session->arena_bytes) return CI_OK;
+  ci_retired *record = ci_session_record(session); /* outputs that are borrowed show the old arena until the next run */
+  char *arena = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
+  if (arena == NULL) {
+    ci_release(&session->allocator, record, sizeof *record);
+    return session_memory(error);
+  }
+  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes});
+  session->arena = arena;
+  session->arena_bytes = bytes;
+  return CI_OK;
+}
+
+static ci_status session_new_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                                  ci_error *error) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  for (int32_t i = 0; i < s->input_count; i++) CI_TRY(session_check_input(s, i, &inputs[i], error));
+  if (session->plan_count >= SESSION_MOST_PLANS) {
+    ci_plan **last = &session->plans;
+    while ((*last)->next != NULL) last = &(*last)->next;
+    session_drop(session, last);
+  }
+  CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
+  (*plan)->next = session->plans;
+  session->plans = *plan;
+  session->plan_count++;
+  session->stats.plans++;
+  return CI_OK;
+}
+
+static ci_status session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                              ci_error *error) {
+  *plan = session_find(session, signature, inputs);
+  if (*plan == NULL) CI_TRY(session_new_plan(session, signature, inputs, plan, error));
+  return session_arena(session, (*plan)->arena_bytes, error);
+}
+
+/* ---- run ---- */
+
+static ci_status session_check_call(const ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                                    ci_error *error) {
+  if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "session is NULL");
+  if (signature < 0 || (size_t)signature >= session->model->signatures.count) {
+    return ci_fail(error, CI_OUT_OF_RANGE, "the model has no signature number %d", signature);
+  }
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  if (input_count != s->input_count || (inputs == NULL && input_count > 0)) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d inputs, %d are given", s->name,
+                   (int)s->input_count, input_count);
+  }
+  return CI_OK;
+}
+
+static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_error *error) {
+  static const uint64_t nothing = 0; /* what an empty input may point at */
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    ci_cell *cell = plan->input_cells[i];
+    void *data = inputs[i].data;
+    if (inputs[i].bytes < cell->value.bytes || (data == NULL && cell->value.bytes > 0)) {
+      const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
+      return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
+                     s->inputs[i].key, s->name, data == NULL ? (size_t)0 : inputs[i].bytes, cell->value.bytes);
+    }
+    if (data == NULL) data = (void *)(uintptr_t)&nothing;
+    for (;; cell = &plan->cells[cell->next]) {
+      cell->value.data = data;
+      if (cell->next == CI_NONE) break;
+    }
+  }
+  return CI_OK;
+}
+
+/* Names of what the failed run had assigned, sorted, at the end of the message. */
+static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
+  const char *last = NULL;
+  size_t used = error == NULL ? 0 : strlen(error->message);
+  for (bool first = true; error != NULL;) {
+    const char *next = NULL;
+    for (size_t i = 0; i < plan->all_steps.count; i++) {
+      const ci_step *step = plan->all_steps.at[i];
+      if (step->assigned_in != plan->session->run || step->slot < 0) continue;
+      const char *name = ci_state_slot(plan->state, step->slot)->name;
+      if ((last == NULL || strcmp(name, last) > 0) && (next == NULL || strcmp(name, next) < 0)) next = name;
+    }
+    size_t room = sizeof error->message - used;
+    const char *form = first ? " Variables already assigned by this run: %s" : ", %s";
+    if (next == NULL && !first && room > 1) snprintf(error->message + used, room, ".");
+    if (next == NULL) return;
+    int written = snprintf(error->message + used, room, form, next);
+    if (written < 0 || (size_t)written >= room) return;
+    used += (size_t)written;
+    last = next;
+    first = false;
+  }
+}
+
+static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *outputs, ci_error *error) {
+  struct ci_session *session = plan->session;
+  CI_TRY(ci_plan_bind(plan, error));
+  CI_TRY(ci_output_check(plan, outputs, error));
+  CI_TRY(session_set_inputs(plan, inputs, error));
+  session->run++;
+  plan->error = error;
+  ci_status status = ci_frame_run(&plan->root);
+  if (status == CI_OK) status = ci_output_give(plan, outputs, error);
+  plan->error = NULL;
+  if (status == CI_OK) return CI_OK;
+  session_tell_assigned(plan, error);
+  for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
+  return status;
+}
+
+ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_tensor *outputs,
+                 int output_count, ci_error *error) {
+  CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  if (output_count != s->output_count || (outputs == NULL && output_count > 0)) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d outputs, %d are given", s->name,
+                   (int)s->output_count, output_count);
+  }
+  ci_float_mode mode;
+  ci_plan *plan;
+  ci_float_enter(&mode);
+  atomic_store_explicit(&session->cancelled, 0, memory_order_relaxed);
+  if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
+  ci_status status = session_plan(session, signature, inputs, &plan, error);
+  if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
+  ci_float_leave(&mode);
+  return status;
+}
+
+ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_error *error) {
+  CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+  ci_float_mode mode;
+  ci_plan *plan;
+  ci_float_enter(&mode);
+  ci_status status = session_plan(session, signature, inputs, &plan, error);
+  ci_float_leave(&mode);
+  return status;
+}

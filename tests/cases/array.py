@@ -1,0 +1,370 @@
+"""Shapes and the order of elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases import FLOATS, NUMBERS, bad, case, floats, integers
+from graphio.schema import errors
+
+INVALID = errors.InvalidArgumentError
+X = floats(2, 3, 4)
+TEXT = np.array([[b"a", b""], [b"long text", b"\xff\x00"]], object)
+KINDS = {
+    "float64": X,
+    "float32": X.astype("float32"),
+    "int32": integers(2, 3, 4, low=-9, high=9, dtype="int32"),
+    "uint8": integers(2, 3, 4, low=0, high=255, dtype="uint8"),
+    "int64": integers(2, 3, 4, low=-9, high=9),
+    "bool": integers(2, 3, 4, low=0, high=2).astype(bool),
+}
+
+
+def same(x: np.ndarray, *rest: object) -> np.ndarray:
+    return x
+
+
+for label, x in KINDS.items():
+    case("Identity", [x], expect=same, label=label)
+    case(
+        "Transpose",
+        [x],
+        {"perm": [2, 0, 1]},
+        expect=lambda x: x.transpose(2, 0, 1),
+        dtype=label,
+        label=label,
+    )
+    case(
+        "Reshape",
+        [x, np.array([4, 6])],
+        expect=lambda x, s: x.reshape(4, 6),
+        dtype=label,
+        label=label,
+    )
+    case(
+        "Slice",
+        [x, np.array([1, -1]), np.array([3, -4]), np.array([1, 2]), np.array([1, -2])],
+        expect=lambda x, *r: x[:, 1:3, -1:-4:-2],
+        dtype=label,
+        label=label,
+    )
+    case(
+        "Concat",
+        [x, x[:1]],
+        {"axis": 0},
+        expect=lambda *v: np.concatenate(v),
+        dtype=label,
+        label=label,
+    )
+    case(
+        "Expand",
+        [x[:, :1], np.array([5, 2, 3, 4])],
+        expect=lambda x, s: np.broadcast_to(x, s),
+        dtype=label,
+        label=label,
+    )
+    case("Tile", [x, np.array([2, 1, 3])], expect=np.tile, dtype=label, label=label)
+case("Identity", [TEXT], expect=same, label="text")
+case("Reshape", [TEXT, np.array([4])], expect=lambda x, s: x.reshape(4), label="text")
+
+case(
+    "Reshape",
+    [X, np.array([0, -1])],
+    expect=lambda x, s: x.reshape(2, 12),
+    types=FLOATS,
+    label="0 and -1",
+)
+case(
+    "Reshape",
+    [floats(0, 3), np.array([3, 0])],
+    {"allowzero": 1},
+    expect=lambda x, s: x.reshape(3, 0),
+    types=FLOATS,
+    label="allowzero",
+)
+case(
+    "Reshape",
+    [floats(1), np.array([], "int64")],
+    expect=lambda x, s: x.reshape(()),
+    types=FLOATS,
+    label="to a scalar",
+)
+bad("Reshape", [X, np.array([5, 5])], error=INVALID, words=["Reshape 'node'", "24"], label="size")
+bad("Reshape", [X, np.array([-1, -1])], error=INVALID, words=["Reshape 'node'"], label="two -1")
+bad("Reshape", [X, np.array([5, -1])], error=INVALID, words=["Reshape 'node'"], label="no multiple")
+
+case("Transpose", [X], expect=np.transpose, types=NUMBERS[:2], label="reversed")
+case(
+    "Transpose", [floats(5, 4)], {"perm": [1, 0]}, expect=np.transpose, types=FLOATS, label="matrix"
+)
+case(
+    "Transpose",
+    [floats(2, 3, 4, 5)],
+    {"perm": [0, 3, 1, 2]},
+    expect=lambda x: x.transpose(0, 3, 1, 2),
+    types=FLOATS,
+    label="image",
+)
+bad("Transpose", [X], {"perm": [0, 0, 1]}, error=INVALID, words=["Transpose 'node'"], label="twice")
+bad("Transpose", [X], {"perm": [1, 0]}, error=INVALID, words=["Transpose 'node'"], label="rank")
+
+case("Shape", [X], expect=lambda x: np.array(x.shape), types=FLOATS, dtype="int64")
+case("Shape", [X], {"start": 1, "end": -1}, expect=[np.array([3])], types=FLOATS, label="part")
+case("Shape", [np.float64(1)], expect=[np.zeros(0, "int64")], label="scalar")
+case("Size", [X], expect=lambda x: np.int64(x.size), types=FLOATS)
+case(
+    "Squeeze",
+    [floats(1, 3, 1, 2), np.array([0, -2])],
+    expect=lambda x, a: x.reshape(3, 2),
+    types=FLOATS,
+)
+case("Squeeze", [floats(1, 3, 1)], expect=np.squeeze, types=FLOATS, label="all")
+bad("Squeeze", [X, np.array([1])], error=INVALID, words=["Squeeze 'node'"], label="not 1")
+case("Unsqueeze", [X, np.array([0, -1])], expect=lambda x, a: x[None, ..., None], types=FLOATS)
+bad(
+    "Unsqueeze", [X, np.array([5])], error=INVALID, words=["Unsqueeze 'node'", "5"], label="outside"
+)
+case(
+    "Expand",
+    [floats(3, 1), np.array([1, 4])],
+    expect=lambda x, s: np.broadcast_to(x, (3, 4)),
+    types=FLOATS,
+    label="both ways",
+)
+bad("Expand", [floats(3), np.array([2])], error=INVALID, words=["Expand 'node'"], label="shapes")
+
+# ---- parts ----
+
+case(
+    "Concat",
+    [X, X, floats(2, 0, 4)],
+    {"axis": -2},
+    expect=lambda *v: np.concatenate(v, -2),
+    types=FLOATS,
+    label="three",
+)
+case("Concat", [X], {"axis": 1}, expect=same, types=FLOATS, label="one")
+bad("Concat", [X, floats(2, 3)], {"axis": 0}, error=INVALID, words=["Concat 'node'"], label="ranks")
+bad(
+    "Concat",
+    [X, floats(2, 3, 5)],
+    {"axis": 0},
+    error=INVALID,
+    words=["Concat 'node'"],
+    label="sizes",
+)
+BIG = 2**62
+for label, starts, ends, axes, steps, index in (
+    ("to the end", [1], [BIG], [0], None, np.s_[1:]),
+    ("from behind", [-2], [-1], [2], None, np.s_[:, :, -2:-1]),
+    ("backwards", [-1], [-BIG], [1], [-1], np.s_[:, ::-1]),
+    ("backwards by 2", [BIG], [-BIG], [2], [-2], np.s_[..., ::-2]),
+    ("nothing", [2], [1], [1], [1], np.s_[:, 2:1]),
+    ("by 3", [0], [BIG], [2], [3], np.s_[..., ::3]),
+):
+    inputs = [X, np.array(starts), np.array(ends), np.array(axes)]
+    case(
+        "Slice",
+        inputs + ([] if steps is None else [np.array(steps)]),
+        expect=lambda x, *r, index=index: x[index],
+        types=FLOATS,
+        label=label,
+    )
+case(
+    "Slice",
+    [X, np.array([1, 0, 2], "int32"), np.array([2, 2, 4], "int32")],
+    expect=lambda x, *r: x[1:2, 0:2, 2:4],
+    types=FLOATS,
+    label="no axes, int32",
+)
+bad(
+    "Slice",
+    [X, np.array([0]), np.array([1]), np.array([0]), np.array([0])],
+    error=INVALID,
+    words=["Slice 'node'", "step"],
+    label="step 0",
+)
+bad(
+    "Slice",
+    [X, np.array([0]), np.array([1]), np.array([3])],
+    error=INVALID,
+    words=["Slice 'node'", "axis 3"],
+    label="axis",
+)
+case(
+    "Split",
+    [X, np.array([1, 0, 2])],
+    {"axis": 1},
+    expect=lambda x, s: (x[:, :1], x[:, 1:1], x[:, 1:]),
+    types=FLOATS,
+)
+case(
+    "Split",
+    [X],
+    {"axis": 2, "num_outputs": 3},
+    version=18,
+    expect=lambda x: (x[..., :2], x[..., 2:4], x[..., 4:]),
+    types=FLOATS,
+    label="uneven",
+)
+case(
+    "Split",
+    [X],
+    {"axis": 2},
+    version=13,
+    expect=lambda x: (x[..., :2], x[..., 2:]),
+    types=FLOATS,
+    label="equal",
+)
+bad(
+    "Split",
+    [X, np.array([1, 1])],
+    {"axis": 1},
+    outputs=2,
+    error=INVALID,
+    words=["Split 'node'"],
+    label="sizes",
+)
+
+# ---- padding ----
+
+M = floats(3, 4)
+for mode in ("constant", "reflect", "edge"):
+    case(
+        "Pad",
+        [M, np.array([1, 2, 0, 1])],
+        {"mode": mode},
+        expect=lambda x, p, mode=mode: np.pad(x, ((1, 0), (2, 1)), mode=mode),
+        types=FLOATS,
+        label=mode,
+    )
+case(
+    "Pad",
+    [M, np.array([1, 0, 0, 1]), np.float64(7)],
+    {"mode": "constant"},
+    expect=lambda x, p, v: np.pad(x, ((1, 0), (0, 1)), constant_values=7),
+    types=FLOATS,
+    label="value",
+)
+case(
+    "Pad",
+    [M, np.array([-1, 2, 1, -1])],
+    {"mode": "constant"},
+    expect=lambda x, p: np.pad(x[1:, :-1], ((0, 1), (2, 0))),
+    types=FLOATS,
+    label="crops",
+)
+case(
+    "Pad",
+    [M, np.array([2, 1]), np.float64(1), np.array([-1])],
+    {"mode": "constant"},
+    version=18,
+    expect=lambda x, *r: np.pad(x, ((0, 0), (2, 1)), constant_values=1),
+    types=FLOATS,
+    label="axes",
+)
+case(
+    "Pad",
+    [integers(2, 2, low=0, high=9), np.array([1, 1, 1, 1])],
+    {"mode": "constant"},
+    expect=lambda x, p: np.pad(x, 1),
+    label="int64",
+)
+bad(
+    "Pad",
+    [M, np.array([1, 2])],
+    {"mode": "constant"},
+    error=INVALID,
+    words=["Pad 'node'"],
+    label="count",
+)
+bad(
+    "Pad",
+    [M, np.array([3, 0, 0, 0])],
+    {"mode": "reflect"},
+    error=INVALID,
+    words=["Pad 'node'"],
+    label="too wide",
+)
+
+# ---- making ----
+
+case("ConstantOfShape", [np.array([2, 3])], expect=[np.zeros((2, 3), "float32")])
+case(
+    "ConstantOfShape",
+    [np.array([2, 0])],
+    {"value": np.array([7])},
+    expect=[np.zeros((2, 0), "int64")],
+    label="empty",
+)
+case(
+    "ConstantOfShape",
+    [np.array([], "int64")],
+    {"value": np.array([2.5])},
+    expect=[np.float64(2.5)],
+    label="scalar",
+)
+bad(
+    "ConstantOfShape",
+    [np.array([-1])],
+    error=INVALID,
+    words=["ConstantOfShape 'node'"],
+    label="negative",
+)
+case("Constant", [], {"value": M.astype("float32")}, expect=[M.astype("float32")])
+case("Constant", [], {"value": TEXT}, expect=[TEXT], label="text")
+case("Constant", [], {"value_int": 3}, version=12, expect=[np.int64(3)], label="int")
+case("Constant", [], {"value_float": 0.5}, version=12, expect=[np.float32(0.5)], label="float")
+case("Constant", [], {"value_ints": [1, 2]}, version=12, expect=[np.array([1, 2])], label="ints")
+case(
+    "Constant",
+    [],
+    {"value_floats": [0.5, 2.0]},
+    version=12,
+    expect=[np.float32([0.5, 2])],
+    label="floats",
+)
+for kind in ("int32", "int64"):
+    case(
+        "Range",
+        [np.array(v, kind) for v in (10, -3, -4)],
+        expect=lambda a, b, c: np.arange(a, b, c),
+        dtype=kind,
+        label=kind,
+    )
+    case(
+        "Range",
+        [np.array(v, kind) for v in (3, 3, 1)],
+        expect=lambda a, b, c: np.arange(a, b, c),
+        dtype=kind,
+        label=f"{kind}, empty",
+    )
+case(
+    "Range",
+    [np.float64(v) for v in (1, 2, 0.25)],
+    expect=lambda a, b, c: np.arange(a, b, c),
+    types=FLOATS,
+)
+bad(
+    "Range",
+    [np.array(v) for v in (1, 2, 0)],
+    error=INVALID,
+    words=["Range 'node'"],
+    label="delta 0",
+)
+VALUES = np.array([2.0, 5.0])
+case(
+    "OneHot",
+    [np.array([[0, 2], [-1, 7]]), np.array(3), VALUES],
+    {"axis": -1},
+    expect=[np.array([[[5, 2, 2], [2, 2, 5]], [[2, 2, 5], [2, 2, 2]]])],
+    dtype="float64",
+)
+case(
+    "OneHot",
+    [np.array([1, 0], "int32"), np.array(2, "int32"), VALUES.astype("float32")],
+    {"axis": 0},
+    expect=[np.array([[2, 5], [5, 2]])],
+    dtype="float32",
+    label="axis 0",
+)

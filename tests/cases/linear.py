@@ -1,0 +1,86 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases import FLOATS, bad, case, floats, integers
+from graphio.schema import errors
+
+INVALID = errors.InvalidArgumentError
+for label, a, b in (
+    ("matrices", (5, 7), (7, 3)),
+    ("wide", (4, 33), (33, 40)),
+    ("one column", (6, 50), (50, 1)),
+    ("one row", (1, 64), (64, 32)),
+    ("batch", (2, 3, 4, 5), (2, 3, 5, 6)),
+    ("broadcast batch", (2, 1, 4, 5), (3, 5, 6)),
+    ("matrix and batch", (4, 5), (3, 5, 2)),
+    ("row vector", (5,), (5, 3)),
+    ("column vector", (4, 5), (5,)),
+    ("dot", (5,), (5,)),
+    ("no inner", (3, 0), (0, 2)),
+    ("no rows", (0, 4), (4, 2)),
+):
+    case(
+        "MatMul",
+        [floats(*a), floats(*b, seed=1)],
+        expect=np.matmul,
+        types=FLOATS,
+        atol=1e-5,
+        rtol=1e-5,
+        label=label,
+    )
+case(
+    "MatMul",
+    [integers(3, 4, low=-9, high=9, dtype="int32"), integers(4, 2, low=-9, high=9, dtype="int32")],
+    expect=np.matmul,
+    version=9,
+    label="int32",
+)
+bad(
+    "MatMul",
+    [floats(2, 3), floats(2, 3)],
+    error=INVALID,
+    words=["MatMul 'node'", "float64[2,3]"],
+    label="inner",
+)
+bad(
+    "MatMul",
+    [floats(2, 4, 3), floats(3, 3, 2)],
+    error=INVALID,
+    words=["MatMul 'node'"],
+    label="batch",
+)
+bad("MatMul", [np.float64(1), floats(2, 2)], error=INVALID, words=["MatMul 'node'"], label="scalar")
+
+A, B, C = floats(5, 7), floats(7, 3, seed=1), floats(3, seed=2)
+case("Gemm", [A, B, C], expect=lambda a, b, c: a @ b + c, types=FLOATS, atol=1e-5)
+case(
+    "Gemm",
+    [A.T, B.T, C],
+    {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0},
+    expect=lambda a, b, c: 0.5 * (a.T @ b.T) + 2 * c,
+    types=FLOATS,
+    atol=1e-5,
+    label="turned and scaled",
+)
+case(
+    "Gemm",
+    [A, B],
+    version=11,
+    expect=lambda a, b: a @ b,
+    types=FLOATS,
+    atol=1e-5,
+    label="no addend",
+)
+case(
+    "Gemm",
+    [A, B, floats(5, 1, seed=3)],
+    expect=lambda a, b, c: a @ b + c,
+    types=FLOATS,
+    atol=1e-5,
+    label="column addend",
+)
+bad("Gemm", [A, A, C], error=INVALID, words=["Gemm 'node'"], label="inner")
+bad("Gemm", [A, B, floats(4)], error=INVALID, words=["Gemm 'node'"], label="addend")

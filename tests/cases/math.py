@@ -1,0 +1,391 @@
+"""Elementwise operators."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cases import ALL_NUMBERS, FLOATS, bad, case, floats, integers
+from graphio.schema import errors
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0])
+
+# (operator, numpy's function, inputs)
+POSITIVE = floats(3, 5, low=0.1, high=4.0)
+UNARY = (
+    ("Exp", np.exp, floats(3, 5)),
+    ("Log", np.log, POSITIVE),
+    ("Sqrt", np.sqrt, POSITIVE),
+    ("Reciprocal", np.reciprocal, POSITIVE),
+    ("Floor", np.floor, floats(3, 5)),
+    ("Ceil", np.ceil, floats(3, 5)),
+    ("Sin", np.sin, floats(3, 5)),
+    ("Cos", np.cos, floats(3, 5)),
+    ("Tanh", np.tanh, floats(3, 5)),
+    ("Erf", erf, floats(40, low=-5, high=5)),
+    ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), floats(3, 5, low=-9, high=9)),
+    ("Softplus", lambda x: np.log1p(np.exp(x)), floats(3, 5, low=-9, high=9)),
+)
+for op, function, x in UNARY:
+    case(op, [x], expect=function, types=FLOATS, rtol=None, atol=1e-7)
+    case(op, [np.float64(0.5)], expect=function, types=FLOATS, label="scalar", atol=1e-7)
+    case(op, [np.zeros((0, 3))], expect=function, types=FLOATS, label="empty")
+
+for op in ("Exp", "Sqrt", "Tanh", "Floor", "Ceil", "Sin"):
+    function = {o: f for o, f, _ in UNARY}[op]
+    case(op, [SPECIAL], expect=function, types=FLOATS, label="special")
+case(
+    "Log",
+    [np.array([0.0, 1.0, np.inf, -1.0, np.nan])],
+    expect=np.log,
+    types=FLOATS,
+    label="special",
+)
+case(
+    "Erf",
+    [SPECIAL],
+    expect=[[np.nan, 1, -1, 0, 0, math.erf(1), -math.erf(1)]],
+    types=FLOATS,
+    label="special",
+)
+case(
+    "Sigmoid",
+    [np.array([-1000.0, 1000.0, np.inf, -np.inf, np.nan])],
+    expect=[[0, 1, 1, 0, np.nan]],
+    dtype="float64",
+    label="extremes",
+)
+case(
+    "Softplus",
+    [np.array([-1000.0, 1000.0, np.inf, -np.inf])],
+    expect=[[0, 1000, np.inf, 0]],
+    dtype="float64",
+    label="extremes",
+)
+
+TIES = np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.4999, 2.0, np.nan, np.inf])
+case("Round", [TIES], expect=np.rint, types=FLOATS, label="half to even")
+case("Abs", [floats(3, 5)], expect=np.abs, types=FLOATS)
+case("Abs", [np.array([[-3, 4], [0, -7]])], expect=np.abs, label="int64")
+case("Neg", [floats(3, 5)], expect=np.negative, types=FLOATS)
+for kind in ("int8", "int16", "int32", "int64"):
+    case("Neg", [np.array([1, -2, 0, 100], kind)], expect=np.negative, label=kind)
+    case("Abs", [np.array([1, -2, 0, -100], kind)], expect=np.abs, label=kind)
+    case("Sign", [np.array([1, -2, 0], kind)], expect=np.sign, label=kind)
+case("Sign", [np.array([2.0, -0.5, 0.0, np.nan, -np.inf])], expect=np.sign, types=FLOATS)
+case("IsNaN", [SPECIAL], expect=np.isnan, types=FLOATS, dtype="bool")
+case("IsInf", [SPECIAL], expect=np.isinf, types=FLOATS, dtype="bool")
+case(
+    "IsInf",
+    [SPECIAL],
+    {"detect_negative": 0, "detect_positive": 1},
+    expect=np.isposinf,
+    types=FLOATS,
+    dtype="bool",
+    label="positive",
+)
+case(
+    "IsInf",
+    [SPECIAL],
+    {"detect_negative": 1, "detect_positive": 0},
+    expect=np.isneginf,
+    types=FLOATS,
+    dtype="bool",
+    label="negative",
+)
+case("Not", [np.array([True, False])], expect=np.logical_not)
+case(
+    "Relu",
+    [np.append(floats(3, 4).ravel(), SPECIAL)],
+    expect=lambda x: np.maximum(x, 0),
+    types=FLOATS,
+)
+case(
+    "Elu",
+    [floats(3, 4)],
+    {"alpha": 1.5},
+    expect=lambda x: np.where(x > 0, x, 1.5 * np.expm1(x)),
+    types=FLOATS,
+    atol=1e-7,
+)
+case(
+    "LeakyRelu",
+    [floats(3, 4)],
+    {"alpha": 0.25},
+    expect=lambda x: np.where(x < 0, 0.25 * x, x),
+    types=FLOATS,
+)
+A, G = float(np.float32(1.67326319217681884765625)), float(np.float32(1.05070102214813232421875))
+case(
+    "Selu",
+    [floats(3, 4)],
+    {"alpha": A, "gamma": G},
+    expect=lambda x: G * np.where(x > 0, x, A * np.expm1(x)),
+    types=FLOATS,
+    atol=1e-7,
+)
+
+# ---- two operands ----
+
+BROADCASTS = (
+    ("same", (3, 4), (3, 4)),
+    ("scalar", (3, 4), ()),
+    ("row", (3, 4), (4,)),
+    ("column", (3, 4), (3, 1)),
+    ("both", (3, 1, 4), (5, 1)),
+    ("empty", (0, 4), (4,)),
+    ("rank 6", (2, 1, 3, 1, 2, 1), (3, 1, 2, 1, 3)),
+)
+ARITHMETIC = (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply), ("Div", np.divide))
+for op, function in ARITHMETIC:
+    for label, a, b in BROADCASTS:
+        case(
+            op,
+            [floats(*a), floats(*b, seed=1, low=0.5)],
+            expect=function,
+            types=FLOATS,
+            label=label,
+        )
+    if op != "Div":
+        for kind in ALL_NUMBERS:
+            x, y = np.array([1, 2, 100], kind), np.array([3, 1, 50], kind)
+            case(op, [x, y], expect=function, label=f"{kind}, wraps")
+MIN32 = np.iinfo(np.int32).min
+case(
+    "Div",
+    [np.array([7, -7, 7, -7, 5, MIN32], "int32"), np.array([2, 2, -2, -2, 0, -1], "int32")],
+    expect=[np.array([3, -3, -3, 3, 0, MIN32], "int32")],
+    label="integers truncate",
+)
+case(
+    "Div",
+    [np.array([7, 200], "uint8"), np.array([2, 0], "uint8")],
+    expect=[np.array([3, 0], "uint8")],
+    label="uint8",
+)
+case(
+    "Div",
+    [np.array([1.0, -1.0, 0.0]), np.zeros(3)],
+    expect=[[np.inf, -np.inf, np.nan]],
+    dtype="float64",
+    label="by zero",
+)
+for kind in ("int32", "int64", "int8"):
+    case(
+        "Mod",
+        [np.array([7, -7, 7, -7, 5], kind), np.array([3, 3, -3, -3, 0], kind)],
+        {"fmod": 0},
+        expect=[np.array([1, 2, -2, -1, 0], kind)],
+        label=f"{kind}, divisor's sign",
+    )
+    case(
+        "Mod",
+        [np.array([7, -7, 7, -7, 5], kind), np.array([3, 3, -3, -3, 0], kind)],
+        {"fmod": 1},
+        expect=[np.array([1, -1, 1, -1, 0], kind)],
+        label=f"{kind}, dividend's sign",
+    )
+case("Mod", [floats(6), floats(6, seed=1)], {"fmod": 1}, expect=np.fmod, types=FLOATS, atol=1e-7)
+case("Pow", [POSITIVE, floats(3, 5, seed=1)], expect=np.power, types=FLOATS, rtol=1e-5)
+case("Pow", [floats(3, 5), np.float64(2.0)], expect=np.power, types=FLOATS, label="squares")
+case(
+    "Pow", [floats(4), np.array([0, 1, 2, 3])], expect=np.power, types=FLOATS, label="int exponents"
+)
+case(
+    "Pow",
+    [np.array([2, -3, 5], "int32"), np.array([3, 3, 0], "int32")],
+    expect=[np.array([8, -27, 1], "int32")],
+    label="integers",
+)
+
+NAN = np.array([1.0, np.nan, 3.0, -0.0, np.inf])
+OTHER = np.array([2.0, 1.0, np.nan, 0.0, -np.inf])
+case("Max", [NAN, OTHER], expect=np.maximum, types=FLOATS, label="NaN stays")
+case("Min", [NAN, OTHER], expect=np.minimum, types=FLOATS, label="NaN stays")
+case(
+    "Max",
+    [floats(3, 1), floats(4, seed=1), floats(2, 3, 4, seed=2)],
+    expect=lambda a, b, c: np.maximum(np.maximum(a, b), c),
+    types=FLOATS,
+    label="three",
+)
+case("Min", [floats(3, 4)], expect=lambda a: a, types=FLOATS, label="one")
+for kind in ALL_NUMBERS:
+    x, y = np.array([1, 7, 100], kind), np.array([3, 1, 50], kind)
+    case("Max", [x, y], expect=np.maximum, label=kind)
+    case("Min", [x, y], expect=np.minimum, label=kind)
+
+COMPARISONS = (
+    ("Equal", np.equal),
+    ("Less", np.less),
+    ("Greater", np.greater),
+    ("LessOrEqual", np.less_equal),
+    ("GreaterOrEqual", np.greater_equal),
+)
+for op, function in COMPARISONS:
+    case(
+        op,
+        [NAN, np.array([1.0, np.nan, 2.0, 0.0, np.inf])],
+        expect=function,
+        types=FLOATS,
+        dtype="bool",
+    )
+    case(
+        op,
+        [integers(3, 4, low=0, high=3), integers(4, low=0, high=3, seed=1)],
+        expect=function,
+        label="int64",
+    )
+    case(
+        op,
+        [integers(3, 1, low=0, high=3, dtype="int32"), integers(4, low=0, high=3, dtype="int32")],
+        expect=function,
+        label="int32",
+    )
+P, Q = np.array([[True], [False]]), np.array([True, False])
+for op, function in (("And", np.logical_and), ("Or", np.logical_or), ("Xor", np.logical_xor)):
+    case(op, [P, Q], expect=function)
+case("Equal", [P, Q], expect=np.equal, label="bool")
+
+# ---- choosing and converting ----
+
+case("Where", [P, floats(2, 3), floats(3, seed=1)], expect=np.where, types=FLOATS)
+case("Where", [np.array(True), np.array([1, 2]), np.array([3])], expect=np.where, label="int64")
+case("Where", [np.array([True, False]), Q, ~Q], expect=np.where, label="bool")
+X = floats(4, 5)
+case(
+    "Clip",
+    [X, np.float64(-1), np.float64(0.5)],
+    expect=lambda x, a, b: np.clip(x, a, b),
+    types=FLOATS,
+)
+case(
+    "Clip",
+    [X, None, np.float64(0.5)],
+    expect=lambda x, a, b: np.minimum(x, b),
+    types=FLOATS,
+    label="above",
+)
+case("Clip", [X, np.float64(0)], expect=np.maximum, types=FLOATS, label="below")
+case(
+    "Clip",
+    [SPECIAL, np.float64(-1), np.float64(1)],
+    expect=lambda x, a, b: np.clip(x, a, b),
+    types=FLOATS,
+    label="special",
+)
+
+WIDE = np.array([1.9, -1.9, 300.0, -300.0, 3e9, -3e9, 1e20, np.nan, np.inf, -np.inf])
+NUMBER = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
+}
+
+
+def saturate(x: np.ndarray, kind: str) -> np.ndarray:
+    """x cut off to whole numbers that the type has, one by one."""
+    limits = np.iinfo(kind)
+    whole = [0 if np.isnan(v) else v for v in x.tolist()]
+    whole = [
+        limits.max if v > limits.max else limits.min if v < limits.min else int(v) for v in whole
+    ]
+    return np.array(whole, kind)
+
+
+for kind in ("uint8", "int8", "uint16", "int16", "int32", "int64", "uint32", "uint64"):
+    for source in FLOATS:
+        case(
+            "Cast",
+            [WIDE.astype(source)],
+            {"to": NUMBER[kind]},
+            expect=[saturate(WIDE.astype(source).astype(float), kind)],
+            label=f"{source} to {kind}",
+        )
+    case(
+        "Cast",
+        [np.array([0, 1, 100], kind)],
+        {"to": 1},
+        expect=lambda x: x,
+        dtype="float32",
+        label=f"{kind} to float32",
+    )
+    case(
+        "Cast",
+        [np.array([0, 1, 100], kind)],
+        {"to": 11},
+        expect=lambda x: x,
+        dtype="float64",
+        label=f"{kind} to float64",
+    )
+case(
+    "Cast",
+    [np.array([300, -1, 2**40 + 5])],
+    {"to": 2},
+    expect=lambda x: x.astype(np.uint8),
+    label="wraps",
+)
+case(
+    "Cast",
+    [np.array([2**60 + 2**36 + 1])],
+    {"to": 1},
+    expect=lambda x: x.astype(np.float32),
+    label="rounds once",
+)
+case("Cast", [SPECIAL.astype("float32")], {"to": 9}, expect=lambda x: x != 0, label="to bool")
+case("Cast", [Q], {"to": 1}, expect=lambda x: x, dtype="float32", label="bool to float")
+case("Cast", [floats(3)], {"to": 1}, expect=lambda x: x, dtype="float32", label="double to float")
+case(
+    "Cast",
+    [floats(3).astype("float32")],
+    {"to": 1},
+    expect=lambda x: x,
+    dtype="float32",
+    label="to itself",
+)
+case(
+    "CastLike",
+    [np.array([1, 2]), floats(1).astype("float32")],
+    expect=lambda x, y: x,
+    dtype="float32",
+)
+case(
+    "CastLike",
+    [floats(3), np.array(1, "int32")],
+    expect=lambda x, y: np.trunc(x),
+    dtype="int32",
+    label="to int32",
+)
+
+# ---- what is refused ----
+
+INVALID = errors.InvalidArgumentError
+bad(
+    "Add",
+    [floats(2, 3), floats(4)],
+    error=INVALID,
+    words=["Add 'node'", "float64[2,3]", "float64[4]"],
+    label="shapes",
+)
+bad(
+    "Add",
+    [floats(2), floats(2).astype("float32")],
+    error=INVALID,
+    words=["Add 'node'", "float32", "float64"],
+    label="dtypes",
+)
+bad("Where", [P, floats(3), floats(2)], error=INVALID, words=["Where 'node'"], label="shapes")
+bad("Max", [floats(2), floats(3)], error=INVALID, words=["Max 'node'"], label="shapes")
+NO_KERNEL = errors.UnimplementedError
+bad("And", [floats(2), floats(2)], error=NO_KERNEL, words=["And 'node'", "float64"], label="floats")
+bad("Exp", [np.array([1])], error=NO_KERNEL, words=["Exp 'node'", "int64"], label="integers")

@@ -1,0 +1,299 @@
+"""tf.train.Saver: what it saves, restores, keeps, finds and refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphio as tf
+from graphio.schema import container
+from graphio.schema.checkpoint import read_checkpoint
+
+TARGETS = ["", "cinfer"]
+
+
+@pytest.fixture(autouse=True)
+def new_graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def variables() -> tuple[tf.Variable, tf.Variable]:
+    return tf.Variable([1.0, 2.0], name="v"), tf.Variable(3, name="w")
+
+
+def started(target: str = "") -> tf.Session:
+    session = tf.Session(target)
+    session.run(tf.global_variables_initializer())
+    return session
+
+
+def steps_of(folder: Path) -> list[int]:
+    return sorted(int(p.stem.split("-")[1]) for p in folder.glob("*.index"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_restore_brings_back_variables_and_random_streams(target: str, tmp_path: Path) -> None:
+    v, _ = variables()
+    draw = tf.random_uniform([3], seed=1)
+    saver = tf.train.Saver()
+    session = started(target)
+    session.run(draw)
+    prefix = saver.save(session, tmp_path / "m", global_step=3)
+    assert prefix == str(tmp_path / "m-3")
+    expected = session.run(draw)
+    session.run(v.assign([9.0, 9.0]))
+    saver.restore(session, prefix)
+    assert session.run(v).tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(session.run(draw), expected)
+    other = tf.Session(target)
+    tf.train.Saver().restore(other, prefix)
+    np.testing.assert_array_equal(other.run(draw), expected)
+    assert other.run(v).tolist() == [1.0, 2.0]
+
+
+def test_the_two_engines_write_and_read_the_same_variables(tmp_path: Path) -> None:
+    v, w = variables()
+    saver = tf.train.Saver()
+    one = started("cinfer")
+    one.run([v.assign([5.0, 6.0]), w.assign(7)])
+    saver.save(one, tmp_path / "m")
+    two = tf.Session("")
+    saver.restore(two, tmp_path / "m")
+    assert two.run(v).tolist() == [5.0, 6.0] and two.run(w) == 7
+
+
+def test_the_graph_file_holds_graph_collections_and_saver_but_no_values(tmp_path: Path) -> None:
+    variables()
+    tf.add_to_collection("marks", 7)
+    tf.train.Saver(max_to_keep=2).save(started(), tmp_path / "m")
+    model, _ = container.unpack(read_checkpoint(tmp_path / "m").meta())
+    assert [v.name for v in model.variable] == ["v", "w"]
+    assert not any(v.HasField("value") for v in model.variable)
+    assert model.saver.max_to_keep == 2 and list(model.saver.variable) == ["v", "w"]
+    assert "marks" in [c.name for c in model.collection]
+
+
+def test_slots_know_their_variable(tmp_path: Path) -> None:
+    v = tf.Variable([1.0], name="v")
+    tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(v * v))
+    tf.train.Saver().save(started(), tmp_path / "m")
+    rows = {r.name: (r.slot_of, r.slot) for r in read_checkpoint(tmp_path / "m").index.variable}
+    assert rows["v/Adam"] == ("v", "m") and rows["v/Adam_1"] == ("v", "v")
+    assert rows["v"] == ("", "")
+
+
+def test_nothing_changes_when_a_restore_fails(tmp_path: Path) -> None:
+    v, w = variables()
+    session = started()
+    prefix = tf.train.Saver({"v": v, "w2": w}).save(session, tmp_path / "m")
+    session.run(v.assign([8.0, 8.0]))
+    with pytest.raises(tf.errors.NotFoundError, match=r"Key w not found in checkpoint \(it has w2"):
+        tf.train.Saver().restore(session, prefix)
+    (shard,) = tmp_path.glob("*.safetensors")
+    data = bytearray(shard.read_bytes())
+    data[-1] ^= 1
+    shard.write_bytes(data)
+    with pytest.raises(tf.errors.DataLossError):
+        tf.train.Saver({"v": v}).restore(session, prefix)
+    assert session.run(v).tolist() == [8.0, 8.0]
+
+
+def test_reshape_restores_as_many_elements(tmp_path: Path) -> None:
+    prefix = tf.train.Saver([variables()[0]]).save(started(), tmp_path / "m")
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([[0.0], [0.0]], name="v")
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"lhs shape= \[2,1\] rhs shape= \[2\]"
+        ):
+            tf.train.Saver().restore(session, prefix)
+        tf.train.Saver(reshape=True).restore(session, prefix)
+        assert session.run(v).tolist() == [[1.0], [2.0]]
+
+
+def test_old_checkpoints_go_and_a_restart_goes_on_counting(tmp_path: Path) -> None:
+    variables()
+    session = started()
+    saver = tf.train.Saver(max_to_keep=2)
+    for step in range(4):
+        saver.save(session, tmp_path / "m", global_step=step)
+    assert steps_of(tmp_path) == [2, 3]
+    again = tf.train.Saver(max_to_keep=2)
+    again.restore(session, tf.train.latest_checkpoint(tmp_path))
+    assert [os.path.basename(p) for p in again.last_checkpoints] == ["m-2", "m-3"]
+    again.save(session, tmp_path / "m", global_step=4)
+    assert steps_of(tmp_path) == [3, 4]
+    forgetful = tf.train.Saver(max_to_keep=2, recover=False)
+    forgetful.restore(session, tf.train.latest_checkpoint(tmp_path))
+    assert forgetful.last_checkpoints == []
+
+
+@pytest.mark.parametrize("keep", [None, 0])
+def test_all_are_kept_when_asked_for(keep: int | None, tmp_path: Path) -> None:
+    variables()
+    saver, session = tf.train.Saver(max_to_keep=keep), started()
+    for step in range(7):
+        saver.save(session, tmp_path / "m", global_step=step)
+    assert steps_of(tmp_path) == list(range(7))
+    state = tf.train.get_checkpoint_state(tmp_path)
+    assert state.all_model_checkpoint_paths == [str(tmp_path / "m-6")]
+
+
+def test_one_an_hour_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables()
+    now = [1_000_000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    saver = tf.train.Saver(max_to_keep=2, keep_checkpoint_every_n_hours=1)
+    session = started()
+    for step in range(16):
+        now[0] += 600
+        saver.save(session, tmp_path / "m", global_step=step)
+    assert steps_of(tmp_path) == [6, 12, 14, 15]
+
+
+def test_the_newest_is_found_without_a_usable_state_file(tmp_path: Path) -> None:
+    variables()
+    saver, session = tf.train.Saver(), started()
+    assert tf.train.latest_checkpoint(tmp_path) is None
+    for step in (1, 2):
+        saver.save(session, tmp_path / "m", global_step=step)
+    for text in ("", "garbage", 'model_checkpoint_path: "m-9"\n', "\xff\xfe"):
+        (tmp_path / "checkpoint").write_bytes(text.encode("latin-1"))
+        with pytest.warns(UserWarning):
+            assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-2")
+    (tmp_path / "m-2.index").write_bytes(b"damaged")
+    with pytest.warns(UserWarning):
+        assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-1")
+
+
+def test_a_folder_of_checkpoints_can_be_moved(tmp_path: Path) -> None:
+    variables()
+    (tmp_path / "a").mkdir()
+    tf.train.Saver().save(started(), tmp_path / "a" / "m")
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert tf.train.latest_checkpoint(tmp_path / "b") == str(tmp_path / "b" / "m")
+
+
+def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    variables()
+    saver, session = tf.train.Saver(max_to_keep=1), started()
+    assert [saver.save(session, "m", global_step=s) for s in (1, 2)] == ["m-1", "m-2"]
+    assert steps_of(tmp_path) == [2]
+    assert tf.train.latest_checkpoint(".") == os.path.join(".", "m-2")
+    tf.train.Saver().restore(session, "m-2")
+
+
+def test_a_state_survives_its_file(tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ('a"b', "c\\d", "e\nf")]
+    tf.train.update_checkpoint_state(str(tmp_path), paths[-1], paths, None, [1.5, 2.5, 3.25])
+    state = tf.train.get_checkpoint_state(tmp_path)
+    assert state.all_model_checkpoint_paths == paths and state.model_checkpoint_path == paths[-1]
+    assert state.all_model_checkpoint_timestamps == [1.5, 2.5, 3.25]
+    assert (
+    )
+
+
+def test_readers(tmp_path: Path) -> None:
+    variables()
+    prefix = tf.train.Saver().save(started(), tmp_path / "m")
+    assert tf.train.list_variables(tmp_path) == [("v", [2]), ("w", [])]
+    reader = tf.train.load_checkpoint(prefix)
+    assert reader.get_variable_to_dtype_map() == {"v": tf.float32, "w": tf.int32}
+    assert reader.has_tensor("v") and not reader.has_tensor("zz")
+    assert reader.get_tensor("v").tolist() == [1.0, 2.0]
+    with pytest.raises(tf.errors.NotFoundError, match="Key zz not found in checkpoint"):
+        reader.get_tensor("zz")
+    assert tf.train.load_variable(prefix, "v:0").tolist() == [1.0, 2.0]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="No variables to save"):
+        tf.train.Saver()
+    assert tf.train.Saver(allow_empty=True).save(tf.Session(), tmp_path / "m") is None
+    v, w = variables()
+    saver, session = tf.train.Saver(), started()
+    with pytest.raises(ValueError, match="At least two variables have the same name: v"):
+        tf.train.Saver([v, v])
+    with pytest.raises(ValueError, match="restored with two names"):
+        tf.train.Saver({"a": v, "b": v})
+    with pytest.raises(TypeError, match="not a Variable"):
+        tf.train.Saver([v.value()])
+    with pytest.raises(ValueError, match="build cannot be deferred"):
+        tf.train.Saver([v], defer_build=True)
+    late = tf.train.Saver(defer_build=True)
+    with pytest.raises(RuntimeError, match="build"):
+        late.save(session, tmp_path / "m")
+    late.build()
+    with pytest.raises(TypeError, match="must be a Session"):
+        saver.save(None, tmp_path / "m")
+    with pytest.raises(ValueError, match="path components"):
+        saver.save(session, tmp_path / "m", latest_filename="a/b")
+    with pytest.raises(ValueError, match="collides"):
+        saver.save(session, tmp_path / "checkpoint")
+    with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
+        saver.save(session, tmp_path / "none" / "m")
+    with pytest.raises(ValueError, match="when it is None"):
+        saver.restore(session, None)
+    with pytest.raises(ValueError, match="not a valid checkpoint"):
+        saver.restore(session, tmp_path / "none")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v, w"):
+        saver.save(tf.Session(), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    variables()
+    session = started()
+    saver = tf.train.Saver(pad_step_number=True)
+    assert saver.save(session, tmp_path / "m", np.int64(7)) == str(tmp_path / "m-00000007")
+    saver.save(session, tmp_path / "n", write_meta_graph=False, latest_filename="newest")
+    assert not (tmp_path / "n.meta").exists() and (tmp_path / "newest").exists()
+    saver.save(session, tmp_path / "o", meta_graph_suffix="graph", write_state=False)
+    assert (tmp_path / "o.graph").exists() and not (tmp_path / "o.meta").exists()
+    assert tf.train.latest_checkpoint(tmp_path, "newest") == str(tmp_path / "n")
+
+
+KILLED = """
+import sys
+import graphio as tf
+step = tf.Variable(0, name="step", dtype=tf.int64)
+w = tf.Variable(tf.zeros([1000]), name="w")
+train = tf.group(step.assign_add(1), w.assign_add(tf.ones([1000])))
+saver = tf.train.Saver(max_to_keep=1)
+with tf.Session() as session:
+    newest = tf.train.latest_checkpoint(sys.argv[1])
+    saver.restore(session, newest) if newest else session.run(tf.global_variables_initializer())
+    while True:
+        session.run(train)
+        saver.save(session, sys.argv[1] + "/m", global_step=step if sys.argv[2] == "step" else None)
+        print(session.run(step), flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["step", "in place"])
+def test_a_killed_training_goes_on_where_it_was_acknowledged(how: str, tmp_path: Path) -> None:
+    acknowledged = 0
+    for kill in range(4):
+        command = [sys.executable, "-c", KILLED, str(tmp_path), how]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            acknowledged = int(child.stdout.readline())
+            deadline = time.monotonic() + 0.02 + 0.013 * kill
+            while time.monotonic() < deadline:
+                pass
+            child.kill()
+            lines = child.stdout.read().splitlines()
+        acknowledged = max([acknowledged, *(int(x) for x in lines if x)])
+        found = read_checkpoint(tf.train.latest_checkpoint(tmp_path))
+        saved = int(found.variables["step"])
+        assert acknowledged <= saved <= acknowledged + 1
+        assert found.variables["w"].tolist() == [float(saved)] * 1000
+        container.unpack(found.meta())
