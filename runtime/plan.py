@@ -1,7 +1,7 @@
 """Plans: what a graph's nodes come down to for given inputs and outputs, compiled once.
 
 A block is a list of steps over numbered slots. Constants lie in the slots from the start, names
-for the same value (Identity) share a slot, and each slot is emptied after its last use.
+for the same value (Identity) share a slot, and what a slot held is let go after its last use.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Block:
         wanted = graph.needed(outputs, targets, builder.slot_of)
         for i in wanted:
             builder.add(graph.nodes[i])
-        self.outputs = [builder.slot(name) for name in outputs]
-        self.template = builder.template
         self.owned = builder.owned(outputs)
         self.reads = builder.reads
-        self._steps, self._origin = builder.finish(self.outputs)
+        results = [builder.slot(name) for name in outputs]
+        self._steps, self._origin, self.outputs = builder.finish(results)
+        self.template = builder.template
 
     def execute(self, values: Values) -> None:
         """Runs the steps on slots that hold the template, the inputs and the captures."""
@@ -251,14 +251,38 @@ class _Builder:
 
     def finish(
         self, outputs: Sequence[int]
-    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int]]]]:
-        """The steps, each of which empties the slots that it is the last to need."""
+    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int]]], list[int]]:
+        """The steps, where each came from, and the slots of the outputs.
+
+        A result takes the slot of an input that is not needed any more, so that nothing has to be
+        done to let go of that; what else dies is emptied explicitly.
+        """
+        made: list[Step] = []
+        origin: dict[Step, tuple[NodeInfo, list[int]]] = {}
+        place: dict[int, int] = {}  # slots that moved
+        free: list[int] = []
+        for (node, function, inputs, results), dying in zip(
+            self.pending, self._deaths(outputs), strict=True
+        ):
+            sources = [place.get(i, i) for i in inputs]
+            empty = [place.get(i, i) for i in dying if i not in results]
+            targets = []
+            for result in results:
+                if empty or free:
+                    place[result] = empty.pop() if empty else free.pop()
+                targets.append(place.get(result, result))
+            lost = [place.get(i, i) for i in results if i in dying]
+            step = steps.make(function, sources, targets, empty + lost)
+            free += empty + lost
+            made.append(step)
+            origin[step] = (node, sources)
+        return made, origin, [place.get(i, i) for i in outputs]
+
+    def _deaths(self, outputs: Sequence[int]) -> list[list[int]]:
+        """For each step the slots that nobody needs after it."""
         live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
-        made = []
-        for node, function, inputs, results in reversed(self.pending):
-            dead = sorted({*inputs, *results} - live)
+        deaths = []
+        for _, _, inputs, results in reversed(self.pending):
+            deaths.append(sorted({*inputs, *results} - live))
             live.update(inputs)
-            step = steps.make(function, inputs, results, dead)
-            made.append((step, (node, inputs)))
-        made.reverse()
-        return [step for step, _ in made], dict(made)
+        return deaths[::-1]

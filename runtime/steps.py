@@ -24,44 +24,38 @@ def make(fn: Function, inputs: Sequence[int], outputs: Sequence[int], dead: Sequ
         dead: slots that nobody reads afterwards.
     """
     if len(outputs) != 1:
-        return _many(fn, tuple(inputs), tuple(outputs), tuple(dead))
-    if len(inputs) < len(_BY_COUNT):
-        return _BY_COUNT[len(inputs)](fn, *inputs, outputs[0], tuple(dead))
-    return _one(fn, tuple(inputs), outputs[0], tuple(dead))
+        step = _many(fn, tuple(inputs), tuple(outputs))
+    elif len(inputs) < len(_BY_COUNT):
+        step = _BY_COUNT[len(inputs)](fn, *inputs, outputs[0])
+    else:
+        step = _one(fn, tuple(inputs), outputs[0])
+    return _emptying(step, tuple(dead)) if dead else step
 
 
-def _none(fn: Function, out: int, dead: tuple[int, ...]) -> Step:
+def _none(fn: Function, out: int) -> Step:
     def step(values: Values) -> None:
         values[out] = fn()
-        for i in dead:
-            values[i] = None
 
     return step
 
 
-def _unary(fn: Function, a: int, out: int, dead: tuple[int, ...]) -> Step:
+def _unary(fn: Function, a: int, out: int) -> Step:
     def step(values: Values) -> None:
         values[out] = fn(values[a])
-        for i in dead:
-            values[i] = None
 
     return step
 
 
-def _binary(fn: Function, a: int, b: int, out: int, dead: tuple[int, ...]) -> Step:
+def _binary(fn: Function, a: int, b: int, out: int) -> Step:
     def step(values: Values) -> None:
         values[out] = fn(values[a], values[b])
-        for i in dead:
-            values[i] = None
 
     return step
 
 
-def _ternary(fn: Function, a: int, b: int, c: int, out: int, dead: tuple[int, ...]) -> Step:
+def _ternary(fn: Function, a: int, b: int, c: int, out: int) -> Step:
     def step(values: Values) -> None:
         values[out] = fn(values[a], values[b], values[c])
-        for i in dead:
-            values[i] = None
 
     return step
 
@@ -69,22 +63,25 @@ def _ternary(fn: Function, a: int, b: int, c: int, out: int, dead: tuple[int, ..
 _BY_COUNT: tuple[Callable[..., Step], ...] = (_none, _unary, _binary, _ternary)
 
 
-def _one(fn: Function, inputs: tuple[int, ...], out: int, dead: tuple[int, ...]) -> Step:
+def _one(fn: Function, inputs: tuple[int, ...], out: int) -> Step:
     def step(values: Values) -> None:
         values[out] = fn(*[values[i] for i in inputs])
-        for i in dead:
-            values[i] = None
 
     return step
 
 
-def _many(
-    fn: Function, inputs: tuple[int, ...], outputs: tuple[int, ...], dead: tuple[int, ...]
-) -> Step:
+def _many(fn: Function, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
     def step(values: Values) -> None:
         results = fn(*[values[i] for i in inputs])
         for i, result in zip(outputs, results, strict=True):
             values[i] = result
+
+    return step
+
+
+def _emptying(inner: Step, dead: tuple[int, ...]) -> Step:
+    def step(values: Values) -> None:
+        inner(values)
         for i in dead:
             values[i] = None
 

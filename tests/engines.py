@@ -116,6 +116,8 @@ class Builder:
 
     def bytes(self) -> bytes:
         """What a file would hold."""
+        for table in (self.model.signature, self.model.variable, self.model.resource):
+            table.sort(key=lambda entry: entry.name)
         return container.pack(self.model, self.arrays)
 
 

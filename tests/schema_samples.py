@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 
+from graphio.schema import dtypes, tensors
 from graphio.schema import model_pb2 as pb
 
 FLOAT = 1
@@ -83,3 +85,95 @@ def same(a: Any, b: Any) -> bool:
     """Whether arrays have the same dtype, shape and elements."""
     a, b = np.asarray(a), np.asarray(b)
     return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b))
+
+
+def digest(arrays: list[np.ndarray]) -> str:
+    """SHA-256 of dtypes, shapes and little-endian elements."""
+    whole = hashlib.sha256()
+    for array in arrays:
+        row = dtypes.of_numpy(array.dtype)
+        whole.update(f"{row.name}{list(array.shape)}".encode() + bytes(tensors.encode(array)))
+    return whole.hexdigest()
+
+
+def everything() -> tuple[pb.Model, list[np.ndarray]]:
+    """A model that uses every field of the format, few of which a kernel looks at."""
+    made, arrays = model()
+    exotic = node("NoOp", "exotic", domain="graphio")
+    del exotic.output_type[:]
+    exotic.device, exotic.tf_type = "/cpu:1", "ExoticV2"
+    exotic.source.CopyFrom(pb.Source(file="train.py", line=88, function="build"))
+    exotic.control_input.append("y")
+    for key, value in sorted(_exotic_attributes().items()):
+        exotic.attr.add(key=key, value=value)
+    made.graph.node.append(exotic)
+    made.graph.name = "everything"
+    made.function.append(_function())
+    made.variable.add(name="w/Momentum", dtype=FLOAT, slot_of="w", slot="momentum")
+    _add_resources(made)
+    made.signature[0].method, made.signature[0].doc = "tensorflow/serving/predict", "y = x w + c"
+    made.signature[0].input[0].doc = "a batch"
+    made.signature[0].input[0].type.tensor.shape.dim[0].symbol = "batch"
+    made.signature[0].target.append("exotic")
+    _add_collections(made)
+    made.saver.CopyFrom(
+        pb.Saver(variable=["w"], key=["weights"], max_to_keep=5, keep_every_hours=1.5, sharded=True)
+    )
+    made.rewrite.add(name="fold", approximate=True, detail="2 nodes")
+    x = np.linspace(-1, 1, 80, dtype=np.float32).reshape(2, 40)
+    made.selftest.add(signature="predict", input=[2], numerics=1)
+    made.seed, made.has_seed = -5, True
+    return made, [*arrays, x]
+
+
+def _exotic_attributes() -> dict[str, pb.AttributeValue]:
+    sequence = pb.Type(sequence=pb.Type(optional=tensor_type(None, 3, dtype=16)))
+    inner = pb.Graph(name="inner", node=[node("Relu", "inner_relu", "xw", version=6)])
+    inner.output.append("inner_relu")
+    inner.capture.append("xw")
+    values = {
+        "double": pb.AttributeValue(d=0.1),
+        "floats": pb.AttributeValue(floats=pb.AttributeValue.FloatList(f=[1.5, -2.0])),
+        "graph": pb.AttributeValue(g=inner),
+        "int": pb.AttributeValue(i=-(1 << 63)),
+        "ints": pb.AttributeValue(ints=pb.AttributeValue.IntList(i=[1, -1, 1 << 40])),
+        "sequence": pb.AttributeValue(type=sequence),
+        "string": pb.AttributeValue(s=b"\xff\x00"),
+        "strings": pb.AttributeValue(strings=pb.AttributeValue.StringList(s=[b"a", b""])),
+        "tensor": pb.AttributeValue(t=tensors.from_array(np.array([[b"x", b"yz"]], object))),
+    }
+    # Three 4-bit numbers in two bytes, five 2-bit ones in two.
+    values["int4"] = pb.AttributeValue(t=pb.Tensor(dtype=22, dims=[3], data=b"\x21\x0f"))
+    values["uint2"] = pb.AttributeValue(t=pb.Tensor(dtype=25, dims=[5], data=b"\xe4\x02"))
+    for row in dtypes.TABLE:
+        values[f"type_{row.number:02}"] = pb.AttributeValue(type=tensor_type(2, dtype=row.number))
+    return values
+
+
+def _function() -> pb.Function:
+    body = pb.Function(domain="golden", name="Scale", version=3, input=["a"], output=["b"])
+    body.attribute.append("k")
+    body.node.append(node("Constant", "c", version=12))
+    body.node[0].attr.add(key="value_float", value=pb.AttributeValue(reference="k"))
+    body.node.append(node("Mul", "b", "a", "c", version=7))
+    return body
+
+
+def _add_resources(made: pb.Model) -> None:
+    made.resource.add(name="blob").blob.data = b"bytes of the user's"
+    generator = made.resource.add(name="dropout").generator
+    generator.seeded, generator.key = True, 1 << 63
+    generator.state.CopyFrom(pb.GeneratorState(key=1 << 63, counter=12))
+    iterator = made.resource.add(name="images").iterator
+    iterator.source = "images"
+    iterator.state.CopyFrom(pb.IteratorState(epoch=1, offset=2, shuffle_seed=3, detail=b"d"))
+
+
+def _add_collections(made: pb.Model) -> None:
+    items = made.collection.add(name="marks").item
+    items.add(variable="w")
+    items.add(tensor="y:0")
+    items.add(operation="y")
+    items.add(i=7)
+    items.add(d=0.5)
+    items.add(s=b"text")

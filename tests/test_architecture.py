@@ -101,10 +101,15 @@ ELSEWHERE = {
 }
 
 
+#: Operators that only the bodies of ours use, which are for readers that lack the kernels.
+IN_BODIES = {"Conv", "MaxPool", "AveragePool"}
+
+
 def vocabulary() -> set[tuple[str, str]]:
     """The operators that the builder writes: those of the standard with a form, and all of ours."""
     table = operators.table()
-    return {("", op) for op in table.forms} | {("graphio", op) for op in table.names("graphio")}
+    standard = {("", op) for op in table.forms if op not in IN_BODIES}
+    return standard | {("graphio", op) for op in table.names("graphio")}
 
 
 def c_rows() -> set[tuple[str, str]]:

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_samples import model, same
 
-from graphio.schema import container, dtypes, errors, tensors
+from graphio.schema import container, dtypes, errors, small_types, tensors
+from graphio.schema import model_pb2 as pb
 from graphio.schema.crc32c import crc32c, crc32c_numpy
 
 REFUSED = (errors.DataLossError, errors.UnimplementedError)
@@ -180,6 +181,27 @@ def test_strings_survive(values: list[bytes]) -> None:
     array = np.empty(len(values), object)
     array[:] = values
     assert tensors.to_array(tensors.from_array(array)).tolist() == values
+
+
+@pytest.mark.parametrize("number", dtypes.ML_DTYPES)
+def test_types_that_numpy_lacks_survive(number: int) -> None:
+    row = dtypes.of_number(number)
+    kind = small_types.numpy_dtype(row)
+    for count in range(6):
+        array = np.array([1, 0, 1, 1, 0][:count], np.float32).astype(kind)
+        message = tensors.from_array(array)
+        assert message.dtype == number and len(message.data) == -(-count * row.bits // 8)
+        assert tensors.to_array(message).tobytes() == array.tobytes()
+        assert tensors.to_array(message).dtype == kind
+
+
+def test_packed_types_start_at_the_low_bits() -> None:
+    int4 = tensors.to_array(pb.Tensor(dtype=22, dims=[3], data=b"\x21\x0f"))
+    assert int4.astype(int).tolist() == [1, 2, -1]
+    uint2 = tensors.to_array(pb.Tensor(dtype=25, dims=[5], data=b"\xe4\x02"))
+    assert uint2.astype(int).tolist() == [0, 1, 2, 3, 2]
+    with pytest.raises(errors.DataLossError, match="filling bits"):
+        tensors.to_array(pb.Tensor(dtype=22, dims=[3], data=b"\x21\x1f"))
 
 
 def test_damaged_elements_are_refused() -> None:

@@ -19,6 +19,14 @@ const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span 
   return NULL;
 }
 
+int32_t ci_function_outputs(const ci_function *function) {
+  ci_wire wire = ci_wire_open(function->message);
+  ci_field field;
+  int32_t count = 0;
+  while (ci_wire_next(&wire, &field) && count < INT32_MAX) count += field.key == CI_KEY(FUNCTION_OUTPUT);
+  return count;
+}
+
 static ci_status functions_prefix(ci_parser *p, ci_span name, char end, ci_span *prefix) {
   size_t length = name.length + 1;
   char *text = ci_pool_alloc(&p->model->pool, length);

@@ -474,9 +474,10 @@ static ci_status parse_attrs(ci_parser *p, const ci_scope *scope, ci_span messag
 }
 
 /* A node inside a function may come without output types: then it has all outputs that its operator can have. */
-static void parse_guess_outputs(const ci_model *m, ci_node *node) {
+static void parse_guess_outputs(const ci_model *m, ci_node *node, const ci_function *function) {
   const ci_attr *number = ci_find_attr(m, node, "num_outputs");
-  if (node->output_count > 0 || node->kernel == NULL) return;
+  if (function != NULL) node->output_count = ci_function_outputs(function);
+  if (node->kernel == NULL) return;
   node->output_count = node->kernel->max_out >= 0 ? node->kernel->max_out : node->kernel->min_out;
   if (number != NULL && number->kind == CI_PB_ATTRIBUTEVALUE_I && number->as.i > 0 && number->as.i < 1024) {
     node->output_count = (int32_t)number->as.i;
@@ -532,9 +533,9 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message) {
   CI_TRY(parse_inputs(p, scope, message, &node));
   CI_TRY(parse_controls(p, scope, message, &node));
   CI_TRY(parse_attrs(p, scope, message, &node));
-  parse_guess_outputs(m, &node);
   int32_t number = (int32_t)m->nodes.count;
   const ci_function *function = node.kernel != NULL ? NULL : ci_function_find(p, node.domain, node.op, node.version);
+  if (node.output_count == 0) parse_guess_outputs(m, &node, function);
   CI_TRY(parse_outputs(p, message, &node));
   if (function != NULL) {
     CI_TRY(ci_function_inline(p, scope, function, &node));

@@ -40,6 +40,7 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge); /* CI_NONE: no memory */
 
 /* functions.c */
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version);
+int32_t ci_function_outputs(const ci_function *function); /* how many it has */
 /* Parses the body in place of a node whose inputs, attributes and outputs are there already. */
 ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call);
 #endif

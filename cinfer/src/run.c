@@ -75,11 +75,9 @@ ci_status ci_step_freeing(ci_kernel *k) {
 static ci_status run_dynamic_outputs(ci_step *step) {
   ci_kernel *k = &step->k;
   for (int o = 0; o < k->n_out; o++) {
-    if (step->alias[o] != CI_NONE) {
-      CI_TRY(ci_heap_copy(k, k->out[o], k->in[step->alias[o]]));
-    } else if (k->out[o]->data == NULL) { /* else the kernel knew the value already */
-      CI_TRY(ci_heap_value(k, k->out[o]));
-    }
+    const ci_value *from = step->alias[o] == CI_NONE ? NULL : k->in[step->alias[o]];
+    CI_TRY(ci_heap_value(k, k->out[o]));
+    if (from != NULL && from->bytes > 0) memcpy(k->out[o]->data, from->data, from->bytes);
   }
   return CI_OK;
 }

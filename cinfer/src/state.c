@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "philox.h"
 
 struct ci_state {
   atomic_int references;
@@ -208,18 +209,9 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
 
 /* The first words of the Philox block of the name: what the Python runtime does. */
 static uint64_t state_key_of(uint64_t seed, const char *name) {
-  uint32_t c[4] = {ci_crc32c(0, name, strlen(name)), 0, 0, 0};
-  uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-  for (int round = 0; round < 10; round++) {
-    uint64_t p0 = (uint64_t)c[0] * 0xD2511F53u, p1 = (uint64_t)c[2] * 0xCD9E8D57u;
-    c[0] = (uint32_t)(p1 >> 32) ^ c[1] ^ k0;
-    c[2] = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
-    c[1] = (uint32_t)p1;
-    c[3] = (uint32_t)p0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return (uint64_t)c[1] << 32 | c[0];
+  uint32_t words[4];
+  ci_philox(seed, ci_crc32c(0, name, strlen(name)), 0, words);
+  return (uint64_t)words[1] << 32 | words[0];
 }
 
 void ci_random_start(const ci_state *state, ci_random *random) {

@@ -55,6 +55,23 @@ TABLE = (
     _row(26, "int2", None, 2),
 )
 STRING = 8
+
+#: Types that numpy lacks, as the ml_dtypes package calls them (graphio.schema.small_types).
+ML_DTYPES = {
+    16: "bfloat16",
+    17: "float8_e4m3fn",
+    18: "float8_e4m3fnuz",
+    19: "float8_e5m2",
+    20: "float8_e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4_e2m1fn",
+    24: "float8_e8m0fnu",
+    25: "uint2",
+    26: "int2",
+}
+_ML_NUMBERS = {name: number for number, name in ML_DTYPES.items()}
+
 BY_NUMBER = {row.number: row for row in TABLE}
 BY_NAME = {row.name: row for row in TABLE}
 _BY_NUMPY = {row.numpy: row for row in TABLE if row.numpy is not None}
@@ -79,9 +96,13 @@ def of_numpy(dtype: Any) -> ElementType:
     Raises:
         InvalidArgumentError: no element type corresponds to it.
     """
-    dtype = np.dtype(dtype).newbyteorder("=")
+    dtype = np.dtype(dtype)
+    if dtype.kind in "biufc":
+        dtype = dtype.newbyteorder("=")
     if dtype.kind in "OSU":
         return BY_NUMBER[STRING]
+    if dtype.name in _ML_NUMBERS:
+        return BY_NUMBER[_ML_NUMBERS[dtype.name]]
     if dtype not in _BY_NUMPY:
         raise errors.InvalidArgumentError(message=f"numpy dtype {dtype} has no element type")
     return _BY_NUMPY[dtype]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, small_types
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Tensor
 
@@ -20,7 +20,10 @@ def encode(array: Array) -> bytes | memoryview:
 
     A view of the array where its memory is already so.
     """
-    if dtypes.of_numpy(array.dtype).number == dtypes.STRING:
+    row = dtypes.of_numpy(array.dtype)
+    if row.numpy is None:
+        return small_types.encode(row, array)
+    if row.number == dtypes.STRING:
         parts = [_text(element) for element in array.ravel().tolist()]
         return np.array([len(p) for p in parts], "<u8").tobytes() + b"".join(parts)
     dense = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
@@ -48,7 +51,7 @@ def decode(number: int, dims: Sequence[int], data: bytes | memoryview) -> Array:
     if row.number == dtypes.STRING:
         return _decode_strings(count, data).reshape(dims)
     if row.numpy is None:
-        raise errors.UnimplementedError(message=f"{row.name} has no numpy dtype yet")
+        return small_types.decode(row, count, data).reshape(dims)
     if len(data) != count * row.numpy.itemsize:
         raise errors.DataLossError(
             message=f"tensor {row.name}{list(dims)} has {len(data)} bytes, expected "

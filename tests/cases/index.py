@@ -240,3 +240,13 @@ bad(
     words=["ScatterSum 'node'"],
     label="shapes",
 )
+
+case(
+    "NonZero",
+    [np.array([[1.0, 0.0, 2.0], [0.0, 0.0, -3.0]])],
+    expect=lambda x: np.array(np.nonzero(x)),
+    types=FLOATS,
+    dtype="int64",
+)
+case("NonZero", [np.array([False, True, True])], expect=[np.array([[1, 2]])], label="bool")
+case("NonZero", [np.zeros((2, 2))], expect=[np.zeros((2, 0), "int64")], label="nothing")
