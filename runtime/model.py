@@ -158,23 +158,22 @@ class Signature:
         Raises:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
         """
-        self._check_names(inputs)
+        if inputs.keys() != self.inputs.keys():
+            raise self._wrong_names(inputs)
         ready = [
             feeds.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
             for key, spec in self.inputs.items()
         ]
         return dict(zip(self.outputs, self.run(ready), strict=True))
 
-    def _check_names(self, inputs: dict[str, Any]) -> None:
+    def _wrong_names(self, inputs: dict[str, Any]) -> errors.OpError:
         missing = [key for key in self.inputs if key not in inputs]
         unknown = [key for key in inputs if key not in self.inputs]
-        if not missing and not unknown:
-            return
         wrong = [f"misses {', '.join(missing)}"] if missing else []
-        wrong += [f"has no {', '.join(unknown)}"] if unknown else []
-        raise errors.InvalidArgumentError(
-            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; inputs are "
-            f"{', '.join(self.inputs) or 'none'}".replace("the call has no", "it has no")
+        wrong += [f"gives unknown {', '.join(unknown)}"] if unknown else []
+        return errors.InvalidArgumentError(
+            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; its inputs are "
+            f"{', '.join(self.inputs) or 'none'}"
         )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:

@@ -128,13 +128,9 @@ def everything() -> tuple[pb.Model, list[np.ndarray]]:
 
 def _exotic_attributes() -> dict[str, pb.AttributeValue]:
     sequence = pb.Type(sequence=pb.Type(optional=tensor_type(None, 3, dtype=16)))
-    inner = pb.Graph(name="inner", node=[node("Relu", "inner_relu", "xw", version=6)])
-    inner.output.append("inner_relu")
-    inner.capture.append("xw")
     values = {
         "double": pb.AttributeValue(d=0.1),
         "floats": pb.AttributeValue(floats=pb.AttributeValue.FloatList(f=[1.5, -2.0])),
-        "graph": pb.AttributeValue(g=inner),
         "int": pb.AttributeValue(i=-(1 << 63)),
         "ints": pb.AttributeValue(ints=pb.AttributeValue.IntList(i=[1, -1, 1 << 40])),
         "sequence": pb.AttributeValue(type=sequence),

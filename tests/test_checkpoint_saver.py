@@ -14,7 +14,7 @@ import pytest
 
 import graphio as tf
 from graphio.schema import container
-from graphio.schema.checkpoint import read_checkpoint
+from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 
 TARGETS = ["", "cinfer"]
 
@@ -197,8 +197,6 @@ def test_a_state_survives_its_file(tmp_path: Path) -> None:
     state = tf.train.get_checkpoint_state(tmp_path)
     assert state.all_model_checkpoint_paths == paths and state.model_checkpoint_path == paths[-1]
     assert state.all_model_checkpoint_timestamps == [1.5, 2.5, 3.25]
-    assert (
-    )
 
 
 def test_readers(tmp_path: Path) -> None:
@@ -297,3 +295,35 @@ def test_a_killed_training_goes_on_where_it_was_acknowledged(how: str, tmp_path:
         assert acknowledged <= saved <= acknowledged + 1
         assert found.variables["w"].tolist() == [float(saved)] * 1000
         container.unpack(found.meta())
+
+
+def test_both_engines_write_the_same_bytes(tmp_path: Path) -> None:
+    values = {
+        "w": tf.Variable(np.arange(12, dtype=np.float32).reshape(3, 4), name="w"),
+        "aligned": tf.Variable(np.zeros((4, 16), np.float64), name="aligned"),
+        "wave": tf.Variable(np.complex128([1 + 2j]), name="wave"),
+        "flag": tf.Variable(np.array([True, False, True]), name="flag"),
+        "step": tf.Variable(7, dtype=tf.int64, name="step"),
+        "empty": tf.Variable(np.zeros((0, 2), np.int8), name="empty"),
+        "text": tf.Variable([b"ab", b"", b"c"], name="text"),
+    }
+    noise = tf.random_normal([3], seed=4)
+    session = started("cinfer")
+    session.run(noise)
+    for folder in ("c", "python"):
+        (tmp_path / folder).mkdir()
+    session.state.save(tmp_path / "c" / "m", step=7, meta=b"graph")
+    index = read_checkpoint(tmp_path / "c" / "m").index
+    write_checkpoint(
+        tmp_path / "python" / "m",
+        {name: session.state.get(name) for name in values},
+        session.state.generators(),
+        step=7,
+        meta=b"graph",
+        save_id=index.save_id,
+        time=index.time,
+    )
+    names = sorted(p.name for p in (tmp_path / "c").glob("m.*"))
+    assert names == sorted(p.name for p in (tmp_path / "python").iterdir())
+    for name in names:
+        assert (tmp_path / "c" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()

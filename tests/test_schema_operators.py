@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from schema_samples import node, tensor_type
 
 import graphio.runtime
-from graphio.schema import container, operators, verify
+from graphio.schema import checkpoint, container, operators, verify
 from graphio.schema import model_pb2 as pb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,6 +58,15 @@ assert not wrong, wrong
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_versions_are_one() -> None:
+    assert checkpoint.PRODUCER == f"graphio {graphio.__version__}"
+    header = (ROOT / "cinfer/include/cinfer.h").read_text()
+    for part, number in zip(
+        ("MAJOR", "MINOR", "PATCH"), graphio.__version__.split("."), strict=True
+    ):
+        assert f"#define CI_VERSION_{part} {number}\n" in header
 
 
 def test_every_operator_of_the_standard_is_there() -> None:

@@ -263,7 +263,8 @@ static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
   size_t offers = c->offers.count;
   ci_status status = ci_step_prepare(step);
   if (status == CI_OK) return CI_OK;
-  if (status != CI_PENDING && step->node->graph == 0) return status;
+  bool always = step->node->input_count == 0 && (step->node->kernel->flags & CI_OP_STATEFUL) == 0;
+  if (status != CI_PENDING && (always || step->node->graph == 0)) return status;
   step->dynamic = true;
   c->offers.count = offers;
   return CI_OK;

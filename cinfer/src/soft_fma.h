@@ -13,7 +13,7 @@
 
 /* The product is exact in double. The sum is rounded to odd there: truncated towards zero, its last bit set if
  * anything was lost. 53 bits hold a float twice and two bits more, so the second rounding, to float, is right. */
-CI_INLINE float ci_soft_fma(float a, float b, float c) {
+CI_OUTLINE float ci_soft_fma(float a, float b, float c) {
   const double p = (double)a * (double)b;
   const double d = (double)c;
   const double s = p + d;

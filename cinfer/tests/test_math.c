@@ -365,21 +365,22 @@ static void test_softmax(void) {
 static void test_training(void) {
   enum { N = 37 };
   float p[N], a[N], g[N], v[N], y[3][N];
+  const float rate = 0.1f, keep = 0.9f; /* objects: where expressions are wide, constants are, too */
   const ci_adam numbers = {0.01f, 0.1f, 0.001f, 1e-8f};
   fill(p, N, 1, false), fill(a, N, 2, false), fill(g, N, 3, false), fill(v, N, 4, false);
   for (int j = 0; j < N; j++) v[j] = fabsf(v[j]);
   for (int i = 0; i < isa_count; i++) {
     const struct ci_isa_math *math = isa_list[i]->math;
-    math->gradient_descent(y[0], p, g, 0.1f, N);
+    math->gradient_descent(y[0], p, g, rate, N);
     for (int j = 0; j < N; j++) {
-      const float step = 0.1f * g[j], wanted = p[j] - step;
+      const float step = rate * g[j], wanted = p[j] - step;
       CHECK(bits_of(y[0][j]) == bits_of(wanted), "gradient descent on %s", isa_list[i]->name);
     }
     for (int nesterov = 0; nesterov < 2; nesterov++) {
-      math->momentum(y[0], y[1], p, a, g, 0.1f, 0.9f, nesterov != 0, N);
+      math->momentum(y[0], y[1], p, a, g, rate, keep, nesterov != 0, N);
       for (int j = 0; j < N; j++) {
-        const float kept = 0.9f * a[j], sum = kept + g[j], ahead = 0.9f * sum, direction = nesterov ? g[j] + ahead : sum;
-        const float step = 0.1f * direction, wanted = p[j] - step;
+        const float kept = keep * a[j], sum = kept + g[j], ahead = keep * sum, direction = nesterov ? g[j] + ahead : sum;
+        const float step = rate * direction, wanted = p[j] - step;
         CHECK(bits_of(y[0][j]) == bits_of(wanted) && bits_of(y[1][j]) == bits_of(sum), "momentum on %s", isa_list[i]->name);
       }
     }

@@ -74,7 +74,6 @@ def spatial_attributes(
     """The attributes that convolutions and pools have in common."""
     return {
         "strides": list(strides),
-        "pads": [0, 0, 0, 0],
         "auto_pad": AUTO_PAD[padding],
         **others,
     }

@@ -282,12 +282,10 @@ def _cropped(shape: Sequence[int], widths: Sequence[tuple[int, int]]) -> tuple[s
 
 
 def _check_padding(shape: Sequence[int], widths: Sequence[tuple[int, int]], mode: str) -> None:
-    for (before, after), size in zip(widths, shape, strict=True):
-        most = size - 1 if mode == "reflect" else size
-        if (before or after) and (size == 0 or (mode != "edge" and max(before, after) > most)):
+    for axis, (size, width) in enumerate(zip(shape, widths, strict=True)):
+        if size == 0 and width != (0, 0):
             raise errors.InvalidArgumentError(
-                message=f"an axis of size {size} cannot be padded by {before} and {after} in mode "
-                f"{mode!r}"
+                message=f"axis {axis} has no elements that mode {mode!r} could repeat"
             )
 
 

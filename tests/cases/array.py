@@ -278,14 +278,23 @@ bad(
     words=["Pad 'node'"],
     label="count",
 )
-bad(
-    "Pad",
-    [M, np.array([3, 0, 0, 0])],
-    {"mode": "reflect"},
-    error=INVALID,
-    words=["Pad 'node'"],
-    label="too wide",
-)
+for mode in ("reflect", "edge"):
+    case(
+        "Pad",
+        [M, np.array([7, 0, 5, 9])],
+        {"mode": mode},
+        expect=lambda x, p, mode=mode: np.pad(x, ((7, 5), (0, 9)), mode=mode),
+        types=FLOATS,
+        label=f"{mode}, wider than the axis",
+    )
+    bad(
+        "Pad",
+        [floats(0, 2), np.array([1, 0, 0, 0])],
+        {"mode": mode},
+        error=INVALID,
+        words=["Pad 'node'"],
+        label=f"{mode} of nothing",
+    )
 
 # ---- making ----
 

@@ -234,7 +234,7 @@ bad(
     SAME,
     domain="graphio",
     error=INVALID,
-    words=["Conv2D 'node'", "x has 3 channels, w expects 4", "float64[2,6,7,3]"],
+    words=["Conv2D 'node'", "x has 3 channels, w expects 4", "[2,6,7,3]"],
     label="channels",
 )
 bad(
