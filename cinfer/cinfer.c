@@ -62,6 +62,7 @@
 #include "src/kernels/index.c"
 #include "src/kernels/matmul.c"
 #include "src/kernels/nn.c"
+#include "src/kernels/nonzero.c"
 #include "src/kernels/pool.c"
 #include "src/kernels/product.c"
 #include "src/kernels/random.c"

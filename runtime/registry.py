@@ -189,10 +189,6 @@ class Call:
         """The array of an input that is the same in every run."""
         return self.constants[index] if index < len(self.constants) else None
 
-    def given(self, index: int) -> bool:
-        """Whether an optional input is there."""
-        return index < len(self.dtypes) and self.dtypes[index] >= 0
-
 
 def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
     return errors.InvalidArgumentError(

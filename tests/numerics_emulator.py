@@ -251,7 +251,7 @@ def hexes(text: str) -> Sequence[float]:
 
 EXP = hexes("0x1.fffffcp-2 0x1.555488p-3 0x1.5558a2p-5 0x1.12406ep-7 0x1.6a6544p-10")
 LOG = hexes(
-    "-0x1p-1 0x1.555506p-2 -0x1.ffff76p-3 0x1.99d03ap-3 -0x1.558620p-3 0x1.1ed77cp-3 "
+    "0x1.555506p-2 -0x1.ffff76p-3 0x1.99d03ap-3 -0x1.558620p-3 0x1.1ed77cp-3 "
     "-0x1.f59fbep-4 0x1.1e609ap-3 -0x1.027d94p-3"
 )
 TANH = hexes(
@@ -286,7 +286,8 @@ def exp(x: Array) -> Array:
     n = add(t, F(-1.5 * 2**23))
     whole = t.view(np.int32) - np.int32(0x4B400000)
     r = fma(-n, LOG2_LOW, fma(-n, LOG2_HIGH, x))
-    p = add(fma(mul(r, r), horner(EXP, r), r), 1)
+    q = fma(horner(EXP, r), r, F(1))
+    p = fma(q, r, F(1))
     half = np.where(np.isnan(x), 0, whole) >> 1
     rest = np.where(np.isnan(x), 0, whole) - half
     low, high = (((v + 127) << 23).astype(np.int32).view(F) for v in (half, rest))
@@ -300,7 +301,9 @@ def log(x: Array) -> Array:
     exponent = (bits - np.int32(0x3F2AAAAB)) & np.int32(-0x800000)
     f = add((bits - exponent).view(F), -1)
     n = add((exponent >> 23).astype(F), np.where(tiny, F(-23), F(0)))
-    small = fma(mul(f, f), horner(LOG, f), mul(n, LOG2_LOW))
+    square = mul(f, f)
+    series = fma(mul(square, f), horner(LOG, f), mul(square, F(-0.5)))
+    small = fma(n, LOG2_LOW, series)
     y = fma(n, LOG2_HIGH, add(f, small))
     y = np.where(np.isinf(x), x, y)
     y = np.where(x == 0, F(-np.inf), y)

@@ -14,7 +14,9 @@ import pytest
 
 import graphio as tf
 import graphio.cinfer
-from graphio.schema import checkpoint, dtypes, errors
+from graphio.cinfer import status
+from graphio.cinfer._native import lib
+from graphio.schema import checkpoint, container, dtypes, errors
 
 
 def save(path: Path, signatures: dict, graph: tf.Graph) -> bytes:
@@ -210,6 +212,33 @@ def test_checkpoints_are_those_of_python(tmp_path: Path) -> None:
     assert restored.names() == sorted(values) and restored.generators() == {"dropout": (5, 6)}
     for name, value in values.items():
         np.testing.assert_array_equal(restored.get(name), value)
+
+
+def test_graph_file_of_c_is_the_model_without_values(tmp_path: Path) -> None:
+    rng = np.random.RandomState(0)
+    constant = rng.randn(3, 200).astype(np.float32)
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 200], name="x")
+        w = tf.Variable(rng.randn(3, 500).astype(np.float32), name="w")
+        y = tf.matmul(tf.matmul(x, tf.constant(constant.T)), w)
+    data = save(tmp_path / "model.gio", {"predict": ({"x": x}, {"y": y})}, graph)
+    model = graphio.cinfer.load(data)
+    prefix, error = tmp_path / "model", status.new_error()
+    handles = model._handles
+    code = lib.ci_save(model.state.handle, handles.model, str(prefix).encode(), -1, error)
+    status.check(code, error)
+
+    meta = checkpoint.read_checkpoint(prefix).meta()
+    described, arrays = container.unpack(meta)
+    assert not any(v.HasField("value") for v in described.variable)
+    assert [a.size for a in arrays if a.size] == [constant.size]
+    assert len(meta) < len(data) - 4 * 1500
+    again = graphio.cinfer.load(meta)
+    assert not again.state.initialized("w")
+    again.state.restore(prefix)
+    given = rng.randn(2, 200).astype(np.float32)
+    expected = model.signature()(x=given)["y"]
+    np.testing.assert_array_equal(again.signature()(x=given)["y"], expected)
 
 
 def test_load_errors(data: bytes, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from cases import BAD, CASES, BadCase, Case
 from engines import BOTH, one_node, run
 
-from graphio.schema import operators
+from graphio.schema import container, operators
 from graphio.schema.model_pb2 import Function
 
 for _module in pkgutil.iter_modules(cases.__path__):
@@ -66,6 +66,21 @@ def test_the_engines_agree(case: Case) -> None:
             np.testing.assert_allclose(a, b, rtol=case.rtol, atol=case.atol, equal_nan=True)
         else:
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["fed", "constant"])
+def test_files_are_what_they_were_after_reading_and_writing(constant: bool) -> None:
+    for case in CASES:
+        data, _ = one_node(
+            case.op,
+            case.inputs,
+            case.attrs,
+            [x.dtype for x in case.outputs],
+            domain=case.domain,
+            version=case.version,
+            constant=constant,
+        )
+        assert container.pack(*container.unpack(data)) == data, str(case)
 
 
 def body_of(case: Case) -> Function | None:

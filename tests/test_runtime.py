@@ -588,3 +588,55 @@ def test_text_goes_through(engine: str) -> None:
     b.signature({"x": x}, {"y": "same"})
     found = load(engine, b).signature()(x=["é", b"\x00"])["y"]
     assert found.tolist() == ["é".encode(), b"\x00"] and found.dtype == object
+
+
+# ---- the Python runtime's own promises ----
+
+
+def test_numpys_warnings_stay_inside() -> None:
+    b = Builder()
+    x = b.placeholder("x", "float32", None)
+    b.node("log", "Log", [x], [F32], version=6)
+    b.signature({"x": x}, {"y": "log"})
+    signature = load("runtime", b).signature()
+    with np.errstate(all="raise"):
+        assert signature(x=f32(0, -1))["y"][0] == -np.inf
+        with pytest.raises(FloatingPointError):
+            np.log(f32(0))
+
+
+def test_values_that_nobody_needs_any_more_are_let_go() -> None:
+    import tracemalloc
+
+    b = Builder()
+    value = b.placeholder("x", "float32", [None])
+    for i in range(50):
+        b.node(f"n{i}", "Exp" if i % 2 else "Neg", [value], [F32], version=6)
+        value = f"n{i}"
+    b.signature({"x": "x"}, {"y": value})
+    signature = load("runtime", b).signature()
+    x = np.zeros(100_000, np.float32)
+    signature.run([x])
+    tracemalloc.start()
+    signature.run([x])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * x.nbytes
+
+
+def test_runs_on_one_state_wait_for_each_other() -> None:
+    import threading
+
+    model = load("runtime", counter((0.0, 0.0)))
+    run = model.signature().run
+
+    def add() -> None:
+        for _ in range(200):
+            run([f32(1, 2)])
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert model.state.get("v").tolist() == [800, 1600]

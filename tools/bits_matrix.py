@@ -3,9 +3,9 @@
     python tools/bits_matrix.py [--model MODEL.gio --inputs INPUTS.bin] [--only NAME ...]
 
 Builds cinfer/tests/bits.c with each row of BUILDS, runs the model in all ways and prints a table.
-The exit code is 0 only if every build was made and run and all hashes of a signature agree. Without
---model it takes the digits network of the demo: `predict` on 64 images, whole and row by row, and
-two steps of `train` from the initial weights.
+The exit code is 0 only if every build was made, every instruction set was run, and all hashes of a
+signature agree. Without --model it takes the digits network of the demo: `predict` on 64 images,
+whole and row by row, and two steps of `train` from the initial weights.
 """
 
 from __future__ import annotations
@@ -29,27 +29,33 @@ C11 = ("-std=c11", "-ffp-contract=off")
 STEPS = 2
 
 
+X86 = ("portable", "avx2", "avx512")
+
+
 class Build(NamedTuple):
-    """How the program is built and what runs it."""
+    """How the program is built, what runs it, and the instruction sets that must be there."""
 
     name: str
     compiler: str
     flags: tuple[str, ...]
     one_file: bool
     emulator: str = ""
+    isas: tuple[str, ...] = X86
 
 
+ARM = ("portable", "neon")
+PLAIN = ("portable",)
+STATIC = ("-O2", "-static")
+AARCH64, S390X = "aarch64-linux-gnu-gcc", "s390x-linux-gnu-gcc"
 BUILDS = (
     Build("gcc -O2", "gcc", ("-O2", *C11), False),
     Build("gcc -O3, contraction on", "gcc", ("-O3", "-ffp-contract=fast"), False),
     Build("clang -O2", "clang", ("-O2", *C11), False),
     Build("clang -O2, one file", "clang", ("-O2",), True),
     Build("cc -O2, one file", "cc", ("-O2",), True),
-    Build("aarch64 gcc", "aarch64-linux-gnu-gcc", ("-O2", "-static"), True, "qemu-aarch64"),
-    Build("s390x gcc", "s390x-linux-gnu-gcc", ("-O2", "-static"), True, "qemu-s390x"),
-    Build(
-        "s390x gcc -std=c11", "s390x-linux-gnu-gcc", ("-O2", "-static", *C11), False, "qemu-s390x"
-    ),
+    Build("aarch64 gcc", AARCH64, STATIC, True, "qemu-aarch64", ARM),
+    Build("s390x gcc", S390X, STATIC, True, "qemu-s390x", PLAIN),
+    Build("s390x gcc -std=c11", S390X, (*STATIC, *C11), False, "qemu-s390x", PLAIN),
 )
 
 
@@ -151,6 +157,14 @@ def table(runs: Sequence[Run]) -> str:
     )
 
 
+def gaps(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
+    """Instruction sets that this machine cannot run."""
+    ran = {(r.build, r.isa) for r in runs}
+    return [
+        f"{b.name}: no {isa} here" for b in builds for isa in b.isas if (b.name, isa) not in ran
+    ]
+
+
 def disagreements(runs: Sequence[Run]) -> list[str]:
     """Signatures with more than one hash."""
     digests: dict[str, set[str]] = {}
@@ -190,7 +204,7 @@ def main() -> int:
             print(f"{build.name} ...", file=sys.stderr, flush=True)
             runs += run_program(build, compile_program(build, folder), model, inputs)
     print(table(runs))
-    wrong = disagreements(runs)
+    wrong = [*gaps(builds, runs), *disagreements(runs)]
     print("\n".join(wrong) if wrong else f"all {len(runs)} hashes agree, one a signature")
     return 1 if wrong else 0
 

@@ -99,9 +99,9 @@ static ci_status compile_watch(ci_plan *plan, int32_t index, const ci_slot *slot
   return CI_OK;
 }
 
-static ci_status compile_must(ci_plan *plan, int32_t slot) {
+static ci_status compile_must(ci_plan *plan, const ci_step *step) {
   if (!CI_LIST_GROW(&plan->session->allocator, &plan->must)) return CI_RESOURCE_EXHAUSTED;
-  plan->must.at[plan->must.count++] = slot;
+  plan->must.at[plan->must.count++] = (ci_must){step->slot, step->node};
   return CI_OK;
 }
 
@@ -121,13 +121,11 @@ ci_status ci_plan_read(ci_kernel *k) {
   CI_TRY(ci_plan_slot(k));
   const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
   if (plan->compiler == NULL) {
-    if (!slot->initialized) {
-      return k_fail(k, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
-    }
+    if (!slot->initialized) return ci_fail_uninitialized(k->node->node, slot, plan->error);
     return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
   }
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
-  if (!known->before && k->node->node->graph == 0 && compile_must(plan, k->node->slot) != CI_OK) return k_no_memory(k);
+  if (!known->before && k->node->node->graph == 0 && compile_must(plan, k->node) != CI_OK) return k_no_memory(k);
   CI_TRY(compile_read_shape(k, slot, known));
   int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
   if (place == CI_NONE) return k_no_memory(k);

@@ -3,7 +3,10 @@
 
 #include "parse.h"
 
-enum { FUNCTIONS_MOST_CALLS = 16 }; /* inside each other; a function that calls itself ends here */
+enum {
+  FUNCTIONS_MOST_CALLS = 16,  /* inside each other; a function that calls itself ends here */
+  FUNCTIONS_NODE_BYTES = 1024 /* bytes of bodies that may be read for each node that the limit allows */
+};
 
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
   size_t low = 0, high = p->function_count;
@@ -71,7 +74,10 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
     if (field.key != CI_KEY(FUNCTION_OUTPUT) || outputs == call->output_count) continue;
     CI_TRY(ci_parse_ref(p, inner, field.bytes, &edge));
     if (edge == CI_NONE) return ci_parse_damaged(p, "an output is absent in the function of", call->name);
-    m->edges.at[call->outputs + outputs++].same_as = edge;
+    ci_edge *output = &m->edges.at[call->outputs + outputs++];
+    output->same_as = edge;
+    /* Bodies are written for any type; what the call says of its outputs is all that is known. */
+    if (m->edges.at[edge].type.length == 0) m->edges.at[edge].type = output->type;
   }
   if (outputs < call->output_count) return ci_parse_damaged(p, "more outputs than its function has:", call->name);
   return CI_OK;
@@ -87,7 +93,8 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
                     .file = call->file,
                     .function = call->function,
                     .line = call->line};
-  if (++p->calls > p->model->limits.max_nodes) {
+  p->expanded += function->message.length;
+  if (++p->calls > p->model->limits.max_nodes || p->expanded / FUNCTIONS_NODE_BYTES > p->model->limits.max_nodes) {
     return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "the model has more than %llu nodes",
                    (unsigned long long)p->model->limits.max_nodes);
   }

@@ -15,4 +15,6 @@ struct ci_isa {
 
 /* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */
 const struct ci_isa *ci_isa_find(int32_t id);
+/* A handful of results with known bits. False: this build, or the way it was compiled, breaks docs/numerics.md. */
+bool ci_isa_self_check(const struct ci_isa *isa);
 #endif

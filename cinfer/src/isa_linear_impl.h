@@ -16,6 +16,12 @@
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = 36 * CI_TILE_ROWS };
 
+/* The widest tile that vectors fill: 1, 2, 4 or 8; other widths are left out for size. */
+static int64_t CI_N(width_of)(int64_t vectors, int64_t widest) {
+  const int64_t most = vectors < widest ? vectors : widest;
+  return most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
+}
+
 /* Vectors that a tile of so many rows may have. */
 static int CI_N(tile_width)(int64_t rows) {
 #if CI_MANY_REGISTERS
@@ -25,11 +31,12 @@ static int CI_N(tile_width)(int64_t rows) {
 #endif
 }
 
-/* All rows of t for `vectors` vectors of columns, in tiles of nearly equal height: 64 rows are 13 13 13 13 12. */
+/* All rows of t for `vectors` vectors of columns, in tiles of nearly equal height: 64 rows are 12 12 14 12 14. */
 static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N(tile_fn) * table, int step) {
-  int64_t tiles = (m + most - 1) / most;
-  for (int64_t left = m; left > 0; tiles--) {
-    const int64_t height = (left + tiles - 1) / tiles;
+  for (int64_t left = m; left > 0;) {
+    const int64_t tiles = (left + most - 1) / most;
+    int64_t height = (left + tiles - 1) / tiles;
+    while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
     table[(height - 1) * step](&s);
     s.a += height * s.a_row;
     s.c += height * s.c_row;
@@ -45,9 +52,9 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m) {
     struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
-    int64_t vectors = (t->n + CI_VL - 1) / CI_VL, panels = (vectors + widest - 1) / widest, column = 0;
-    for (; vectors > 0; panels--) {
-      const int64_t width = (vectors + panels - 1) / panels;
+    int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+    while (vectors > 0) {
+      const int64_t width = CI_N(width_of)(vectors, widest);
       vectors -= width;
       s.a = a + k * t->a_k;
       s.b = t->b + k * t->b_k + column;
@@ -65,9 +72,9 @@ static void CI_N(narrow)(const ci_tile *t) {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   const bool four = t->k > 2 * t->block;
   const int64_t widest = t->m > 3 ? 2 : four ? 2 : 4;
-  int64_t vectors = (t->n + CI_VL - 1) / CI_VL, panels = (vectors + widest - 1) / widest, column = 0;
-  for (; vectors > 0; panels--) {
-    const int64_t width = (vectors + panels - 1) / panels;
+  int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+  while (vectors > 0) {
+    const int64_t width = CI_N(width_of)(vectors, widest);
     vectors -= width;
     s.a = t->a;
     s.b = t->b + column;

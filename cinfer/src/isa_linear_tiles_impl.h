@@ -189,42 +189,56 @@ CI_INLINE int64_t CI_N(block_length)(int64_t left, int64_t s, int64_t block) {
 
 typedef void (*CI_N(tile_fn))(const struct CI_N(tile_args) *t);
 
-CI_TILE(1, 1) CI_TILE(1, 2) CI_TILE(1, 3) CI_TILE(1, 4) CI_TILE(1, 5) CI_TILE(1, 6) CI_TILE(1, 7) CI_TILE(1, 8)
-CI_TILE(2, 1) CI_TILE(2, 2) CI_TILE(2, 3) CI_TILE(2, 4)
-CI_TILE(3, 1) CI_TILE(3, 2) CI_TILE(3, 3) CI_TILE(3, 4)
-CI_TILE(4, 1) CI_TILE(4, 2) CI_TILE(5, 1) CI_TILE(5, 2) CI_TILE(6, 1) CI_TILE(6, 2)
-CI_BLOCKS(1, 1) CI_BLOCKS(2, 1) CI_BLOCKS(3, 1) CI_BLOCKS(4, 1) CI_BLOCKS(5, 1) CI_BLOCKS(6, 1)
-CI_BLOCKS(1, 2) CI_BLOCKS(2, 2) CI_BLOCKS(3, 2)
-CI_GEMV(2, 1) CI_GEMV(2, 2) CI_GEMV(2, 3) CI_GEMV(2, 4) CI_GEMV(4, 1) CI_GEMV(4, 2)
+CI_TILE(1, 1) CI_TILE(1, 2) CI_TILE(1, 4) CI_TILE(1, 8)
+CI_TILE(2, 1) CI_TILE(2, 2) CI_TILE(2, 4)
+CI_BLOCKS(1, 1) CI_BLOCKS(2, 1) CI_BLOCKS(3, 1) CI_BLOCKS(1, 2) CI_BLOCKS(2, 2) CI_BLOCKS(3, 2)
+CI_GEMV(2, 1) CI_GEMV(2, 2) CI_GEMV(2, 4) CI_GEMV(4, 1) CI_GEMV(4, 2)
+#if CI_VL > 1
+CI_TILE(3, 1) CI_TILE(3, 2) CI_TILE(3, 4) CI_TILE(4, 1) CI_TILE(4, 2) CI_TILE(6, 1) CI_TILE(6, 2)
+CI_BLOCKS(4, 1) CI_BLOCKS(6, 1)
+#endif
 #if CI_MANY_REGISTERS
-CI_TILE(7, 1) CI_TILE(8, 1) CI_TILE(9, 1) CI_TILE(10, 1) CI_TILE(11, 1) CI_TILE(12, 1) CI_TILE(13, 1) CI_TILE(14, 1)
-CI_TILE(7, 2) CI_TILE(8, 2) CI_TILE(9, 2) CI_TILE(10, 2) CI_TILE(11, 2) CI_TILE(12, 2) CI_TILE(13, 2) CI_TILE(14, 2)
-CI_TILE(4, 3) CI_TILE(5, 3) CI_TILE(6, 3) CI_TILE(4, 4) CI_TILE(5, 4) CI_TILE(6, 4)
-CI_BLOCKS(7, 1) CI_BLOCKS(8, 1) CI_BLOCKS(9, 1) CI_BLOCKS(10, 1) CI_BLOCKS(11, 1) CI_BLOCKS(12, 1)
-CI_BLOCKS(4, 2) CI_BLOCKS(5, 2) CI_BLOCKS(6, 2)
+CI_TILE(8, 1) CI_TILE(12, 1)
+CI_TILE(8, 2) CI_TILE(10, 2) CI_TILE(12, 2) CI_TILE(14, 2)
+CI_TILE(4, 4) CI_TILE(6, 4)
+CI_BLOCKS(8, 1) CI_BLOCKS(12, 1)
+CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
 #endif
 
-#define CI_TILES2(R) {CI_N(tile_##R##x1), CI_N(tile_##R##x2)}
-#define CI_TILES4(R) {CI_N(tile_##R##x1), CI_N(tile_##R##x2), CI_N(tile_##R##x3), CI_N(tile_##R##x4)}
-static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][8] = { /* [rows - 1][vectors - 1] */
-  {CI_N(tile_1x1), CI_N(tile_1x2), CI_N(tile_1x3), CI_N(tile_1x4), CI_N(tile_1x5), CI_N(tile_1x6), CI_N(tile_1x7),
-   CI_N(tile_1x8)},
+/* Some heights are left out for size: a caller takes the next smaller one. [rows - 1][vectors - 1] */
+#define CI_TILES2(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2)}
+#define CI_TILES4(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2), [3] = CI_N(tile_##R##x4)}
+static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][8] = {
+    [0] = {[0] = CI_N(tile_1x1), [1] = CI_N(tile_1x2), [3] = CI_N(tile_1x4), [7] = CI_N(tile_1x8)},
+    [1] = CI_TILES4(2),
+#if CI_VL > 1
+    [2] = CI_TILES4(3),
+#endif
 #if CI_MANY_REGISTERS
-  CI_TILES4(2), CI_TILES4(3), CI_TILES4(4), CI_TILES4(5), CI_TILES4(6), CI_TILES2(7), CI_TILES2(8), CI_TILES2(9),
-  CI_TILES2(10), CI_TILES2(11), CI_TILES2(12), CI_TILES2(13), CI_TILES2(14)
-#else
-  CI_TILES4(2), CI_TILES4(3), CI_TILES2(4), CI_TILES2(5), CI_TILES2(6)
+    [3] = CI_TILES4(4),
+    [5] = CI_TILES4(6),
+    [7] = CI_TILES2(8),
+    [9] = {[1] = CI_N(tile_10x2)},
+    [11] = CI_TILES2(12),
+    [13] = {[1] = CI_N(tile_14x2)},
+#elif CI_VL > 1
+    [3] = CI_TILES2(4),
+    [5] = CI_TILES2(6),
 #endif
 };
 static const CI_N(tile_fn) CI_N(blocks_table)[2][CI_BLOCKS_ROWS] = { /* [vectors - 1][rows - 1] */
-#if CI_MANY_REGISTERS
-  {CI_N(blocks_1x1), CI_N(blocks_2x1), CI_N(blocks_3x1), CI_N(blocks_4x1), CI_N(blocks_5x1), CI_N(blocks_6x1),
-   CI_N(blocks_7x1), CI_N(blocks_8x1), CI_N(blocks_9x1), CI_N(blocks_10x1), CI_N(blocks_11x1), CI_N(blocks_12x1)},
-  {CI_N(blocks_1x2), CI_N(blocks_2x2), CI_N(blocks_3x2), CI_N(blocks_4x2), CI_N(blocks_5x2), CI_N(blocks_6x2)}
-#else
-  {CI_N(blocks_1x1), CI_N(blocks_2x1), CI_N(blocks_3x1), CI_N(blocks_4x1), CI_N(blocks_5x1), CI_N(blocks_6x1)},
-  {CI_N(blocks_1x2), CI_N(blocks_2x2), CI_N(blocks_3x2)}
+    {[0] = CI_N(blocks_1x1), [1] = CI_N(blocks_2x1), [2] = CI_N(blocks_3x1),
+#if CI_VL > 1
+     [3] = CI_N(blocks_4x1), [5] = CI_N(blocks_6x1),
 #endif
-};
+#if CI_MANY_REGISTERS
+     [7] = CI_N(blocks_8x1), [11] = CI_N(blocks_12x1)
+#endif
+    },
+    {[0] = CI_N(blocks_1x2), [1] = CI_N(blocks_2x2), [2] = CI_N(blocks_3x2),
+#if CI_MANY_REGISTERS
+     [3] = CI_N(blocks_4x2), [5] = CI_N(blocks_6x2)
+#endif
+    }};
 static const CI_N(tile_fn) CI_N(gemv_table)[2][4] = { /* [two or four blocks][vectors - 1] */
-  {CI_N(gemv_2x1), CI_N(gemv_2x2), CI_N(gemv_2x3), CI_N(gemv_2x4)}, {CI_N(gemv_4x1), CI_N(gemv_4x2)}};
+    {[0] = CI_N(gemv_2x1), [1] = CI_N(gemv_2x2), [3] = CI_N(gemv_2x4)}, {[0] = CI_N(gemv_4x1), [1] = CI_N(gemv_4x2)}};

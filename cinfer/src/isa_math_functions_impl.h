@@ -20,6 +20,14 @@
 #define v_step CI_N(v_step)
 #endif
 
+/* One copy each in portable code, which has many calls of them; inline where vectors make them worth it. */
+#undef CI_V_FUNCTION
+#if CI_VL == 1
+#define CI_V_FUNCTION CI_OUTLINE
+#else
+#define CI_V_FUNCTION CI_INLINE
+#endif
+
 /* One step of Horner's rule. */
 CI_INLINE vf v_step(vf p, vf x, float c) { return v_fma(p, x, v_set(c)); }
 
@@ -41,7 +49,7 @@ CI_INLINE vf v_exp_parts(vf x, vi *whole, vf *rest) {
 }
 
 /* n from -150 to 128 lies beyond one power of two: 2^(n >> 1) times 2^(n - (n >> 1)). */
-CI_INLINE vf v_exp(vf x) {
+CI_V_FUNCTION vf v_exp(vf x) {
   vi whole;
   vf r;
   x = v_max(v_set(-104.0f), v_min(v_set(89.0f), x));
@@ -54,7 +62,7 @@ CI_INLINE vf v_exp(vf x) {
 }
 
 /* Near 0 without the 1, elsewhere exp(x) - 1 loses no more than two bits. */
-CI_INLINE vf v_expm1(vf x) {
+CI_V_FUNCTION vf v_expm1(vf x) {
   vi whole; /* 0 where `near` is taken */
   vf r;
   const vf p = v_exp_parts(v_max(v_set(-1.0f), v_min(v_set(1.0f), x)), &whole, &r), near = v_mul(p, r);
@@ -62,7 +70,7 @@ CI_INLINE vf v_expm1(vf x) {
   return v_select(v_gt(v_abs(x), v_set(0x1.62e42ep-2f)), far, v_select(v_eq(x, v_set(0.0f)), x, near));
 }
 
-CI_INLINE vf v_log(vf x) {
+CI_V_FUNCTION vf v_log(vf x) {
   const vm tiny = v_gt(v_set(0x1p-126f), x);
   const vf scaled = v_select(tiny, v_mul(x, v_set(0x1p+23f)), x);
   const vi bits = v_bits(scaled);
@@ -87,7 +95,7 @@ CI_INLINE vf v_log(vf x) {
   return v_select(v_is_nan(x), x, y);
 }
 
-CI_INLINE vf v_tanh(vf x) {
+CI_V_FUNCTION vf v_tanh(vf x) {
   const vf size = v_abs(x), s = v_mul(size, size);
   vf p = v_set(0x1.9f70f4p-10f);
   p = v_step(p, s, -0x1.e5a2a2p-8f);
@@ -101,12 +109,12 @@ CI_INLINE vf v_tanh(vf x) {
   return v_copy_sign(v_select(v_gt(size, v_set(0x1.333334p-1f)), far, near), x);
 }
 
-CI_INLINE vf v_sigmoid(vf x) {
+CI_V_FUNCTION vf v_sigmoid(vf x) {
   const vf one = v_set(1.0f), e = v_exp(v_from_bits(vi_or(v_bits(x), vi_set(INT32_MIN))));
   return v_div(v_select(v_gt(v_set(0.0f), x), e, one), v_add(one, e));
 }
 
-CI_INLINE vf v_erf(vf x) {
+CI_V_FUNCTION vf v_erf(vf x) {
   const vf size = v_abs(x), s = v_mul(size, size), a = v_min(v_set(4.0f), size);
   vf p = v_set(0x1.5c4fa6p-14f);
   p = v_step(p, s, -0x1.aa0546p-11f);
@@ -128,7 +136,7 @@ CI_INLINE vf v_erf(vf x) {
 }
 
 /* max(x, 0) + log(1 + e), e = exp(-|x|); what 1 + e rounds away comes back as a correction of first order. */
-CI_INLINE vf v_softplus(vf x) {
+CI_V_FUNCTION vf v_softplus(vf x) {
   const vf one = v_set(1.0f), e = v_exp(v_from_bits(vi_or(v_bits(x), vi_set(INT32_MIN))));
   const vf u = v_add(one, e);
   const vf lost = v_sub(e, v_sub(u, one));

@@ -1,7 +1,7 @@
 /* isa_math_reduce_impl.h - rows and columns to one number each: included once per instruction set.
  *
  * A group is 16 virtual lanes, 16 / CI_VL native vectors that the preprocessor writes out, so that they stay in
- * registers. Four groups from 256 elements on; what is left after whole steps of 64 goes to group 0.
+ * registers; one lane at a time is a loop. Four groups from 256 elements on; what is left after whole steps of 64 goes to group 0.
  */
 #if CI_VL == 16
 #define CI_M_GROUP(X, arg) X(arg, 0)
@@ -10,9 +10,8 @@
 #elif CI_VL == 4
 #define CI_M_GROUP(X, arg) X(arg, 0) X(arg, 1) X(arg, 2) X(arg, 3)
 #else
-#define CI_M_GROUP(X, arg)                                                                                       \
-  X(arg, 0) X(arg, 1) X(arg, 2) X(arg, 3) X(arg, 4) X(arg, 5) X(arg, 6) X(arg, 7) X(arg, 8) X(arg, 9) X(arg, 10) \
-  X(arg, 11) X(arg, 12) X(arg, 13) X(arg, 14) X(arg, 15)
+#define CI_M_GROUP(X, arg) \
+  for (int ci_lane = 0; ci_lane < 16; ci_lane++) { X(arg, ci_lane) }
 #endif
 enum { CI_N(quads) = 16 / CI_VL };
 

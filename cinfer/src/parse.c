@@ -334,7 +334,7 @@ static ci_status parse_border(ci_parser *p, const ci_scope *outer, const ci_scop
     }
   }
   graph.capture_count = (uint32_t)m->refs.count - graph.captures;
-  parse_sort(m->refs.at + graph.captures, graph.capture_count);
+  if (graph.capture_count > 0) parse_sort(m->refs.at + graph.captures, graph.capture_count);
   m->graphs.at[scope->graph] = graph;
   return wire.broken ? ci_parse_damaged(p, "a graph cannot be read after", last) : CI_OK;
 }

@@ -15,7 +15,8 @@ typedef struct ci_parser {
   ci_error *error;
   const ci_function *functions; /* sorted */
   size_t function_count;
-  size_t calls; /* inlined so far: a call may have no node, so it counts by itself */
+  uint64_t calls;    /* inlined so far: a call may have no node, so it counts by itself */
+  uint64_t expanded; /* bytes of the bodies that they read */
 } ci_parser;
 
 /* Where names are looked up: a graph, and inside an inlined call the call. */

@@ -78,6 +78,11 @@ typedef struct ci_watch { /* a variable whose shape the plan took from the state
   int64_t dims[CI_MAX_RANK];
 } ci_watch;
 
+typedef struct ci_must { /* a variable that must have a value before anything runs, because this node reads it */
+  int32_t slot;
+  const ci_node *node;
+} ci_must;
+
 typedef struct ci_plan_output {
   ci_cell *cell;
   int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
@@ -100,7 +105,7 @@ struct ci_plan {
   int32_t cell_count;
   ci_frame root;
   CI_LIST(ci_watch) watches;
-  CI_LIST(int32_t) must; /* slots that must be initialised before anything runs */
+  CI_LIST(ci_must) must;
   CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
   size_t arena_bytes;
   const char *bound_arena; /* what the cells point into */
@@ -160,6 +165,7 @@ ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 void ci_heap_release(ci_plan *plan, ci_place *place);
 /* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
+ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_error *error);
 ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
 /* Points a root cell, and all with its bytes, at data. */
 void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);

@@ -148,11 +148,14 @@ static void run_bind_arena(ci_plan *plan) {
   plan->bound_arena = base;
 }
 
+ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_error *error) {
+  return ci_fail_at(node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+}
+
 static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
   for (size_t i = 0; i < plan->must.count; i++) {
-    const ci_slot *slot = ci_state_slot(plan->state, plan->must.at[i]);
-    if (slot->initialized) continue;
-    return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+    const ci_slot *slot = ci_state_slot(plan->state, plan->must.at[i].slot);
+    if (!slot->initialized) return ci_fail_uninitialized(plan->must.at[i].node, slot, error);
   }
   for (size_t i = 0; i < plan->bound_reads.count; i++) {
     ci_cell *cell = &plan->cells[plan->bound_reads.at[i]];

@@ -6,6 +6,7 @@
 
 #define ST_HALF_PI 0x1.921fb54442d18p+0
 #define ST_HALF_PI_LOW 0x1.1a62633145c07p-54
+#define ST_HALF_PI_THIRD 0x1.3198a2e037073p-69 /* what parts of 33 and 33 bits leave */
 
 /* 2 / pi in binary, enough for the largest double. */
 static const uint32_t st_two_over_pi[38] = {
@@ -123,8 +124,20 @@ static double st_wave(st_angle angle, int quarter) {
   return quarter & 2 ? -y : y;
 }
 
+/* pi / 2 in three parts, the first two of 33 bits: products with quarters below 2^20 are exact. Near a multiple, where
+ * what is lost would show, and for large x the bits of 2 / pi decide. */
 static st_angle st_angle_of(double x) {
-  return fabs(x) <= 0.785 ? (st_angle){.high = x} : st_reduce(x);
+  if (fabs(x) <= 0.785) return (st_angle){.high = x};
+  if (fabs(x) < 0x1p20) {
+    const double n = (x * 0x1.45f306dc9c883p-1 + 0x1.8p52) - 0x1.8p52;
+    const double rest = x - n * 0x1.921fb544p+0;
+    double low;
+    const double high = ci_two_sum(rest, n * -0x1.0b4611a6p-34, &low);
+    if (fabs(high) >= 0x1p-20) {
+      return (st_angle){.high = high, .low = low - n * ST_HALF_PI_THIRD, .quarter = (int)n & 3};
+    }
+  }
+  return st_reduce(x);
 }
 
 double ci_sin(double x) {

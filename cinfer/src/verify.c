@@ -118,20 +118,24 @@ static void verify_copy(char *to, size_t size, ci_span text) {
   to[length] = '\0';
 }
 
+static void verify_where(const ci_node *node, ci_error *error) {
+  verify_copy(error->node, sizeof error->node, node->name);
+  verify_copy(error->op, sizeof error->op, node->op);
+  error->source[0] = '\0';
+  if (node->file.length == 0) return;
+  snprintf(error->source, sizeof error->source, "%.*s:%u%s%.*s", CI_SPAN_ARG(node->file), (unsigned)node->line,
+           node->function.length > 0 ? " in " : "", CI_SPAN_ARG(node->function));
+}
+
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
-  ci_error whole = {.status = status};
-  char said[sizeof whole.message];
+  char said[600]; /* with node and source it fits the message */
   if (vsnprintf(said, sizeof said, format, arguments) < 0) said[0] = '\0';
-  verify_copy(whole.node, sizeof whole.node, node->name);
-  verify_copy(whole.op, sizeof whole.op, node->op);
-  if (node->file.length > 0) {
-    snprintf(whole.source, sizeof whole.source, "%.*s:%u%s%.*s", CI_SPAN_ARG(node->file), (unsigned)node->line,
-             node->function.length > 0 ? " in " : "", CI_SPAN_ARG(node->function));
-  }
-  snprintf(whole.message, sizeof whole.message, "%s '%s'%s%s%s: %.600s", whole.op, whole.node,
-           whole.source[0] != '\0' ? " (" : "", whole.source, whole.source[0] != '\0' ? ")" : "", said);
-  *error = whole;
+  error->status = status;
+  verify_where(node, error);
+  const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";
+  snprintf(error->message, sizeof error->message, "%s '%s'%s%s%s: %s", error->op, error->node, open, error->source, close,
+           said);
   return status;
 }
 
@@ -140,5 +144,14 @@ ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, c
   va_start(arguments, format);
   ci_vfail_node(node, error, status, format, arguments);
   va_end(arguments);
+  return status;
+}
+
+ci_status ci_fail_at(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  ci_vfail(error, status, format, arguments);
+  va_end(arguments);
+  if (error != NULL) verify_where(node, error);
   return status;
 }

@@ -36,7 +36,6 @@ static inline void harness_start(harness *h, const struct ci_isa *isa, int threa
   h->k.threads = threads;
   h->k.in = h->ins;
   h->k.out = h->outs;
-  h->k.error = &h->error;
   h->parts = threads;
   harness_current = h;
 }
@@ -185,7 +184,8 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(k->error->message, sizeof k->error->message, format, arguments);
+  (void)k;
+  vsnprintf(harness_current->error.message, sizeof harness_current->error.message, format, arguments);
   va_end(arguments);
   return status;
 }

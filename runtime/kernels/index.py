@@ -84,13 +84,12 @@ def _element_index(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     return tuple(index)
 
 
-@kernel("GatherND", since=11, types="AI", fresh=True)
+@kernel("GatherND", since=11, types="AI")
 def _gather_nd(call: Call) -> Function:
     batch = call.integer("batch_dims", 0)
 
     def gather_nd(x: Any, indices: Any) -> Any:
-        result = x[_nd_index(x, indices, batch)]
-        return result.copy() if result.__class__ is np.ndarray else result
+        return x[_nd_index(x, indices, batch)]
 
     return gather_nd
 

@@ -206,18 +206,17 @@ class _Convolution:
         y = np.matmul(self.columns(x, at), self.filters(w))
         return _ungroup(y).reshape(x.shape[0], *at.out, w.shape[3])
 
-    def grad_input(self, x_shape: Any, w: Array, dy: Array) -> Array:
+    def grad_input(self, x_shape: Any, w: Array, dy: Array) -> Any:
         """dx of x's shape."""
         shape = tuple(x_shape.tolist())
         at = self.windows(shape, w.shape)
         self.check_dy(dy, shape, w.shape, at)
         columns = np.matmul(self.grouped(dy), self.filters(w).transpose(0, 2, 1))
         split = columns.reshape(self.group, *dy.shape[:3], *at.kernel, -1)
-        dx = np.zeros((shape[0], *at.padded, shape[3]), w.dtype)
+        dx = np.zeros((shape[0], *at.padded, self.group, shape[3] // self.group), w.dtype)
         for i, j, place in at.offsets():
-            part = split[:, :, :, :, i, j].transpose(1, 2, 3, 0, 4)
-            dx[place] += part.reshape(*dy.shape[:3], shape[3])
-        return np.ascontiguousarray(at.crop(dx))
+            dx[place] += np.moveaxis(split[:, :, :, :, i, j], 0, 3)
+        return at.crop(dx).reshape(shape)
 
     def grad_filter(self, x: Array, w_shape: Any, dy: Array) -> Any:
         """dw of w's shape."""
@@ -274,15 +273,11 @@ class _Pooling:
         at = self.windows(x.shape)
         self.check_dy(dy, x.shape, at)
         padded = at.pad(x, _lowest(x.dtype))
-        dx = np.zeros_like(padded)
         places = [place for _, _, place in at.offsets()]
-        best, winner = padded[places[0]], np.zeros(dy.shape, np.int32)
-        for k, place in enumerate(places[1:], 1):
-            part = padded[place]
-            better = (part > best) | (np.isnan(part) & ~np.isnan(best))
-            best, winner = np.where(better, part, best), np.where(better, np.int32(k), winner)
+        winner = _first_largest([padded[place] for place in places])
+        dx = np.zeros_like(padded)
         for k, place in enumerate(places):
-            dx[place] += np.where(winner == k, dy, dy.dtype.type(0))
+            np.add(dx[place], dy, out=dx[place], where=winner == k)
         return np.ascontiguousarray(at.crop(dx))
 
     def average(self, x: Array) -> Any:
@@ -310,6 +305,17 @@ class _Pooling:
             raise errors.InvalidArgumentError(
                 message=f"dy has shape {list(dy.shape)}, expected {list(expected)}"
             )
+
+
+def _first_largest(parts: list[Array]) -> Array:
+    """Which array has the largest element, at each place; the first of equals or of NaNs."""
+    best, winner = parts[0].copy(), np.zeros(parts[0].shape, np.int32)
+    for k, part in enumerate(parts[1:], 1):
+        better = part > best
+        better |= np.isnan(part) & ~np.isnan(best)
+        np.copyto(best, part, where=better)
+        winner[better] = k
+    return winner
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:

@@ -327,6 +327,7 @@ case(
     expect=pooling(RULES["same"], (3, 2))[0],
     types=FLOATS,
     label="NaN stays",
+    body=False,  # ONNX leaves it open
 )
 bad(
     "MaxPool2D",

@@ -61,7 +61,7 @@ EB_LOOP(fmod_f64, double, double, fmod(a, b))
 EB_LOOP(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
 EB_LOOP(mod_f32, float, float, eb_floor_mod(a, b))
 EB_LOOP(fmod_f32, float, float, fmod(a, b))
-EB_LOOP(pow_f32, float, float, ci_pow_float(a, b))
+EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 
 /* -1 apart: the quotient of the least number and -1 is none. */
 #define EB_DIV_S(T, W) b == 0 ? 0 : b == -1 ? (W)0 - (W)a : (W)(a / b)

@@ -49,13 +49,9 @@ ci_status prepare_placeholder(ci_kernel *k) {
   char shape[256];
   CI_TRY(ci_type_parse(k->node->plan->model->edges.at[node->outputs].type, &type, error));
   state_shape_text(&type, shape, sizeof shape);
-  k_fail(k, CI_INVALID_ARGUMENT, "not fed"); /* fills in node and source */
-  if (error != NULL) {
-    snprintf(error->message, sizeof error->message,
-             "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s", CI_SPAN_ARG(node->name),
-             state_type_name(type.dtype), shape);
-  }
-  return CI_INVALID_ARGUMENT;
+  return ci_fail_at(node, error, CI_INVALID_ARGUMENT,
+                    "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
+                    CI_SPAN_ARG(node->name), state_type_name(type.dtype), shape);
 }
 
 /* ---- variables ---- */
@@ -64,9 +60,7 @@ ci_status prepare_variable(ci_kernel *k) { return ci_plan_read(k); }
 
 ci_status run_variable(ci_kernel *k) {
   const ci_slot *slot = ci_state_slot(k->node->plan->state, k->node->slot);
-  if (!slot->initialized) {
-    return k_fail(k, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
-  }
+  if (!slot->initialized) return ci_fail_uninitialized(k->node->node, slot, k->node->plan->error);
   if (k->node->dynamic || k->node->copies) {
     if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
     return CI_OK;

@@ -1,0 +1,65 @@
+/* nonzero.c - NonZero: the coordinates of the elements that are not 0, in row-major order. */
+#include "../ci_kernel.h"
+
+/* The element's bits without the sign of a float, so that -0 is 0 and NaN is not. */
+static uint64_t nonzero_bits(const ci_value *x, int64_t i) {
+  const void *data = x->data;
+  switch (x->dtype) {
+    case CI_FLOAT: return ((const uint32_t *)data)[i] & 0x7fffffffu;
+    case CI_DOUBLE: return ((const uint64_t *)data)[i] & ~((uint64_t)1 << 63);
+    case CI_INT32:
+    case CI_UINT32: return ((const uint32_t *)data)[i];
+    case CI_INT64:
+    case CI_UINT64: return ((const uint64_t *)data)[i];
+    case CI_INT16:
+    case CI_UINT16: return ((const uint16_t *)data)[i];
+    default: return ((const uint8_t *)data)[i];
+  }
+}
+
+static bool nonzero_takes(int32_t dtype) {
+  switch (dtype) {
+    case CI_FLOAT:
+    case CI_DOUBLE:
+    case CI_INT8:
+    case CI_UINT8:
+    case CI_INT16:
+    case CI_UINT16:
+    case CI_INT32:
+    case CI_UINT32:
+    case CI_INT64:
+    case CI_UINT64:
+    case CI_BOOL: return true;
+    default: return false;
+  }
+}
+
+/* How many there are decides the shape, so it has to wait for the numbers. */
+ci_status prepare_nonzero(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  int64_t found = 0;
+  if (!nonzero_takes(x->dtype)) {
+    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                  ci_dtype_name(x->dtype));
+  }
+  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
+  for (int64_t i = 0; i < x->count; i++) found += nonzero_bits(x, i) != 0;
+  return k_out(k, 0, CI_INT64, 2, (const int64_t[]){x->rank > 0 ? x->rank : 1, found});
+}
+
+ci_status run_nonzero(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  const int64_t columns = k->out[0]->dims[1];
+  int64_t *y = k->out[0]->data, column = 0;
+  for (int64_t i = 0; i < x->count && column < columns; i++) {
+    if (nonzero_bits(x, i) == 0) continue;
+    int64_t rest = i;
+    for (int axis = x->rank - 1; axis >= 0; axis--) {
+      y[axis * columns + column] = rest % x->dims[axis];
+      rest /= x->dims[axis];
+    }
+    if (x->rank == 0) y[column] = 0;
+    column++;
+  }
+  return CI_OK;
+}

@@ -1,0 +1,255 @@
+"""Writes models.h: small models for the C tests, as arrays.
+
+python cinfer/tests/make_models.py [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from graphio.schema import container, dtypes, tensors
+from graphio.schema.model_pb2 import Function, Graph, Model, Node, Type
+
+TARGET = Path(__file__).with_name("models.h")
+FLOAT, INT64, BOOL = 1, 7, 9
+Value = bool | int | float | str | np.ndarray | Graph | Type | list[int]
+
+
+def tensor(dtype: int, *dims: int | None) -> Type:
+    """The type of a tensor."""
+    made = Type()
+    made.tensor.dtype = dtype  # type: ignore[assignment]
+    made.tensor.shape.SetInParent()
+    for size in dims:
+        dimension = made.tensor.shape.dim.add()
+        if size is not None:
+            dimension.size = size
+    return made
+
+
+def add(
+    nodes: Graph | Function,
+    name: str,
+    op: str,
+    inputs: Sequence[str] = (),
+    outputs: Iterable[Type] = (),
+    *,
+    version: int = 1,
+    after: Sequence[str] = (),
+    **attrs: Value,
+) -> None:
+    """Adds a node; an op of ours is written "graphio.Variable"."""
+    domain, _, op = op.rpartition(".")
+    node = nodes.node.add(name=name, op=op, domain=domain, version=version, input=inputs)
+    node.control_input.extend(after)
+    node.output_type.extend(outputs)
+    node.source.file, node.source.line, node.source.function = "make.py", len(nodes.node), "build"
+    for key in sorted(attrs):
+        set_value(node, key, attrs[key])
+
+
+def set_value(node: Node, key: str, value: Value) -> None:
+    """Adds an attribute."""
+    slot = node.attr.add(key=key).value
+    if isinstance(value, Graph):
+        slot.g.CopyFrom(value)
+    elif isinstance(value, Type):
+        slot.type.CopyFrom(value)
+    elif isinstance(value, np.ndarray):
+        slot.t.CopyFrom(tensors.from_array(value))
+    elif isinstance(value, float):
+        slot.f = value
+    elif isinstance(value, str):
+        slot.s = value.encode()
+    elif isinstance(value, list):
+        slot.ints.i.extend(value)
+    else:
+        slot.i = int(value)
+
+
+def constant(graph: Graph, name: str, value: object) -> None:
+    """Adds an inline constant."""
+    array = np.asarray(value)
+    kind = tensor(dtypes.of_numpy(array.dtype).number, *array.shape)
+    add(graph, name, "Constant", (), [kind], value=array)
+
+
+def placeholder(graph: Graph, name: str, kind: Type) -> None:
+    """Adds a placeholder."""
+    add(graph, name, "graphio.Placeholder", (), [kind], dtype=kind.tensor.dtype, shape=kind)
+
+
+def signature(
+    model: Model, name: str, inputs: Sequence[str], outputs: Sequence[str], *targets: str
+) -> None:
+    """Adds a signature whose keys are the values' names."""
+    made = model.signature.add(name=name, target=targets)
+    for value in inputs:
+        made.input.add(key=value, value=value)
+    for value in outputs:
+        made.output.add(key=value, value=value)
+
+
+def perceptron() -> bytes:
+    """x (n, 4) -> relu(x w + b) (n, 3) -> softmax."""
+    model, wide = Model(), tensor(FLOAT, None, 3)
+    g = model.graph
+    placeholder(g, "x", tensor(FLOAT, None, 4))
+    add(g, "w", "Constant", (), [tensor(FLOAT, 4, 3)])
+    g.node[-1].attr.add(key="value").value.tensor = 0
+    constant(g, "b", np.array([0.5, -1, 2], np.float32))
+    add(g, "product", "MatMul", ["x", "w"], [wide])
+    add(g, "sum", "Add", ["product", "b"], [wide], version=7)
+    add(g, "relu", "Relu", ["sum"], [wide], version=6)
+    add(g, "y", "Softmax", ["relu"], [wide], version=13, axis=-1)
+    signature(model, "predict", ["x"], ["y", "relu"])
+    return container.pack(model, [np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5])
+
+
+def branch(name: str, op: str) -> Graph:
+    """A branch of If: op(x, x)."""
+    made = Graph(output=[name], capture=["x"])
+    add(made, name, op, ["x", "x"], [tensor(FLOAT, None)], version=7)
+    return made
+
+
+def doubling() -> Graph:
+    """A body of Loop whose value doubles its length each time, and which gives back its sizes."""
+    made = Graph(output=["go", "longer", "size"])
+    for name, kind in (
+        ("i", tensor(INT64)),
+        ("more", tensor(BOOL)),
+        ("so_far", tensor(FLOAT, None)),
+    ):
+        made.input.add(name=name, type=kind)
+    add(made, "go", "Identity", ["more"], [tensor(BOOL)])
+    add(made, "longer", "Concat", ["so_far", "so_far"], [tensor(FLOAT, None)], version=4, axis=0)
+    add(made, "size", "Size", ["longer"], [tensor(INT64)])
+    return made
+
+
+def swapping() -> Graph:
+    """A body of Loop: (a, b) becomes (b, a + b)."""
+    made = Graph(output=["kept", "b", "both"])
+    pair = tensor(FLOAT, 2)
+    for name, kind in (("j", tensor(INT64)), ("kept_in", tensor(BOOL)), ("a", pair), ("b", pair)):
+        made.input.add(name=name, type=kind)
+    add(made, "kept", "Identity", ["kept_in"], [tensor(BOOL)])
+    add(made, "both", "Add", ["a", "b"], [pair], version=7)
+    return made
+
+
+def everything() -> bytes:
+    """One of each mechanism: control flow, state, random numbers, text, functions, fed shapes."""
+    model, line, pair = Model(), tensor(FLOAT, None), tensor(FLOAT, 2)
+    g = model.graph
+    placeholder(g, "x", line)
+    placeholder(g, "yes", tensor(BOOL))
+    placeholder(g, "shape", tensor(INT64, None))
+    add(
+        g,
+        "chosen",
+        "If",
+        ["yes"],
+        [line],
+        then_branch=branch("twice", "Add"),
+        else_branch=branch("square", "Mul"),
+    )
+    constant(g, "three", np.int64(3))
+    add(g, "grown", "Loop", ["three", "", "x"], [line, tensor(INT64, None)], body=doubling())
+    constant(g, "one", np.array([1, 1], np.float32))
+    constant(g, "zero", np.array([0, 0], np.float32))
+    add(g, "fib", "Loop", ["three", "", "zero", "one"], [pair, pair], body=swapping())
+    add(g, "table", "Reshape", ["x", "shape"], [tensor(FLOAT, None, None)], version=5)
+    add(g, "flat", "Shape", ["x"], [tensor(INT64, 1)])
+    add(g, "again", "Reshape", ["table", "flat"], [line], version=5)
+    add(g, "tripled", "user.Triple", ["x"], [line], factor=3.0)
+    constant(g, "text", np.array([b"ab", b"", b"cde"], dtype=object))
+    state(model, pair)
+    outputs = ["chosen", "grown", "grown:1", "fib", "fib:1", "table", "again", "tripled", "text"]
+    signature(model, "all", ["x", "yes", "shape"], outputs)
+    triple = model.function.add(
+        domain="user", name="Triple", version=1, input=["v"], output=["r"], attribute=["factor"]
+    )
+    add(triple, "c", "Constant")
+    triple.node[-1].attr.add(key="value_float").value.reference = "factor"
+    add(triple, "r", "Mul", ["v", "c"], version=7)
+    for table in (model.signature, model.variable, model.resource):
+        table.sort(key=lambda entry: entry.name)
+    return container.pack(model, [np.array([1, 2], np.float32)])
+
+
+def state(model: Model, pair: Type) -> None:
+    """Adds a variable with a value, one without, a generator, and signatures that use them."""
+    g = model.graph
+    model.variable.add(name="v", dtype=FLOAT, value=0, shape=pair.tensor.shape)
+    model.variable.add(name="free", dtype=FLOAT)
+    resource = model.resource.add(name="dice")
+    resource.generator.seeded, resource.generator.key = True, 42
+    add(g, "v", "graphio.Variable", (), [pair], variable="v", dtype=FLOAT, shape=pair)
+    constant(g, "two", np.array([2]))
+    add(g, "noise", "graphio.RandomUniform", ["two"], [pair], generator="dice", dtype=FLOAT)
+    add(g, "moved", "Add", ["v", "one"], [pair], version=7)
+    add(g, "step", "graphio.Assign", ["moved"], [pair], variable="v")
+    add(
+        g,
+        "now",
+        "graphio.ReadVariable",
+        (),
+        [pair],
+        variable="v",
+        dtype=FLOAT,
+        shape=pair,
+        after=["step"],
+    )
+    add(g, "keep", "graphio.Assign", ["x"], [tensor(FLOAT, None)], variable="free")
+    add(
+        g,
+        "free",
+        "graphio.ReadVariable",
+        (),
+        [tensor(FLOAT, None)],
+        variable="free",
+        dtype=FLOAT,
+        after=["keep"],
+    )
+    constant(g, "third", np.array([2]))
+    add(g, "picked", "Gather", ["free", "third"], [tensor(FLOAT, 1)])
+    add(g, "alone", "graphio.Variable", (), [tensor(FLOAT, None)], variable="free", dtype=FLOAT)
+    signature(model, "step", [], ["v", "now", "noise"], "step")
+    signature(model, "keep", ["x"], ["free", "picked"], "keep")
+    signature(model, "alone", [], ["alone"])
+
+
+def array(name: str, data: bytes) -> str:
+    """A model as a C array."""
+    rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
+    body = ",\n  ".join(rows)
+    return f"static _Alignas(64) const unsigned char {name}[] = {{\n  {body}}};\n"
+
+
+def header() -> str:
+    """The whole file."""
+    return (
+        "/* models.h - models for the tests. Generated by make_models.py: do not edit. */\n"
+        "#ifndef CI_TEST_MODELS_H\n#define CI_TEST_MODELS_H\n"
+        "/* clang-format off */\n"
+        f"{array('model_perceptron', perceptron())}"
+        f"{array('model_everything', everything())}#endif\n"
+    )
+
+
+def main() -> None:
+    """Writes the file, or with --check fails if it is not what would be written."""
+    if "--check" not in sys.argv[1:]:
+        TARGET.write_text(header())
+    elif TARGET.read_text() != header():
+        sys.exit(f"{TARGET} is stale: run {Path(__file__).name}")
+
+
+if __name__ == "__main__":
+    main()
