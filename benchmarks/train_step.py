@@ -90,7 +90,7 @@ def make_torch_step(x: np.ndarray, y: np.ndarray) -> Callable[[], object] | None
         loss = layers.functional.cross_entropy(network(images), labels)
         loss.backward()
         optimizer.step()
-        return float(loss)
+        return loss.item()
 
     return step
 

@@ -7,6 +7,7 @@ engine on the session's state: a run executes exactly what a file would hold.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -60,7 +61,7 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
 
 def _engine(target: str, threads: int) -> tuple[Any, dict[str, Any]]:
     """The engine's module and the options of its load."""
-    if target == "":
+    if target in ("", "runtime"):
         from graphio import runtime
 
         return runtime, {}
@@ -69,8 +70,8 @@ def _engine(target: str, threads: int) -> tuple[Any, dict[str, Any]]:
 
         return cinfer, {"threads": max(1, threads)}
     raise errors.NotFoundError(
-        message=f"No session factory registered for the target {target!r}; there are '' (the "
-        "Python runtime) and 'cinfer'"
+        message=f"No session factory registered for the target {target!r}; there are 'runtime' "
+        "(the Python runtime) and 'cinfer'"
     )
 
 
@@ -78,7 +79,8 @@ class Session:
     """A graph being run on a state of its own. Thread-safe: runs on one state wait for each other.
 
     Args:
-        target: "" for the Python runtime, "cinfer" for the C library.
+        target: "runtime" for the Python runtime, "cinfer" for the C library, "" for the one that
+            the environment variable GRAPHIO_TARGET names, by default the Python runtime.
         graph: to run; None: the default graph.
         config: a ConfigProto.
 
@@ -99,7 +101,8 @@ class Session:
         if config is not None and not isinstance(config, ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}")
         self.graph = (scopes.get_default_graph() if graph is None else graph).root
-        self._target = target.decode() if isinstance(target, bytes) else target
+        given = target.decode() if isinstance(target, bytes) else target
+        self._target = given or os.environ.get("GRAPHIO_TARGET", "")
         threads = 1 if config is None else config.intra_op_parallelism_threads
         self._engine, self._options = _engine(self._target, threads)
         self.state = self._engine.new_state()

@@ -126,10 +126,8 @@ static void meta_message(meta_job *job) {
       meta_copy_without(&inner, f.bytes, CI_KEY(VARIABLE_VALUE));
       ci_out_field_message(&job->message, CI_PB_MODEL_VARIABLE, &inner);
     } else if (f.key == CI_KEY(MODEL_TENSOR)) {
-      if (job->kept[tensor++])
-        meta_copy_tensor(job, &inner, f.bytes);
-      else
-        meta_empty_tensor(job, &inner);
+      if (job->kept[tensor++]) meta_copy_tensor(job, &inner, f.bytes);
+      else meta_empty_tensor(job, &inner);
       ci_out_field_message(&job->message, CI_PB_MODEL_TENSOR, &inner);
     } else {
       ci_out_bytes(&job->message, start, (size_t)(w.at - start));

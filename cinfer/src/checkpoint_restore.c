@@ -163,10 +163,8 @@ static const ci_saved *restore_find(const ci_index *index, ci_span name) {
     size_t middle = low + (high - low) / 2;
     int order = ci_span_order(index->variables.at[middle].name, name);
     if (order == 0) return &index->variables.at[middle];
-    if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
+    if (order < 0) low = middle + 1;
+    else high = middle;
   }
   return NULL;
 }

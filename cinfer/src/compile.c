@@ -285,7 +285,11 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]);
     cell->made = step->begin;
-    if (cell->place != CI_NONE) continue; /* the kernel gave it one */
+    if (cell->place != CI_NONE) { /* the kernel gave it one; bodies run while it is written, so nobody else may have it */
+      ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
+      if (place->last < step->end) place->last = step->end;
+      continue;
+    }
     if (step->alias[o] != CI_NONE) {
       const ci_cell *from = ci_cell_of(step->k.in[step->alias[o]]);
       cell->root = from->root;

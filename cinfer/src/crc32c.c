@@ -4,8 +4,8 @@
 #include "crc32c.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define CRC_HARDWARE          1
-#define CRC_TARGET            __attribute__((target("sse4.2")))
+#define CRC_HARDWARE 1
+#define CRC_TARGET __attribute__((target("sse4.2")))
 #define CRC_STEP_8(crc, word) ((uint32_t)__builtin_ia32_crc32di((crc), (word)))
 #define CRC_STEP_1(crc, byte) __builtin_ia32_crc32qi((crc), (byte))
 #elif defined(__ARM_FEATURE_CRC32) && defined(__aarch64__) && defined(__BYTE_ORDER__) && \

@@ -45,10 +45,8 @@ static const char *file_split(const ci_allocator *allocator, const char *prefix,
   *folder = (ci_folder){.allocator = allocator, .handle = -1, .path_bytes = length + 3};
   folder->path = ci_alloc(allocator, folder->path_bytes);
   if (!folder->path) return base;
-  if (length)
-    memcpy(folder->path, prefix, length);
-  else
-    memcpy(folder->path, "./", 2);
+  if (length) memcpy(folder->path, prefix, length);
+  else memcpy(folder->path, "./", 2);
   return base;
 }
 
@@ -107,19 +105,15 @@ static ci_status file_take(const ci_allocator *allocator, int handle, const char
   struct stat about;
   ci_status status = CI_OK;
   if (handle < 0) return file_fail(error, "open", name);
-  if (fstat(handle, &about) != 0)
-    status = file_fail(error, "examine", name);
-  else if (!S_ISREG(about.st_mode))
-    status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
+  if (fstat(handle, &about) != 0) status = file_fail(error, "examine", name);
+  else if (!S_ISREG(about.st_mode)) status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
   else if (about.st_size < 0 || (uint64_t)about.st_size > max_bytes || (uint64_t)about.st_size > SIZE_MAX / 2)
     status = file_too_large(error, name, (uint64_t)about.st_size, max_bytes);
   if (status == CI_OK) {
     size_t size = (size_t)about.st_size;
     void *memory = map && size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
-    if (memory != MAP_FAILED)
-      *bytes = (ci_bytes){.data = memory, .length = size, .mapped = true};
-    else
-      status = file_read_all(allocator, handle, name, size, bytes, error);
+    if (memory != MAP_FAILED) *bytes = (ci_bytes){.data = memory, .length = size, .mapped = true};
+    else status = file_read_all(allocator, handle, name, size, bytes, error);
   }
   close(handle);
   return status;
@@ -134,10 +128,8 @@ ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t 
 
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
   if (!bytes->data) return;
-  if (bytes->mapped)
-    munmap((void *)(uintptr_t)bytes->data, bytes->length);
-  else
-    ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
+  if (bytes->mapped) munmap((void *)(uintptr_t)bytes->data, bytes->length);
+  else ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
   *bytes = (ci_bytes){0};
 }
 

@@ -35,10 +35,8 @@ ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t 
   if (status == CI_OK && !data) status = file_no_memory(error, path);
   while (status == CI_OK && done < size) {
     int n = _read(handle, data + done, size - done < 1u << 30 ? (unsigned)(size - done) : 1u << 30);
-    if (n <= 0)
-      status = file_fail(error, "read", path);
-    else
-      done += (size_t)n;
+    if (n <= 0) status = file_fail(error, "read", path);
+    else done += (size_t)n;
   }
   _close(handle);
   if (status != CI_OK && data) ci_release(allocator, data, size);
@@ -72,8 +70,7 @@ ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
   char *old_path = file_join(folder, from), *new_path = file_join(folder, to);
   ci_status status = CI_OK;
-  if (!old_path || !new_path)
-    status = file_no_memory(error, to);
+  if (!old_path || !new_path) status = file_no_memory(error, to);
   else if (!MoveFileExA(old_path, new_path, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     status = ci_fail(error, CI_UNAVAILABLE, "cannot rename a new file to '%s': Windows error %lu", to, GetLastError());
   file_join_release(folder, from, old_path);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "isa.h"
+#include "threads.h"
 #include "wire.h"
 
 enum { MODEL_DEFAULT_DEPTH = 16, MODEL_MOST_DEPTH = 64 };
@@ -311,6 +313,14 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   const struct ci_isa *isa = ci_isa_find(options.isa);
   if (isa == NULL) {
     return ci_fail(error, CI_UNIMPLEMENTED, "this processor or build lacks instruction set %d", (int)options.isa);
+  }
+  ci_float_mode mode;
+  ci_float_enter(&mode);
+  const bool right = ci_isa_self_check(isa);
+  ci_float_leave(&mode);
+  if (!right) {
+    return ci_fail(error, CI_INTERNAL, "this build does not give cinfer's bits: was it compiled with a flag such as "
+                   "-ffp-contract=fast or -funsafe-math-optimizations?");
   }
   ci_model *m = ci_alloc(&options.allocator, sizeof *m);
   if (m == NULL) return model_memory(error);

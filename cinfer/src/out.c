@@ -105,12 +105,9 @@ void ci_out_json_string(ci_out *out, const char *text) {
   ci_out_bytes(out, "\"", 1);
   for (const char *p = text; *p; p++) {
     unsigned char c = (unsigned char)*p;
-    if (c == '"' || c == '\\')
-      ci_out_text(out, "\\%c", c);
-    else if (c < 0x20)
-      ci_out_text(out, "\\u%04x", c);
-    else
-      ci_out_bytes(out, p, 1);
+    if (c == '"' || c == '\\') ci_out_text(out, "\\%c", c);
+    else if (c < 0x20) ci_out_text(out, "\\u%04x", c);
+    else ci_out_bytes(out, p, 1);
   }
   ci_out_bytes(out, "\"", 1);
 }

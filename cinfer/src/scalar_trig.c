@@ -134,7 +134,8 @@ static st_angle st_angle_of(double x) {
     double low;
     const double high = ci_two_sum(rest, n * -0x1.0b4611a6p-34, &low);
     if (fabs(high) >= 0x1p-20) {
-      return (st_angle){.high = high, .low = low - n * ST_HALF_PI_THIRD, .quarter = (int)n & 3};
+      const double tail = low - n * ST_HALF_PI_THIRD, sum = high + tail;
+      return (st_angle){.high = sum, .low = (high - sum) + tail, .quarter = (int)n & 3};
     }
   }
   return st_reduce(x);

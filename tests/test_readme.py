@@ -1,0 +1,54 @@
+"""The examples of README.md run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def snippet(language: str) -> str:
+    found = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(found) == 1, f"README.md has {len(found)} examples in {language}, expected one"
+    return str(found[0])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the Python example has run."""
+    where = tmp_path_factory.mktemp("readme")
+    (where / "example.py").write_text(snippet("python"))
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=where, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    (where / "printed").write_text(done.stdout)
+    return where
+
+
+def test_the_python_example_learns_and_is_short(folder: Path) -> None:
+    assert snippet("python").count("\n") < 40
+    loss = re.search(r"loss ([0-9.]+)", (folder / "printed").read_text())
+    assert loss is not None and float(loss[1]) < 0.2
+    assert (folder / "checkpoint").exists() and (folder / "xor.gio").exists()
+
+
+def test_the_c_example_builds_as_the_readme_says_and_agrees(folder: Path) -> None:
+    (folder / "app.c").write_text(snippet("c"))
+    command = re.search(r"`(cc -O2 -Icinfer/include app\.c .*?)`", (ROOT / "README.md").read_text())
+    assert command is not None
+    words = [w.replace("cinfer/", f"{ROOT}/cinfer/") for w in command[1].split()]
+    assert shutil.which("cc"), "the tests need a C compiler"
+    subprocess.run([*words, "-o", "app"], cwd=folder, check=True, timeout=300)
+    printed = subprocess.run(["./app"], cwd=folder, check=True, capture_output=True, text=True)
+    probabilities = [float(v) for v in printed.stdout.split()]
+    numbers = re.findall(
+        r"[0-9]\.[0-9]+(?:e-?[0-9]+)?", (folder / "printed").read_text().split("[[")[1]
+    )
+    assert probabilities == pytest.approx([float(v) for v in numbers[:2]], abs=2e-6)
