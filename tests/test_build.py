@@ -106,18 +106,6 @@ def test_no_warning(compiler: str, model: Path, tmp_path: Path) -> None:
     check_program(app, model)
 
 
-def test_shared_library_is_small_and_exports_only_its_own_names(tmp_path: Path) -> None:
-    library = tmp_path / "libcinfer.so"
-    flags = "-O2 -s -shared -fPIC -fvisibility=hidden -DCI_BUILD".split()
-    run("cc", *flags, ONE_FILE, "-lm", "-pthread", "-o", library)
-    assert library.stat().st_size < MOST_BYTES
-    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
-    assert names and all(name.startswith("ci_") for name in names), names
-    header = (CINFER / "include" / "cinfer.h").read_text()
-    declared = set(re.findall(r"^CI_API [^;(]*?\b(ci_\w+)\(", header, re.MULTILINE))
-    assert declared == set(names)
-
-
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_header_is_cxx11(compiler: str, tmp_path: Path) -> None:
     source = tmp_path / "use.cpp"
@@ -126,25 +114,50 @@ def test_header_is_cxx11(compiler: str, tmp_path: Path) -> None:
     run(tool(compiler), *flags, INCLUDE, source)
 
 
-def test_cmake_installs_what_find_package_and_pkg_config_find(model: Path, tmp_path: Path) -> None:
-    cmake, build, prefix = tool("cmake"), tmp_path / "build", tmp_path / "prefix"
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where CMake has installed the libraries."""
+    folder = tmp_path_factory.mktemp("install")
+    build, prefix, cmake = folder / "build", folder / "prefix", tool("cmake")
     run(cmake, "-S", CINFER, "-B", build, "-DCINFER_TESTS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}")
     run(cmake, "--build", build, "--target", "install", "-j2")
-    user = tmp_path / "user"
-    user.mkdir()
-    (user / "app.c").write_text(PROGRAM)
-    (user / "CMakeLists.txt").write_text(
+    return prefix
+
+
+def test_shared_library_is_small_and_exports_only_its_own_names(
+    prefix: Path, tmp_path: Path
+) -> None:
+    (installed,) = prefix.rglob("libcinfer.so")
+    library = tmp_path / "libcinfer.so"
+    run("strip", "-o", library, installed)
+    assert library.stat().st_size < MOST_BYTES
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    assert names and all(name.startswith("ci_") for name in names), names
+    header = (CINFER / "include" / "cinfer.h").read_text()
+    declared = set(re.findall(r"^CI_API [^;(]*?\b(ci_\w+)\(", header, re.MULTILINE))
+    assert declared == set(names)
+
+
+def test_find_package_and_pkg_config_find_what_cmake_installed(
+    prefix: Path, model: Path, tmp_path: Path
+) -> None:
+    cmake = tool("cmake")
+    (tmp_path / "app.c").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.21)\nproject(user LANGUAGES C)\n"
         "find_package(cinfer 0.1 REQUIRED)\n"
         "foreach(kind cinfer static shared)\nadd_executable(app_${kind} app.c)\n"
         "target_link_libraries(app_${kind} PRIVATE cinfer::${kind})\nendforeach()\n"
     )
-    run(cmake, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run(cmake, "--build", user / "build")
+    run(cmake, "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", tmp_path / "build")
     for kind in ("cinfer", "static", "shared"):
-        check_program(user / "build" / f"app_{kind}", model)
+        check_program(tmp_path / "build" / f"app_{kind}", model)
     (config,) = prefix.rglob("cinfer.pc")
     assert "prefix=${pcfiledir}/../.." in config.read_text()
+    if shutil.which("pkg-config") is not None:
+        found = run("pkg-config", f"--with-path={config.parent}", "--cflags", "--libs", config)
+        assert str(prefix) in found and "-lcinfer" in found
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

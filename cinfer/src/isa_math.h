@@ -7,35 +7,35 @@
 #include "ci_common.h"
 
 /* Rows: name, value of vector v with the operator's numbers a and b. */
-#define CI_MATH_UNARY(X)                                                                           \
-  X(abs, v_abs(v))                                                                                 \
-  X(neg, v_from_bits(vi_xor(v_bits(v), vi_set(INT32_MIN))))                                        \
-  X(sqrt, v_sqrt(v))                                                                               \
-  X(reciprocal, v_div(v_set(1.0f), v))                                                             \
-  X(exp, v_exp(v))                                                                                 \
-  X(log, v_log(v))                                                                                 \
-  X(tanh, v_tanh(v))                                                                               \
-  X(sigmoid, v_sigmoid(v))                                                                         \
-  X(erf, v_erf(v))                                                                                 \
-  X(softplus, v_softplus(v))                                                                       \
-  X(elu, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))                                  \
-  X(selu, v_mul(b, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v)))))                       \
-  X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v))                                    \
-  X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f)))                                               \
-  X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f)))                                               \
-  X(floor, v_floor(v))                                                                             \
-  X(ceil, v_ceil(v))                                                                               \
-  X(round, v_round(v))                                                                             \
+#define CI_MATH_UNARY(X)                                                     \
+  X(abs, v_abs(v))                                                           \
+  X(neg, v_from_bits(vi_xor(v_bits(v), vi_set(INT32_MIN))))                  \
+  X(sqrt, v_sqrt(v))                                                         \
+  X(reciprocal, v_div(v_set(1.0f), v))                                       \
+  X(exp, v_exp(v))                                                           \
+  X(log, v_log(v))                                                           \
+  X(tanh, v_tanh(v))                                                         \
+  X(sigmoid, v_sigmoid(v))                                                   \
+  X(erf, v_erf(v))                                                           \
+  X(softplus, v_softplus(v))                                                 \
+  X(elu, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))            \
+  X(selu, v_mul(b, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))) \
+  X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v))              \
+  X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f)))                         \
+  X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f)))                         \
+  X(floor, v_floor(v))                                                       \
+  X(ceil, v_ceil(v))                                                         \
+  X(round, v_round(v))                                                       \
   X(sign, v_sign(v))
 
 /* Rows: name, value of vectors a and b. */
-#define CI_MATH_BINARY(X)                                                                          \
-  X(add, v_add(a, b))                                                                              \
-  X(sub, v_sub(a, b))                                                                              \
-  X(mul, v_mul(a, b))                                                                              \
-  X(div, v_div(a, b))                                                                              \
-  X(max, v_add(v_select(v_is_nan(a), a, v_max(a, b)), v_set(0.0f)))                                \
-  X(min, v_add(v_select(v_is_nan(a), a, v_min(a, b)), v_set(0.0f)))                                \
+#define CI_MATH_BINARY(X)                                           \
+  X(add, v_add(a, b))                                               \
+  X(sub, v_sub(a, b))                                               \
+  X(mul, v_mul(a, b))                                               \
+  X(div, v_div(a, b))                                               \
+  X(max, v_add(v_select(v_is_nan(a), a, v_max(a, b)), v_set(0.0f))) \
+  X(min, v_add(v_select(v_is_nan(a), a, v_min(a, b)), v_set(0.0f))) \
   X(relu_grad, v_select(v_gt(a, v_set(0.0f)), b, v_set(0.0f)))
 
 #define CI_MATH_ENUM(name, value) CI_MATH_##name,
@@ -74,7 +74,7 @@ struct ci_isa_math {
   void (*gradient_descent)(float *new_p, const float *p, const float *g, float rate, int64_t n);
   void (*momentum)(float *new_p, float *new_a, const float *p, const float *a, const float *g, float rate,
                    float momentum, bool nesterov, int64_t n);
-  void (*adam)(float *new_p, float *new_m, float *new_v, const float *p, const float *m, const float *v,
-               const float *g, const ci_adam *numbers, int64_t n);
+  void (*adam)(float *new_p, float *new_m, float *new_v, const float *p, const float *m, const float *v, const float *g,
+               const ci_adam *numbers, int64_t n);
 };
 #endif

@@ -1,26 +1,26 @@
 /* isa_math_map_impl.h - element-wise functions: whole vectors, then the rest in part. */
-#define CI_M_UNARY(name, value)                                                                      \
-  static void CI_N(unary_##name)(float *y, const float *x, int64_t n, float first, float second) {   \
-    const vf a = v_set(first), b = v_set(second);                                                    \
-    (void)a, (void)b;                                                                                \
-    int64_t i = 0;                                                                                   \
-    for (; i + CI_VL <= n; i += CI_VL) {                                                             \
-      const vf v = v_load(x + i);                                                                    \
-      v_store(y + i, value);                                                                         \
-    }                                                                                                \
-    if (i < n) {                                                                                     \
-      const int part = (int)(n - i);                                                                 \
-      const vf v = v_load_part(x + i, part, 0.0f);                                                   \
-      v_store_part(y + i, part, value);                                                              \
-    }                                                                                                \
+#define CI_M_UNARY(name, value)                                                                    \
+  static void CI_N(unary_##name)(float *y, const float *x, int64_t n, float first, float second) { \
+    const vf a = v_set(first), b = v_set(second);                                                  \
+    (void)a, (void)b;                                                                              \
+    int64_t i = 0;                                                                                 \
+    for (; i + CI_VL <= n; i += CI_VL) {                                                           \
+      const vf v = v_load(x + i);                                                                  \
+      v_store(y + i, value);                                                                       \
+    }                                                                                              \
+    if (i < n) {                                                                                   \
+      const int part = (int)(n - i);                                                               \
+      const vf v = v_load_part(x + i, part, 0.0f);                                                 \
+      v_store_part(y + i, part, value);                                                            \
+    }                                                                                              \
   }
 CI_MATH_UNARY(CI_M_UNARY)
 #undef CI_M_UNARY
 
-#define CI_M_BINARY_LOOP(get_a, get_b, value)        \
-  for (; i + CI_VL <= n; i += CI_VL) {               \
-    const vf a = get_a(x), b = get_b(z);             \
-    v_store(y + i, value);                           \
+#define CI_M_BINARY_LOOP(get_a, get_b, value) \
+  for (; i + CI_VL <= n; i += CI_VL) {        \
+    const vf a = get_a(x), b = get_b(z);      \
+    v_store(y + i, value);                    \
   }
 #define CI_M_FULL(p) v_load(p + i)
 #define CI_M_ONE(p) v_set(p##0)

@@ -1,7 +1,8 @@
 /* isa_math_reduce_impl.h - rows and columns to one number each: included once per instruction set.
  *
  * A group is 16 virtual lanes, 16 / CI_VL native vectors that the preprocessor writes out, so that they stay in
- * registers; one lane at a time is a loop. Four groups from 256 elements on; what is left after whole steps of 64 goes to group 0.
+ * registers; one lane at a time is a loop. Four groups from 256 elements on; what is left after whole steps of 64 goes
+ * to group 0.
  */
 #if CI_VL == 16
 #define CI_M_GROUP(X, arg) X(arg, 0)
@@ -10,8 +11,10 @@
 #elif CI_VL == 4
 #define CI_M_GROUP(X, arg) X(arg, 0) X(arg, 1) X(arg, 2) X(arg, 3)
 #else
-#define CI_M_GROUP(X, arg) \
-  for (int ci_lane = 0; ci_lane < 16; ci_lane++) { X(arg, ci_lane) }
+#define CI_M_GROUP(X, arg)                         \
+  for (int ci_lane = 0; ci_lane < 16; ci_lane++) { \
+    X(arg, ci_lane)                                \
+  }
 #endif
 enum { CI_N(quads) = 16 / CI_VL };
 
@@ -66,61 +69,61 @@ CI_INLINE float CI_N(group_prod)(const vf *g) {
 #define CI_M_START(fill, q) g0[q] = v_set(fill);
 #define CI_M_START4(fill, q) g1[q] = g2[q] = g3[q] = v_set(fill);
 #define CI_M_TAKE(op, q) g0[q] = op(g0[q], v_load(x + i + (q) * CI_VL));
-#define CI_M_TAKE4(op, q)                                        \
-  g0[q] = op(g0[q], v_load(x + i + (q) * CI_VL));                \
-  g1[q] = op(g1[q], v_load(x + i + 16 + (q) * CI_VL));           \
-  g2[q] = op(g2[q], v_load(x + i + 32 + (q) * CI_VL));           \
+#define CI_M_TAKE4(op, q)                              \
+  g0[q] = op(g0[q], v_load(x + i + (q) * CI_VL));      \
+  g1[q] = op(g1[q], v_load(x + i + 16 + (q) * CI_VL)); \
+  g2[q] = op(g2[q], v_load(x + i + 32 + (q) * CI_VL)); \
   g3[q] = op(g3[q], v_load(x + i + 48 + (q) * CI_VL));
 #define CI_M_JOIN4(op, q) g0[q] = op(op(g0[q], g1[q]), op(g2[q], g3[q]));
 #define CI_M_TAKE_REST(op, q) g0[q] = op(g0[q], CI_N(group_load)(x + i, left, q, fill));
 
 /* Sum and product of one row. */
-#define CI_M_ROW(name, op, neutral)                                            \
-  static float CI_N(row_##name)(const float *x, int64_t n) {                   \
-    const float fill = neutral;                                                \
-    vf g0[CI_N(quads)];                                                        \
-    int64_t i = 0;                                                             \
-    CI_M_GROUP(CI_M_START, neutral)                                            \
-    if (n < 256) {                                                             \
-      for (; i + 16 <= n; i += 16) {                                           \
-        CI_M_GROUP(CI_M_TAKE, op)                                              \
-      }                                                                        \
-      if (i < n) {                                                             \
-        const int left = (int)(n - i);                                         \
-        CI_M_GROUP(CI_M_TAKE_REST, op)                                         \
-      }                                                                        \
-      return CI_N(group_##name)(g0);                                           \
-    }                                                                          \
-    vf g1[CI_N(quads)], g2[CI_N(quads)], g3[CI_N(quads)];                      \
-    CI_M_GROUP(CI_M_START4, neutral)                                           \
-    for (; i + 64 <= n; i += 64) {                                             \
-      CI_M_GROUP(CI_M_TAKE4, op)                                               \
-    }                                                                          \
-    for (; i + 16 <= n; i += 16) {                                             \
-      CI_M_GROUP(CI_M_TAKE, op)                                                \
-    }                                                                          \
-    if (i < n) {                                                               \
-      const int left = (int)(n - i);                                           \
-      CI_M_GROUP(CI_M_TAKE_REST, op)                                           \
-    }                                                                          \
-    CI_M_GROUP(CI_M_JOIN4, op)                                                 \
-    return CI_N(group_##name)(g0);                                             \
+#define CI_M_ROW(name, op, neutral)                          \
+  static float CI_N(row_##name)(const float *x, int64_t n) { \
+    const float fill = neutral;                              \
+    vf g0[CI_N(quads)];                                      \
+    int64_t i = 0;                                           \
+    CI_M_GROUP(CI_M_START, neutral)                          \
+    if (n < 256) {                                           \
+      for (; i + 16 <= n; i += 16) {                         \
+        CI_M_GROUP(CI_M_TAKE, op)                            \
+      }                                                      \
+      if (i < n) {                                           \
+        const int left = (int)(n - i);                       \
+        CI_M_GROUP(CI_M_TAKE_REST, op)                       \
+      }                                                      \
+      return CI_N(group_##name)(g0);                         \
+    }                                                        \
+    vf g1[CI_N(quads)], g2[CI_N(quads)], g3[CI_N(quads)];    \
+    CI_M_GROUP(CI_M_START4, neutral)                         \
+    for (; i + 64 <= n; i += 64) {                           \
+      CI_M_GROUP(CI_M_TAKE4, op)                             \
+    }                                                        \
+    for (; i + 16 <= n; i += 16) {                           \
+      CI_M_GROUP(CI_M_TAKE, op)                              \
+    }                                                        \
+    if (i < n) {                                             \
+      const int left = (int)(n - i);                         \
+      CI_M_GROUP(CI_M_TAKE_REST, op)                         \
+    }                                                        \
+    CI_M_GROUP(CI_M_JOIN4, op)                               \
+    return CI_N(group_##name)(g0);                           \
   }
 CI_M_ROW(sum, v_add, 0.0f)
 CI_M_ROW(prod, v_mul, 1.0f)
 
 /* Largest and smallest are exact in any order; `bad` is 0 or the last NaN seen. */
-#define CI_M_SEE(op, q)                                          \
-  {                                                              \
-    const vf v = v_load(x + i + (q) * CI_VL);                    \
-    g0[q] = op(v, g0[q]);                                        \
-    bad[q] = v_select(v_is_nan(v), v, bad[q]);                   \
+#define CI_M_SEE(op, q)                        \
+  {                                            \
+    const vf v = v_load(x + i + (q) * CI_VL);  \
+    g0[q] = op(v, g0[q]);                      \
+    bad[q] = v_select(v_is_nan(v), v, bad[q]); \
   }
-#define CI_M_SEE_REST(op, q)                                     \
-  {                                                              \
-    const vf v = CI_N(group_load)(x + i, left, q, fill);         \
-    g0[q] = op(v, g0[q]);                                        \
-    bad[q] = v_select(v_is_nan(v), v, bad[q]);                   \
+#define CI_M_SEE_REST(op, q)                             \
+  {                                                      \
+    const vf v = CI_N(group_load)(x + i, left, q, fill); \
+    g0[q] = op(v, g0[q]);                                \
+    bad[q] = v_select(v_is_nan(v), v, bad[q]);           \
   }
 #define CI_M_GOOD(unused, q) bad[q] = v_set(0.0f);
 #define CI_M_EXTREME(name, op, worst)                                          \
@@ -144,20 +147,20 @@ CI_M_EXTREME(max, v_max, -INFINITY)
 CI_M_EXTREME(min, v_min, INFINITY)
 
 /* Four vectors of columns side by side, then one, then the rest; each column for itself. */
-#define CI_M_COLUMNS(name, BODY)                                                                                  \
+#define CI_M_COLUMNS(name, BODY)                                                                                      \
   static void CI_N(columns_##name)(float *y, const float *x, int64_t k, int64_t n, ptrdiff_t stride, int64_t block) { \
-    int64_t i = 0;                                                                                                \
-    (void)block;                                                                                                  \
-    for (; i + 4 * CI_VL <= n; i += 4 * CI_VL) {                                                                  \
-      BODY(CI_M_FOUR, CI_M_WHOLE)                                                                                 \
-    }                                                                                                             \
-    for (; i + CI_VL <= n; i += CI_VL) {                                                                          \
-      BODY(CI_M_SINGLE, CI_M_WHOLE)                                                                               \
-    }                                                                                                             \
-    if (i < n) {                                                                                                  \
-      const int part = (int)(n - i);                                                                              \
-      BODY(CI_M_SINGLE, CI_M_SOME)                                                                                \
-    }                                                                                                             \
+    int64_t i = 0;                                                                                                    \
+    (void)block;                                                                                                      \
+    for (; i + 4 * CI_VL <= n; i += 4 * CI_VL) {                                                                      \
+      BODY(CI_M_FOUR, CI_M_WHOLE)                                                                                     \
+    }                                                                                                                 \
+    for (; i + CI_VL <= n; i += CI_VL) {                                                                              \
+      BODY(CI_M_SINGLE, CI_M_WHOLE)                                                                                   \
+    }                                                                                                                 \
+    if (i < n) {                                                                                                      \
+      const int part = (int)(n - i);                                                                                  \
+      BODY(CI_M_SINGLE, CI_M_SOME)                                                                                    \
+    }                                                                                                                 \
   }
 #define CI_M_FOUR(X, arg) X(arg, 0) X(arg, 1) X(arg, 2) X(arg, 3)
 #define CI_M_SINGLE(X, arg) X(arg, 0)
@@ -167,22 +170,22 @@ CI_M_EXTREME(min, v_min, INFINITY)
 #define CI_M_SOME_STORE(p, v) v_store_part(p, part, v)
 
 /* Chains over blocks of rows; the totals of the blocks are joined in order. */
-#define CI_M_CHAINS(EACH, HOW, op, neutral)                                        \
-  vf total[4], chain[4];                                                           \
-  const float *row = x + i;                                                        \
-  EACH(CI_M_TOTAL_START, neutral)                                                  \
-  for (int64_t left = k; left > 0; left -= block) {                                \
-    EACH(CI_M_CHAIN_START, neutral)                                                \
-    for (int64_t step = left < block ? left : block; step > 0; step--) {           \
-      EACH(CI_M_CHAIN_##op, HOW)                                                   \
-      row += stride;                                                               \
-    }                                                                              \
-    if (left == k) {                                                               \
-      EACH(CI_M_TOTAL_FIRST, 0)                                                    \
-    } else {                                                                       \
-      EACH(CI_M_TOTAL_NEXT, op)                                                    \
-    }                                                                              \
-  }                                                                                \
+#define CI_M_CHAINS(EACH, HOW, op, neutral)                              \
+  vf total[4], chain[4];                                                 \
+  const float *row = x + i;                                              \
+  EACH(CI_M_TOTAL_START, neutral)                                        \
+  for (int64_t left = k; left > 0; left -= block) {                      \
+    EACH(CI_M_CHAIN_START, neutral)                                      \
+    for (int64_t step = left < block ? left : block; step > 0; step--) { \
+      EACH(CI_M_CHAIN_##op, HOW)                                         \
+      row += stride;                                                     \
+    }                                                                    \
+    if (left == k) {                                                     \
+      EACH(CI_M_TOTAL_FIRST, 0)                                          \
+    } else {                                                             \
+      EACH(CI_M_TOTAL_NEXT, op)                                          \
+    }                                                                    \
+  }                                                                      \
   EACH(CI_M_TOTAL_STORE, HOW)
 #define CI_M_CHAIN_START(neutral, j) chain[j] = v_set(neutral);
 #define CI_M_CHAIN_v_add(HOW, j) chain[j] = v_add(chain[j], HOW##_LOAD(row + (j) * CI_VL));
@@ -192,27 +195,27 @@ CI_M_EXTREME(min, v_min, INFINITY)
 #define CI_M_TOTAL_NEXT(op, j) total[j] = op(total[j], chain[j]);
 #define CI_M_TOTAL_STORE(HOW, j) HOW##_STORE(y + i + (j) * CI_VL, total[j]);
 
-#define CI_M_KEEP(EACH, HOW, op, worst)                                            \
-  vf most[4], bad[4];                                                              \
-  const float *row = x + i;                                                        \
-  EACH(CI_M_KEEP_START, worst)                                                     \
-  for (int64_t step = k; step > 0; step--) {                                       \
-    EACH(CI_M_KEEP_##op, HOW)                                                      \
-    row += stride;                                                                 \
-  }                                                                                \
+#define CI_M_KEEP(EACH, HOW, op, worst)      \
+  vf most[4], bad[4];                        \
+  const float *row = x + i;                  \
+  EACH(CI_M_KEEP_START, worst)               \
+  for (int64_t step = k; step > 0; step--) { \
+    EACH(CI_M_KEEP_##op, HOW)                \
+    row += stride;                           \
+  }                                          \
   EACH(CI_M_KEEP_STORE, HOW)
 #define CI_M_KEEP_START(worst, j) most[j] = v_set(worst), bad[j] = v_set(0.0f);
-#define CI_M_KEEP_v_max(HOW, j)                                      \
-  {                                                                  \
-    const vf v = HOW##_LOAD(row + (j) * CI_VL);                      \
-    most[j] = v_max(v, most[j]);                                     \
-    bad[j] = v_select(v_is_nan(v), v, bad[j]);                       \
+#define CI_M_KEEP_v_max(HOW, j)                 \
+  {                                             \
+    const vf v = HOW##_LOAD(row + (j) * CI_VL); \
+    most[j] = v_max(v, most[j]);                \
+    bad[j] = v_select(v_is_nan(v), v, bad[j]);  \
   }
-#define CI_M_KEEP_v_min(HOW, j)                                      \
-  {                                                                  \
-    const vf v = HOW##_LOAD(row + (j) * CI_VL);                      \
-    most[j] = v_min(v, most[j]);                                     \
-    bad[j] = v_select(v_is_nan(v), v, bad[j]);                       \
+#define CI_M_KEEP_v_min(HOW, j)                 \
+  {                                             \
+    const vf v = HOW##_LOAD(row + (j) * CI_VL); \
+    most[j] = v_min(v, most[j]);                \
+    bad[j] = v_select(v_is_nan(v), v, bad[j]);  \
   }
 /* bad is 0 or NaN, so the sum is also the zero that makes a largest -0 a +0. */
 #define CI_M_KEEP_STORE(HOW, j) HOW##_STORE(y + i + (j) * CI_VL, v_add(most[j], bad[j]));

@@ -48,11 +48,11 @@ CI_INLINE void CI_N(softmax_short)(float *y, const float *x, int left, bool loga
     g[q] = v_add(g[q], e);                                            \
     v_store(y + i + (q) * CI_VL, logarithm ? z : e);                  \
   }
-#define CI_M_PASS_REST(unused, q)                                                          \
-  {                                                                                        \
-    const vf z = v_sub(CI_N(group_load)(x + i, left, q, -INFINITY), m), e = v_exp(z);      \
-    g[q] = v_add(g[q], e);                                                                 \
-    CI_N(group_store)(y + i, left, q, logarithm ? z : e);                                  \
+#define CI_M_PASS_REST(unused, q)                                                     \
+  {                                                                                   \
+    const vf z = v_sub(CI_N(group_load)(x + i, left, q, -INFINITY), m), e = v_exp(z); \
+    g[q] = v_add(g[q], e);                                                            \
+    CI_N(group_store)(y + i, left, q, logarithm ? z : e);                             \
   }
 CI_INLINE float CI_N(softmax_pass)(float *y, const float *x, int64_t n, bool logarithm) {
   const vf m = v_set(CI_N(row_largest)(x, n));

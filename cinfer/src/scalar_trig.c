@@ -10,10 +10,11 @@
 
 /* 2 / pi in binary, enough for the largest double. */
 static const uint32_t st_two_over_pi[38] = {
-  0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561, 0xb7246e3a, 0x424dd2e0,
-  0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484, 0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4,
-  0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f, 0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d,
-  0x7527bac7, 0xebe5f17b, 0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
+    0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
+    0xb7246e3a, 0x424dd2e0, 0x06492eea, 0x09d1921c, 0xfe1deb1c, 0xb129a73e, 0xe88235f5, 0x2ebb4484,
+    0xe99c7026, 0xb45f7e41, 0x3991d639, 0x835339f4, 0x9c845f8b, 0xbdf9283b, 0x1ff897ff, 0xde05980f,
+    0xef2f118b, 0x5a0a6d1f, 0x6d367ecf, 0x27cb09b7, 0x4f463f66, 0x9e5fea2d, 0x7527bac7, 0xebe5f17b,
+    0x3d0739f7, 0x8a5292ea, 0x6bfb5fb1, 0x1f8d5d08, 0x56033046, 0xfc7b6bab};
 
 typedef struct st_angle { /* high + low in [-pi/4, pi/4], and quarter turns */
   double high, low;
@@ -96,14 +97,15 @@ static st_angle st_reduce(double x) {
 
 /* (sin(r) - r) / r^3 and (cos(r) - 1 + r r / 2) / r^4 by their series, |r| <= pi / 4. */
 static double st_sin_series(double z) {
-  static const double factor[] = {1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
-                                  1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
+  static const double factor[] = {
+      1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
+      1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
   return ci_polynomial(factor, 8, z);
 }
 static double st_cos_series(double z) {
-  static const double factor[] = {-1.0 / 6402373705728000.0, 1.0 / 20922789888000.0, -1.0 / 87178291200.0,
-                                  1.0 / 479001600.0,         -1.0 / 3628800.0,       1.0 / 40320.0,
-                                  -1.0 / 720.0,              1.0 / 24.0};
+  static const double factor[] = {
+      -1.0 / 6402373705728000.0, 1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0,
+      -1.0 / 3628800.0,          1.0 / 40320.0,          -1.0 / 720.0,         1.0 / 24.0};
   return ci_polynomial(factor, 8, z);
 }
 
@@ -171,16 +173,15 @@ void ci_circle(double u, double *cosine, double *sine) {
 }
 
 /* atan(x) = atan(c) + atan((x - c) / (1 + c x)) for the nearest c of eighths; beyond 1 by 1 / x. */
-static const double st_eighths[9][2] = {
-  {0.0, 0.0},
-  {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
-  {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
-  {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
-  {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
-  {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
-  {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
-  {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
-  {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55}};
+static const double st_eighths[9][2] = {{0.0, 0.0},
+                                        {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
+                                        {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
+                                        {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
+                                        {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
+                                        {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
+                                        {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
+                                        {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
+                                        {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55}};
 
 double ci_atan(double x) {
   static const double factor[] = {1.0 / 13.0, -1.0 / 11.0, 1.0 / 9.0, -1.0 / 7.0, 1.0 / 5.0, -1.0 / 3.0};

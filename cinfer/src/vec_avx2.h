@@ -45,11 +45,12 @@ CI_INLINE vf v_load_part(const float *p, int n, float fill) {
 }
 CI_INLINE void v_store_part(float *p, int n, vf v) { _mm256_maskstore_ps(p, CI_N(v_part_mask)(n), v); }
 
-#define CI_AVX2_TREE(op)                                                                       \
-  const __m128 four = _mm_##op##_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));   \
-  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                           \
+#define CI_AVX2_TREE(op)                                                                     \
+  const __m128 four = _mm_##op##_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)); \
+  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                         \
   return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
-CI_INLINE float v_sum_tree(vf a) { CI_AVX2_TREE(add) }
-CI_INLINE float v_max_tree(vf a) { CI_AVX2_TREE(max) }
-CI_INLINE float v_min_tree(vf a) { CI_AVX2_TREE(min) }
+CI_INLINE float v_sum_tree(vf a){CI_AVX2_TREE(add)} CI_INLINE float v_max_tree(vf a){CI_AVX2_TREE(max)} CI_INLINE
+    float v_min_tree(vf a) {
+  CI_AVX2_TREE(min)
+}
 #undef CI_AVX2_TREE

@@ -39,12 +39,13 @@ CI_INLINE vf v_load_part(const float *p, int n, float fill) {
 CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v); }
 
 /* 16 lanes to 4, then to 1; the names of the last three steps are those of 128-bit registers. */
-#define CI_AVX512_TREE(op)                                                                          \
-  const __m256 eight = _mm256_##op##_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));   \
+#define CI_AVX512_TREE(op)                                                                           \
+  const __m256 eight = _mm256_##op##_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));    \
   const __m128 four = _mm_##op##_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1)); \
-  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                                \
+  const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                                 \
   return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
-CI_INLINE float v_sum_tree(vf a) { CI_AVX512_TREE(add) }
-CI_INLINE float v_max_tree(vf a) { CI_AVX512_TREE(max) }
-CI_INLINE float v_min_tree(vf a) { CI_AVX512_TREE(min) }
+CI_INLINE float v_sum_tree(vf a){CI_AVX512_TREE(add)} CI_INLINE float v_max_tree(vf a){CI_AVX512_TREE(max)} CI_INLINE
+    float v_min_tree(vf a) {
+  CI_AVX512_TREE(min)
+}
 #undef CI_AVX512_TREE

@@ -16,14 +16,14 @@
 #include "../src/soft_fma.h"
 
 static int failures;
-#define CHECK(condition, ...)                   \
-  do {                                          \
-    if (!(condition)) {                         \
-      failures++;                               \
-      printf("%s:%d: ", __FILE__, __LINE__);    \
-      printf(__VA_ARGS__);                      \
-      printf("\n");                             \
-    }                                           \
+#define CHECK(condition, ...)                \
+  do {                                       \
+    if (!(condition)) {                      \
+      failures++;                            \
+      printf("%s:%d: ", __FILE__, __LINE__); \
+      printf(__VA_ARGS__);                   \
+      printf("\n");                          \
+    }                                        \
   } while (0)
 
 static uint32_t bits_of(float x) {
@@ -80,25 +80,25 @@ static double exact_elu(double x) { return x > 0.0 ? x : 0.5 * expm1(x); }
 static double exact_neg(double x) { return -x; }
 
 static const function_case function_cases[CI_MATH_UNARY_COUNT] = {
-  [CI_MATH_abs] = {"abs", fabs, 0.0, 0, 0, 0xdf38d328568f36a0},
-  [CI_MATH_neg] = {"neg", exact_neg, 0.0, 0, 0, 0x31fe35d096ed4b20},
-  [CI_MATH_sqrt] = {"sqrt", sqrt, 0.5001, 0, 0, 0x3557012decd3f74c},
-  [CI_MATH_reciprocal] = {"reciprocal", exact_reciprocal, 0.5001, 0, 0, 0x6541c6f791ed4cfb},
-  [CI_MATH_exp] = {"exp", exp, 0.86, 0, 0, 0x61cfaaa45a492c24},
-  [CI_MATH_log] = {"log", log, 0.82, 0, 0, 0x4d0d20516cfb1eeb},
-  [CI_MATH_tanh] = {"tanh", tanh, 1.37, 0, 0, 0x76cac3cdf378b7cf},
-  [CI_MATH_sigmoid] = {"sigmoid", exact_sigmoid, 2.5, 0, 0, 0x61d23da3ce5752cf},
-  [CI_MATH_erf] = {"erf", erf, 1.06, 0, 0, 0x9bcb0b6a1db9e1cc},
-  [CI_MATH_softplus] = {"softplus", exact_softplus, 2.2, 0, 0, 0xe65e65d9839bb684},
-  [CI_MATH_elu] = {"elu", exact_elu, 1.5, 0.5f, 0, 0x7c6584407837d785},
-  [CI_MATH_selu] = {"selu", NULL, 0, 1.673263192f, 1.050701022f, 0x43c887a2c657b71c},
-  [CI_MATH_leaky_relu] = {"leaky_relu", NULL, 0, 0.01f, 0, 0xb4534e914930c53a},
-  [CI_MATH_relu] = {"relu", NULL, 0, 0, 0, 0xbb3026c3b0c7e5a7},
-  [CI_MATH_clip] = {"clip", NULL, 0, -1.5f, 2.0f, 0x838b2f3543bd0352},
-  [CI_MATH_floor] = {"floor", floor, 0.0, 0, 0, 0xbb4e9c8e4cb17ecc},
-  [CI_MATH_ceil] = {"ceil", ceil, 0.0, 0, 0, 0x33b1e1cf1cdac395},
-  [CI_MATH_round] = {"round", nearbyint, 0.0, 0, 0, 0x3a86a7f514d391a9},
-  [CI_MATH_sign] = {"sign", NULL, 0, 0, 0, 0x0c1bd01cd2ae8df8},
+    [CI_MATH_abs] = {"abs", fabs, 0.0, 0, 0, 0xdf38d328568f36a0},
+    [CI_MATH_neg] = {"neg", exact_neg, 0.0, 0, 0, 0x31fe35d096ed4b20},
+    [CI_MATH_sqrt] = {"sqrt", sqrt, 0.5001, 0, 0, 0x3557012decd3f74c},
+    [CI_MATH_reciprocal] = {"reciprocal", exact_reciprocal, 0.5001, 0, 0, 0x6541c6f791ed4cfb},
+    [CI_MATH_exp] = {"exp", exp, 0.86, 0, 0, 0x61cfaaa45a492c24},
+    [CI_MATH_log] = {"log", log, 0.82, 0, 0, 0x4d0d20516cfb1eeb},
+    [CI_MATH_tanh] = {"tanh", tanh, 1.37, 0, 0, 0x76cac3cdf378b7cf},
+    [CI_MATH_sigmoid] = {"sigmoid", exact_sigmoid, 2.5, 0, 0, 0x61d23da3ce5752cf},
+    [CI_MATH_erf] = {"erf", erf, 1.06, 0, 0, 0x9bcb0b6a1db9e1cc},
+    [CI_MATH_softplus] = {"softplus", exact_softplus, 2.2, 0, 0, 0xe65e65d9839bb684},
+    [CI_MATH_elu] = {"elu", exact_elu, 1.5, 0.5f, 0, 0x7c6584407837d785},
+    [CI_MATH_selu] = {"selu", NULL, 0, 1.673263192f, 1.050701022f, 0x43c887a2c657b71c},
+    [CI_MATH_leaky_relu] = {"leaky_relu", NULL, 0, 0.01f, 0, 0xb4534e914930c53a},
+    [CI_MATH_relu] = {"relu", NULL, 0, 0, 0, 0xbb3026c3b0c7e5a7},
+    [CI_MATH_clip] = {"clip", NULL, 0, -1.5f, 2.0f, 0x838b2f3543bd0352},
+    [CI_MATH_floor] = {"floor", floor, 0.0, 0, 0, 0xbb4e9c8e4cb17ecc},
+    [CI_MATH_ceil] = {"ceil", ceil, 0.0, 0, 0, 0x33b1e1cf1cdac395},
+    [CI_MATH_round] = {"round", nearbyint, 0.0, 0, 0, 0x3a86a7f514d391a9},
+    [CI_MATH_sign] = {"sign", NULL, 0, 0, 0, 0x0c1bd01cd2ae8df8},
 };
 
 /* Distance in units of the last place of the exact value; inf where only one is finite. */
@@ -143,15 +143,16 @@ static void test_special_values(void) {
   static const struct special {
     int f;
     float x, y;
-  } cases[] = {{CI_MATH_exp, -INFINITY, 0.0f},  {CI_MATH_exp, INFINITY, INFINITY}, {CI_MATH_exp, -0.0f, 1.0f},
-               {CI_MATH_exp, -103.5f, 0x1p-149f}, {CI_MATH_log, 0.0f, -INFINITY},  {CI_MATH_log, -0.0f, -INFINITY},
-               {CI_MATH_log, -1.0f, NAN},       {CI_MATH_log, 1.0f, 0.0f},         {CI_MATH_log, INFINITY, INFINITY},
-               {CI_MATH_tanh, -0.0f, -0.0f},    {CI_MATH_tanh, -INFINITY, -1.0f},  {CI_MATH_erf, -0.0f, -0.0f},
-               {CI_MATH_erf, INFINITY, 1.0f},   {CI_MATH_relu, -0.0f, 0.0f},       {CI_MATH_relu, NAN, NAN},
-               {CI_MATH_round, -0.4f, -0.0f},   {CI_MATH_round, 2.5f, 2.0f},       {CI_MATH_ceil, -0.5f, -0.0f},
-               {CI_MATH_floor, -0.5f, -1.0f},   {CI_MATH_sign, -0.0f, 0.0f},       {CI_MATH_sign, NAN, NAN},
-               {CI_MATH_sigmoid, -INFINITY, 0}, {CI_MATH_softplus, -INFINITY, 0},  {CI_MATH_softplus, INFINITY, INFINITY},
-               {CI_MATH_clip, NAN, NAN},        {CI_MATH_clip, -9.0f, 0.0f}};
+  } cases[] = {
+      {CI_MATH_exp, -INFINITY, 0.0f},    {CI_MATH_exp, INFINITY, INFINITY}, {CI_MATH_exp, -0.0f, 1.0f},
+      {CI_MATH_exp, -103.5f, 0x1p-149f}, {CI_MATH_log, 0.0f, -INFINITY},    {CI_MATH_log, -0.0f, -INFINITY},
+      {CI_MATH_log, -1.0f, NAN},         {CI_MATH_log, 1.0f, 0.0f},         {CI_MATH_log, INFINITY, INFINITY},
+      {CI_MATH_tanh, -0.0f, -0.0f},      {CI_MATH_tanh, -INFINITY, -1.0f},  {CI_MATH_erf, -0.0f, -0.0f},
+      {CI_MATH_erf, INFINITY, 1.0f},     {CI_MATH_relu, -0.0f, 0.0f},       {CI_MATH_relu, NAN, NAN},
+      {CI_MATH_round, -0.4f, -0.0f},     {CI_MATH_round, 2.5f, 2.0f},       {CI_MATH_ceil, -0.5f, -0.0f},
+      {CI_MATH_floor, -0.5f, -1.0f},     {CI_MATH_sign, -0.0f, 0.0f},       {CI_MATH_sign, NAN, NAN},
+      {CI_MATH_sigmoid, -INFINITY, 0},   {CI_MATH_softplus, -INFINITY, 0},  {CI_MATH_softplus, INFINITY, INFINITY},
+      {CI_MATH_clip, NAN, NAN},          {CI_MATH_clip, -9.0f, 0.0f}};
   for (int i = 0; i < isa_count; i++) {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
       float y;
@@ -171,14 +172,16 @@ static void test_binary(void) {
     for (int scalar = 0; scalar < 3; scalar++) {
       for (int i = 0; i < isa_count; i++) {
         isa_list[i]->math->binary[f](y[i > 0], a, b, N, scalar);
-        for (int j = 0; j < N; j++) CHECK(bits_of(y[i > 0][j]) == bits_of(y[0][j]), "binary %d, %s, element %d", f, isa_list[i]->name, j);
+        for (int j = 0; j < N; j++)
+          CHECK(bits_of(y[i > 0][j]) == bits_of(y[0][j]), "binary %d, %s, element %d", f, isa_list[i]->name, j);
       }
     }
   }
 }
 
 static void test_fma(void) {
-  for (int i = 0; i < isa_count; i++) CHECK(ci_isa_self_check(isa_list[i]), "the self-check fails on %s", isa_list[i]->name);
+  for (int i = 0; i < isa_count; i++)
+    CHECK(ci_isa_self_check(isa_list[i]), "the self-check fails on %s", isa_list[i]->name);
   CHECK(ci_soft_fma(0x1.001p0f, 0x1.001p0f, 0x1p-60f) == float_of(0x3f801001), "fma rounds twice");
   CHECK(ci_soft_fma(0x1p100f, 0x1p28f, -0x1p127f) == 0x1p127f, "fma overflows on the way");
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__FP_FAST_FMAF)
@@ -186,7 +189,8 @@ static void test_fma(void) {
   for (int i = 0; i < 1000000; i++) {
     const float a = float_of(next_random(&seed)), b = float_of(next_random(&seed));
     const float c = i & 1 ? float_of(next_random(&seed)) : -a * b * (1.0f + (float)(i & 15) * 0x1p-23f);
-    CHECK(bits_of(ci_soft_fma(a, b, c)) == bits_of(__builtin_fmaf(a, b, c)), "fma(%a, %a, %a)", (double)a, (double)b, (double)c);
+    CHECK(bits_of(ci_soft_fma(a, b, c)) == bits_of(__builtin_fmaf(a, b, c)), "fma(%a, %a, %a)", (double)a, (double)b,
+          (double)c);
   }
 #endif
 }
@@ -194,8 +198,8 @@ static void test_fma(void) {
 /* ---- double functions: one hash for all ---- */
 
 static void test_scalar(bool print) {
-  static double (*const functions[])(double) = {ci_exp, ci_expm1, ci_log, ci_sin,     ci_cos,
-                                                ci_tan, ci_atan,  ci_tanh, ci_sigmoid, ci_softplus, ci_erf};
+  static double (*const functions[])(double) = {ci_exp,  ci_expm1, ci_log,     ci_sin,      ci_cos, ci_tan,
+                                                ci_atan, ci_tanh,  ci_sigmoid, ci_softplus, ci_erf};
   uint64_t hash = hash_start;
   uint32_t seed = 3;
   for (int i = 0; i < 20000; i++) {
@@ -302,7 +306,8 @@ static void test_long_sums(void) {
   static float x[70001], partial[64], list[18];
   static double wide[1000];
   fill(x, 70001, 5, false);
-  for (int i = 0; i < 18; i++) list[i] = plain_row(CI_REDUCE_SUM, x + i * 4096, i < 17 ? 4096 : 70001 - 17 * 4096, false);
+  for (int i = 0; i < 18; i++)
+    list[i] = plain_row(CI_REDUCE_SUM, x + i * 4096, i < 17 ? 4096 : 70001 - 17 * 4096, false);
   CHECK(ci_sum_partials(70001) <= 64, "room for partial sums");
   for (int i = 0; i < isa_count; i++) {
     float y;
@@ -352,8 +357,9 @@ static void test_softmax(void) {
         for (int row = 0; row < 3; row++) {
           plain_softmax(isa_list[0]->math, wanted, x + row * n, n, logarithm != 0);
           for (int j = 0; j < n; j++) {
-            CHECK(bits_of(y[row * n + j]) == bits_of(wanted[j]), "softmax of %d, %s, row %d, element %d: %a, expected %a", n,
-                  isa_list[i]->name, row, j, (double)y[row * n + j], (double)wanted[j]);
+            CHECK(bits_of(y[row * n + j]) == bits_of(wanted[j]),
+                  "softmax of %d, %s, row %d, element %d: %a, expected %a", n, isa_list[i]->name, row, j,
+                  (double)y[row * n + j], (double)wanted[j]);
           }
         }
       }
@@ -380,9 +386,11 @@ static void test_training(void) {
     for (int nesterov = 0; nesterov < 2; nesterov++) {
       math->momentum(y[0], y[1], p, a, g, rate, keep, nesterov != 0, N);
       for (int j = 0; j < N; j++) {
-        const float kept = keep * a[j], sum = kept + g[j], ahead = keep * sum, direction = nesterov ? g[j] + ahead : sum;
+        const float kept = keep * a[j], sum = kept + g[j], ahead = keep * sum,
+                    direction = nesterov ? g[j] + ahead : sum;
         const float step = rate * direction, wanted = p[j] - step;
-        CHECK(bits_of(y[0][j]) == bits_of(wanted) && bits_of(y[1][j]) == bits_of(sum), "momentum on %s", isa_list[i]->name);
+        CHECK(bits_of(y[0][j]) == bits_of(wanted) && bits_of(y[1][j]) == bits_of(sum), "momentum on %s",
+              isa_list[i]->name);
       }
     }
     math->adam(y[0], y[1], y[2], p, a, v, g, &numbers, N);
@@ -390,7 +398,8 @@ static void test_training(void) {
       const float dm = g[j] - a[j], sm = dm * numbers.k1, new_m = a[j] + sm, g2 = g[j] * g[j], dv = g2 - v[j];
       const float sv = dv * numbers.k2, new_v = v[j] + sv, root = sqrtf(new_v), den = root + numbers.epsilon;
       const float top = numbers.rate * new_m, step = top / den, wanted = p[j] - step;
-      CHECK(bits_of(y[0][j]) == bits_of(wanted) && bits_of(y[1][j]) == bits_of(new_m) && bits_of(y[2][j]) == bits_of(new_v),
+      CHECK(bits_of(y[0][j]) == bits_of(wanted) && bits_of(y[1][j]) == bits_of(new_m) &&
+                bits_of(y[2][j]) == bits_of(new_v),
             "adam on %s, element %d", isa_list[i]->name, j);
     }
   }
@@ -403,11 +412,12 @@ static void test_casts(void) {
     int32_t to;
     double from;
     int64_t value;
-  } cases[] = {{CI_INT32, 3e9, INT32_MAX}, {CI_INT32, -3e9, INT32_MIN}, {CI_INT32, -1.9, -1}, {CI_INT32, NAN, 0},
-               {CI_UINT8, -1.5, 0},        {CI_UINT8, 300.0, 255},      {CI_UINT8, 255.9, 255}, {CI_INT8, -128.9, -128},
-               {CI_INT8, 127.5, 127},      {CI_INT8, INFINITY, 127},    {CI_INT64, 1e30, INT64_MAX}, {CI_INT64, -1e30, INT64_MIN},
-               {CI_UINT16, -INFINITY, 0},  {CI_UINT32, 5e9, UINT32_MAX}, {CI_BOOL, NAN, 1},     {CI_BOOL, -0.0, 0},
-               {CI_INT16, 32768.0, 32767}, {CI_BOOL, 0.25, 1}};
+  } cases[] = {{CI_INT32, 3e9, INT32_MAX}, {CI_INT32, -3e9, INT32_MIN},  {CI_INT32, -1.9, -1},
+               {CI_INT32, NAN, 0},         {CI_UINT8, -1.5, 0},          {CI_UINT8, 300.0, 255},
+               {CI_UINT8, 255.9, 255},     {CI_INT8, -128.9, -128},      {CI_INT8, 127.5, 127},
+               {CI_INT8, INFINITY, 127},   {CI_INT64, 1e30, INT64_MAX},  {CI_INT64, -1e30, INT64_MIN},
+               {CI_UINT16, -INFINITY, 0},  {CI_UINT32, 5e9, UINT32_MAX}, {CI_BOOL, NAN, 1},
+               {CI_BOOL, -0.0, 0},         {CI_INT16, 32768.0, 32767},   {CI_BOOL, 0.25, 1}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
     for (int single = 0; single < 2; single++) {
       const float small = (float)cases[c].from;
@@ -421,9 +431,13 @@ static void test_casts(void) {
         int64_t i64;
       } y = {.i64 = 0};
       ci_find_cast(single ? CI_FLOAT : CI_DOUBLE, cases[c].to)(&y, single ? (const void *)&small : &cases[c].from, 1);
-      const int64_t got = cases[c].to == CI_INT8 ? y.i8 : cases[c].to == CI_INT16 ? y.i16 : cases[c].to == CI_UINT16 ? y.u16
-                        : cases[c].to == CI_INT32 ? y.i32 : cases[c].to == CI_UINT32 ? (int64_t)y.u32
-                        : cases[c].to == CI_INT64 ? y.i64 : y.u8;
+      const int64_t got = cases[c].to == CI_INT8     ? y.i8
+                          : cases[c].to == CI_INT16  ? y.i16
+                          : cases[c].to == CI_UINT16 ? y.u16
+                          : cases[c].to == CI_INT32  ? y.i32
+                          : cases[c].to == CI_UINT32 ? (int64_t)y.u32
+                          : cases[c].to == CI_INT64  ? y.i64
+                                                     : y.u8;
       CHECK(got == cases[c].value, "%g to %s: %lld", cases[c].from, ci_dtype_name(cases[c].to), (long long)got);
     }
   }
@@ -442,9 +456,11 @@ static void test_casts(void) {
   static const struct half_case {
     double from;
     uint16_t half, brain;
-  } halves[] = {{1.0, 0x3c00, 0x3f80}, {65519.0, 0x7bff, 0x4780}, {65520.0, 0x7c00, 0x4780}, {0x1p-25, 0, 0x3300},
-                {0x1.8p-25, 1, 0x3340}, {1.0 + 0x1p-11 + 0x1p-40, 0x3c01, 0x3f80}, {1.0 + 0x1p-11, 0x3c00, 0x3f80},
-                {NAN, 0x7e00, 0x7fc0},  {-INFINITY, 0xfc00, 0xff80}};
+  } halves[] = {{1.0, 0x3c00, 0x3f80},           {65519.0, 0x7bff, 0x4780},
+                {65520.0, 0x7c00, 0x4780},       {0x1p-25, 0, 0x3300},
+                {0x1.8p-25, 1, 0x3340},          {1.0 + 0x1p-11 + 0x1p-40, 0x3c01, 0x3f80},
+                {1.0 + 0x1p-11, 0x3c00, 0x3f80}, {NAN, 0x7e00, 0x7fc0},
+                {-INFINITY, 0xfc00, 0xff80}};
   for (size_t c = 0; c < sizeof halves / sizeof halves[0]; c++) {
     uint16_t y[2];
     ci_find_cast(CI_DOUBLE, CI_FLOAT16)(&y[0], &halves[c].from, 1);
@@ -478,13 +494,15 @@ static void test_philox(void) { /* known answers of Random123 */
   static const struct philox_case {
     uint64_t key, low, high;
     uint32_t word[4];
-  } cases[] = {{0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-               {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-               {0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+  } cases[] = {
+      {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+      {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+      {0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
   for (int c = 0; c < 3; c++) {
     uint32_t word[4];
     ci_philox(cases[c].key, cases[c].low, cases[c].high, word);
-    CHECK(memcmp(word, cases[c].word, sizeof word) == 0, "philox %d: %08x %08x %08x %08x", c, word[0], word[1], word[2], word[3]);
+    CHECK(memcmp(word, cases[c].word, sizeof word) == 0, "philox %d: %08x %08x %08x %08x", c, word[0], word[1], word[2],
+          word[3]);
   }
 }
 

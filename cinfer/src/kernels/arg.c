@@ -13,23 +13,23 @@ enum { ARG_LAST = 1, ARG_EXCLUSIVE = 1, ARG_REVERSE = 2, ARG_PART_WORK = 1 << 15
 
 /* ---- ArgMax, ArgMin: the first (or last) of equals; a NaN beats all, the first one ---- */
 
-#define ARG_BEST(name, T, better, unordered)                                                                  \
-  static void arg_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) {               \
-    int64_t *y = out;                                                                                         \
-    for (int64_t c = 0; c < inner; c++) {                                                                     \
-      const T *x = (const T *)in + c;                                                                         \
-      T best = *x;                                                                                            \
-      int64_t at = 0;                                                                                         \
-      for (int64_t i = 1; i < n; i++) {                                                                       \
-        x += inner;                                                                                           \
-        if (*x better best || unordered(*x, best) || (select == ARG_LAST && *x == best)) {                    \
-          best = *x;                                                                                          \
-          at = i;                                                                                             \
-        }                                                                                                     \
-        if (unordered(best, (T)0)) break;                                                                     \
-      }                                                                                                       \
-      y[c] = at;                                                                                              \
-    }                                                                                                         \
+#define ARG_BEST(name, T, better, unordered)                                                    \
+  static void arg_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) { \
+    int64_t *y = out;                                                                           \
+    for (int64_t c = 0; c < inner; c++) {                                                       \
+      const T *x = (const T *)in + c;                                                           \
+      T best = *x;                                                                              \
+      int64_t at = 0;                                                                           \
+      for (int64_t i = 1; i < n; i++) {                                                         \
+        x += inner;                                                                             \
+        if (*x better best || unordered(*x, best) || (select == ARG_LAST && *x == best)) {      \
+          best = *x;                                                                            \
+          at = i;                                                                               \
+        }                                                                                       \
+        if (unordered(best, (T)0)) break;                                                       \
+      }                                                                                         \
+      y[c] = at;                                                                                \
+    }                                                                                           \
   }
 #define ARG_NAN(a, b) ((a) != (a) && (b) == (b))
 #define ARG_NEVER(a, b) false
@@ -42,22 +42,22 @@ CI_INTEGER_TYPES(ARG_TYPES)
 
 /* ---- CumSum: a chain from +0 ---- */
 
-#define ARG_SUM(T, name, id, W, class)                                                               \
-  static void arg_sum_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) {  \
-    const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                                \
-    const int64_t step = select & ARG_REVERSE ? -inner : inner;                                      \
-    const T *x = (const T *)in + first;                                                              \
-    T *y = (T *)out + first;                                                                         \
-    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                          \
-      for (int64_t c = 0; c < inner; c++) {                                                          \
-        const T before = i > 0 ? y[c - step] : (T)0;                                                 \
-        if (select & ARG_EXCLUSIVE) {                                                                \
-          y[c] = i > 0 ? (T)((W)before + (W)x[c - step]) : (T)0;                                     \
-        } else {                                                                                     \
-          y[c] = (T)((W)before + (W)x[c]);                                                           \
-        }                                                                                            \
-      }                                                                                              \
-    }                                                                                                \
+#define ARG_SUM(T, name, id, W, class)                                                              \
+  static void arg_sum_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) { \
+    const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                               \
+    const int64_t step = select & ARG_REVERSE ? -inner : inner;                                     \
+    const T *x = (const T *)in + first;                                                             \
+    T *y = (T *)out + first;                                                                        \
+    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                         \
+      for (int64_t c = 0; c < inner; c++) {                                                         \
+        const T before = i > 0 ? y[c - step] : (T)0;                                                \
+        if (select & ARG_EXCLUSIVE) {                                                               \
+          y[c] = i > 0 ? (T)((W)before + (W)x[c - step]) : (T)0;                                    \
+        } else {                                                                                    \
+          y[c] = (T)((W)before + (W)x[c]);                                                          \
+        }                                                                                           \
+      }                                                                                             \
+    }                                                                                               \
   }
 ARG_SUM(float, f32, CI_FLOAT, float, F)
 ARG_SUM(double, f64, CI_DOUBLE, double, F)
@@ -66,9 +66,7 @@ CI_INTEGER_TYPES(ARG_SUM)
 enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_KINDS };
 #define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name},
 static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
-  ARG_ENTRY(float, f32, CI_FLOAT, float, F)
-  ARG_ENTRY(double, f64, CI_DOUBLE, double, F)
-  CI_INTEGER_TYPES(ARG_ENTRY)};
+    ARG_ENTRY(float, f32, CI_FLOAT, float, F) ARG_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(ARG_ENTRY)};
 
 /* ---- prepare and run ---- */
 
@@ -132,8 +130,8 @@ static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
   const arg_plan *p = k->private_memory;
   (void)thread;
   for (int64_t i = begin; i < end; i++) {
-    p->fn((char *)k->out[0]->data + (size_t)i * p->out, (const char *)k->in[0]->data + (size_t)i * p->in, p->n, p->inner,
-          p->select);
+    p->fn((char *)k->out[0]->data + (size_t)i * p->out, (const char *)k->in[0]->data + (size_t)i * p->in, p->n,
+          p->inner, p->select);
   }
 }
 

@@ -7,10 +7,10 @@ enum { CI_BROADCAST_MOST = 3 };
 
 typedef struct ci_broadcast {
   int inputs, rank;                                     /* rank >= 1 */
-  int64_t dims[CI_MAX_RANK];                            /* innermost first, neighbours merged where all inputs allow */
-  ptrdiff_t step[CI_MAX_RANK][CI_BROADCAST_MOST + 1];   /* bytes from index to index: inputs, then output */
-  int64_t count;                                        /* elements of the output */
-  int64_t grain;                                        /* indices of the outermost dimension that are worth a thread */
+  int64_t dims[CI_MAX_RANK]; /* innermost first, neighbours merged where all inputs allow */
+  ptrdiff_t step[CI_MAX_RANK][CI_BROADCAST_MOST + 1]; /* bytes from index to index: inputs, then output */
+  int64_t count; /* elements of the output */
+  int64_t grain; /* indices of the outermost dimension that are worth a thread */
 } ci_broadcast;
 
 /* n neighbouring elements; inputs whose innermost step is 0 stand still. */

@@ -5,46 +5,46 @@
  */
 #include "elementwise.h"
 
-#define CAST_LOOP(from, to, F, T, value)                                        \
-  static void cast_##from##_##to(void *out, const void *in, int64_t n) {        \
-    T *y = out;                                                                 \
-    const F *x = in;                                                            \
-    for (int64_t i = 0; i < n; i++) {                                           \
-      const F v = x[i];                                                         \
-      y[i] = (T)(value);                                                        \
-    }                                                                           \
+#define CAST_LOOP(from, to, F, T, value)                                 \
+  static void cast_##from##_##to(void *out, const void *in, int64_t n) { \
+    T *y = out;                                                          \
+    const F *x = in;                                                     \
+    for (int64_t i = 0; i < n; i++) {                                    \
+      const F v = x[i];                                                  \
+      y[i] = (T)(value);                                                 \
+    }                                                                    \
   }
 
 /* Limits: the least number, and the power of two that is the first number too large. */
 #define CAST_SATURATE(v, T, least, beyond) \
-  ((v) != (v) ? (T)0 : (v) < (least) ? (T)(least) : (v) >= (beyond) ? (T)~(T)(least) : (T)(v))
+  ((v) != (v) ? (T)0 : (v) < (least) ? (T)(least) : (v) >= (beyond) ? (T) ~(T)(least) : (T)(v))
 
 /* Targets of a floating source: least and beyond of each integer type. ~least is the largest, signed or not. */
-#define CAST_FROM_FLOAT(from, F)                                                                   \
-  CAST_LOOP(from, i8, F, int8_t, CAST_SATURATE(v, int8_t, -0x1p7f, 0x1p7f))                        \
-  CAST_LOOP(from, i16, F, int16_t, CAST_SATURATE(v, int16_t, -0x1p15f, 0x1p15f))                   \
-  CAST_LOOP(from, i32, F, int32_t, CAST_SATURATE(v, int32_t, -0x1p31f, 0x1p31f))                   \
-  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f))                   \
-  CAST_LOOP(from, u8, F, uint8_t, CAST_SATURATE(v, uint8_t, 0.0f, 0x1p8f))                         \
-  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))                     \
-  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))                     \
-  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))                     \
-  CAST_LOOP(from, flag, F, bool, v != 0)                                                           \
-  CAST_LOOP(from, f16, F, uint16_t, cast_to_half(cast_odd((double)v)))                                        \
+#define CAST_FROM_FLOAT(from, F)                                                 \
+  CAST_LOOP(from, i8, F, int8_t, CAST_SATURATE(v, int8_t, -0x1p7f, 0x1p7f))      \
+  CAST_LOOP(from, i16, F, int16_t, CAST_SATURATE(v, int16_t, -0x1p15f, 0x1p15f)) \
+  CAST_LOOP(from, i32, F, int32_t, CAST_SATURATE(v, int32_t, -0x1p31f, 0x1p31f)) \
+  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f)) \
+  CAST_LOOP(from, u8, F, uint8_t, CAST_SATURATE(v, uint8_t, 0.0f, 0x1p8f))       \
+  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))   \
+  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))   \
+  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))   \
+  CAST_LOOP(from, flag, F, bool, v != 0)                                         \
+  CAST_LOOP(from, f16, F, uint16_t, cast_to_half(cast_odd((double)v)))           \
   CAST_LOOP(from, bf16, F, uint16_t, cast_to_brain(cast_odd((double)v)))
 
-#define CAST_FROM_INTEGER(F, from, id, W, class)  \
-  CAST_LOOP(from, f32, F, float, v)               \
-  CAST_LOOP(from, f64, F, double, v)              \
-  CAST_LOOP(from, i8, F, int8_t, v)               \
-  CAST_LOOP(from, i16, F, int16_t, v)             \
-  CAST_LOOP(from, i32, F, int32_t, v)             \
-  CAST_LOOP(from, i64, F, int64_t, v)             \
-  CAST_LOOP(from, u8, F, uint8_t, v)              \
-  CAST_LOOP(from, u16, F, uint16_t, v)            \
-  CAST_LOOP(from, u32, F, uint32_t, v)            \
-  CAST_LOOP(from, u64, F, uint64_t, v)            \
-  CAST_LOOP(from, flag, F, bool, v != 0)          \
+#define CAST_FROM_INTEGER(F, from, id, W, class)                       \
+  CAST_LOOP(from, f32, F, float, v)                                    \
+  CAST_LOOP(from, f64, F, double, v)                                   \
+  CAST_LOOP(from, i8, F, int8_t, v)                                    \
+  CAST_LOOP(from, i16, F, int16_t, v)                                  \
+  CAST_LOOP(from, i32, F, int32_t, v)                                  \
+  CAST_LOOP(from, i64, F, int64_t, v)                                  \
+  CAST_LOOP(from, u8, F, uint8_t, v)                                   \
+  CAST_LOOP(from, u16, F, uint16_t, v)                                 \
+  CAST_LOOP(from, u32, F, uint32_t, v)                                 \
+  CAST_LOOP(from, u64, F, uint64_t, v)                                 \
+  CAST_LOOP(from, flag, F, bool, v != 0)                               \
   CAST_LOOP(from, f16, F, uint16_t, cast_to_half(cast_odd((double)v))) \
   CAST_LOOP(from, bf16, F, uint16_t, cast_to_brain(cast_odd((double)v)))
 
@@ -110,20 +110,20 @@ CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
 CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v))
 CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
 
-#define CAST_ROW(from)                                                                                         \
-  [CI_INT8] = cast_##from##_i8, [CI_INT16] = cast_##from##_i16, [CI_INT32] = cast_##from##_i32,                \
-  [CI_INT64] = cast_##from##_i64, [CI_UINT8] = cast_##from##_u8, [CI_UINT16] = cast_##from##_u16,              \
-  [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag,            \
+#define CAST_ROW(from)                                                                              \
+  [CI_INT8] = cast_##from##_i8, [CI_INT16] = cast_##from##_i16, [CI_INT32] = cast_##from##_i32,     \
+  [CI_INT64] = cast_##from##_i64, [CI_UINT8] = cast_##from##_u8, [CI_UINT16] = cast_##from##_u16,   \
+  [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag, \
   [CI_FLOAT16] = cast_##from##_f16, [CI_BFLOAT16] = cast_##from##_bf16
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
+/* clang-format off: rows of a table */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
-  CI_INTEGER_TYPES(CAST_INTEGER_ROW)
-  CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
-  [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64},
-  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
-  [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},
-  [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
+    CI_INTEGER_TYPES(CAST_INTEGER_ROW)
+        CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)[CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64},
+    [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
+    [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32}, [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
+/* clang-format on */
 
 ci_cast_fn ci_find_cast(int32_t from, int32_t to) {
   if (from < 0 || from >= CI_DTYPES || to < 0 || to >= CI_DTYPES) return NULL;

@@ -6,12 +6,28 @@
 
 /* Operators of one input beyond those of isa_math.h, then of two. */
 enum {
-  CI_EW_SIN = CI_MATH_UNARY_COUNT, CI_EW_COS, CI_EW_TAN, CI_EW_ATAN, CI_EW_NOT, CI_EW_IS_NAN, CI_EW_IS_INF,
+  CI_EW_SIN = CI_MATH_UNARY_COUNT,
+  CI_EW_COS,
+  CI_EW_TAN,
+  CI_EW_ATAN,
+  CI_EW_NOT,
+  CI_EW_IS_NAN,
+  CI_EW_IS_INF,
   CI_EW_UNARY_COUNT
 };
 enum {
-  CI_EW_MOD = CI_MATH_BINARY_COUNT, CI_EW_FMOD, CI_EW_POW, CI_EW_EQUAL, CI_EW_LESS, CI_EW_LESS_EQUAL, CI_EW_GREATER,
-  CI_EW_GREATER_EQUAL, CI_EW_AND, CI_EW_OR, CI_EW_XOR, CI_EW_BINARY_COUNT
+  CI_EW_MOD = CI_MATH_BINARY_COUNT,
+  CI_EW_FMOD,
+  CI_EW_POW,
+  CI_EW_EQUAL,
+  CI_EW_LESS,
+  CI_EW_LESS_EQUAL,
+  CI_EW_GREATER,
+  CI_EW_GREATER_EQUAL,
+  CI_EW_AND,
+  CI_EW_OR,
+  CI_EW_XOR,
+  CI_EW_BINARY_COUNT
 };
 
 /* a and b are the operator's numbers: alpha and gamma, or the bounds of a clip. */
@@ -30,12 +46,12 @@ typedef void (*ci_cast_fn)(void *y, const void *x, int64_t n);
 ci_cast_fn ci_find_cast(int32_t from, int32_t to);
 
 /* Types of numbers: X(C type, name, ONNX number, type to compute in, class: F, S or U). */
-#define CI_INTEGER_TYPES(X)              \
-  X(int8_t, i8, CI_INT8, uint32_t, S)    \
-  X(int16_t, i16, CI_INT16, uint32_t, S) \
-  X(int32_t, i32, CI_INT32, uint32_t, S) \
-  X(int64_t, i64, CI_INT64, uint64_t, S) \
-  X(uint8_t, u8, CI_UINT8, uint32_t, U)  \
+#define CI_INTEGER_TYPES(X)                \
+  X(int8_t, i8, CI_INT8, uint32_t, S)      \
+  X(int16_t, i16, CI_INT16, uint32_t, S)   \
+  X(int32_t, i32, CI_INT32, uint32_t, S)   \
+  X(int64_t, i64, CI_INT64, uint64_t, S)   \
+  X(uint8_t, u8, CI_UINT8, uint32_t, U)    \
   X(uint16_t, u16, CI_UINT16, uint32_t, U) \
   X(uint32_t, u32, CI_UINT32, uint32_t, U) \
   X(uint64_t, u64, CI_UINT64, uint64_t, U)

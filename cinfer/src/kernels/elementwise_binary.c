@@ -7,29 +7,50 @@
 #include "../scalar_math.h"
 #include "elementwise.h"
 
-#define EB_LOOP(name, T, R, value)                                                                     \
-  static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) {       \
-    R *y = out;                                                                                        \
-    const T *x = left, *z = right;                                                                     \
-    if (scalar == CI_SCALAR_A) {                                                                       \
-      const T a = *x;                                                                                  \
-      for (int64_t i = 0; i < n; i++) {                                                                \
-        const T b = z[i];                                                                              \
-        y[i] = (R)(value);                                                                             \
-      }                                                                                                \
-    } else if (scalar == CI_SCALAR_B) {                                                                \
-      const T b = *z;                                                                                  \
-      for (int64_t i = 0; i < n; i++) {                                                                \
-        const T a = x[i];                                                                              \
-        y[i] = (R)(value);                                                                             \
-      }                                                                                                \
-    } else {                                                                                           \
-      for (int64_t i = 0; i < n; i++) {                                                                \
-        const T a = x[i], b = z[i];                                                                    \
-        y[i] = (R)(value);                                                                             \
-      }                                                                                                \
-    }                                                                                                  \
+#define EB_LOOP(name, T, R, value)                                                               \
+  static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
+    R *y = out;                                                                                  \
+    const T *x = left, *z = right;                                                               \
+    if (scalar == CI_SCALAR_A) {                                                                 \
+      const T a = *x;                                                                            \
+      for (int64_t i = 0; i < n; i++) {                                                          \
+        const T b = z[i];                                                                        \
+        y[i] = (R)(value);                                                                       \
+      }                                                                                          \
+    } else if (scalar == CI_SCALAR_B) {                                                          \
+      const T b = *z;                                                                            \
+      for (int64_t i = 0; i < n; i++) {                                                          \
+        const T a = x[i];                                                                        \
+        y[i] = (R)(value);                                                                       \
+      }                                                                                          \
+    } else {                                                                                     \
+      for (int64_t i = 0; i < n; i++) {                                                          \
+        const T a = x[i], b = z[i];                                                              \
+        y[i] = (R)(value);                                                                       \
+      }                                                                                          \
+    }                                                                                            \
   }
+
+/* The same in one loop: for what is rare or slow in itself, where three loops would be size for nothing. */
+#define EB_SHORT(name, T, R, value)                                                              \
+  static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
+    R *y = out;                                                                                  \
+    const T *x = left, *z = right, a0 = *x, b0 = *z;                                             \
+    for (int64_t i = 0; i < n; i++) {                                                            \
+      const T a = scalar == CI_SCALAR_A ? a0 : x[i], b = scalar == CI_SCALAR_B ? b0 : z[i];      \
+      y[i] = (R)(value);                                                                         \
+    }                                                                                            \
+  }
+#define EB_SHAPE_i8 EB_SHORT
+#define EB_SHAPE_i16 EB_SHORT
+#define EB_SHAPE_i32 EB_LOOP
+#define EB_SHAPE_i64 EB_LOOP
+#define EB_SHAPE_u8 EB_SHORT
+#define EB_SHAPE_u16 EB_SHORT
+#define EB_SHAPE_u32 EB_SHORT
+#define EB_SHAPE_u64 EB_SHORT
+#define EB_SHAPE_f32 EB_LOOP
+#define EB_SHAPE_f64 EB_LOOP
 
 static double eb_floor_mod(double a, double b) {
   const double r = fmod(a, b); /* exact, hence the same in every library */
@@ -51,16 +72,16 @@ static uint64_t eb_power(uint64_t base, bool negative, uint64_t exponent) {
 
 EB_LOOP(add_f64, double, double, a + b)
 EB_LOOP(sub_f64, double, double, a - b)
-EB_LOOP(mul_f64, double, double, a * b)
+EB_LOOP(mul_f64, double, double, (a * b))
 EB_LOOP(div_f64, double, double, a / b)
 EB_LOOP(max_f64, double, double, (a != a ? a : a > b ? a : b) + 0.0)
 EB_LOOP(min_f64, double, double, (a != a ? a : a < b ? a : b) + 0.0)
 EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
-EB_LOOP(mod_f64, double, double, eb_floor_mod(a, b))
-EB_LOOP(fmod_f64, double, double, fmod(a, b))
-EB_LOOP(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
-EB_LOOP(mod_f32, float, float, eb_floor_mod(a, b))
-EB_LOOP(fmod_f32, float, float, fmod(a, b))
+EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
+EB_SHORT(fmod_f64, double, double, fmod(a, b))
+EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
+EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b))
+EB_SHORT(fmod_f32, float, float, fmod(a, b))
 EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 
 /* -1 apart: the quotient of the least number and -1 is none. */
@@ -72,55 +93,54 @@ EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 #define EB_MOD_U(T, W) b == 0 ? 0 : a % b
 #define EB_POW_S(T, W) eb_power((uint64_t)(int64_t)a, b < 0, (uint64_t)(int64_t)b)
 #define EB_POW_U(T, W) eb_power(a, false, b)
-#define EB_INTEGER(T, name, id, W, class)                      \
-  EB_LOOP(add_##name, T, T, (W)a + (W)b)                       \
-  EB_LOOP(sub_##name, T, T, (W)a - (W)b)                       \
-  EB_LOOP(mul_##name, T, T, (W)a * (W)b)                       \
-  EB_LOOP(div_##name, T, T, EB_DIV_##class(T, W))              \
-  EB_LOOP(max_##name, T, T, a > b ? a : b)                     \
-  EB_LOOP(min_##name, T, T, a < b ? a : b)                     \
-  EB_LOOP(relu_grad_##name, T, T, a > 0 ? b : 0)               \
-  EB_LOOP(mod_##name, T, T, EB_MOD_##class(T, W))              \
-  EB_LOOP(fmod_##name, T, T, EB_FMOD_##class(T, W))            \
-  EB_LOOP(pow_##name, T, T, EB_POW_##class(T, W))
+/* clang-format off: rows of a table */
+#define EB_INTEGER(T, name, id, W, class)                                                                         \
+  EB_SHAPE_##name(add_##name, T, T, (W)a + (W)b) EB_SHAPE_##name(sub_##name, T, T, (W)a - (W)b)                   \
+      EB_SHAPE_##name(mul_##name, T, T, (W)a *(W)b) EB_SHAPE_##name(max_##name, T, T, a > b ? a : b)              \
+          EB_SHAPE_##name(min_##name, T, T, a < b ? a : b) EB_SHAPE_##name(relu_grad_##name, T, T, a > 0 ? b : 0) \
+              EB_SHORT(div_##name, T, T, EB_DIV_##class(T, W)) EB_SHORT(mod_##name, T, T, EB_MOD_##class(T, W))   \
+                  EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W)) EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
+/* clang-format on */
 CI_INTEGER_TYPES(EB_INTEGER)
 
 /* ---- comparisons, of every type ---- */
 
-#define EB_COMPARE(T, name, id, W, class)                  \
-  EB_LOOP(equal_##name, T, bool, a == b)                   \
-  EB_LOOP(less_##name, T, bool, a < b)                     \
-  EB_LOOP(less_equal_##name, T, bool, a <= b)              \
-  EB_LOOP(greater_##name, T, bool, a > b)                  \
-  EB_LOOP(greater_equal_##name, T, bool, a >= b)
+/* clang-format off: rows of a table */
+#define EB_COMPARE(T, name, id, W, class)                                                                 \
+  EB_SHAPE_##name(equal_##name, T, bool, a == b) EB_SHAPE_##name(less_##name, T, bool, a < b)             \
+      EB_SHAPE_##name(less_equal_##name, T, bool, a <= b) EB_SHAPE_##name(greater_##name, T, bool, a > b) \
+          EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
+/* clang-format on */
 EB_COMPARE(float, f32, CI_FLOAT, float, F)
 EB_COMPARE(double, f64, CI_DOUBLE, double, F)
 CI_INTEGER_TYPES(EB_COMPARE)
 
-EB_LOOP(equal_bool, bool, bool, a == b)
-EB_LOOP(and_bool, bool, bool, a && b)
-EB_LOOP(or_bool, bool, bool, a || b)
-EB_LOOP(xor_bool, bool, bool, a != b)
+EB_SHORT(equal_bool, bool, bool, a == b)
+EB_SHORT(and_bool, bool, bool, a &&b)
+EB_SHORT(or_bool, bool, bool, a || b)
+EB_SHORT(xor_bool, bool, bool, a != b)
 
-#define EB_COMPARE_ENTRY(T, name, id, W, class)                                                     \
-  [CI_EW_EQUAL][id] = eb_equal_##name, [CI_EW_LESS][id] = eb_less_##name,                           \
-  [CI_EW_LESS_EQUAL][id] = eb_less_equal_##name, [CI_EW_GREATER][id] = eb_greater_##name,           \
+/* clang-format off: rows of a table */
+#define EB_COMPARE_ENTRY(T, name, id, W, class)                                           \
+  [CI_EW_EQUAL][id] = eb_equal_##name, [CI_EW_LESS][id] = eb_less_##name,                 \
+  [CI_EW_LESS_EQUAL][id] = eb_less_equal_##name, [CI_EW_GREATER][id] = eb_greater_##name, \
   [CI_EW_GREATER_EQUAL][id] = eb_greater_equal_##name,
-#define EB_INTEGER_ENTRY(T, name, id, W, class)                                                     \
-  [CI_MATH_add][id] = eb_add_##name, [CI_MATH_sub][id] = eb_sub_##name,                             \
-  [CI_MATH_mul][id] = eb_mul_##name, [CI_MATH_div][id] = eb_div_##name,                             \
-  [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,                             \
-  [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name,                   \
-  [CI_EW_FMOD][id] = eb_fmod_##name, [CI_EW_POW][id] = eb_pow_##name,
+#define EB_ARITHMETIC_ENTRY(T, name, id, W, class)                                                                   \
+  [CI_MATH_add][id] = eb_add_##name, [CI_MATH_sub][id] = eb_sub_##name, [CI_MATH_mul][id] = eb_mul_##name,           \
+  [CI_MATH_div][id] = eb_div_##name, [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,           \
+  [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name, [CI_EW_FMOD][id] = eb_fmod_##name, \
+  [CI_EW_POW][id] = eb_pow_##name,
 static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_DTYPES] = {
-  EB_INTEGER_ENTRY(double, f64, CI_DOUBLE, double, F)
-  [CI_EW_MOD][CI_FLOAT] = eb_mod_f32, [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32, [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
-  CI_INTEGER_TYPES(EB_INTEGER_ENTRY)
-  EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F)
-  EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
-  CI_INTEGER_TYPES(EB_COMPARE_ENTRY)
-  [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool, [CI_EW_AND][CI_BOOL] = eb_and_bool, [CI_EW_OR][CI_BOOL] = eb_or_bool,
-  [CI_EW_XOR][CI_BOOL] = eb_xor_bool};
+    EB_ARITHMETIC_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(EB_ARITHMETIC_ENTRY)
+        EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F) EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
+            CI_INTEGER_TYPES(EB_COMPARE_ENTRY)[CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
+    [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
+    [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
+    [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool,
+    [CI_EW_AND][CI_BOOL] = eb_and_bool,
+    [CI_EW_OR][CI_BOOL] = eb_or_bool,
+    [CI_EW_XOR][CI_BOOL] = eb_xor_bool};
+/* clang-format on */
 
 ci_typed_binary_fn ci_typed_binary(int op, int32_t dtype) {
   return dtype >= 0 && dtype < CI_DTYPES ? eb_table[op][dtype] : NULL;

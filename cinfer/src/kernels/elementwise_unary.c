@@ -4,36 +4,36 @@
 #include "../scalar_math.h"
 #include "elementwise.h"
 
-#define EU_LOOP(name, T, R, value)                                                            \
-  static void eu_##name(void *out, const void *in, int64_t n, double a, double b) {           \
-    R *y = out;                                                                               \
-    const T *x = in;                                                                          \
-    (void)a, (void)b;                                                                         \
-    for (int64_t i = 0; i < n; i++) {                                                         \
-      const T v = x[i];                                                                       \
-      y[i] = (R)(value);                                                                      \
-    }                                                                                         \
+#define EU_LOOP(name, T, R, value)                                                  \
+  static void eu_##name(void *out, const void *in, int64_t n, double a, double b) { \
+    R *y = out;                                                                     \
+    const T *x = in;                                                                \
+    (void)a, (void)b;                                                               \
+    for (int64_t i = 0; i < n; i++) {                                               \
+      const T v = x[i];                                                             \
+      y[i] = (R)(value);                                                            \
+    }                                                                               \
   }
 
 /* Rows: operator of isa_math.h, its value for a double v. */
-#define EU_DOUBLE(X)                                                            \
-  X(abs, fabs(v))                                                               \
-  X(neg, -v)                                                                    \
-  X(sqrt, sqrt(v))                                                              \
-  X(reciprocal, 1.0 / v)                                                        \
-  X(exp, ci_exp(v))                                                             \
-  X(log, ci_log(v))                                                             \
-  X(tanh, ci_tanh(v))                                                           \
-  X(sigmoid, ci_sigmoid(v))                                                     \
-  X(erf, ci_erf(v))                                                             \
-  X(softplus, ci_softplus(v))                                                   \
-  X(elu, v > 0.0 ? v : a * ci_expm1(v))                                         \
-  X(selu, b * (v > 0.0 ? v : a * ci_expm1(v)))                                  \
-  X(leaky_relu, v < 0.0 ? a * v : v)                                            \
-  X(relu, (0.0 > v ? 0.0 : v) + 0.0)                                            \
-  X(floor, floor(v))                                                            \
-  X(ceil, ceil(v))                                                              \
-  X(round, eu_round(v))                                                         \
+#define EU_DOUBLE(X)                          \
+  X(abs, fabs(v))                             \
+  X(neg, -v)                                  \
+  X(sqrt, sqrt(v))                            \
+  X(reciprocal, 1.0 / v)                      \
+  X(exp, ci_exp(v))                           \
+  X(log, ci_log(v))                           \
+  X(tanh, ci_tanh(v))                         \
+  X(sigmoid, ci_sigmoid(v))                   \
+  X(erf, ci_erf(v))                           \
+  X(softplus, ci_softplus(v))                 \
+  X(elu, v > 0.0 ? v : a * ci_expm1(v))       \
+  X(selu, b *(v > 0.0 ? v : a * ci_expm1(v))) \
+  X(leaky_relu, v < 0.0 ? a * v : v)          \
+  X(relu, (0.0 > v ? 0.0 : v) + 0.0)          \
+  X(floor, floor(v))                          \
+  X(ceil, ceil(v))                            \
+  X(round, eu_round(v))                       \
   X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
 
 /* Half to even, whatever the rounding mode's function would say of its flags. */
@@ -60,32 +60,33 @@ EU_LOOP(is_inf_f64, double, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY
 EU_LOOP(not_bool, bool, bool, !v)
 
 #define EU_SIGNED(T, name, id, W, class) EU_SIGNED_##class(T, name, W)
-#define EU_SIGNED_U(T, name, W)         \
-  EU_LOOP(abs_##name, T, T, v)          \
+#define EU_SIGNED_U(T, name, W)          \
+  EU_LOOP(abs_##name, T, T, v)           \
   EU_LOOP(neg_##name, T, T, (W)0 - (W)v) \
-  EU_LOOP(relu_##name, T, T, v)         \
+  EU_LOOP(relu_##name, T, T, v)          \
   EU_LOOP(sign_##name, T, T, v > 0)
-#define EU_SIGNED_S(T, name, W)                                   \
-  EU_LOOP(abs_##name, T, T, v < 0 ? (W)0 - (W)v : (W)v)           \
-  EU_LOOP(neg_##name, T, T, (W)0 - (W)v)                          \
-  EU_LOOP(relu_##name, T, T, v > 0 ? v : 0)                       \
+#define EU_SIGNED_S(T, name, W)                         \
+  EU_LOOP(abs_##name, T, T, v < 0 ? (W)0 - (W)v : (W)v) \
+  EU_LOOP(neg_##name, T, T, (W)0 - (W)v)                \
+  EU_LOOP(relu_##name, T, T, v > 0 ? v : 0)             \
   EU_LOOP(sign_##name, T, T, (v > 0) - (v < 0))
 CI_INTEGER_TYPES(EU_SIGNED)
 
 #define EU_DOUBLE_ENTRY(name, value) [CI_MATH_##name][CI_DOUBLE] = eu_##name##_f64,
-#define EU_INTEGER_ENTRY(T, name, id, W, class)                                       \
-  [CI_MATH_abs][id] = eu_abs_##name, [CI_MATH_neg][id] = eu_neg_##name,               \
-  [CI_MATH_relu][id] = eu_relu_##name, [CI_MATH_sign][id] = eu_sign_##name,
+#define EU_INTEGER_ENTRY(T, name, id, W, class)                                                              \
+  [CI_MATH_abs][id] = eu_abs_##name, [CI_MATH_neg][id] = eu_neg_##name, [CI_MATH_relu][id] = eu_relu_##name, \
+  [CI_MATH_sign][id] = eu_sign_##name,
+/* clang-format off: rows of a table */
 static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_DTYPES] = {
-  EU_DOUBLE(EU_DOUBLE_ENTRY)
-  CI_INTEGER_TYPES(EU_INTEGER_ENTRY)
-  [CI_EW_SIN] = {[CI_FLOAT] = eu_sin_f32, [CI_DOUBLE] = eu_sin_f64},
-  [CI_EW_COS] = {[CI_FLOAT] = eu_cos_f32, [CI_DOUBLE] = eu_cos_f64},
-  [CI_EW_TAN] = {[CI_FLOAT] = eu_tan_f32, [CI_DOUBLE] = eu_tan_f64},
-  [CI_EW_ATAN] = {[CI_FLOAT] = eu_atan_f32, [CI_DOUBLE] = eu_atan_f64},
-  [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
-  [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
-  [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
+    EU_DOUBLE(EU_DOUBLE_ENTRY)
+        CI_INTEGER_TYPES(EU_INTEGER_ENTRY)[CI_EW_SIN] = {[CI_FLOAT] = eu_sin_f32, [CI_DOUBLE] = eu_sin_f64},
+    [CI_EW_COS] = {[CI_FLOAT] = eu_cos_f32, [CI_DOUBLE] = eu_cos_f64},
+    [CI_EW_TAN] = {[CI_FLOAT] = eu_tan_f32, [CI_DOUBLE] = eu_tan_f64},
+    [CI_EW_ATAN] = {[CI_FLOAT] = eu_atan_f32, [CI_DOUBLE] = eu_atan_f64},
+    [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
+    [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
+    [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
+/* clang-format on */
 
 ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {
   return dtype >= 0 && dtype < CI_DTYPES ? eu_table[op][dtype] : NULL;
@@ -93,17 +94,17 @@ ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {
 
 /* ---- Clip ---- */
 
-#define EU_CLIP(T, name, id, zero)                                                                          \
-  static void eu_clip_##name(void *out, const void *in, int64_t n, const void *low, const void *high) {     \
-    T *y = out;                                                                                             \
-    const T *x = in;                                                                                        \
-    const T least = low != NULL ? *(const T *)low : (T)0, most = high != NULL ? *(const T *)high : (T)0;    \
-    for (int64_t i = 0; i < n; i++) {                                                                       \
-      T v = x[i];                                                                                           \
-      if (low != NULL && least > v) v = least;                                                              \
-      if (high != NULL && most < v) v = most;                                                               \
-      y[i] = (T)(v + zero);                                                                                 \
-    }                                                                                                       \
+#define EU_CLIP(T, name, id, zero)                                                                       \
+  static void eu_clip_##name(void *out, const void *in, int64_t n, const void *low, const void *high) {  \
+    T *y = out;                                                                                          \
+    const T *x = in;                                                                                     \
+    const T least = low != NULL ? *(const T *)low : (T)0, most = high != NULL ? *(const T *)high : (T)0; \
+    for (int64_t i = 0; i < n; i++) {                                                                    \
+      T v = x[i];                                                                                        \
+      if (low != NULL && least > v) v = least;                                                           \
+      if (high != NULL && most < v) v = most;                                                            \
+      y[i] = (T)(v + zero);                                                                              \
+    }                                                                                                    \
   }
 #define EU_CLIP_INTEGER(T, name, id, W, class) EU_CLIP(T, name, id, 0)
 EU_CLIP(float, f32, CI_FLOAT, 0.0f)
@@ -111,6 +112,6 @@ EU_CLIP(double, f64, CI_DOUBLE, 0.0)
 CI_INTEGER_TYPES(EU_CLIP_INTEGER)
 #define EU_CLIP_ENTRY(T, name, id, W, class) [id] = eu_clip_##name,
 static const ci_clip_fn eu_clip_table[CI_DTYPES] = {
-  [CI_FLOAT] = eu_clip_f32, [CI_DOUBLE] = eu_clip_f64, CI_INTEGER_TYPES(EU_CLIP_ENTRY)};
+    [CI_FLOAT] = eu_clip_f32, [CI_DOUBLE] = eu_clip_f64, CI_INTEGER_TYPES(EU_CLIP_ENTRY)};
 
 ci_clip_fn ci_typed_clip(int32_t dtype) { return dtype >= 0 && dtype < CI_DTYPES ? eu_clip_table[dtype] : NULL; }

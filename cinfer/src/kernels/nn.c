@@ -91,14 +91,14 @@ static void softmax_rows(const ci_kernel *k, void *y, const void *x, int64_t row
   }
 }
 
-#define NN_COLUMN(name, T)                                                                         \
-  static void softmax_column_##name(const ci_kernel *k, void *y, const void *x, void *scratch) {   \
-    const softmax_plan *p = k->private_memory;                                                     \
-    T *row = scratch, *to = y;                                                                     \
-    const T *from = x;                                                                             \
-    for (int64_t i = 0; i < p->n; i++) row[i] = from[i * p->inner];                                \
-    softmax_rows(k, row, row, 1);                                                                  \
-    for (int64_t i = 0; i < p->n; i++) to[i * p->inner] = row[i];                                  \
+#define NN_COLUMN(name, T)                                                                       \
+  static void softmax_column_##name(const ci_kernel *k, void *y, const void *x, void *scratch) { \
+    const softmax_plan *p = k->private_memory;                                                   \
+    T *row = scratch, *to = y;                                                                   \
+    const T *from = x;                                                                           \
+    for (int64_t i = 0; i < p->n; i++) row[i] = from[i * p->inner];                              \
+    softmax_rows(k, row, row, 1);                                                                \
+    for (int64_t i = 0; i < p->n; i++) to[i * p->inner] = row[i];                                \
   }
 NN_COLUMN(f32, float)
 NN_COLUMN(f64, double)

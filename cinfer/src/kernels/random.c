@@ -180,6 +180,7 @@ ci_status run_random(ci_kernel *k) {
     job.range = (uint64_t)high - (uint64_t)job.low;
   }
   CI_TRY(k_draw(k, p->generator, p->blocks, &job.key, &job.counter));
-  k_parallel(k, (int64_t)p->blocks, RANDOM_GRAIN, p->kind == RANDOM_TRUNCATED ? random_truncated_part : random_part, &job);
+  k_parallel(k, (int64_t)p->blocks, RANDOM_GRAIN, p->kind == RANDOM_TRUNCATED ? random_truncated_part : random_part,
+             &job);
   return CI_OK;
 }

@@ -187,7 +187,8 @@ static void reduce_one_row(const reduce_plan *p, char *y, const char *x, int64_t
 static void reduce_outer_part(void *argument, int64_t begin, int64_t end, int thread) {
   const struct reduce_job *job = argument;
   const reduce_plan *p = job->p;
-  const ptrdiff_t item = (ptrdiff_t)p->item, in = item * (ptrdiff_t)(job->n * p->inner), out = item * (ptrdiff_t)p->inner;
+  const ptrdiff_t item = (ptrdiff_t)p->item, in = item * (ptrdiff_t)(job->n * p->inner),
+                  out = item * (ptrdiff_t)p->inner;
   const char *x = job->x + begin * in;
   char *y = job->y + begin * out;
   (void)thread;

@@ -28,7 +28,8 @@ static ci_status training_check(ci_kernel *k, const char *names, const char *sca
     int length = 0;
     for (int skip = i; skip > 0; names++) skip -= *names == ' ';
     while (names[length] != ' ' && names[length] != '\0') length++;
-    return k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names, k_describe(v, found, sizeof found),
+    return k_fail(k, CI_INVALID_ARGUMENT, "%.*s is %s, expected %s%s", length, names,
+                  k_describe(v, found, sizeof found),
                   one ? "one number of the type of parameter " : "the type and shape of parameter ",
                   k_describe(parameter, wanted, sizeof wanted));
   }
@@ -113,7 +114,18 @@ ci_status run_momentum_step(ci_kernel *k) {
 
 /* ---- AdamStep: parameter, m, v, beta1_power, beta2_power, learning_rate, beta1, beta2, epsilon, gradient ---- */
 
-enum { ADAM_P, ADAM_M, ADAM_V, ADAM_POWER1, ADAM_POWER2, ADAM_RATE, ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON, ADAM_GRADIENT };
+enum {
+  ADAM_P,
+  ADAM_M,
+  ADAM_V,
+  ADAM_POWER1,
+  ADAM_POWER2,
+  ADAM_RATE,
+  ADAM_BETA1,
+  ADAM_BETA2,
+  ADAM_EPSILON,
+  ADAM_GRADIENT
+};
 
 ci_status prepare_adam_step(ci_kernel *k) {
   CI_TRY(training_check(k, "parameter m v beta1_power beta2_power learning_rate beta1 beta2 epsilon gradient",

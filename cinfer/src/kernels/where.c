@@ -13,23 +13,23 @@ typedef struct where_sixteen { /* complex128, strings */
   uint64_t part[2];
 } where_sixteen;
 
-#define WHERE_LOOP(name, T)                                                                        \
-  static void where_##name(const void *context, void *out, const void *const *in, int64_t n) {     \
-    const ci_broadcast *walk = context;                                                            \
-    const bool *c = in[0];                                                                         \
-    const T *a = in[1], *b = in[2];                                                                \
-    T *y = out;                                                                                    \
-    const bool still_c = ci_broadcast_still(walk, 0);                                              \
-    const ptrdiff_t as = !ci_broadcast_still(walk, 1), bs = !ci_broadcast_still(walk, 2);          \
-    if (still_c) { /* one of the two, whole */                                                     \
-      const T *x = *c ? a : b;                                                                     \
-      const ptrdiff_t xs = *c ? as : bs;                                                           \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = x[i * xs];                                          \
-    } else if (as && bs) {                                                                         \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i] : b[i];                                 \
-    } else {                                                                                       \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i * as] : b[i * bs];                       \
-    }                                                                                              \
+#define WHERE_LOOP(name, T)                                                                    \
+  static void where_##name(const void *context, void *out, const void *const *in, int64_t n) { \
+    const ci_broadcast *walk = context;                                                        \
+    const bool *c = in[0];                                                                     \
+    const T *a = in[1], *b = in[2];                                                            \
+    T *y = out;                                                                                \
+    const bool still_c = ci_broadcast_still(walk, 0);                                          \
+    const ptrdiff_t as = !ci_broadcast_still(walk, 1), bs = !ci_broadcast_still(walk, 2);      \
+    if (still_c) { /* one of the two, whole */                                                 \
+      const T *x = *c ? a : b;                                                                 \
+      const ptrdiff_t xs = *c ? as : bs;                                                       \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = x[i * xs];                                      \
+    } else if (as && bs) {                                                                     \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i] : b[i];                             \
+    } else {                                                                                   \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i * as] : b[i * bs];                   \
+    }                                                                                          \
   }
 WHERE_LOOP(1, uint8_t)
 WHERE_LOOP(2, uint16_t)
