@@ -76,7 +76,7 @@ def after_assign(error: errors.OpError, assigned: Sequence[str]) -> errors.OpErr
     if not assigned:
         return error
     names = ", ".join(sorted(set(assigned)))
-    message = f"{error.message} Variables already assigned by this run: {names}."
+    message = f"{error.message.rstrip('.')}. Variables already assigned by this run: {names}."
     made = type(error)(error.node_def, error.op, message, error.error_code)
     made.node_name = error.node_name
     return made

@@ -67,11 +67,13 @@ CI_API const char *ci_status_name(ci_status status); /* "INVALID_ARGUMENT" */
 
 /* ---- tensors: views of memory that the caller owns, dense, row-major ---- */
 
+/* clang-format off */
 enum { /* element types, ONNX's numbers */
   CI_FLOAT = 1, CI_UINT8 = 2, CI_INT8 = 3, CI_UINT16 = 4, CI_INT16 = 5, CI_INT32 = 6, CI_INT64 = 7, CI_STRING = 8,
   CI_BOOL = 9, CI_FLOAT16 = 10, CI_DOUBLE = 11, CI_UINT32 = 12, CI_UINT64 = 13, CI_COMPLEX64 = 14,
   CI_COMPLEX128 = 15, CI_BFLOAT16 = 16
 };
+/* clang-format on */
 typedef struct ci_string { /* an element of a CI_STRING tensor */
   const char *data;
   size_t length;

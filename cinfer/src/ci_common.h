@@ -8,7 +8,8 @@
 
 #include "../include/cinfer.h"
 
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    defined(__NO_SIGNED_ZEROS__)
 #error "cinfer gives the same bits everywhere and cannot be built with -ffast-math or its parts"
 #endif
 
@@ -35,9 +36,9 @@ typedef struct ci_span { /* bytes that belong to somebody else */
   size_t length;
 } ci_span;
 
-#define CI_TRY(call)                    \
-  do {                                  \
-    ci_status try_status = (call);      \
+#define CI_TRY(call)                            \
+  do {                                          \
+    ci_status try_status = (call);              \
     if (try_status != CI_OK) return try_status; \
   } while (0)
 

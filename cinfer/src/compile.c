@@ -170,7 +170,8 @@ static ci_status compile_find_assigns(ci_compiler *c) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || node->kernel->run != run_assign) continue;
     const ci_attr *name = ci_find_attr(c->model, node, "variable");
-    int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S ? -1 : ci_state_find(c->plan->state, name->as.s);
+    int32_t slot =
+        name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S ? -1 : ci_state_find(c->plan->state, name->as.s);
     if (slot < 0) continue; /* its prepare says so */
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
@@ -285,7 +286,8 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]);
     cell->made = step->begin;
-    if (cell->place != CI_NONE) { /* the kernel gave it one; bodies run while it is written, so nobody else may have it */
+    if (cell->place !=
+        CI_NONE) { /* the kernel gave it one; bodies run while it is written, so nobody else may have it */
       ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
       if (place->last < step->end) place->last = step->end;
       continue;
@@ -457,7 +459,8 @@ ci_status ci_plan_frame_compile(ci_kernel *k, int body) {
 }
 
 ci_plan_mark ci_plan_mark_now(const ci_plan *plan) {
-  return (ci_plan_mark){plan->places.count, plan->all_steps.count, plan->compiler->offers.count, plan->bound_reads.count};
+  return (ci_plan_mark){plan->places.count, plan->all_steps.count, plan->compiler->offers.count,
+                        plan->bound_reads.count};
 }
 
 void ci_plan_forget(ci_plan *plan, ci_plan_mark mark) {

@@ -145,7 +145,8 @@ static ci_status container_copy(ci_model *model, ci_constant *c, ci_error *error
 
 static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *error) {
   size_t count = (size_t)c->value.count, lengths;
-  if (!ci_mul_size(count, 8, &lengths) || lengths > c->bytes.length || !ci_mul_size(count, sizeof(ci_string), &c->value.bytes)) {
+  if (!ci_mul_size(count, 8, &lengths) || lengths > c->bytes.length ||
+      !ci_mul_size(count, sizeof(ci_string), &c->value.bytes)) {
     return container_damaged(error, "a string tensor is shorter than its shape says");
   }
   ci_string *strings = ci_pool_alloc(&model->pool, c->value.bytes);
@@ -190,7 +191,8 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   CI_TRY(container_fields(message, &t, error));
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
-  if (!container_count(&t, &constant->value.count)) return container_damaged(error, "the shape of a tensor is impossible");
+  if (!container_count(&t, &constant->value.count))
+    return container_damaged(error, "the shape of a tensor is impossible");
   constant->value.dtype = (int32_t)t.dtype;
   constant->value.rank = t.rank;
   memcpy(constant->value.dims, t.dims, sizeof t.dims);

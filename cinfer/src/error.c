@@ -44,12 +44,15 @@ static const struct {
   const char *name;
   uint8_t bytes; /* 0: no whole bytes */
 } error_dtypes[] = {
-    {"undefined", 0},    {"float32", 4},        {"uint8", 1},         {"int8", 1},           {"uint16", 2},
-    {"int16", 2},        {"int32", 4},          {"int64", 8},         {"string", sizeof(ci_string)},
-    {"bool", 1},         {"float16", 2},        {"float64", 8},       {"uint32", 4},         {"uint64", 8},
-    {"complex64", 8},    {"complex128", 16},    {"bfloat16", 2},      {"float8e4m3fn", 1},   {"float8e4m3fnuz", 1},
-    {"float8e5m2", 1},   {"float8e5m2fnuz", 1}, {"uint4", 0},         {"int4", 0},           {"float4e2m1", 0},
-    {"float8e8m0", 1},   {"uint2", 0},          {"int2", 0},
+    {"undefined", 0},      {"float32", 4},    {"uint8", 1},
+    {"int8", 1},           {"uint16", 2},     {"int16", 2},
+    {"int32", 4},          {"int64", 8},      {"string", sizeof(ci_string)},
+    {"bool", 1},           {"float16", 2},    {"float64", 8},
+    {"uint32", 4},         {"uint64", 8},     {"complex64", 8},
+    {"complex128", 16},    {"bfloat16", 2},   {"float8e4m3fn", 1},
+    {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
+    {"uint4", 0},          {"int4", 0},       {"float4e2m1", 0},
+    {"float8e8m0", 1},     {"uint2", 0},      {"int2", 0},
 };
 enum { ERROR_DTYPES = sizeof error_dtypes / sizeof error_dtypes[0] };
 

@@ -52,8 +52,7 @@ static ci_status functions_formal(ci_parser *p, const ci_scope *inner, ci_span n
   return ci_parse_name(p, inner, name, &(ci_name){.first = first, .count = actual == CI_NONE ? 0 : 1});
 }
 
-static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_function *function,
-                                const ci_node *call) {
+static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_function *function, const ci_node *call) {
   ci_model *m = p->model;
   ci_wire wire = ci_wire_open(function->message);
   ci_field field;

@@ -10,28 +10,30 @@
 #elif CI_VL == 4
 #define CI_GROUP(X, arg) CI_V4(X, arg)
 #else /* a loop: written out, software fma would make this large */
-#define CI_GROUP(X, arg) \
-  for (int lane = 0; lane < 16; lane++) { X(arg, lane) }
+#define CI_GROUP(X, arg)                  \
+  for (int lane = 0; lane < 16; lane++) { \
+    X(arg, lane)                          \
+  }
 #endif
 enum { CI_N(group_vectors) = 16 / CI_VL };
 
-#define CI_D_ZERO(s, q)       sum[s][q] = v_set(0.0f);
+#define CI_D_ZERO(s, q) sum[s][q] = v_set(0.0f);
 #define CI_D_CLEAR(s, unused) CI_GROUP(CI_D_ZERO, s)
 /* Row s of a, one column of b. */
 #define CI_D_LOAD(unused, q) w[q] = v_load(b + k + (q) * CI_VL);
-#define CI_D_FMA(s, q)       sum[s][q] = v_fma(v_load(a + (s) * a_row + k + (q) * CI_VL), w[q], sum[s][q]);
+#define CI_D_FMA(s, q) sum[s][q] = v_fma(v_load(a + (s) * a_row + k + (q) * CI_VL), w[q], sum[s][q]);
 #define CI_D_STEP(s, unused) CI_GROUP(CI_D_FMA, s)
 /* Group s of one row. */
 #define CI_D_FMA_FAR(s, q) \
   sum[s][q] = v_fma(v_load(a + k + (s) * 16 + (q) * CI_VL), v_load(b + k + (s) * 16 + (q) * CI_VL), sum[s][q]);
-#define CI_D_STEP_FAR(s, unused)  CI_GROUP(CI_D_FMA_FAR, s)
+#define CI_D_STEP_FAR(s, unused) CI_GROUP(CI_D_FMA_FAR, s)
 #define CI_D_LOAD_REST(unused, q) w[q] = CI_N(load_rest)(b + k, left - (q) * CI_VL, (q) * CI_VL);
 #define CI_D_FMA_REST(s, q) \
   sum[s][q] = v_fma(CI_N(load_rest)(a + (s) * a_row + k, left - (q) * CI_VL, (q) * CI_VL), w[q], sum[s][q]);
 #define CI_D_STEP_REST(s, unused) CI_GROUP(CI_D_FMA_REST, s)
-#define CI_D_STORE(s, unused)     t->c[(m + (s)) * t->c_row + n] = CI_N(tree)(sum[s]);
-#define CI_D_ADD(s, q)            sum[s][q] = v_add(sum[s][q], sum[(s) + 1][q]);
-#define CI_D_ADD_PAIR(s, q)       sum[s][q] = v_add(sum[s][q], sum[(s) + 2][q]);
+#define CI_D_STORE(s, unused) t->c[(m + (s)) * t->c_row + n] = CI_N(tree)(sum[s]);
+#define CI_D_ADD(s, q) sum[s][q] = v_add(sum[s][q], sum[(s) + 1][q]);
+#define CI_D_ADD_PAIR(s, q) sum[s][q] = v_add(sum[s][q], sum[(s) + 2][q]);
 
 /* The vector at p + offset of which `left` elements exist, possibly none; the others are +0. */
 CI_INLINE vf CI_N(load_rest)(const float *p, int64_t left, int offset) {

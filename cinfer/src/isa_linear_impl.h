@@ -3,10 +3,10 @@
  * CI_VL lanes, CI_N(name) the instruction set's own name. The order of every sum is docs/numerics.md's.
  */
 #if CI_MANY_REGISTERS
-#define CI_TILE_ROWS   14
+#define CI_TILE_ROWS 14
 #define CI_BLOCKS_ROWS 12
 #else
-#define CI_TILE_ROWS   6
+#define CI_TILE_ROWS 6
 #define CI_BLOCKS_ROWS 6
 #endif
 
@@ -168,7 +168,7 @@ static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, p
     const int part = (int)((n) - i);     \
     BODY(CI_LOAD_PART, CI_STORE_PART)    \
   }
-#define CI_LOAD_PART(p)     v_load_part(p, part, 0.0f)
+#define CI_LOAD_PART(p) v_load_part(p, part, 0.0f)
 #define CI_STORE_PART(p, x) v_store_part(p, part, x)
 
 static void CI_N(add)(float *y, const float *x, int64_t n) {

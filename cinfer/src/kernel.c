@@ -96,7 +96,8 @@ ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) 
   }
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
   if (constant->value.data == NULL) {
-    return k_fail(k, CI_UNIMPLEMENTED, "attribute %s has elements of type %s", name, ci_dtype_name(constant->value.dtype));
+    return k_fail(k, CI_UNIMPLEMENTED, "attribute %s has elements of type %s", name,
+                  ci_dtype_name(constant->value.dtype));
   }
   ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
   if (status != CI_OK) return k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
@@ -144,7 +145,8 @@ void k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 
 void k_in_place(ci_kernel *k, int o, int i) {
   /* An offer that cannot be kept for want of memory is only an optimisation less. */
-  if (!k->node->dynamic) (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
+  if (!k->node->dynamic)
+    (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
 }
 
 void *k_private(ci_kernel *k, size_t bytes) {

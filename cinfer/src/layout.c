@@ -43,7 +43,8 @@ static bool layout_meets(const ci_place *given, const ci_place *wanted) {
 static void layout_results(ci_plan *plan) {
   for (int32_t i = 0; i < plan->cell_count; i++) {
     const ci_cell *cell = &plan->cells[i];
-    if (cell->root == i && cell->place != CI_NONE && cell->result != CI_NONE) layout_place(plan, cell)->result = cell->result;
+    if (cell->root == i && cell->place != CI_NONE && cell->result != CI_NONE)
+      layout_place(plan, cell)->result = cell->result;
   }
 }
 
@@ -194,7 +195,8 @@ static ci_status layout_arena_of(ci_compiler *c) {
   arena.gaps = ci_alloc(c->allocator, gaps);
   bool whole = arena.by_first != NULL && arena.by_last != NULL && arena.gaps != NULL;
   for (size_t i = 0; whole && i < plan->places.count; i++) {
-    if (layout_in_arena(&plan->places.at[i])) arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
+    if (layout_in_arena(&plan->places.at[i]))
+      arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
   }
   if (whole) {
     layout_sort(plan, arena.by_first, arena.count, false);
@@ -206,8 +208,9 @@ static ci_status layout_arena_of(ci_compiler *c) {
   ci_release(c->allocator, arena.gaps, gaps);
   if (!whole) return layout_memory(c);
   if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;
-  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "the values of this signature need %zu bytes, the session's limit is %llu",
-                 plan->arena_bytes, (unsigned long long)plan->session->limits.max_memory);
+  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,
+                 "the values of this signature need %zu bytes, the session's limit is %llu", plan->arena_bytes,
+                 (unsigned long long)plan->session->limits.max_memory);
 }
 
 /* ---- values with memory of their own ---- */

@@ -26,9 +26,8 @@ static void memory_default_release(void *memory) {
 
 void *ci_alloc(const ci_allocator *allocator, size_t bytes) {
   size_t size = bytes == 0 ? 1 : bytes;
-  void *memory = allocator != NULL && allocator->alloc != NULL
-                     ? allocator->alloc(allocator->user, size, MEMORY_ALIGN)
-                     : memory_default_alloc(size);
+  void *memory = allocator != NULL && allocator->alloc != NULL ? allocator->alloc(allocator->user, size, MEMORY_ALIGN)
+                                                               : memory_default_alloc(size);
   if (memory != NULL) memset(memory, 0, size);
   return memory;
 }

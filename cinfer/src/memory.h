@@ -9,19 +9,18 @@ bool ci_grow(const ci_allocator *allocator, void **array, size_t *capacity, size
 bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, size_t count, size_t more, size_t item);
 
 /* A growing array of T: `struct { T *at; size_t count, capacity; }`. */
-#define CI_LIST(T)     \
-  struct {             \
-    T *at;             \
-    size_t count;      \
-    size_t capacity;   \
+#define CI_LIST(T)   \
+  struct {           \
+    T *at;           \
+    size_t count;    \
+    size_t capacity; \
   }
 /* Makes room for one element more; the caller writes list.at[list.count++]. */
 #define CI_LIST_GROW(allocator, list) \
   ci_grow(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, sizeof *(list)->at)
 #define CI_LIST_GROW_BY(allocator, list, more) \
   ci_grow_by(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, more, sizeof *(list)->at)
-#define CI_LIST_FREE(allocator, list) \
-  ci_release(allocator, (list)->at, (list)->capacity * sizeof *(list)->at)
+#define CI_LIST_FREE(allocator, list) ci_release(allocator, (list)->at, (list)->capacity * sizeof *(list)->at)
 
 /* Blocks that live as long as their pool. */
 typedef struct ci_pool {

@@ -231,7 +231,8 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
   if (!CI_LIST_GROW(&m->allocator, &m->signatures)) return model_memory(error);
   ci_signature_info *s = &m->signatures.at[m->signatures.count];
   *s = (ci_signature_info){0};
-  if (!ci_mul_size(inputs, sizeof(ci_binding), &input_bytes) || !ci_mul_size(outputs, sizeof(ci_binding), &output_bytes)) {
+  if (!ci_mul_size(inputs, sizeof(ci_binding), &input_bytes) ||
+      !ci_mul_size(outputs, sizeof(ci_binding), &output_bytes)) {
     return model_memory(error);
   }
   s->inputs = ci_pool_alloc(&m->pool, input_bytes);
@@ -319,7 +320,8 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   const bool right = ci_isa_self_check(isa);
   ci_float_leave(&mode);
   if (!right) {
-    return ci_fail(error, CI_INTERNAL, "this build does not give cinfer's bits: was it compiled with a flag such as "
+    return ci_fail(error, CI_INTERNAL,
+                   "this build does not give cinfer's bits: was it compiled with a flag such as "
                    "-ffp-contract=fast or -funsafe-math-optimizations?");
   }
   ci_model *m = ci_alloc(&options.allocator, sizeof *m);

@@ -178,10 +178,7 @@ ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, co
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
 /* Fills node, op, source of *error and completes its message; returns status. */
-ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...)
-    CI_PRINTF(4, 5);
-/* The same for the messages that TensorFlow's users know by heart: without "Op 'node'" in front. */
-ci_status ci_fail_at(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
+ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);
 int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */

@@ -16,7 +16,12 @@ typedef struct ci_names { /* open addressing; zero is an empty table */
 } ci_names;
 
 const ci_name *ci_names_find(const ci_names *names, ci_span text);
-typedef enum ci_names_result { CI_NAMES_ADDED, CI_NAMES_DUPLICATE, CI_NAMES_NO_MEMORY, CI_NAMES_CROWDED } ci_names_result;
+typedef enum ci_names_result {
+  CI_NAMES_ADDED,
+  CI_NAMES_DUPLICATE,
+  CI_NAMES_NO_MEMORY,
+  CI_NAMES_CROWDED
+} ci_names_result;
 /* Crowded: too many names of one hash, which honest files do not have. */
 ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_name *name);
 void ci_names_free(const ci_allocator *allocator, ci_names *names);

@@ -42,10 +42,11 @@ void ci_output_copy(void *to, const void *from, size_t bytes, int32_t dtype) {
 
 static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t wanted, ci_error *error) {
   const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
-  return ci_fail(error, CI_INVALID_ARGUMENT,
-                 "output '%.200s' of signature '%.200s' needs %zu bytes, its buffer has %zu: give a larger one, or NULL to "
-                 "borrow the session's",
-                 signature->outputs[i].key, signature->name, wanted, bytes);
+  return ci_fail(
+      error, CI_INVALID_ARGUMENT,
+      "output '%.200s' of signature '%.200s' needs %zu bytes, its buffer has %zu: give a larger one, or NULL to "
+      "borrow the session's",
+      signature->outputs[i].key, signature->name, wanted, bytes);
 }
 
 ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_error *error) {

@@ -5,9 +5,7 @@
 
 enum { PARSE_MOST = INT32_MAX / 2 }; /* numbers of things are int32 */
 
-ci_status ci_parse_memory(ci_parser *p) {
-  return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
-}
+ci_status ci_parse_memory(ci_parser *p) { return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "no memory for the model"); }
 
 ci_status ci_parse_damaged(ci_parser *p, const char *what, ci_span name) {
   return ci_fail(p->error, CI_DATA_LOSS, "the model is damaged: %s '%.*s'", what, CI_SPAN_ARG(name));
@@ -231,7 +229,8 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_G): attr->as.s = field.bytes; break;
       case CI_KEY(ATTRIBUTEVALUE_T): CI_TRY(parse_inline_tensor(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_TENSOR):
-        if (field.number >= p->model->constants.count) return ci_parse_damaged(p, "no such tensor in attribute", attr->key);
+        if (field.number >= p->model->constants.count)
+          return ci_parse_damaged(p, "no such tensor in attribute", attr->key);
         attr->as.constant = (int32_t)field.number;
         break;
       case CI_KEY(ATTRIBUTEVALUE_INTS): CI_TRY(parse_ints(p, field.bytes, attr)); break;
@@ -258,7 +257,8 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
     if (field.key == CI_KEY(ATTRIBUTE_KEY)) attr.key = field.bytes;
     else if (field.key == CI_KEY(ATTRIBUTE_VALUE)) value = field.bytes;
   }
-  if (wire.broken || attr.key.length == 0) return ci_parse_damaged(p, "an attribute cannot be read in node", node->name);
+  if (wire.broken || attr.key.length == 0)
+    return ci_parse_damaged(p, "an attribute cannot be read in node", node->name);
   if (last->data != NULL && ci_span_order(*last, attr.key) >= 0) {
     return ci_parse_damaged(p, "attributes are not sorted and unique at", attr.key);
   }
@@ -371,8 +371,12 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
   }
   if (m->graphs.count >= PARSE_MOST || !CI_LIST_GROW(&m->allocator, &m->graphs)) return ci_parse_memory(p);
   *number = (int32_t)m->graphs.count++;
-  m->graphs.at[*number] = (ci_graph){.owner = owner, .parent = outer == NULL ? CI_NONE : outer->graph, .first = CI_NONE,
-                                     .last = CI_NONE, .depth = depth, .formals = CI_NONE};
+  m->graphs.at[*number] = (ci_graph){.owner = owner,
+                                     .parent = outer == NULL ? CI_NONE : outer->graph,
+                                     .first = CI_NONE,
+                                     .last = CI_NONE,
+                                     .depth = depth,
+                                     .formals = CI_NONE};
   ci_scope scope = outer == NULL ? (ci_scope){0} : *outer;
   scope.graph = *number;
   scope.control_count = 0; /* control edges stop at the border */
@@ -494,7 +498,8 @@ static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
     ci_status status = ci_type_parse(field.bytes, &checked, p->error);
     /* A sequence is refused where a kernel would have to make one. */
     if (status != CI_OK && status != CI_UNIMPLEMENTED) return status;
-    int32_t edge = ci_parse_edge(p, (ci_edge){(int32_t)p->model->nodes.count, count, node->graph, CI_NONE, field.bytes});
+    int32_t edge =
+        ci_parse_edge(p, (ci_edge){(int32_t)p->model->nodes.count, count, node->graph, CI_NONE, field.bytes});
     if (edge == CI_NONE) return ci_parse_memory(p);
     if (count++ == 0) node->outputs = edge;
   }

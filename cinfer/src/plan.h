@@ -11,12 +11,12 @@
 #include "state.h"
 
 typedef enum ci_home { /* where the bytes of a place are */
-  CI_HOME_ARENA,
-  CI_HOME_FIXED,    /* a constant, or computed while planning: data is set already */
-  CI_HOME_INPUT,    /* the caller's */
-  CI_HOME_VARIABLE, /* the state's buffer */
-  CI_HOME_OWNED,    /* `block`, which a step owns and refills */
-  CI_HOME_HEAP      /* `block`, taken when the value is made */
+                       CI_HOME_ARENA,
+                       CI_HOME_FIXED,    /* a constant, or computed while planning: data is set already */
+                       CI_HOME_INPUT,    /* the caller's */
+                       CI_HOME_VARIABLE, /* the state's buffer */
+                       CI_HOME_OWNED,    /* `block`, which a step owns and refills */
+                       CI_HOME_HEAP      /* `block`, taken when the value is made */
 } ci_home;
 
 typedef struct ci_place {

@@ -24,8 +24,9 @@ ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes)
   if (keep == 0) ci_heap_release(plan, place);
   size_t held = session->arena_bytes + session->heap_bytes;
   if (held > session->limits.max_memory || bytes > session->limits.max_memory - held) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED, "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu",
-                  bytes, held, (unsigned long long)session->limits.max_memory);
+    return k_fail(k, CI_RESOURCE_EXHAUSTED,
+                  "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu", bytes, held,
+                  (unsigned long long)session->limits.max_memory);
   }
   void *block = ci_alloc(&session->allocator, bytes);
   if (block == NULL) return k_no_memory(k);
@@ -55,7 +56,8 @@ ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from) {
 
 void ci_frame_release(ci_frame *frame) {
   if (!frame->has_heap) return;
-  for (int32_t p = frame->places_begin; p < frame->places_end; p++) ci_heap_release(frame->plan, &frame->plan->places.at[p]);
+  for (int32_t p = frame->places_begin; p < frame->places_end; p++)
+    ci_heap_release(frame->plan, &frame->plan->places.at[p]);
 }
 
 static void run_give_back(ci_step *step) {
@@ -149,7 +151,7 @@ static void run_bind_arena(ci_plan *plan) {
 }
 
 ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_error *error) {
-  return ci_fail_at(node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+  return ci_fail_node(node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
 }
 
 static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {

@@ -68,8 +68,8 @@ static ci_status session_variables(struct ci_session *session, ci_error *error) 
   for (size_t i = 0; i < m->variables.count; i++) {
     const ci_variable_info *v = &m->variables.at[i];
     ci_slot_change change = {0};
-    CI_TRY(ci_state_declare(session->state, (ci_span){v->name, strlen(v->name)}, v->dtype, v->rank, v->dims, &change.slot,
-                            error));
+    CI_TRY(ci_state_declare(session->state, (ci_span){v->name, strlen(v->name)}, v->dtype, v->rank, v->dims,
+                            &change.slot, error));
     if (v->value == CI_NONE || ci_state_slot(session->state, change.slot)->initialized) continue;
     CI_TRY(ci_session_constant(session, v->value, error));
     change.value = m->constants.at[v->value].value;
@@ -87,7 +87,8 @@ static ci_status session_generators(struct ci_session *session, ci_error *error)
   for (size_t i = 0; i < m->generators.count; i++) {
     const ci_generator_info *g = &m->generators.at[i];
     int index;
-    CI_TRY(ci_state_declare_random(session->state, (ci_span){g->name, strlen(g->name)}, g->seeded, g->key, &index, error));
+    CI_TRY(
+        ci_state_declare_random(session->state, (ci_span){g->name, strlen(g->name)}, g->seeded, g->key, &index, error));
     ci_random *random = ci_state_random(session->state, index);
     if (g->has_state && !random->initialized) {
       random->now = g->state;
@@ -244,7 +245,8 @@ static ci_status session_check_input(const ci_signature_info *signature, int32_t
   memcpy(wanted.dims, binding->type.dims, sizeof wanted.dims);
   memcpy(found.dims, input->dims, sizeof found.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
-                 signature->name, k_describe(&found, given, sizeof given), k_describe(&wanted, expected, sizeof expected));
+                 signature->name, k_describe(&found, given, sizeof given),
+                 k_describe(&wanted, expected, sizeof expected));
 }
 
 static ci_status session_arena(struct ci_session *session, size_t bytes, ci_error *error) {
@@ -309,8 +311,9 @@ static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_e
     void *data = inputs[i].data;
     if (inputs[i].bytes < cell->value.bytes || (data == NULL && cell->value.bytes > 0)) {
       const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
-      return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
-                     s->inputs[i].key, s->name, data == NULL ? (size_t)0 : inputs[i].bytes, cell->value.bytes);
+      return ci_fail(error, CI_INVALID_ARGUMENT,
+                     "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu", s->inputs[i].key,
+                     s->name, data == NULL ? (size_t)0 : inputs[i].bytes, cell->value.bytes);
     }
     if (data == NULL) data = (void *)(uintptr_t)&nothing;
     for (;; cell = &plan->cells[cell->next]) {
@@ -334,7 +337,8 @@ static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
       if ((last == NULL || strcmp(name, last) > 0) && (next == NULL || strcmp(name, next) < 0)) next = name;
     }
     size_t room = sizeof error->message - used;
-    const char *form = first ? " Variables already assigned by this run: %s" : ", %s";
+    const char *form = first ? ". Variables already assigned by this run: %s" : ", %s";
+    if (first && used > 0 && error->message[used - 1] == '.') form++; /* the sentence has its end already */
     if (next == NULL && !first && room > 1) snprintf(error->message + used, room, ".");
     if (next == NULL) return;
     int written = snprintf(error->message + used, room, form, next);

@@ -135,7 +135,8 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
   char a[160], b[160];
   memcpy(had.dims, slot->dims, sizeof had.dims);
   if (rank > 0) memcpy(wants.dims, dims, (size_t)rank * sizeof *dims);
-  return ci_fail(error, CI_INVALID_ARGUMENT, "the state has variable '%.200s' as %s, expected %s: another model uses the "
+  return ci_fail(error, CI_INVALID_ARGUMENT,
+                 "the state has variable '%.200s' as %s, expected %s: another model uses the "
                  "name for something else; give this one a state of its own",
                  slot->name, k_describe(&had, a, sizeof a), k_describe(&wants, b, sizeof b));
 }
@@ -149,9 +150,7 @@ static ci_status state_add_slot(ci_state *state, ci_slot *slot, ci_error *error)
   return CI_OK;
 }
 
-static bool state_name_fits(ci_span name) {
-  return name.length > 0 && memchr(name.data, '\0', name.length) == NULL;
-}
+static bool state_name_fits(ci_span name) { return name.length > 0 && memchr(name.data, '\0', name.length) == NULL; }
 
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                            ci_error *error) {

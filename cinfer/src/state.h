@@ -9,15 +9,15 @@ typedef struct ci_slot { /* one variable */
   int32_t rank; /* -1: a value of any shape may be assigned */
   int64_t dims[CI_MAX_RANK]; /* -1: any size */
   bool initialized;
-  ci_value value;   /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
-  size_t capacity;  /* of value.data */
+  ci_value value; /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
+  size_t capacity; /* of value.data */
   uint64_t version; /* +1 with every change of the value */
 } ci_slot;
 
 typedef struct ci_random { /* one generator */
   char *name;
   bool initialized; /* false until it is first used or set */
-  bool seeded;      /* the model gives the key; else it comes from the state's seed */
+  bool seeded; /* the model gives the key; else it comes from the state's seed */
   uint64_t seed_key;
   ci_generator now;
 } ci_random;

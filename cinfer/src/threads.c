@@ -81,7 +81,8 @@ struct ci_threads {
 };
 
 static void threads_part(const ci_threads *t, int part) {
-  if (part < t->parts) t->fn(t->argument, threads_cut(t->n, t->parts, part), threads_cut(t->n, t->parts, part + 1), part);
+  if (part < t->parts)
+    t->fn(t->argument, threads_cut(t->n, t->parts, part), threads_cut(t->n, t->parts, part + 1), part);
 }
 
 static void *threads_work(void *given) {

@@ -89,8 +89,10 @@ static ci_status verify_report(const ci_model *model, const bool *need, ci_error
     if (need[i] && node->kernel == NULL && !verify_listed(model, need, i)) verify_add(&list, node);
   }
   if (list.named + list.more == 0) return CI_OK;
-  if (list.more == 0) return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s", list.text);
-  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s and %d more", list.text, list.more);
+  if (list.more == 0)
+    return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s", list.text);
+  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s and %d more", list.text,
+                 list.more);
 }
 
 ci_status ci_verify_operators(const ci_model *model, ci_error *error) {
@@ -134,8 +136,8 @@ ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, 
   error->status = status;
   verify_where(node, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";
-  snprintf(error->message, sizeof error->message, "%s '%s'%s%s%s: %s", error->op, error->node, open, error->source, close,
-           said);
+  snprintf(error->message, sizeof error->message, "%s '%s'%s%s%s: %s", error->op, error->node, open, error->source,
+           close, said);
   return status;
 }
 
@@ -144,14 +146,5 @@ ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, c
   va_start(arguments, format);
   ci_vfail_node(node, error, status, format, arguments);
   va_end(arguments);
-  return status;
-}
-
-ci_status ci_fail_at(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  ci_vfail(error, status, format, arguments);
-  va_end(arguments);
-  if (error != NULL) verify_where(node, error);
   return status;
 }

@@ -192,7 +192,8 @@ static void test_everything(void) {
     CHECK(is_floats(&out[3], (float[]){2, 2}, 2) && is_floats(&out[4], (float[]){3, 3}, 2));
     CHECK(out[5].rank == 2 && out[5].dims[0] == 2 && out[5].dims[1] == n / 2 && is_floats(&out[6], c.x, n));
     const ci_string *text = out[8].data;
-    CHECK(out[8].dtype == CI_STRING && text[0].length == 2 && text[1].length == 0 && memcmp(text[2].data, "cde", 3) == 0);
+    CHECK(out[8].dtype == CI_STRING && text[0].length == 2 && text[1].length == 0 &&
+          memcmp(text[2].data, "cde", 3) == 0);
   }
   ci_session_close(session);
   ci_close(model);
@@ -213,7 +214,8 @@ static void test_two_sessions_share_a_state(void) {
   CHECK(open_session(model, state, NULL, &two, &error) == CI_OK);
   int step = ci_signature(model, "step"), keep = ci_signature(model, "keep"), alone = ci_signature(model, "alone");
   CHECK(ci_run(two, alone, NULL, 0, out, 1, &error) == CI_FAILED_PRECONDITION);
-  CHECK(strcmp(error.message, "Attempting to use uninitialized value free") == 0 && strcmp(error.node, "alone") == 0);
+  CHECK(strstr(error.message, ": Attempting to use uninitialized value free") != NULL);
+  CHECK(strcmp(error.node, "alone") == 0);
   CHECK(ci_run(one, step, NULL, 0, out, 3, &error) == CI_OK);
   CHECK(is_floats(&out[0], (float[]){1, 2}, 2) && is_floats(&out[1], (float[]){2, 3}, 2));
   float noise[2];

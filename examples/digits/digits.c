@@ -108,8 +108,7 @@ int main(int argc, char **argv) {
   int predict_signature = ci_signature(model, "predict"), train_signature = ci_signature(model, "train");
   if (ci_run(session, predict_signature, &x, 1, out, 2, &error)) return fail("predict", &error);
   printf("first_milliseconds %.3f\n", (seconds() - start) * 1e3);
-  int failed = predict(session, predict_signature, &test, argv[4]) ||
-               train_one_epoch(session, train_signature, &train);
+  int failed = predict(session, predict_signature, &test, argv[4]) || train_one_epoch(session, train_signature, &train);
   if (!failed && ci_save(ci_session_state(session), model, argv[5], -1, &error)) failed = fail("save", &error);
   ci_session_close(session);
   ci_close(model);

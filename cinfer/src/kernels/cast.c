@@ -117,12 +117,14 @@ CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
   [CI_FLOAT16] = cast_##from##_f16, [CI_BFLOAT16] = cast_##from##_bf16
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
-/* clang-format off: rows of a table */
+/* clang-format off */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
-    CI_INTEGER_TYPES(CAST_INTEGER_ROW)
-        CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)[CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64},
-    [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
-    [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32}, [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
+  CI_INTEGER_TYPES(CAST_INTEGER_ROW)
+  CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
+  [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64},
+  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
+  [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},
+  [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
 /* clang-format on */
 
 ci_cast_fn ci_find_cast(int32_t from, int32_t to) {

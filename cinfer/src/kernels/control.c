@@ -124,7 +124,8 @@ static ci_status loop_check(ci_kernel *k) {
   const ci_value *trips = k->in[LOOP_TRIPS];
   if (trips != NULL && (trips->dtype != CI_INT64 || (trips->rank >= 0 && trips->count != 1))) {
     char text[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64", k_describe(trips, text, sizeof text));
+    return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
+                  k_describe(trips, text, sizeof text));
   }
   for (int i = LOOP_VALUES; i < k->n_in; i++) {
     if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a value", i);
@@ -300,7 +301,8 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
 static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64_t steps) {
   int64_t dims[CI_MAX_RANK];
   if (one->rank >= CI_MAX_RANK) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1, CI_MAX_RANK);
+    return k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
+                  CI_MAX_RANK);
   }
   dims[0] = steps;
   memcpy(dims + 1, one->dims, (size_t)one->rank * sizeof *dims);
@@ -311,7 +313,8 @@ static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_place_of(k->node->plan, out);
-  bool same = one->rank + 1 == out->rank && memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
+  bool same =
+      one->rank + 1 == out->rank && memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
   if (step > 0 && !same) {
     char found[160];
     return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
@@ -418,7 +421,8 @@ ci_status run_loop(ci_kernel *k) {
     if (loop->grows[i]) *k->out[i] = k->node->bodies[0]->formals[LOOP_VALUES + i]->value;
   }
   for (int s = 0; s < loop->scans && steps == 0; s++) {
-    if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP) CI_TRY(loop_scan_empty(k, loop, s));
+    if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
+      CI_TRY(loop_scan_empty(k, loop, s));
   }
   return CI_OK;
 }

@@ -68,14 +68,13 @@ ci_status run_unary(ci_kernel *k) {
   return CI_OK;
 }
 
-/* clang-format off: rows of a table */
-#define EW_UNARY_ROWS(X)                                                                                              \
-  X(abs, CI_MATH_abs)                                                                                                 \
-  X(neg, CI_MATH_neg) X(sqrt, CI_MATH_sqrt) X(reciprocal, CI_MATH_reciprocal) X(exp, CI_MATH_exp) X(log, CI_MATH_log) \
-      X(tanh, CI_MATH_tanh) X(sigmoid, CI_MATH_sigmoid) X(erf, CI_MATH_erf) X(softplus, CI_MATH_softplus)             \
-          X(relu, CI_MATH_relu) X(floor, CI_MATH_floor) X(ceil, CI_MATH_ceil) X(round, CI_MATH_round)                 \
-              X(sign, CI_MATH_sign) X(sin, CI_EW_SIN) X(cos, CI_EW_COS) X(tan, CI_EW_TAN) X(atan, CI_EW_ATAN)         \
-                  X(not, CI_EW_NOT) X(is_nan, CI_EW_IS_NAN)
+/* clang-format off */
+#define EW_UNARY_ROWS(X)                                                                                  \
+  X(abs, CI_MATH_abs) X(neg, CI_MATH_neg) X(sqrt, CI_MATH_sqrt) X(reciprocal, CI_MATH_reciprocal)         \
+  X(exp, CI_MATH_exp) X(log, CI_MATH_log) X(tanh, CI_MATH_tanh) X(sigmoid, CI_MATH_sigmoid)               \
+  X(erf, CI_MATH_erf) X(softplus, CI_MATH_softplus) X(relu, CI_MATH_relu) X(floor, CI_MATH_floor)         \
+  X(ceil, CI_MATH_ceil) X(round, CI_MATH_round) X(sign, CI_MATH_sign) X(sin, CI_EW_SIN) X(cos, CI_EW_COS) \
+  X(tan, CI_EW_TAN) X(atan, CI_EW_ATAN) X(not, CI_EW_NOT) X(is_nan, CI_EW_IS_NAN)
 /* clang-format on */
 #define EW_UNARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
@@ -170,12 +169,11 @@ ci_status run_binary(ci_kernel *k) {
   return CI_OK;
 }
 
-/* clang-format off: rows of a table */
-#define EW_BINARY_ROWS(X)                                                                                           \
-  X(add, CI_MATH_add)                                                                                               \
-  X(sub, CI_MATH_sub) X(mul, CI_MATH_mul) X(div, CI_MATH_div) X(relu_grad, CI_MATH_relu_grad) X(equal, CI_EW_EQUAL) \
-      X(less, CI_EW_LESS) X(less_equal, CI_EW_LESS_EQUAL) X(greater, CI_EW_GREATER)                                 \
-          X(greater_equal, CI_EW_GREATER_EQUAL) X(and, CI_EW_AND) X(or, CI_EW_OR) X(xor, CI_EW_XOR)
+/* clang-format off */
+#define EW_BINARY_ROWS(X)                                                                                         \
+  X(add, CI_MATH_add) X(sub, CI_MATH_sub) X(mul, CI_MATH_mul) X(div, CI_MATH_div) X(relu_grad, CI_MATH_relu_grad) \
+  X(equal, CI_EW_EQUAL) X(less, CI_EW_LESS) X(less_equal, CI_EW_LESS_EQUAL) X(greater, CI_EW_GREATER)             \
+  X(greater_equal, CI_EW_GREATER_EQUAL) X(and, CI_EW_AND) X(or, CI_EW_OR) X(xor, CI_EW_XOR)
 /* clang-format on */
 #define EW_BINARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }

@@ -93,23 +93,30 @@ EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 #define EB_MOD_U(T, W) b == 0 ? 0 : a % b
 #define EB_POW_S(T, W) eb_power((uint64_t)(int64_t)a, b < 0, (uint64_t)(int64_t)b)
 #define EB_POW_U(T, W) eb_power(a, false, b)
-/* clang-format off: rows of a table */
-#define EB_INTEGER(T, name, id, W, class)                                                                         \
-  EB_SHAPE_##name(add_##name, T, T, (W)a + (W)b) EB_SHAPE_##name(sub_##name, T, T, (W)a - (W)b)                   \
-      EB_SHAPE_##name(mul_##name, T, T, (W)a *(W)b) EB_SHAPE_##name(max_##name, T, T, a > b ? a : b)              \
-          EB_SHAPE_##name(min_##name, T, T, a < b ? a : b) EB_SHAPE_##name(relu_grad_##name, T, T, a > 0 ? b : 0) \
-              EB_SHORT(div_##name, T, T, EB_DIV_##class(T, W)) EB_SHORT(mod_##name, T, T, EB_MOD_##class(T, W))   \
-                  EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W)) EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
+/* clang-format off */
+#define EB_INTEGER(T, name, id, W, class)                \
+  EB_SHAPE_##name(add_##name, T, T, (W)a + (W)b)         \
+  EB_SHAPE_##name(sub_##name, T, T, (W)a - (W)b)         \
+  EB_SHAPE_##name(mul_##name, T, T, (W)a * (W)b)         \
+  EB_SHAPE_##name(max_##name, T, T, a > b ? a : b)       \
+  EB_SHAPE_##name(min_##name, T, T, a < b ? a : b)       \
+  EB_SHAPE_##name(relu_grad_##name, T, T, a > 0 ? b : 0) \
+  EB_SHORT(div_##name, T, T, EB_DIV_##class(T, W))       \
+  EB_SHORT(mod_##name, T, T, EB_MOD_##class(T, W))       \
+  EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W))     \
+  EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
 /* clang-format on */
 CI_INTEGER_TYPES(EB_INTEGER)
 
 /* ---- comparisons, of every type ---- */
 
-/* clang-format off: rows of a table */
-#define EB_COMPARE(T, name, id, W, class)                                                                 \
-  EB_SHAPE_##name(equal_##name, T, bool, a == b) EB_SHAPE_##name(less_##name, T, bool, a < b)             \
-      EB_SHAPE_##name(less_equal_##name, T, bool, a <= b) EB_SHAPE_##name(greater_##name, T, bool, a > b) \
-          EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
+/* clang-format off */
+#define EB_COMPARE(T, name, id, W, class)                \
+  EB_SHAPE_##name(equal_##name, T, bool, a == b)         \
+  EB_SHAPE_##name(less_##name, T, bool, a < b)           \
+  EB_SHAPE_##name(less_equal_##name, T, bool, a <= b)    \
+  EB_SHAPE_##name(greater_##name, T, bool, a > b)        \
+  EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
 /* clang-format on */
 EB_COMPARE(float, f32, CI_FLOAT, float, F)
 EB_COMPARE(double, f64, CI_DOUBLE, double, F)
@@ -120,26 +127,30 @@ EB_SHORT(and_bool, bool, bool, a &&b)
 EB_SHORT(or_bool, bool, bool, a || b)
 EB_SHORT(xor_bool, bool, bool, a != b)
 
-/* clang-format off: rows of a table */
-#define EB_COMPARE_ENTRY(T, name, id, W, class)                                           \
-  [CI_EW_EQUAL][id] = eb_equal_##name, [CI_EW_LESS][id] = eb_less_##name,                 \
-  [CI_EW_LESS_EQUAL][id] = eb_less_equal_##name, [CI_EW_GREATER][id] = eb_greater_##name, \
+/* clang-format off */
+#define EB_COMPARE_ENTRY(T, name, id, W, class)                                            \
+  [CI_EW_EQUAL][id] = eb_equal_##name, [CI_EW_LESS][id] = eb_less_##name,                  \
+  [CI_EW_LESS_EQUAL][id] = eb_less_equal_##name, [CI_EW_GREATER][id] = eb_greater_##name,  \
   [CI_EW_GREATER_EQUAL][id] = eb_greater_equal_##name,
-#define EB_ARITHMETIC_ENTRY(T, name, id, W, class)                                                                   \
-  [CI_MATH_add][id] = eb_add_##name, [CI_MATH_sub][id] = eb_sub_##name, [CI_MATH_mul][id] = eb_mul_##name,           \
-  [CI_MATH_div][id] = eb_div_##name, [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,           \
-  [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name, [CI_EW_FMOD][id] = eb_fmod_##name, \
-  [CI_EW_POW][id] = eb_pow_##name,
+#define EB_ARITHMETIC_ENTRY(T, name, id, W, class)                                         \
+  [CI_MATH_add][id] = eb_add_##name, [CI_MATH_sub][id] = eb_sub_##name,                    \
+  [CI_MATH_mul][id] = eb_mul_##name, [CI_MATH_div][id] = eb_div_##name,                    \
+  [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,                    \
+  [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name,          \
+  [CI_EW_FMOD][id] = eb_fmod_##name, [CI_EW_POW][id] = eb_pow_##name,
 static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_DTYPES] = {
-    EB_ARITHMETIC_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(EB_ARITHMETIC_ENTRY)
-        EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F) EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
-            CI_INTEGER_TYPES(EB_COMPARE_ENTRY)[CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
-    [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
-    [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
-    [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool,
-    [CI_EW_AND][CI_BOOL] = eb_and_bool,
-    [CI_EW_OR][CI_BOOL] = eb_or_bool,
-    [CI_EW_XOR][CI_BOOL] = eb_xor_bool};
+  EB_ARITHMETIC_ENTRY(double, f64, CI_DOUBLE, double, F)
+  CI_INTEGER_TYPES(EB_ARITHMETIC_ENTRY)
+  EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F)
+  EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
+  CI_INTEGER_TYPES(EB_COMPARE_ENTRY)
+  [CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
+  [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
+  [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
+  [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool,
+  [CI_EW_AND][CI_BOOL] = eb_and_bool,
+  [CI_EW_OR][CI_BOOL] = eb_or_bool,
+  [CI_EW_XOR][CI_BOOL] = eb_xor_bool};
 /* clang-format on */
 
 ci_typed_binary_fn ci_typed_binary(int op, int32_t dtype) {

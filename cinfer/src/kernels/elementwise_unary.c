@@ -76,16 +76,17 @@ CI_INTEGER_TYPES(EU_SIGNED)
 #define EU_INTEGER_ENTRY(T, name, id, W, class)                                                              \
   [CI_MATH_abs][id] = eu_abs_##name, [CI_MATH_neg][id] = eu_neg_##name, [CI_MATH_relu][id] = eu_relu_##name, \
   [CI_MATH_sign][id] = eu_sign_##name,
-/* clang-format off: rows of a table */
+/* clang-format off */
 static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_DTYPES] = {
-    EU_DOUBLE(EU_DOUBLE_ENTRY)
-        CI_INTEGER_TYPES(EU_INTEGER_ENTRY)[CI_EW_SIN] = {[CI_FLOAT] = eu_sin_f32, [CI_DOUBLE] = eu_sin_f64},
-    [CI_EW_COS] = {[CI_FLOAT] = eu_cos_f32, [CI_DOUBLE] = eu_cos_f64},
-    [CI_EW_TAN] = {[CI_FLOAT] = eu_tan_f32, [CI_DOUBLE] = eu_tan_f64},
-    [CI_EW_ATAN] = {[CI_FLOAT] = eu_atan_f32, [CI_DOUBLE] = eu_atan_f64},
-    [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
-    [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
-    [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
+  EU_DOUBLE(EU_DOUBLE_ENTRY)
+  CI_INTEGER_TYPES(EU_INTEGER_ENTRY)
+  [CI_EW_SIN] = {[CI_FLOAT] = eu_sin_f32, [CI_DOUBLE] = eu_sin_f64},
+  [CI_EW_COS] = {[CI_FLOAT] = eu_cos_f32, [CI_DOUBLE] = eu_cos_f64},
+  [CI_EW_TAN] = {[CI_FLOAT] = eu_tan_f32, [CI_DOUBLE] = eu_tan_f64},
+  [CI_EW_ATAN] = {[CI_FLOAT] = eu_atan_f32, [CI_DOUBLE] = eu_atan_f64},
+  [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
+  [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
+  [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
 /* clang-format on */
 
 ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {

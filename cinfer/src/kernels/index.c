@@ -215,10 +215,10 @@ ci_status run_gather_nd(ci_kernel *k) {
 
 enum { INDEX_NONE, INDEX_ADD, INDEX_MUL, INDEX_MAX, INDEX_MIN };
 
-#define INDEX_ADDED(a, b)      ((a) + (b))
+#define INDEX_ADDED(a, b) ((a) + (b))
 #define INDEX_MULTIPLIED(a, b) ((a) * (b))
 /* NaN wins; + 0 makes a zero positive, as everywhere for max and min. */
-#define INDEX_LARGER(a, b)  (((b) > (a) || (b) != (b) ? (b) : (a)) + 0)
+#define INDEX_LARGER(a, b) (((b) > (a) || (b) != (b) ? (b) : (a)) + 0)
 #define INDEX_SMALLER(a, b) (((b) < (a) || (b) != (b) ? (b) : (a)) + 0)
 #define INDEX_LOOP(T, W, f)                                            \
   for (int64_t i = 0; i < n; i++) {                                    \

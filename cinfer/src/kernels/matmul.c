@@ -98,7 +98,8 @@ static void matmul_one(matmul_job *job) {
   const struct matmul *p = job->p;
   ci_kernel *k = job->k;
   job->a = ci_matmul_pack_a(&p->product, p->m, job->a, k->scratch);
-  job->b = ci_matmul_pack_b(&p->product, job->b, (char *)k->scratch + p->a_bytes);
+  /* without scratch there is no pointer to add to */
+  job->b = ci_matmul_pack_b(&p->product, job->b, p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch);
   if (k->threads <= 1) {
     matmul_part(job, 0, p->m, 0, p->product.n);
   } else if (p->by_columns) {

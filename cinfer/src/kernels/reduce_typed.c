@@ -138,13 +138,12 @@ static void rt_divide_f32(void *out, const void *by, int64_t n) {
           [CI_REDUCE_PROD] = RT_ENTRY(prod, name), \
           [CI_REDUCE_MAX] = RT_ENTRY(max, name),   \
           [CI_REDUCE_MIN] = RT_ENTRY(min, name)},
-/* clang-format off: rows of a table */
+/* clang-format off */
 static const ci_typed_reduce rt_table[CI_DTYPES][CI_REDUCE_COUNT] = {
-    CI_INTEGER_TYPES(RT_ENTRIES)
-        RT_ENTRIES(double, f64, CI_DOUBLE, double, F)[CI_FLOAT] = {[CI_REDUCE_SUM] = RT_ENTRY_F32(sum),
-                                                                   [CI_REDUCE_PROD] = RT_ENTRY_F32(prod),
-                                                                   [CI_REDUCE_MAX] = RT_ENTRY_F32(max),
-                                                                   [CI_REDUCE_MIN] = RT_ENTRY_F32(min)}};
+  CI_INTEGER_TYPES(RT_ENTRIES)
+  RT_ENTRIES(double, f64, CI_DOUBLE, double, F)
+  [CI_FLOAT] = {[CI_REDUCE_SUM] = RT_ENTRY_F32(sum), [CI_REDUCE_PROD] = RT_ENTRY_F32(prod),
+                [CI_REDUCE_MAX] = RT_ENTRY_F32(max), [CI_REDUCE_MIN] = RT_ENTRY_F32(min)}};
 /* clang-format on */
 
 const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype) {

@@ -34,8 +34,9 @@ static void state_shape_text(const ci_type *type, char *text, size_t size) {
   int used = snprintf(text, size, type->rank < 0 ? "<unknown>" : "[");
   for (int32_t d = 0; d < type->rank && used >= 0 && (size_t)used < size; d++) {
     const char *comma = d == 0 ? "" : ",";
-    int more = type->dims[d] < 0 ? snprintf(text + used, size - (size_t)used, "%s?", comma)
-                                 : snprintf(text + used, size - (size_t)used, "%s%lld", comma, (long long)type->dims[d]);
+    int more = type->dims[d] < 0
+                   ? snprintf(text + used, size - (size_t)used, "%s?", comma)
+                   : snprintf(text + used, size - (size_t)used, "%s%lld", comma, (long long)type->dims[d]);
     used = more < 0 ? -1 : used + more;
   }
   if (type->rank >= 0 && used >= 0 && (size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
@@ -49,9 +50,9 @@ ci_status prepare_placeholder(ci_kernel *k) {
   char shape[256];
   CI_TRY(ci_type_parse(k->node->plan->model->edges.at[node->outputs].type, &type, error));
   state_shape_text(&type, shape, sizeof shape);
-  return ci_fail_at(node, error, CI_INVALID_ARGUMENT,
-                    "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
-                    CI_SPAN_ARG(node->name), state_type_name(type.dtype), shape);
+  return ci_fail_node(node, error, CI_INVALID_ARGUMENT,
+                      "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
+                      CI_SPAN_ARG(node->name), state_type_name(type.dtype), shape);
 }
 
 /* ---- variables ---- */
@@ -93,7 +94,8 @@ ci_status run_assign(ci_kernel *k) {
   ci_state *state = k->node->plan->state;
   ci_slot *slot = ci_state_slot(state, k->node->slot);
   const ci_value *value = k->in[0];
-  if (slot->initialized && slot->dtype != CI_STRING && slot->value.rank == value->rank && slot->capacity == value->bytes &&
+  if (slot->initialized && slot->dtype != CI_STRING && slot->value.rank == value->rank &&
+      slot->capacity == value->bytes &&
       memcmp(slot->value.dims, value->dims, (size_t)value->rank * sizeof value->dims[0]) == 0) {
     if (slot->value.data != value->data && value->bytes > 0) memcpy(slot->value.data, value->data, value->bytes);
     slot->version++;
@@ -132,7 +134,8 @@ static ci_status state_constant_lists(ci_kernel *k) {
   if (int_count >= 0) return state_constant_of(k, CI_INT64, 1, int_count, ints);
   CI_TRY(k_attr_floats(k, "value_floats", &floats, &float_count));
   if (float_count >= 0) return state_constant_of(k, CI_FLOAT, 1, float_count, floats);
-  return k_fail(k, CI_INVALID_ARGUMENT, "no value, expected attribute value, value_int, value_ints, value_float or "
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "no value, expected attribute value, value_int, value_ints, value_float or "
                 "value_floats");
 }
 
