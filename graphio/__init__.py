@@ -65,8 +65,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
-        "abs", "accumulate_n", "add", "add_n", "cast", "ceil", "clip_by_value", "cos", "cosh",
-        "div", "divide", "erf", "erfc", "exp", "expm1", "floor", "floor_div", "floordiv",
+        "abs", "accumulate_n", "add", "add_n", "atan", "cast", "ceil", "clip_by_value", "cos",
+        "cosh", "div", "divide", "erf", "erfc", "exp", "expm1", "floor", "floor_div", "floordiv",
         "floormod", "is_finite", "is_inf", "is_nan", "log", "log1p", "log_sigmoid", "maximum",
         "minimum", "mod", "multiply", "negative", "pow", "realdiv", "reciprocal", "round",
         "rsqrt", "saturate_cast", "sigmoid", "sign", "sin", "sinh", "sqrt", "square",

@@ -26,6 +26,7 @@ CASES = {
     "log": (tf.log, pos(2, 3)),
     "log1p": (lambda a: tf.log1p(a * 3.0), pos(2, 3)),
     "log_sigmoid": (tf.log_sigmoid, away(2, 3)),
+    "atan": (tf.atan, away(2, 3)),
     "sin": (tf.sin, away(2, 3)),
     "cos": (tf.cos, away(2, 3)),
     "tan": (tf.tan, away(2, 3)),

@@ -32,6 +32,7 @@ __all__ = [
     "accumulate_n",
     "add",
     "add_n",
+    "atan",
     "cast",
     "ceil",
     "clip_by_value",
@@ -115,6 +116,7 @@ floor = _unary_builder("floor", "Floor", "Floor", FLOATING, "The largest whole n
 ceil = _unary_builder("ceil", "Ceil", "Ceil", FLOATING, "The smallest whole number from x")
 sin = _unary_builder("sin", "Sin", "Sin", FLOATING, "The sine")
 cos = _unary_builder("cos", "Cos", "Cos", FLOATING, "The cosine")
+atan = _unary_builder("atan", "Atan", "Atan", FLOATING, "The inverse tangent")
 tanh = _unary_builder("tanh", "Tanh", "Tanh", FLOATING, "The hyperbolic tangent")
 sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING, "1 / (1 + exp(-x))")
 erf = _unary_builder("erf", "Erf", "Erf", FLOATING, "The error function")
@@ -561,6 +563,13 @@ def _reciprocal_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _sin_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy cos(x)."""
     return [multiply(dy, cos(op.inputs[0]))]
+
+
+@gradient("Atan")
+def _atan_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy / (1 + x^2)."""
+    x = op.inputs[0]
+    return [multiply(dy, reciprocal(add(multiply(x, x), 1.0)))]
 
 
 @gradient("Cos")

@@ -23,6 +23,7 @@ UNARY = (
     ("Ceil", np.ceil, floats(3, 5)),
     ("Sin", np.sin, floats(3, 5)),
     ("Cos", np.cos, floats(3, 5)),
+    ("Atan", np.arctan, floats(3, 5)),
     ("Tanh", np.tanh, floats(3, 5)),
     ("Erf", erf, floats(40, low=-5, high=5)),
     ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), floats(3, 5, low=-9, high=9)),
