@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import failure, feeds, kernels, registry
+from graphio.runtime import failure, kernels, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
-from graphio.schema import container, dtypes, errors, functions, verify
+from graphio.schema import calls, container, dtypes, errors, functions, verify
 from graphio.schema import model_pb2 as pb
 from graphio.schema.engine import TensorSpec
 
@@ -83,11 +83,7 @@ class Model:
         Raises:
             ValueError: there is no such signature, or several and no name.
         """
-        if name is None and len(self.signatures) == 1:
-            name = self.signatures[0]
-        if name is None or name not in self._protos:
-            what = "name a signature" if name is None else f"there is no signature {name!r}"
-            raise ValueError(f"{what}: the model has {', '.join(self.signatures) or 'none'}")
+        name = calls.choose(name, self.signatures)
         if name not in self._made:
             self._made[name] = Signature(self._protos[name], self._graph, self.state)
         return self._made[name]
@@ -159,22 +155,12 @@ class Signature:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
         """
         if inputs.keys() != self.inputs.keys():
-            raise self._wrong_names(inputs)
+            raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = [
-            feeds.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
+            calls.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
             for key, spec in self.inputs.items()
         ]
         return dict(zip(self.outputs, self.run(ready), strict=True))
-
-    def _wrong_names(self, inputs: dict[str, Any]) -> errors.OpError:
-        missing = [key for key in self.inputs if key not in inputs]
-        unknown = [key for key in inputs if key not in self.inputs]
-        wrong = [f"misses {', '.join(missing)}"] if missing else []
-        wrong += [f"gives unknown {', '.join(unknown)}"] if unknown else []
-        return errors.InvalidArgumentError(
-            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; its inputs are "
-            f"{', '.join(self.inputs) or 'none'}"
-        )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs in the signature's order.
@@ -256,7 +242,7 @@ class _Feed:
             raise errors.InvalidArgumentError(
                 message=f"input {name!r} is not contiguous; use numpy's ascontiguousarray"
             )
-        if self.spec.shape is not None and not feeds.fits(array.shape, self.spec.shape):
+        if self.spec.shape is not None and not calls.fits(array.shape, self.spec.shape):
             raise errors.InvalidArgumentError(
                 message=f"input {name!r} is {failure.describe(array)}, expected shape "
                 f"{failure.shape_text(self.spec.shape)}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import feeds, philox
+from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import dtypes, errors
+from graphio.schema import calls, dtypes, errors
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
@@ -44,7 +44,7 @@ class Slot:
                 message=f"variable '{self.name}' is {dtypes.name(self.number)}, the value is "
                 f"{describe(value)}"
             )
-        if self.shape is not None and not feeds.fits(value.shape, self.shape):
+        if self.shape is not None and not calls.fits(value.shape, self.shape):
             raise errors.InvalidArgumentError(
                 message=f"variable '{self.name}' has shape {shape_text(self.shape)}, the value is "
                 f"{describe(value)}"
@@ -89,7 +89,7 @@ class State:
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
         slot = self.slot(name)
-        array = feeds.convert(value, slot.dtype, f"variable {name!r}")
+        array = calls.convert(value, slot.dtype, f"variable {name!r}")
         slot.check(array)
         with self.lock:
             slot.value = array.copy()

@@ -103,7 +103,7 @@ def test_run_takes_only_what_fits(model: graphio.cinfer.Model) -> None:
 
 
 def test_integers_are_not_cut_off() -> None:
-    from graphio.cinfer.arrays import convert
+    from graphio.schema.calls import convert
 
     int32, uint8 = np.dtype(np.int32), np.dtype(np.uint8)
     assert convert([1, 2], int32, "x").dtype == int32

@@ -14,7 +14,6 @@ from graphio.schema.engine import TensorSpec
 Array = np.ndarray[Any, Any]
 
 OBJECT = np.dtype(object)
-_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # what Python numbers may become, upwards
 _MOST_LAYOUTS = 1024
 
 
@@ -32,40 +31,6 @@ def numpy_dtype(number: int) -> np.dtype[Any]:
     if row.numpy is None:
         raise errors.UnimplementedError(message=f"numpy has no dtype for {row.name}")
     return row.numpy
-
-
-def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
-    """value as a contiguous array of the wanted dtype.
-
-    Python numbers and lists become what is wanted where nothing is cut off (no float becomes an
-    integer); arrays are cast within their kind only.
-
-    Raises:
-        InvalidArgumentError: naming `what` and both dtypes.
-    """
-    if isinstance(value, np.ndarray) and value.dtype == wanted and value.flags.c_contiguous:
-        return value
-    found = np.asarray(value, OBJECT) if wanted == OBJECT else np.asarray(value)
-    if not _castable(value, found.dtype, wanted):
-        raise errors.InvalidArgumentError(
-            message=f"{what} is {found.dtype}, expected {dtypes.of_numpy(wanted).name}; convert it "
-            "with numpy's astype"
-        )
-    try:
-        made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
-    except OverflowError as error:
-        raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
-    return np.asarray(made, wanted, order="C")
-
-
-def _castable(value: Any, found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    if wanted == OBJECT:
-        return True
-    if isinstance(value, (np.ndarray, np.generic)):
-        return np.can_cast(found, wanted, "same_kind")
-    if found.kind not in _KINDS or wanted.kind not in _KINDS:
-        return False
-    return 0 in np.shape(value) or _KINDS[found.kind] <= _KINDS[wanted.kind]
 
 
 def point_at(tensor: Any, array: Array) -> Any:

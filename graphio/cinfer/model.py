@@ -11,7 +11,7 @@ from graphio.cinfer import status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import errors
+from graphio.schema import calls, errors
 
 ISA = {
     "best": lib.CI_ISA_BEST,
@@ -118,11 +118,7 @@ class Model:
         Raises:
             ValueError: there is no such signature, or several and no name.
         """
-        if name is None and len(self.signatures) == 1:
-            name = self.signatures[0]
-        if name is None or name not in self.signatures:
-            what = "name a signature" if name is None else f"there is no signature {name!r}"
-            raise ValueError(f"{what}: the model has {', '.join(self.signatures) or 'none'}")
+        name = calls.choose(name, self.signatures)
         if name not in self._made:
             self._made[name] = Signature(self._handles, name)
         return self._made[name]

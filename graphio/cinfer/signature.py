@@ -11,7 +11,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import dtypes, errors
+from graphio.schema import calls, dtypes, errors
 from graphio.schema.engine import TensorSpec
 
 if TYPE_CHECKING:
@@ -66,27 +66,17 @@ class Signature:
             InvalidArgumentError: missing or unknown names (all are listed), a wrong dtype or shape.
         """
         if inputs.keys() != self.inputs.keys():
-            raise self._wrong_names(inputs)
+            raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = []
         for key, spec in self.inputs.items():
             value = inputs[key]
             if type(value) is not np.ndarray or value.dtype is not spec.dtype:
                 what = f"input {key!r} of signature {self.name!r}"
-                value = arrays.convert(value, spec.dtype, what)
+                value = calls.convert(value, spec.dtype, what)
             elif not value.flags.c_contiguous:
                 value = value.copy(order="C")
             ready.append(value)
         return dict(zip(self.outputs, self.run(ready), strict=True))
-
-    def _wrong_names(self, inputs: dict[str, Any]) -> errors.OpError:
-        missing = [key for key in self.inputs if key not in inputs]
-        unknown = [key for key in inputs if key not in self.inputs]
-        wrong = [f"misses {', '.join(missing)}"] if missing else []
-        wrong += [f"gives unknown {', '.join(unknown)}"] if unknown else []
-        return errors.InvalidArgumentError(
-            message=f"signature {self.name!r}: the call {' and '.join(wrong)}; its inputs are "
-            f"{', '.join(self.inputs) or 'none'}"
-        )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs in the signature's order.

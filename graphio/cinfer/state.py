@@ -11,7 +11,7 @@ from typing import Any
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import errors
+from graphio.schema import calls, errors
 
 
 def new_state(seed: int | None = None) -> State:
@@ -61,7 +61,7 @@ class State:
         with self.lock:
             index = self._index(name)
             dtype = arrays.numpy_dtype(self._info(index).dtype)
-            keep = arrays.point_at(tensor, arrays.convert(value, dtype, f"variable {name!r}"))
+            keep = arrays.point_at(tensor, calls.convert(value, dtype, f"variable {name!r}"))
             self._check(lib.ci_variable_set(self.handle, index, tensor, self._error))
             del keep
 

@@ -1,8 +1,8 @@
-"""What callers give: conversion to the dtype that is wanted, and shapes."""
+"""What callers of either engine give: names, dtypes and shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,3 +69,32 @@ def _strings(value: Any, what: str) -> Array:
                 message=f"{what} holds {type(element).__name__}, expected bytes or str"
             )
     return found
+
+
+def choose(name: str | None, signatures: Sequence[str]) -> str:
+    """The signature that a name asks for; None: the only one.
+
+    Raises:
+        ValueError: there is no such signature, or several and no name.
+    """
+    if name is None and len(signatures) == 1:
+        return signatures[0]
+    if name is None or name not in signatures:
+        what = "name a signature" if name is None else f"there is no signature {name!r}"
+        raise ValueError(f"{what}: the model has {', '.join(signatures) or 'none'}")
+    return name
+
+
+def wrong_names(
+    signature: str, wanted: Iterable[str], given: Iterable[str]
+) -> errors.InvalidArgumentError:
+    """The error of a call that misses inputs of a signature or gives unknown ones."""
+    inputs, names = list(wanted), list(given)
+    missing = [key for key in inputs if key not in names]
+    unknown = [key for key in names if key not in inputs]
+    wrong = [f"misses {', '.join(missing)}"] if missing else []
+    wrong += [f"gives unknown {', '.join(unknown)}"] if unknown else []
+    return errors.InvalidArgumentError(
+        message=f"signature {signature!r}: the call {' and '.join(wrong)}; its inputs are "
+        f"{', '.join(inputs) or 'none'}"
+    )
