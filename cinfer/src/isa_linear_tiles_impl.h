@@ -199,7 +199,7 @@ CI_BLOCKS(4, 1) CI_BLOCKS(6, 1)
 #endif
 #if CI_MANY_REGISTERS
 CI_TILE(8, 1) CI_TILE(12, 1)
-CI_TILE(8, 2) CI_TILE(10, 2) CI_TILE(12, 2) CI_TILE(14, 2)
+CI_TILE(8, 2) CI_TILE(12, 2) CI_TILE(14, 2)
 CI_TILE(4, 4) CI_TILE(6, 4)
 CI_BLOCKS(8, 1) CI_BLOCKS(12, 1)
 CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
@@ -218,7 +218,6 @@ static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][8] = {
     [3] = CI_TILES4(4),
     [5] = CI_TILES4(6),
     [7] = CI_TILES2(8),
-    [9] = {[1] = CI_N(tile_10x2)},
     [11] = CI_TILES2(12),
     [13] = {[1] = CI_N(tile_14x2)},
 #elif CI_VL > 1
