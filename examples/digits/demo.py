@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -197,35 +198,33 @@ def restore_from_c(prefix: Path, digits: Digits) -> float:
 
 
 def from_python(model: Path, digits: Digits, report: Report) -> None:
+    """Median time of a prediction; the engines take turns."""
     one = np.ascontiguousarray(digits.test_x[:1])
-    for label, module in (
-        ("Python runtime", graphio.runtime),
-        ("cinfer from Python", graphio.cinfer),
-    ):
-        predict = module.load(model).signature("predict")
-        report.add(f"prediction, {label}", f"{microseconds(lambda p=predict: p.run([one])):.1f} us")
+    runtime = graphio.runtime.load(model).signature("predict")
+    cinfer = graphio.cinfer.load(model).signature("predict")
+    calls: dict[str, Callable[[], object]] = {
+        "Python runtime": lambda: runtime.run([one]),
+        "cinfer from Python": lambda: cinfer.run([one]),
+    }
     try:
         import onnxruntime
+        from onnx_model import digits_onnx
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(digits_onnx(model), options)
+        calls["ONNX Runtime from Python"] = lambda: session.run(None, {"x": one})
     except ImportError:
         report.add("prediction, ONNX Runtime", "not installed")
-        return
-    from onnx_model import digits_onnx
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(digits_onnx(model), options)
-    report.add(
-        "prediction, ONNX Runtime", f"{microseconds(lambda: session.run(None, {'x': one})):.1f} us"
-    )
-
-
-def microseconds(call: object, repeats: int = 300) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()  # type: ignore[operator]
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(20):
+        for name, call in calls.items():
+            for _ in range(100):
+                start = time.perf_counter()
+                call()
+                times[name].append(time.perf_counter() - start)
+    for name, taken in times.items():
+        report.add(f"prediction, {name}", f"{statistics.median(taken) * 1e6:.1f} us")
 
 
 if __name__ == "__main__":
