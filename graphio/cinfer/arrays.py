@@ -87,31 +87,35 @@ def _string_array(tensor: Any, shape: tuple[int, ...]) -> Array:
 
 
 def reader(tensor: Any) -> Callable[[], Array]:
-    """A function that copies what C put into one ci_tensor, at the least cost each time.
+    """A function that copies what C lent in one ci_tensor, at the least cost each time.
 
-    The bytes of its type and shape fields are the key of what numpy needs to know about them, so
-    that in the ordinary case nothing is converted.
+    The bytes of the whole struct, pointer included, are the key of a numpy view of the memory: in
+    the ordinary case, the same buffer and shape as before, reading is one copy of that view. A view
+    whose memory C has given back since is never looked at, because C does not lend it again.
     """
-    first = ffi.offsetof("ci_tensor", "dtype")
-    length = ffi.offsetof("ci_tensor", "dims") + ffi.sizeof("int64_t[16]") - first
-    fields = ffi.buffer(ffi.cast("char *", ffi.addressof(tensor)) + first, length)
-    layouts: dict[bytes, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
-    find, empty, memmove = layouts.get, np.empty, ffi.memmove
+    fields = ffi.buffer(ffi.addressof(tensor))
+    copies: dict[bytes, Callable[[], Array]] = {}
+    find = copies.get
 
-    def learn() -> tuple[tuple[int, ...], np.dtype[Any], int]:
-        dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
-        if len(layouts) >= _MOST_LAYOUTS:
-            layouts.clear()
+    def learn() -> Callable[[], Array]:
+        if len(copies) >= _MOST_LAYOUTS:
+            copies.clear()
         # Dims beyond the rank may hold anything, hence the key as found, not as it should be.
-        layouts[fields[:]] = layout = (shape, dtype, -1 if dtype == OBJECT else tensor.bytes)
-        return layout
+        copies[fields[:]] = copy = _copier(tensor)
+        return copy
 
     def read() -> Array:
-        shape, dtype, nbytes = find(fields[:]) or learn()
-        if nbytes <= 0:
-            return empty(shape, dtype) if nbytes == 0 else _string_array(tensor, shape)
-        array = empty(shape, dtype)
-        memmove(array, tensor.data, nbytes)
-        return array
+        return (find(fields[:]) or learn())()
 
     return read
+
+
+def _copier(tensor: Any) -> Callable[[], Array]:
+    """What copies the values that a ci_tensor lends now, as long as it lends the same memory."""
+    dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
+    if dtype == OBJECT:
+        return lambda: _string_array(tensor, shape)
+    if tensor.bytes == 0:
+        return lambda: np.empty(shape, dtype)
+    view = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), dtype).reshape(shape)
+    return view.copy
