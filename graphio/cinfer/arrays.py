@@ -91,7 +91,7 @@ def reader(tensor: Any) -> Callable[[], Array]:
 
     The bytes of the whole struct, pointer included, are the key of a numpy view of the memory: in
     the ordinary case, the same buffer and shape as before, reading is one copy of that view. A view
-    whose memory C has given back since is never looked at, because C does not lend it again.
+    is looked at only while C lends just that memory, so one whose memory is gone does no harm.
     """
     fields = ffi.buffer(ffi.addressof(tensor))
     copies: dict[bytes, Callable[[], Array]] = {}
