@@ -1,0 +1,59 @@
+"""Attributes between ONNX's AttributeProto and the values that operations hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from graphio import dtypes
+from graphio.dtypes import DType
+
+__all__ = ["DTYPE_KEYS", "from_proto", "to_protos"]
+
+#: attributes that hold the number of an element type
+DTYPE_KEYS = ("dtype", "to")
+
+
+def from_proto(attribute: onnx.AttributeProto) -> Any:
+    """The value of an attribute that holds no graph.
+
+    Raises:
+        ValueError: it is a graph, a list of tensors, a sparse tensor or a type.
+    """
+    kind = onnx.AttributeProto.AttributeType.Name(attribute.type)
+    if kind == "INT":
+        return dtypes.of_number(attribute.i) if attribute.name in DTYPE_KEYS else attribute.i
+    if kind == "FLOAT":
+        return float(attribute.f)
+    if kind == "STRING":
+        return attribute.s.decode("utf-8", "surrogateescape")
+    if kind == "TENSOR":
+        return numpy_helper.to_array(attribute.t)
+    if kind == "INTS":
+        return list(attribute.ints)
+    if kind == "FLOATS":
+        return [float(f) for f in attribute.floats]
+    if kind == "STRINGS":
+        return list(attribute.strings)
+    raise ValueError(f"attribute {attribute.name!r} is of kind {kind}")
+
+
+def to_protos(attrs: Mapping[str, Any]) -> list[onnx.AttributeProto]:
+    """Attributes of an operation, sorted by name; those that are graphs are left out."""
+    made = []
+    for key, value in sorted(attrs.items()):
+        if isinstance(value, DType):
+            value = value.number
+        elif isinstance(value, np.ndarray):
+            value = numpy_helper.from_array(value)
+        elif not isinstance(value, (bool, int, float, str, bytes, list, tuple)):
+            continue
+        if isinstance(value, (list, tuple)) and not value:
+            made.append(helper.make_attribute(key, [], attr_type=onnx.AttributeProto.INTS))
+        else:
+            made.append(helper.make_attribute(key, value))
+    return made
