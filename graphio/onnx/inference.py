@@ -14,6 +14,7 @@ from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import dtypes as table
 from graphio.schema import operators
 
 __all__ = ["infer", "type_proto"]
@@ -104,8 +105,8 @@ def _by_signature(
         admitted = row.types.get(kind, frozenset((kind,)))
         if kind in bound:
             result.append(bound[kind])
-        elif len(admitted) == 1 and (name := next(iter(admitted))) in dtypes.BY_NAME:
-            result.append(dtypes.BY_NAME[name])
+        elif len(admitted) == 1 and (name := next(iter(admitted))) in table.BY_NAME:
+            result.append(dtypes.of_number(table.BY_NAME[name].number))
         else:
             result.append(dtypes.float32)
     return result
