@@ -12,6 +12,7 @@ FAMILIES = (
     "math",
     "nn",
     "random",
+    "recurrent",
     "reduction",
     "state",
     "training",
