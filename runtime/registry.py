@@ -67,8 +67,8 @@ KINDS = {
     "L": ("int64", "i"),
 }
 
-#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what it
-#: gives is rounded once. Under A and E any type passes as it is.
+#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
+#: it gives is rounded once. Under A and E any type passes as it is.
 _COMPUTED = "NMKXF"
 HALF = (10, 16)
 

@@ -1,7 +1,7 @@
 """ONNX: whole models in and out, and single nodes. Needs the onnx package; the engines do not.
 
-    model = graphio.onnx.load("resnet.onnx", "cinfer")
-    probabilities = model.signature("predict")(input=images)["probabilities"]
+model = graphio.onnx.load("resnet.onnx", "cinfer")
+probabilities = model.signature("predict")(input=images)["probabilities"]
 """
 
 from __future__ import annotations

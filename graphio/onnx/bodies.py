@@ -39,11 +39,11 @@ def control(
         if taken is not None and taken.size == 1:
             return _branch(importer, node, bool(taken.item()), scope)
     make = {"If": _if, "Loop": _loop, "Scan": _scan}[node.op_type]
-    before = len(importer.problems.found)
+    before = importer.problems.noted
     graph = scopes.get_default_graph()
     with scopes.name_scope(valid_name(node.name or node.output[0] or node.op_type)):
         attrs, specs, given = make(importer, node, list(inputs), scope)
-        if len(importer.problems.found) > before:
+        if importer.problems.noted > before:
             return [None] * len(node.output)
         version = operators.lookup("", node.op_type, 28).version
         made = graph.create_op(
@@ -66,9 +66,7 @@ def _body(
     from graphio.onnx.importing import Scope
 
     if len(proto.input) != len(formals):
-        raise ValueError(
-            f"its {name} has {len(proto.input)} inputs, expected {len(formals)}"
-        )
+        raise ValueError(f"its {name} has {len(proto.input)} inputs, expected {len(formals)}")
     graph = Graph(outer=scopes.get_default_graph())
     inner = Scope(scope)
     with graph.as_body(), scopes.name_scope(name):
@@ -81,9 +79,7 @@ def _body(
             try:
                 outputs.append(inner.find(value.name))
             except KeyError:
-                raise ValueError(
-                    f"nothing makes the output '{value.name}' of its {name}"
-                ) from None
+                raise ValueError(f"nothing makes the output '{value.name}' of its {name}") from None
         graph.outputs.extend(t for t in outputs if t is not None)
     return graph, outputs
 
@@ -114,11 +110,11 @@ def _if(
 ) -> Made:
     attrs: dict[str, object] = {}
     both = []
-    importer.conditional += 1
+    importer.lenient += 1
     for key in ("then_branch", "else_branch"):
         attrs[key], outputs = _body(importer, _subgraph(node, key), [], scope, key)
         both.append(outputs)
-    importer.conditional -= 1
+    importer.lenient -= 1
     if not len(both[0]) == len(both[1]) == len(node.output):
         raise ValueError(
             f"has {len(node.output)} outputs, its branches {len(both[0])} and {len(both[1])}"

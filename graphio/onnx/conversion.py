@@ -30,9 +30,7 @@ def convert(source: Any, path: str | os.PathLike[str] | None = None) -> bytes | 
     graph = Graph()
     with graph.as_default():
         found = import_model(source, trainable=False)
-        spec = SignatureSpec(
-            SIGNATURE, list(found.inputs.items()), list(found.outputs.items())
-        )
+        spec = SignatureSpec(SIGNATURE, list(found.inputs.items()), list(found.outputs.items()))
         model, arrays = build_model(graph, [spec], metadata=found.metadata)
     if path is None:
         return container.pack(model, arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import onnx
 
 from graphio import dtypes, scopes
 from graphio.constants import constant
-from graphio.graph import Graph, Operation, Tensor
+from graphio.graph import Operation, Tensor
 from graphio.onnx import bodies, expansion, lowering
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
@@ -113,9 +113,7 @@ class Importer:
         except ValueError as error:
             self.problems.add(str(error))
             self.problems.raise_if_any()
-        self.functions = {
-            (f.domain, f.name, f.overload): f for f in self.model.functions
-        }
+        self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self.weights = Weights(source, trainable, self.problems)
 
     def run(self) -> Imported:
@@ -186,7 +184,7 @@ class Importer:
     def node(self, node: onnx.NodeProto, scope: Scope) -> None:
         """One node; what is wrong with it is noted and its outputs count as made."""
         outputs: Sequence[Tensor | None]
-        before = len(self.problems.found)
+        before = self.problems.noted
         inputs = [scope.find(name) if name else None for name in node.input]
         broken = any(name and x is None for name, x in zip(node.input, inputs, strict=True))
         try:
@@ -199,7 +197,7 @@ class Importer:
             self.problems.add(f"{title(node)}: {text}")
             outputs = []
         wanted = len(node.output)
-        if len(outputs) < wanted and not broken and len(self.problems.found) == before:
+        if len(outputs) < wanted and not broken and self.problems.noted == before:
             if any(node.output[len(outputs) :]):
                 self.problems.add(f"{title(node)}: makes {len(outputs)} of its {wanted} outputs")
         made = [*outputs, *[None] * wanted][:wanted]
@@ -233,7 +231,11 @@ class Importer:
             raise errors.UnimplementedError(
                 message=f"graphio has no kernel for {domain or 'ai.onnx'}.{node.op_type}"
             )
-        return self.call(body, node, inputs, Scope())
+        self.lenient += 1
+        try:
+            return self.call(body, node, inputs, Scope())
+        finally:
+            self.lenient -= 1
 
     def plain(
         self, node: onnx.NodeProto, version: int, inputs: Sequence[Tensor | None]
@@ -255,7 +257,7 @@ class Importer:
         try:
             types = infer(plain, version, given)
         except ValueError:
-            if not self.conditional:
+            if not self.lenient:
                 raise
             types = [(d, None) for d in by_signature(plain, version, given)]
         return operation(
@@ -282,23 +284,24 @@ class Importer:
         scope = Scope()
         scope.values.update(dict.fromkeys(function.input))
         scope.values.update(zip(function.input, inputs, strict=False))
-        absent = {n for n, x in zip(function.input, [*inputs, *[None] * 99], strict=False) if x is None}
+        absent = {
+            n for n, x in zip(function.input, [*inputs, *[None] * 99], strict=False) if x is None
+        }
         depth = self._depth
         if depth >= 32:
             raise ValueError("functions call each other deeper than 32")
         self._depth = depth + 1
         try:
             with scopes.name_scope(name_of(node)):
-                self.nodes(
-                    [expansion.bound(n, attributes, absent) for n in function.node], scope
-                )
+                self.nodes([expansion.bound(n, attributes, absent) for n in function.node], scope)
         finally:
             self._depth = depth
         return [scope.values.get(name) for name in function.output][: len(node.output)]
 
     _depth = 0
-    #: how many branches of an If are around: one that is never taken may hold contradictions
-    conditional = 0
+    #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may
+    #: never be taken, and in the standard's own bodies, which do not always satisfy its inference.
+    lenient = 0
 
 
 def static_type(proto: onnx.TypeProto) -> tuple[dtypes.DType, TensorShape] | None:

@@ -86,7 +86,10 @@ def _merged(found: onnx.TypeProto | None, fallback: DType) -> tuple[DType, Dims]
     tensor = found.tensor_type
     dims: Dims = None
     if tensor.HasField("shape"):
-        dims = tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
+        dims = tuple(
+            d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+            for d in tensor.shape.dim
+        )
     return dtypes.of_number(tensor.elem_type), dims
 
 

@@ -18,14 +18,17 @@ class Problems:
     Attributes:
         source: what the model is called in the message.
         unknown: whether something asks for what graphio lacks, rather than being wrong.
+        noted: how often something was noted, repetitions included.
     """
 
     source: str
     found: list[str] = field(default_factory=list)
     unknown: bool = False
+    noted: int = 0
 
     def add(self, text: str, *, unknown: bool = False) -> None:
         """Notes a problem once."""
+        self.noted += 1
         if text not in self.found:
             self.found.append(text)
         self.unknown = self.unknown or unknown

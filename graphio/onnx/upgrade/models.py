@@ -47,9 +47,7 @@ def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
         facts = Facts(result if graph is graphs[0] else None)
         changes.append((graph, _Walk(version, facts, names, own, refused).nodes(graph.node)))
     for function in result.functions:
-        walk = _Walk(
-            _version(function.opset_import), Facts(None), _names([function]), own, refused
-        )
+        walk = _Walk(_version(function.opset_import), Facts(None), _names([function]), own, refused)
         changes.append((function, walk.nodes(function.node)))
     if refused:
         raise ValueError(_message(refused))
