@@ -55,6 +55,7 @@ def load(source: Any, target: str = "") -> Any:
     if target not in ("", "cinfer"):
         raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
     data = convert(source)
+    assert data is not None
     if target == "cinfer":
         from graphio import cinfer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 import onnx
 import onnx.defs
@@ -29,7 +30,7 @@ def body(
         domain: "" for ai.onnx.
     """
     version = _OPSETS.get(domain, 1)
-    schema = onnx.defs.get_schema(node.op_type, version, domain)
+    schema: Any = onnx.defs.get_schema(node.op_type, version, domain)
     found = onnx.FunctionProto()
     if schema.has_function:
         found.CopyFrom(schema.function_body)
@@ -56,7 +57,7 @@ def body(
 
 
 def _context_body(
-    schema: onnx.defs.OpSchema, node: onnx.NodeProto, types: list[bytes], into: onnx.FunctionProto
+    schema: Any, node: onnx.NodeProto, types: list[bytes], into: onnx.FunctionProto
 ) -> None:
     versions = schema.context_dependent_function_opset_versions
     data = schema.get_context_dependent_function_with_opset_version(
