@@ -7,7 +7,17 @@ probabilities = model.signature("predict")(input=images)["probabilities"]
 from __future__ import annotations
 
 from graphio.onnx.conversion import SIGNATURE, convert, load
+from graphio.onnx.exporting import export, from_model
 from graphio.onnx.importing import Imported, import_model
 from graphio.onnx.nodes import call
 
-__all__ = ["SIGNATURE", "Imported", "call", "convert", "import_model", "load"]
+__all__ = [
+    "SIGNATURE",
+    "Imported",
+    "call",
+    "convert",
+    "export",
+    "from_model",
+    "import_model",
+    "load",
+]

@@ -114,6 +114,13 @@ class Importer:
             self.problems.raise_if_any()
         self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self.weights = Weights(source, trainable, self.problems)
+        graph = self.model.graph
+        #: ranks that the model declares, for values of which nothing else is known
+        self.ranks = {
+            v.name: len(v.type.tensor_type.shape.dim)
+            for v in (*graph.value_info, *graph.output)
+            if v.type.HasField("tensor_type") and v.type.tensor_type.HasField("shape")
+        }
 
     def run(self) -> Imported:
         """Imports the main graph."""
@@ -203,6 +210,8 @@ class Importer:
         for name, tensor in zip(node.output, made, strict=True):
             if name:
                 scope.values[name] = tensor
+                if tensor is not None and tensor.shape.ndims is None and name in self.ranks:
+                    tensor.set_shape(TensorShape([None] * self.ranks[name]))
 
     def emit(
         self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope
