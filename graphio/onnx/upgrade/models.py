@@ -47,9 +47,7 @@ def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
         facts = Facts(result if graph is graphs[0] else None)
         changes.append((graph, _Walk(version, facts, names, own, refused).nodes(graph.node)))
     for function in result.functions:
-        walk = _Walk(
-            _version(function.opset_import), Facts(None), _names([function]), own, refused
-        )
+        walk = _Walk(_version(function.opset_import), Facts(None), _names([function]), own, refused)
         changes.append((function, walk.nodes(function.node)))
     if refused:
         raise ValueError(_message(refused))
@@ -80,7 +78,8 @@ def _version(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
 
 def _stamp(model: onnx.ModelProto) -> None:
     """Says that the model and its functions are of the newest opset now."""
-    for owner in (model, *model.functions):
+    owners: list[onnx.ModelProto | onnx.FunctionProto] = [model, *model.functions]
+    for owner in owners:
         others = [o for o in owner.opset_import if o.domain not in _OURS]
         del owner.opset_import[:]
         owner.opset_import.extend([helper.make_opsetid("", TARGET), *others])

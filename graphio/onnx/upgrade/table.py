@@ -22,7 +22,7 @@ Rules = Sequence[tuple[int, Rule]]
 
 
 def _at(version: int, rule: Rule, *operators: str) -> dict[str, Rules]:
-    return {operator: ((version, rule),) for operator in operators}
+    return dict.fromkeys(operators, ((version, rule),))
 
 
 def _joined(*tables: Mapping[str, Rules]) -> dict[str, Rules]:
@@ -76,9 +76,7 @@ _ATTRIBUTES: dict[str, Rules] = {
     "Pad": ((2, attributes.renamed("paddings", "pads")), (11, attributes.pad_value)),
     "RNN": ((7, attributes.dropped("output_sequence")),),
     "Reshape": ((5, _UNCONSUMED), (5, nn.reshape_shape)),
-    "RoiAlign": (
-        (16, attributes.default("coordinate_transformation_mode", "output_half_pixel")),
-    ),
+    "RoiAlign": ((16, attributes.default("coordinate_transformation_mode", "output_half_pixel")),),
     # float32's 1.67326... and 1.05070... as opset 1 rounded them
     "Selu": ((6, attributes.default("alpha", 1.6732)), (6, attributes.default("gamma", 1.0507))),
     "Slice": ((10, attributes.inputs_from("starts", "ends", "axes")),),
