@@ -188,9 +188,10 @@ class _Walk:
                 "the standard has no such operator in this opset",
                 "replace it by operators of the standard, or by a function in the model",
             ) from None
-        if schema.deprecated:
+        rules = [rule for since, rule in RULES.get(node.op_type, ()) if self._version < since]
+        if schema.deprecated and not rules:
             raise Unsupported(
                 f"the standard has it no more since opset {schema.since_version}",
                 "use what the standard names in its place",
             )
-        return [rule for since, rule in RULES.get(node.op_type, ()) if self._version < since]
+        return rules
