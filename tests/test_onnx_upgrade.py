@@ -314,6 +314,7 @@ FROM_7 = {
         " y1 = MaxPool<kernel_shape=[3, 2], strides=[2, 1]>(x0)",
         [f32(1, 2, 5, 4)],
     ),
+    "mean-variance": (9, "y0 = MeanVarianceNormalization(x0)", [f32(2, 3, 4, 5)]),
     "roi-align": (
         10,
         "y0 = RoiAlign<output_height=2, output_width=2>(x0, x1, x2)",
@@ -542,6 +543,7 @@ BELOW_7 = {
         [X234],
         [X234.astype(np.int32), X234.astype(np.float64)],
     ),
+    "cast-6": (6, 'y0 = Cast<to="INT32">(x0)', [X234], [X234.astype(np.int32)]),
     "concat": (3, "y0 = Concat(x0, x0)", [X234], [np.concatenate([X234, X234], 1)]),
     "reshape": (
         1,
@@ -625,6 +627,87 @@ def test_half_pixel_for_nearest_neighbours():
             f' nearest_mode="{mode}">(x0, roi, s)'
         )
         check(11, body, [x], [x[np.clip(places, 0, 3).astype(int)]])
+
+
+def mean_variance(x, axes):
+    return (x - x.mean(axes, keepdims=True)) / x.std(axes, keepdims=True)
+
+
+IMAGE = f32(2, 3, 5, 6)
+COLUMN = np.float32([1, 2, 3]).reshape(3, 1, 1)
+
+#: operators that early opsets had on trial, as the documents of that time describe them
+EXPERIMENTAL = {
+    "affine": ("y0 = Affine<alpha=2.0, beta=1.0>(x0)", IMAGE, 2 * IMAGE + 1),
+    "scale": ("y0 = Scale<scale=2.0>(x0)", IMAGE, 2 * IMAGE),
+    "scaled-tanh": (
+        "y0 = ScaledTanh<alpha=2.0, beta=3.0>(x0)",
+        IMAGE,
+        2 * np.tanh(3 * IMAGE),
+    ),
+    "parametric-softplus": (
+        "y0 = ParametricSoftplus<alpha=2.0, beta=3.0>(x0)",
+        IMAGE,
+        2 * np.log1p(np.exp(3 * IMAGE)),
+    ),
+    "thresholded-relu": (
+        "y0 = ThresholdedRelu<alpha=0.5, consumed_inputs=[0]>(x0)",
+        IMAGE,
+        np.where(IMAGE > 0.5, IMAGE, 0),
+    ),
+    "image-scaler": (
+        "y0 = ImageScaler<scale=2.0, bias=[1.0, 2.0, 3.0]>(x0)",
+        IMAGE,
+        2 * IMAGE + COLUMN,
+    ),
+    "image-scaler-plain": ("y0 = ImageScaler<scale=2.0>(x0)", IMAGE, 2 * IMAGE),
+    "crop": ("y0 = Crop<border=[1, 2, 3, 0]>(x0)", IMAGE, IMAGE[:, :, 2:, 1:-3]),
+    "crop-size": (
+        "y0 = Crop<border=[1, 2, 0, 0], scale=[2, 3]>(x0)",
+        IMAGE,
+        IMAGE[:, :, 2:4, 1:4],
+    ),
+    "mean-variance": (
+        "y0 = MeanVarianceNormalization(x0)",
+        IMAGE,
+        mean_variance(IMAGE, (2, 3)),
+    ),
+    "mean-variance-across": (
+        "y0 = MeanVarianceNormalization<across_channels=1>(x0)",
+        IMAGE,
+        mean_variance(IMAGE, (1, 2, 3)),
+    ),
+    "mean": (
+        "y0 = MeanVarianceNormalization<normalize_variance=0>(x0)",
+        IMAGE,
+        IMAGE - IMAGE.mean((2, 3), keepdims=True),
+    ),
+    "fill": (
+        "y0 = ConstantFill<dtype=6, value=3.0, extra_shape=[2]>(x0)",
+        IMAGE,
+        np.full((2, 3, 5, 6, 2), 3, np.int32),
+    ),
+    "fill-shape": (
+        "y0 = ConstantFill<input_as_shape=1>(x0)",
+        np.array([2, 3]),
+        np.zeros((2, 3), np.float32),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTAL)
+def test_experimental(name):
+    body, x, y = EXPERIMENTAL[name]
+    check(6, body, [x], [y])
+
+
+def test_experimental_without_input():
+    check(6, "y0 = ConstantFill<shape=[2, 3], value=1.0>()", [], [np.ones((2, 3), np.float32)])
+
+
+def test_dynamic_slice():
+    inputs = [IMAGE, np.array([1, 0]), np.array([3, 9]), np.array([2, 1])]
+    check(9, "y0 = DynamicSlice(x0, x1, x2, x3)", inputs, [IMAGE[:, :, 1:3]])
 
 
 # --- names, functions, errors
@@ -715,8 +798,9 @@ def test_in_place():
 
 
 REFUSED = {
-    "experimental": (6, "y0 = ImageScaler(x0)", "ImageScaler of opset 6"),
+    "experimental": (6, "y0 = GRUUnit(x0)", "GRUUnit of opset 6"),
     "too new": (9, "y0 = Gelu(x0)", "no such operator"),
+    "no default": (6, "y0 = ScaledTanh<beta=1.0>(x0)", "no attribute 'alpha'"),
     "deprecated": (12, "y0 = Scatter(x0, x0, x0)", "no more since opset 11"),
     "saved mean": (
         9,
@@ -755,12 +839,12 @@ def test_refused(name):
 
 
 def test_all_refusals_at_once():
-    model = parse(6, "y0 = ImageScaler(x0) y1 = Crop(x0) y2 = Relu(x0)", [f32(2)])
-    model.graph.node[0].name = "scaler"
+    model = parse(6, "y0 = GRUUnit(x0) y1 = ATen(x0) y2 = Relu(x0)", [f32(2)])
+    model.graph.node[0].name = "unit"
     with pytest.raises(ValueError, match="2 nodes") as caught:
         upgrade(model)
-    assert "'scaler' (ImageScaler of opset 6)" in str(caught.value)
-    assert "'y1' (Crop of opset 6)" in str(caught.value)
+    assert "'unit' (GRUUnit of opset 6)" in str(caught.value)
+    assert "'y1' (ATen of opset 6)" in str(caught.value)
 
 
 @pytest.mark.parametrize("opset", [0, TARGET + 1])

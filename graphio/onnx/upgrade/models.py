@@ -9,6 +9,7 @@ import onnx.defs
 from onnx import helper
 
 from graphio.onnx.upgrade.facts import MAIN, Facts, Path, subgraphs
+from graphio.onnx.upgrade.rules_experimental import EXPERIMENTAL
 from graphio.onnx.upgrade.step import Names, Step, Unsupported
 from graphio.onnx.upgrade.table import RULES, TARGET, Rule
 
@@ -184,6 +185,8 @@ class _Walk:
         try:
             schema = onnx.defs.get_schema(node.op_type, self._version, "")
         except onnx.defs.SchemaError:
+            if node.op_type in EXPERIMENTAL:
+                return [EXPERIMENTAL[node.op_type]]
             raise Unsupported(
                 "the standard has no such operator in this opset",
                 "replace it by operators of the standard, or by a function in the model",
