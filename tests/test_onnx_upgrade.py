@@ -12,6 +12,9 @@ from graphio.onnx.upgrade import TARGET, upgrade
 from graphio.onnx.upgrade.compatible import COMPATIBLE
 from graphio.onnx.upgrade.table import RULES
 
+# float32's limits in float16, by onnx's evaluator
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+
 RNG = np.random.default_rng(7)
 
 
@@ -572,6 +575,12 @@ BELOW_7 = {
         [X234.astype(np.float64)],
         [np.minimum(X234, 0.5).astype(np.float64), X234.astype(np.float64)],
     ),
+    "clip-half": (
+        6,
+        "y0 = Clip<min=-3.4028234663852886e+38, max=0.5>(x0)",
+        [X234.astype(np.float16)],
+        [np.minimum(X234.astype(np.float16), np.float16(0.5))],
+    ),
     "split": (
         1,
         "y0, y1 = Split<axis=1>(x0, x1)",
@@ -670,17 +679,17 @@ EXPERIMENTAL = {
     "mean-variance": (
         "y0 = MeanVarianceNormalization(x0)",
         IMAGE,
-        mean_variance(IMAGE, (2, 3)),
+        mean_variance(IMAGE, (0, 2, 3)),
     ),
     "mean-variance-across": (
         "y0 = MeanVarianceNormalization<across_channels=1>(x0)",
         IMAGE,
-        mean_variance(IMAGE, (1, 2, 3)),
+        mean_variance(IMAGE, (0, 1, 2, 3)),
     ),
     "mean": (
         "y0 = MeanVarianceNormalization<normalize_variance=0>(x0)",
         IMAGE,
-        IMAGE - IMAGE.mean((2, 3), keepdims=True),
+        IMAGE - IMAGE.mean((0, 2, 3), keepdims=True),
     ),
     "fill": (
         "y0 = ConstantFill<dtype=6, value=3.0, extra_shape=[2]>(x0)",
@@ -774,6 +783,31 @@ def test_functions_have_their_own_opset_and_parameters():
     agree(evaluate(result, [x]), [softmax_2d(x, 0)[None], softmax_2d(x, 1)])
 
 
+def test_parameters_of_functions_become_constants():
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 10, "local": 1]>
+        g (float[2, 3] x0) => (float[3, 3] y0) { y0 = local.f<most = 0.5, pads = [1, 0, 0, 0]>(x0) }
+        <opset_import: ["": 10], domain: "local"> f <most, pads> (x) => (y)
+        { c = Clip<max: float = @most>(x) y = Pad<pads: ints = @pads, value: float = @most>(c) }
+    """)
+    x = f32(2, 3)
+    result = upgrade(model)
+    onnx.checker.check_model(result, full_check=True)
+    expected = np.pad(np.minimum(x, 0.5), ((1, 0), (0, 0)), constant_values=0.5)
+    agree(evaluate(result, [x]), [expected])
+
+
+def test_parameters_that_rules_must_know():
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 6, "local": 1]>
+        g (float[2, 3] x0) => (float[2, 3] y0) { y0 = local.f<test = 1>(x0) }
+        <opset_import: ["": 6], domain: "local"> f <test> (x) => (y)
+        { y = Dropout<is_test: int = @test>(x) }
+    """)
+    with pytest.raises(ValueError, match="'is_test' is the function's parameter 'test'"):
+        upgrade(model)
+
+
 def test_a_function_of_the_model_is_no_operator():
     model = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["": 11, "local": 1]>
@@ -818,6 +852,7 @@ REFUSED = {
         " { t = Add(s, e) o = Identity(t) }>",
         "different lengths",
     ),
+    "malformed": (18, "y0 = GroupNormalization(x0, x0, x0)", "malformed"),
     "half pixel": (
         11,
         'y0 = Resize<mode="linear", coordinate_transformation_mode="tf_half_pixel_for_nn">'

@@ -17,6 +17,9 @@ __all__ = ["upgrade"]
 
 _OURS = ("", "ai.onnx")  # two names of one domain
 
+# nodes that contradict their own opset fail in the rules as they may
+_REFUSALS = (Unsupported, IndexError, KeyError, TypeError, ValueError)
+
 Owner = onnx.GraphProto | onnx.FunctionProto
 
 
@@ -65,13 +68,13 @@ def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
         yield info.algorithm
 
 
-def _version(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
-    """The opset of ai.onnx; 1 where none is named.
+def _version(imports: Iterable[onnx.OperatorSetIdProto], default: int = 1) -> int:
+    """The opset of ai.onnx.
 
     Raises:
         ValueError: it is not from 1 to the newest that we know.
     """
-    version = next((o.version for o in imports if o.domain in _OURS), 1)
+    version = next((o.version for o in imports if o.domain in _OURS), default)
     if not 1 <= version <= TARGET:
         raise ValueError(f"the model is of opset {version}; opsets 1 to {TARGET} are known")
     return version
@@ -151,7 +154,8 @@ class _Walk:
         for i, node in enumerate(nodes):
             try:
                 result += self._node(node, i, path)
-            except Unsupported as refusal:
+            except _REFUSALS as error:
+                refusal = error if isinstance(error, Unsupported) else f"it is malformed: {error}"
                 name = node.name or next((o for o in node.output if o), "")
                 self._refused.append(
                     f"{name!r} ({node.op_type} of opset {self._version}): {refusal}"
