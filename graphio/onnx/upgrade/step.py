@@ -210,10 +210,23 @@ class Step:
         """A scalar constant of another value's element type."""
         number = self.type(like)
         if number:
-            tensor = helper.make_tensor(suffix, number, [], [value])
-            return self.add("Constant", suffix=suffix, value=tensor)
+            kind = helper.tensor_dtype_to_np_dtype(number)
+            with np.errstate(over="ignore"):  # float32's limits are infinite in float16
+                array = np.asarray(value).astype(kind)
+            return self.add("Constant", suffix=suffix, value=numpy_helper.from_array(array))
         plain = self.constant(value, f"{suffix}_float", np.float32)
         return self.add("CastLike", plain, like, suffix=suffix)
+
+    def scalar_of(self, attribute: str, like: str) -> str | None:
+        """Moves an attribute's value into a scalar of another value's element type."""
+        found = self.attribute(attribute)
+        if found is None:
+            return None
+        if not found.ref_attr_name:
+            return self.scalar_like(self.take(attribute), like, attribute)
+        plain = self.constant_of(attribute)
+        assert plain is not None
+        return self.add("CastLike", plain, like, suffix=attribute)
 
     def new_name(self, suffix: str) -> str:
         """A name that nothing has, made of the node's own and a suffix."""

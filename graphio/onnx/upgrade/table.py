@@ -56,7 +56,8 @@ _BROADCASTS = _joined(
 )
 
 _ATTRIBUTES: dict[str, Rules] = {
-    "Cast": ((6, attributes.cast_to_number),),
+    # models of opset 6 still name the type: exporters were late
+    "Cast": ((6, attributes.cast_to_number), (9, attributes.cast_to_number)),
     "Clip": ((11, attributes.clip_bounds),),
     "Concat": ((4, attributes.default("axis", 1)),),
     "DFT": ((20, attributes.dft_axis),),
@@ -73,6 +74,8 @@ _ATTRIBUTES: dict[str, Rules] = {
         (2, attributes.required("kernel_shape", "give the kernel's sizes")),
         (2, attributes.integral_p),
     ),
+    # the same as before, but onnx's checker wants it written down
+    "MeanVarianceNormalization": ((13, attributes.default("axes", [0, 2, 3])),),
     "Pad": ((2, attributes.renamed("paddings", "pads")), (11, attributes.pad_value)),
     "RNN": ((7, attributes.dropped("output_sequence")),),
     "Reshape": ((5, _UNCONSUMED), (5, nn.reshape_shape)),
