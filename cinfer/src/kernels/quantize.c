@@ -205,11 +205,7 @@ static void quant_spread(const quant_plan *p, const float *scales, const float *
 static double quant_limit(double v, double least, double most) { return v < least ? least : v > most ? most : v; }
 
 /* Half to even; |v| < 2^51. */
-static double quant_whole(double v) {
-  const double shift = 0x1.8p52;
-  const volatile double moved = v + shift;
-  return moved - shift;
-}
+static double quant_whole(double v) { return v + 0x1.8p52 - 0x1.8p52; }
 
 static int32_t quant_integer(double v, double zero, double least, double most) {
   if (v != v) v = 0.0;
@@ -321,7 +317,7 @@ static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t re
   }
   room->b = ci_round_up(a_bytes, 64);
   room->y = room->b + ci_round_up(b_bytes, 64);
-  room->end = room->y + ci_round_up(y_bytes, 64);
+  room->end = room->y + ci_round_up(y_bytes, 64) + 64; /* not 0: then there would be no pointer to add to */
   return true;
 }
 
@@ -439,21 +435,19 @@ static float quant_number(const ci_value *v, int64_t i) {
   return number;
 }
 
-/* Row or column i of matrix `batch` of the result. The operand's own batch axes may be fewer or 1. */
-static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, const ci_value *y, int64_t row, bool rows,
-                              int64_t i) {
+/* Which number belongs to row or column i of matrix `batch` of the result; the operand may have fewer batch axes, or
+ * axes of 1. */
+static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, const ci_value *y, int batch_axes,
+                              int64_t batch, bool rows, int64_t i) {
   if (scale->count == 1) return 0;
   if (scale->rank == 1) return i;
-  int64_t batch = 0, step = 1;
-  const int y_axes = y->rank - (y->rank < 2 ? y->rank : 2);
-  (void)rows;
-  for (int axis = matrix->rank - 3, own = y_axes - 1; axis >= 0; axis--, own--) {
-    const int64_t at = row % y->dims[own];
-    row /= y->dims[own];
-    if (matrix->dims[axis] != 1) batch += at * step;
+  int64_t at = 0, step = 1;
+  for (int axis = matrix->rank - 3, own = batch_axes - 1; axis >= 0; axis--, own--) {
+    if (matrix->dims[axis] != 1) at += batch % y->dims[own] * step;
+    batch /= y->dims[own];
     step *= matrix->dims[axis];
   }
-  return batch * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
+  return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
 static void quant_requantize(ci_kernel *k, const int32_t *wide) {
@@ -464,14 +458,15 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide) {
   const double zero = (double)quant_number(k->in[QUANT_Y_ZERO], 0);
   const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
   const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
+  const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
   uint8_t *to = y->data;
   double factor = 0.0;
   const bool same = a_scale->count == 1 && b_scale->count == 1;
   for (int64_t i = 0; i < y->count; i++) {
     if (i == 0 || !same) {
       const int64_t batch = i / n / m;
-      const float left = quant_number(a_scale, quant_scale_at(a, a_scale, y, batch, true, i / n % m));
-      const float right = quant_number(b_scale, quant_scale_at(b, b_scale, y, batch, false, i % n));
+      const float left = quant_number(a_scale, quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m));
+      const float right = quant_number(b_scale, quant_scale_at(b, b_scale, y, axes, batch, false, i % n));
       factor = (double)ci_round_to(dtype, ci_round_to(dtype, left * right) / y_scale);
     }
     to[i] = (uint8_t)quant_integer((double)wide[i] * factor, zero, least, least + 255.0);
@@ -488,5 +483,32 @@ ci_status run_qlinear_matmul(ci_kernel *k) {
   wide.data = (char *)k->scratch + room.y;
   CI_TRY(quant_run_product(k, &quant_qlinear, &wide, &room));
   quant_requantize(k, wide.data);
+  return CI_OK;
+}
+
+/* ---- DynamicQuantizeLinear: one float32 tensor to uint8; its scale and zero point ---- */
+
+ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
+  if (k->in[0]->dtype != CI_FLOAT) return quant_refuse(k, "x", k->in[0]->dtype, "float32");
+  CI_TRY(k_out_like(k, 0, CI_UINT8, k->in[0]));
+  CI_TRY(k_out(k, 1, CI_FLOAT, 0, NULL));
+  return k_out(k, 2, CI_UINT8, 0, NULL);
+}
+
+ci_status run_dynamic_quantize_linear(ci_kernel *k) {
+  const float *x = k->in[0]->data;
+  uint8_t *y = k->out[0]->data;
+  float least = 0.0f, most = 0.0f;
+  for (int64_t i = 0; i < k->in[0]->count; i++) {
+    least = x[i] < least || x[i] != x[i] ? x[i] : least;
+    most = x[i] > most || x[i] != x[i] ? x[i] : most;
+  }
+  const float scale = (most - least) / 255.0f;
+  const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
+  for (int64_t i = 0; i < k->in[0]->count; i++) {
+    y[i] = (uint8_t)quant_integer((double)(x[i] / scale), (double)zero, 0.0, 255.0);
+  }
+  *(float *)k->out[1]->data = scale;
+  *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;
 }
