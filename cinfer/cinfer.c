@@ -66,6 +66,7 @@
 #include "src/kernels/nonzero.c"
 #include "src/kernels/pool.c"
 #include "src/kernels/product.c"
+#include "src/kernels/quantize.c"
 #include "src/kernels/random.c"
 #include "src/kernels/reduce.c"
 #include "src/kernels/reduce_typed.c"

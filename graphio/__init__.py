@@ -75,6 +75,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.nn": (),
     "graphio.ops.pooling": (),
+    "graphio.ops.quantize": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",

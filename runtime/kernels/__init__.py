@@ -11,6 +11,7 @@ FAMILIES = (
     "linear",
     "math",
     "nn",
+    "quantize",
     "random",
     "reduction",
     "state",
