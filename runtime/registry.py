@@ -65,6 +65,7 @@ KINDS = {
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
+    "Z": ("integers", "iu"),
 }
 
 _ROWS: dict[tuple[str, str], list[Row]] = {}

@@ -46,6 +46,16 @@ def minimum(*values: Any) -> Any:
     return functools.reduce(np.minimum, values) + _zero(values[0])
 
 
+def total(*values: Any) -> Any:
+    """The sum, from left to right."""
+    return functools.reduce(np.add, values)
+
+
+def mean(*values: Any) -> Any:
+    """The sum over the number of values."""
+    return divide(total(*values), values[0].dtype.type(len(values)))
+
+
 def _zero(x: Any) -> Any:
     return x.dtype.type(0)
 
@@ -149,6 +159,10 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("Max", 8, maximum, "N*"),
     ("Min", 8, minimum, "N*"),
     ("Equal", 7, np.equal, "AA"),
+    ("BitwiseAnd", 18, np.bitwise_and, "ZZ"),
+    ("BitwiseOr", 18, np.bitwise_or, "ZZ"),
+    ("BitwiseXor", 18, np.bitwise_xor, "ZZ"),
+    ("BitwiseNot", 18, np.bitwise_not, "Z"),
     ("Less", 7, np.less, "NN"),
     ("Greater", 7, np.greater, "NN"),
     ("LessOrEqual", 12, np.less_equal, "NN"),
@@ -166,6 +180,37 @@ for _row in _ROWS:
 def _mod(call: Call) -> Function:
     # numpy's results are these already: an integer modulo 0 is 0.
     return np.fmod if call.integer("fmod", 0) else np.remainder
+
+
+@kernel("Sum", since=8, types="N*")
+def _sum(call: Call) -> Function:
+    return total
+
+
+@kernel("Mean", since=8, types="N*")
+def _mean(call: Call) -> Function:
+    return lambda *values: mean(*values) if len(values) > 1 else values[0]
+
+
+@kernel("BitShift", since=11, types="ZZ", fresh=True)
+def _bit_shift(call: Call) -> Function:
+    direction = call.text("direction", "")
+    if direction not in ("LEFT", "RIGHT"):
+        raise errors.InvalidArgumentError(
+            message=f'direction is "{direction}", expected "LEFT" or "RIGHT"'
+        )
+
+    def shift(x: Any, by: Any) -> Any:
+        bits = 8 * x.dtype.itemsize
+        inside = (by >= 0) & (by < bits)
+        near = np.where(inside, by, 0).astype(x.dtype)
+        if direction == "LEFT":
+            return np.where(inside, np.left_shift(x, near), x.dtype.type(0))
+        # Beyond the width the sign bit alone is left.
+        sign = -(x < 0).astype(x.dtype) if x.dtype.kind == "i" else x.dtype.type(0)
+        return np.where(inside, np.right_shift(x, near), sign)
+
+    return shift
 
 
 @kernel("Clip", since=11, types="N*", fresh=True)
