@@ -67,6 +67,7 @@
 #include "src/kernels/product.c"
 #include "src/kernels/random.c"
 #include "src/kernels/reduce.c"
+#include "src/kernels/reduce_norm.c"
 #include "src/kernels/reduce_typed.c"
 #include "src/kernels/state.c"
 #include "src/kernels/training.c"
