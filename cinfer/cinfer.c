@@ -56,6 +56,8 @@
 #include "src/kernels/conv.c"
 #include "src/kernels/conv_grad.c"
 #include "src/kernels/copy.c"
+#include "src/kernels/det.c"
+#include "src/kernels/einsum.c"
 #include "src/kernels/elementwise.c"
 #include "src/kernels/elementwise_binary.c"
 #include "src/kernels/elementwise_unary.c"

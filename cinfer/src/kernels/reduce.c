@@ -39,6 +39,7 @@ static ci_status reduce_axes(ci_kernel *k, bool *reduced) {
   for (int i = 0; i < count; i++) {
     int axis = 0;
     CI_TRY(k_axis(k, axes[i], x->rank, &axis));
+    if (reduced[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axis);
     reduced[axis] = true;
   }
   return CI_OK;
