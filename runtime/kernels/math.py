@@ -29,10 +29,13 @@ def power(x: Any, y: Any) -> Any:
         return np.power(x, y).astype(x.dtype, copy=False) if y.dtype != x.dtype else np.power(x, y)
     if y.dtype.kind == "f":
         return cast(np.power(x.astype(np.float64), y), x.dtype)
-    result = np.power(x, np.maximum(y, 0).astype(x.dtype))
+    # The low bits of the power are those of the power of the low bits.
+    result = np.power(x.astype(np.uint64), np.maximum(y, 0).astype(np.uint64)).astype(x.dtype)
     if y.dtype.kind == "u" or not np.any(y < 0):
         return result
-    inverse = divide(np.ones((), x.dtype), np.power(x, np.abs(np.minimum(y, 0)).astype(x.dtype)))
+    inverse = (x == 1).astype(x.dtype)
+    if x.dtype.kind == "i":
+        inverse = np.where(x == -1, np.where(y % 2 == 0, 1, -1).astype(x.dtype), inverse)
     return np.where(y < 0, inverse, result)
 
 
@@ -178,8 +181,11 @@ for _row in _ROWS:
 
 @kernel("Mod", since=10, types="NN", fresh=True)
 def _mod(call: Call) -> Function:
+    rule = call.integer("fmod", 0)
+    if rule not in (0, 1):
+        raise errors.InvalidArgumentError(message=f"fmod is {rule}, expected 0 or 1")
     # numpy's results are these already: an integer modulo 0 is 0.
-    return np.fmod if call.integer("fmod", 0) else np.remainder
+    return np.fmod if rule else np.remainder
 
 
 @kernel("Sum", since=8, types="N*")
@@ -216,10 +222,13 @@ def _bit_shift(call: Call) -> Function:
 @kernel("Clip", since=11, types="N*", fresh=True)
 def _clip(call: Call) -> Function:
     def clip(x: Any, low: Any = None, high: Any = None) -> Any:
-        if low is not None:
-            x = np.maximum(x, low)
-        if high is not None:
-            x = np.minimum(x, high)
+        for bound, cut in ((low, np.maximum), (high, np.minimum)):
+            if bound is not None and bound.size != 1:
+                raise errors.InvalidArgumentError(
+                    message=f"a bound has shape {list(bound.shape)}, expected a scalar"
+                )
+            if bound is not None and np.all(bound == bound):  # NaN bounds nothing
+                x = cut(x, bound.reshape(()))
         return x + _zero(x)
 
     return clip

@@ -130,7 +130,12 @@ def _register_arg(op: str, find: Any) -> None:
                 raise errors.InvalidArgumentError(message=f"axis {at} has no elements")
             if not last:
                 return find(x, at, keepdims=keep)
-            return x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
+            place = x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
+            if x.dtype.kind != "f":
+                return place
+            unknown = np.isnan(x)  # the first NaN beats all, whichever of equals is wanted
+            first = np.argmax(unknown, at, keepdims=keep)
+            return np.where(unknown.any(at, keepdims=keep), first, place)
 
         return run
 

@@ -9,6 +9,7 @@
 #include "../isa.h"
 #include "../scalar_math.h"
 #include "broadcast.h"
+#include "integers.h"
 #include "reduce.h"
 
 enum { EW_GRAIN = 1 << 14 }; /* elements that are worth a thread */
@@ -206,6 +207,9 @@ EW_BINARY_ROWS(EW_BINARY_PREPARE)
 ci_status prepare_mod(ci_kernel *k) {
   int64_t fmod_rule;
   CI_TRY(k_attr_i(k, "fmod", 0, &fmod_rule));
+  if (fmod_rule != 0 && fmod_rule != 1) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "fmod is %lld, expected 0 or 1", (long long)fmod_rule);
+  }
   return ew_prepare_binary(k, fmod_rule != 0 ? CI_EW_FMOD : CI_EW_MOD);
 }
 
@@ -284,24 +288,33 @@ ci_status run_fold(ci_kernel *k) {
 typedef struct ew_power {
   ew_binary same; /* types equal */
   ci_cast_fn from, exponent, to;
+  ci_typed_binary_fn compute; /* of two double, int64 or uint64 */
   size_t item[2];
 } ew_power;
 
 enum { EW_POWER_PIECE = 128 };
+typedef union ew_number {
+  double f;
+  int64_t i;
+  uint64_t u;
+} ew_number;
 
-/* In double, in pieces; powers of float32 by their own rule. */
+/* In double, or in 64 bits if both are integers, in pieces; powers of float32 by their own rule. */
 static void ew_power_run(const void *context, void *y, const void *const *x, int64_t n) {
   const ew_power *p = context;
-  double base[EW_POWER_PIECE], exponent[EW_POWER_PIECE];
-  const ci_typed_binary_fn pow_double = ci_typed_binary(CI_EW_POW, CI_DOUBLE);
+  ew_number base[EW_POWER_PIECE], exponent[EW_POWER_PIECE];
   const bool still[2] = {p->same.scalar == CI_SCALAR_A, p->same.scalar == CI_SCALAR_B};
   for (int64_t i = 0; i < n; i += EW_POWER_PIECE) {
     const int64_t count = n - i < EW_POWER_PIECE ? n - i : EW_POWER_PIECE;
     p->from(base, (const char *)x[0] + (still[0] ? 0 : (size_t)i * p->item[0]), still[0] ? 1 : count);
     p->exponent(exponent, (const char *)x[1] + (still[1] ? 0 : (size_t)i * p->item[1]), still[1] ? 1 : count);
-    pow_double(base, base, exponent, count, p->same.scalar);
+    p->compute(base, base, exponent, count, p->same.scalar);
     p->to((char *)y + (size_t)i * p->item[0], base, count);
   }
+}
+
+static bool ew_is_unsigned(int32_t dtype) {
+  return dtype == CI_UINT8 || dtype == CI_UINT16 || dtype == CI_UINT32 || dtype == CI_UINT64;
 }
 
 ci_status prepare_pow(ci_kernel *k) {
@@ -313,11 +326,15 @@ ci_status prepare_pow(ci_kernel *k) {
   ew_power *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   if (x->dtype == z->dtype) return ew_binary_plan(k, &p->same, CI_EW_POW, x, z);
-  p->from = ci_find_cast(x->dtype, CI_DOUBLE);
-  p->exponent = ci_find_cast(z->dtype, CI_DOUBLE);
-  p->to = ci_find_cast(CI_DOUBLE, x->dtype);
-  if (p->from == NULL || p->to == NULL) return ew_no_type(k, 0);
-  if (p->exponent == NULL) return ew_no_type(k, 1);
+  for (int i = 0; i < 2; i++) {
+    if (ci_typed_binary(CI_EW_POW, in[i]->dtype) == NULL) return ew_no_type(k, i);
+  }
+  const bool whole = ci_is_integer(x->dtype) && ci_is_integer(z->dtype);
+  const int32_t between = !whole ? CI_DOUBLE : ew_is_unsigned(z->dtype) ? CI_UINT64 : CI_INT64;
+  p->from = ci_find_cast(x->dtype, between);
+  p->exponent = ci_find_cast(z->dtype, between);
+  p->to = ci_find_cast(between, x->dtype);
+  p->compute = ci_typed_binary(CI_EW_POW, between);
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);
   ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);
