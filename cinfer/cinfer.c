@@ -34,6 +34,7 @@
 /* runs, state and checkpoints */
 #include "src/state.c"
 #include "src/kernel.c"
+#include "src/half.c"
 #include "src/compile.c"
 #include "src/layout.c"
 #include "src/run.c"

@@ -68,6 +68,11 @@ KINDS = {
     "Z": ("integers", "iu"),
 }
 
+#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
+#: it gives is rounded once. Under A and E any type passes as it is.
+_COMPUTED = "NMKXF"
+HALF = (10, 16)
+
 _ROWS: dict[tuple[str, str], list[Row]] = {}
 
 
@@ -205,6 +210,20 @@ def numpy_dtype(number: int) -> np.dtype[Any]:
     return row.numpy
 
 
+def letter_of(row: Row, index: int) -> str:
+    """The letter of an input; "" where the row does not say."""
+    letters = row.types.rstrip("*")
+    if index < len(letters):
+        return letters[index]
+    return letters[-1] if letters and row.types.endswith("*") else ""
+
+
+def computes(row: Row, index: int) -> bool:
+    """Whether the kernel computes with the input, rather than moving its elements."""
+    letter = letter_of(row, index)
+    return letter != "" and letter in _COMPUTED
+
+
 def check_types(row: Row, found: Sequence[int]) -> None:
     """Refuses dtypes that the kernel does not take.
 
@@ -217,15 +236,13 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         InvalidArgumentError: two inputs that must agree differ.
     """
     seen: dict[str, tuple[int, int]] = {}
-    letters = row.types.rstrip("*")
     for i, number in enumerate(found):
-        if not letters or number <= 0 or (i >= len(letters) and not row.types.endswith("*")):
+        letter = letter_of(row, i)
+        if not letter or number <= 0:
             continue
-        letter = letters[min(i, len(letters) - 1)]
         words, kinds = KINDS[letter]
-        dtype = dtypes.of_number(number).numpy
         wide = letter not in "L" or number == 7
-        if dtype is None or dtype.kind not in kinds or not wide:
+        if letter not in "AE" and (_kind(number) not in kinds or not wide):
             raise errors.UnimplementedError(
                 message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "
                 f"kernel; it takes {words}"
@@ -236,3 +253,9 @@ def check_types(row: Row, found: Sequence[int]) -> None:
                 message=f"input {i} has type {dtypes.name(number)}, input {first} has "
                 f"{dtypes.name(other)}; they must be equal: cast one"
             )
+
+
+def _kind(number: int) -> str:
+    """numpy's letter for the kind of an element type; "-" where numpy has none."""
+    dtype = dtypes.of_number(number).numpy
+    return "f" if number in HALF else "-" if dtype is None else dtype.kind
