@@ -7,6 +7,7 @@ import importlib
 FAMILIES = (
     "array",
     "control",
+    "einsum",
     "index",
     "linear",
     "math",
