@@ -13,6 +13,7 @@ FAMILIES = (
     "nn",
     "random",
     "reduction",
+    "select",
     "state",
     "training",
     "window",
