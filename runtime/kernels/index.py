@@ -191,10 +191,11 @@ def _top_k(call: Call) -> Function:
     axis, largest = call.integer("axis", -1), call.integer("largest", 1)
 
     def top_k(x: Any, k: Any) -> tuple[Array, Array]:
-        at, count = axis_of(axis, x.ndim), int(np.asarray(k).reshape(-1)[0])
+        at, counts = axis_of(axis, x.ndim), np.asarray(k).reshape(-1).tolist()
+        count = counts[0] if len(counts) == 1 else -1
         if not 0 <= count <= x.shape[at]:
             raise errors.InvalidArgumentError(
-                message=f"k is {count}, expected 0 to {x.shape[at]}, the size of axis {at}"
+                message=f"k is {counts}, expected one number from 0 to {x.shape[at]}, the size of axis {at}"
             )
         order = _order(np.moveaxis(x, at, -1), bool(largest))[..., :count]
         places = np.moveaxis(order, -1, at)
@@ -204,7 +205,10 @@ def _top_k(call: Call) -> Function:
 
 
 def _order(x: Any, largest: bool) -> Array:
-    """Places along the last axis from best to worst; of equal ones the first comes first."""
+    """Places along the last axis from best to worst; of equal ones the first comes first.
+
+    NaN counts as larger than every number, -0 is equal to +0.
+    """
     if not largest:
         return np.argsort(x, -1, kind="stable")
     backwards = np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1]

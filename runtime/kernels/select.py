@@ -164,9 +164,7 @@ def _cum_prod(call: Call) -> Function:
 def _tensor_scatter(call: Call) -> Function:
     axis, mode = call.integer("axis", -2), call.text("mode", "linear")
     if mode not in ("linear", "circular"):
-        raise errors.InvalidArgumentError(
-            message=f"mode is {mode!r}, expected linear or circular"
-        )
+        raise errors.InvalidArgumentError(message=f"mode is {mode!r}, expected linear or circular")
 
     def tensor_scatter(cache: Any, update: Any, starts: Any = None) -> Any:
         at = axis_of(axis, cache.ndim)
