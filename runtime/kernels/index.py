@@ -195,7 +195,8 @@ def _top_k(call: Call) -> Function:
         count = counts[0] if len(counts) == 1 else -1
         if not 0 <= count <= x.shape[at]:
             raise errors.InvalidArgumentError(
-                message=f"k is {counts}, expected one number from 0 to {x.shape[at]}, the size of axis {at}"
+                message=f"k is {counts}, expected one number from 0 to "
+                f"{x.shape[at]}, the size of axis {at}"
             )
         order = _order(np.moveaxis(x, at, -1), bool(largest))[..., :count]
         places = np.moveaxis(order, -1, at)

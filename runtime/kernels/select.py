@@ -55,7 +55,8 @@ def _codes(x: Any) -> Array:
     """An integer for each element, ordered as they are; NaN is last and equal to NaN."""
     plain = x.astype(np.float32) if x.dtype.name == "bfloat16" else x
     _, _, codes = np.unique(plain.reshape(-1), return_index=True, return_inverse=True)
-    return codes.reshape(x.shape)
+    result: Array = codes.reshape(x.shape)
+    return result
 
 
 def _groups(items: Array) -> tuple[Array, Array, Array]:
@@ -99,7 +100,8 @@ def _reverse_sequence(call: Call) -> Function:
             )
         if lengths.shape != (x.shape[batch],):
             raise errors.InvalidArgumentError(
-                message=f"sequence_lens has shape {list(lengths.shape)}, expected {[x.shape[batch]]}"
+                message=f"sequence_lens has shape {list(lengths.shape)}, expected "
+                f"{[x.shape[batch]]}"
             )
         check_range(lengths, x.shape[time] + 1, 0)
         steps = np.arange(x.shape[time])
