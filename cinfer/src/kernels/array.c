@@ -79,6 +79,7 @@ ci_status prepare_squeeze(ci_kernel *k) {
         return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
                       k_describe(x, text, sizeof text));
       }
+      if (gone[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
       gone[axis] = true;
     }
   } else {
