@@ -15,6 +15,7 @@ FAMILIES = (
     "quantize",
     "random",
     "reduction",
+    "select",
     "state",
     "training",
     "window",
