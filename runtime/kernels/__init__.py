@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
+    "activations",
     "array",
+    "attention",
     "control",
     "index",
     "linear",
     "math",
     "nn",
+    "normalize",
     "random",
     "reduction",
     "state",
