@@ -52,9 +52,7 @@ def _mish_gradient(op: Operation, dy: Tensor) -> Gradients:
 @gradient("Swish")
 def _swish_gradient(op: Operation, dy: Tensor) -> Gradients:
     alpha = scalar(float(op.attrs.get("alpha", 1.0)), dy.dtype)
-    return by_parts(
-        op, [dy], lambda x: binary("Mul", x, unary("Sigmoid", binary("Mul", x, alpha)))
-    )
+    return by_parts(op, [dy], lambda x: binary("Mul", x, unary("Sigmoid", binary("Mul", x, alpha))))
 
 
 @gradient("HardSigmoid")

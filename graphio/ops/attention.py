@@ -224,9 +224,7 @@ def _rotary_embedding_gradient(op: Operation, dy: Tensor) -> Gradients:
     x, cos, sin, *places = op.inputs
     assert x is not None and cos is not None and sin is not None
     inputs = [dy, cos, unary("Neg", sin), *places]
-    dx = node(
-        "RotaryEmbedding", inputs, dy.dtype, dims_of(x), version=op.version, **dict(op.attrs)
-    )
+    dx = node("RotaryEmbedding", inputs, dy.dtype, dims_of(x), version=op.version, **dict(op.attrs))
     if all(c.op.op == "Constant" for c in (cos, sin)):
         return [dx, *[None] * (len(op.inputs) - 1)]
     width = int(op.attrs.get("rotary_embedding_dim", 0)) or None

@@ -20,7 +20,7 @@ def _rank(op: Operation) -> int:
     rank = None if x is None else x.shape.ndims
     if rank is None:
         raise LookupError(f"{op.op} '{op.name}'{op.where}: the gradient needs the rank of x")
-    return rank
+    return int(rank)
 
 
 def _last_axes(op: Operation) -> list[int]:
@@ -126,7 +126,9 @@ def _batch_normalization_gradient(op: Operation, *dys: Tensor | None) -> Gradien
         momentum = float(op.attrs.get("momentum", 0.9))
         kept, added = scalar(momentum, x.dtype), scalar(1 - momentum, x.dtype)
         running = [
-            binary("Add", binary("Mul", old, kept), binary("Mul", primitive.squeeze(v, axes), added))
+            binary(
+                "Add", binary("Mul", old, kept), binary("Mul", primitive.squeeze(v, axes), added)
+            )
             for old, v in ((mean, batch_mean), (variance, batch_variance))
         ]
         return [_scaled(y, scale, bias, rank), *running]

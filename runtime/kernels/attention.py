@@ -68,7 +68,7 @@ class _Attention:
             )
         return np.concatenate((past, x), 2)
 
-    def allowed(self, q: Any, k: Any, past: int, lengths: Any) -> Array:
+    def allowed(self, q: Any, k: Any, past: int, lengths: Any) -> Any:
         """Which keys the causal rule, the window and the padding admit: (batch or 1, 1, q, k)."""
         rows, keys = q.shape[2], k.shape[2]
         offset = np.full(1, past) if lengths is None else lengths - rows
@@ -85,7 +85,7 @@ class _Attention:
             result &= key < lengths[:, None, None, None]
         return result
 
-    def bias(self, q: Any, k: Any, mask: Any, allowed: Array) -> Array:
+    def bias(self, q: Any, k: Any, mask: Any, allowed: Array) -> Any:
         """What is added to the scores: -inf where a key is not allowed."""
         zero, never = q.dtype.type(0), q.dtype.type(-np.inf)
         if mask is None:
@@ -177,9 +177,7 @@ def _check(q: Any, k: Any, v: Any, past_key: Any, past_value: Any, lengths: Any)
     if past_key is not None:
         raise _invalid("nonpad_kv_seqlen and past_key exclude each other")
     if lengths.shape != q.shape[:1]:
-        raise _invalid(
-            f"nonpad_kv_seqlen has shape {list(lengths.shape)}, expected [{q.shape[0]}]"
-        )
+        raise _invalid(f"nonpad_kv_seqlen has shape {list(lengths.shape)}, expected [{q.shape[0]}]")
     wrong = (lengths < 0) | (lengths > k.shape[2])
     if wrong.any():
         row = int(np.argmax(wrong))

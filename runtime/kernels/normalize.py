@@ -95,7 +95,7 @@ def _channels(v: Any, rank: int) -> Any:
     return v.reshape(-1, *[1] * (rank - 2))
 
 
-def _in_groups(x: Any, scale: Any, bias: Any, groups: int, epsilon: float) -> Array:
+def _in_groups(x: Any, scale: Any, bias: Any, groups: int, epsilon: float) -> Any:
     if not x.size:
         return np.zeros_like(x)
     rows = x.reshape(x.shape[0], groups, -1)

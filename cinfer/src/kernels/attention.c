@@ -38,27 +38,27 @@ static const ci_value *attn_in(const ci_kernel *k, int i) { return i < k->n_in ?
 /* ---- run ---- */
 
 /* Scores s of one row: -inf outside [low, high), the mask inside. False: no key takes part. */
-#define ATTN_MASK(T, name)                                                                                       \
-  static bool attn_mask_##name(T *s, const void *mask, bool boolean, int64_t low, int64_t high, int64_t keys) {  \
-    const T never = -(T)INFINITY;                                                                                \
-    bool any = false;                                                                                            \
-    for (int64_t j = 0; j < low; j++) s[j] = never;                                                              \
-    for (int64_t j = high; j < keys; j++) s[j] = never;                                                          \
-    if (mask == NULL) return low < high;                                                                         \
-    if (boolean) {                                                                                               \
-      const uint8_t *m = mask;                                                                                   \
-      for (int64_t j = low; j < high; j++) {                                                                     \
-        any |= m[j] != 0;                                                                                        \
-        s[j] = m[j] != 0 ? s[j] : never;                                                                         \
-      }                                                                                                          \
-    } else {                                                                                                     \
-      const T *m = mask;                                                                                         \
-      for (int64_t j = low; j < high; j++) {                                                                     \
-        any |= m[j] != never;                                                                                    \
-        s[j] = m[j] == never ? never : s[j] + m[j];                                                              \
-      }                                                                                                          \
-    }                                                                                                            \
-    return any;                                                                                                  \
+#define ATTN_MASK(T, name)                                                                                      \
+  static bool attn_mask_##name(T *s, const void *mask, bool boolean, int64_t low, int64_t high, int64_t keys) { \
+    const T never = -(T)INFINITY;                                                                               \
+    bool any = false;                                                                                           \
+    for (int64_t j = 0; j < low; j++) s[j] = never;                                                             \
+    for (int64_t j = high; j < keys; j++) s[j] = never;                                                         \
+    if (mask == NULL) return low < high;                                                                        \
+    if (boolean) {                                                                                              \
+      const uint8_t *m = mask;                                                                                  \
+      for (int64_t j = low; j < high; j++) {                                                                    \
+        any |= m[j] != 0;                                                                                       \
+        s[j] = m[j] != 0 ? s[j] : never;                                                                        \
+      }                                                                                                         \
+    } else {                                                                                                    \
+      const T *m = mask;                                                                                        \
+      for (int64_t j = low; j < high; j++) {                                                                    \
+        any |= m[j] != never;                                                                                   \
+        s[j] = m[j] == never ? never : s[j] + m[j];                                                             \
+      }                                                                                                         \
+    }                                                                                                           \
+    return any;                                                                                                 \
   }
 ATTN_MASK(float, f32)
 ATTN_MASK(double, f64)
@@ -202,8 +202,8 @@ static void attn_append(const attn_plan *p, char *present, const ci_value *past,
 }
 
 static attn_view attn_dense(int64_t n, int64_t heads, int64_t length, int64_t size) {
-  return (attn_view){n, heads, length, size, {(ptrdiff_t)(heads * length * size), (ptrdiff_t)(length * size),
-                                              (ptrdiff_t)size}};
+  return (attn_view){
+      n, heads, length, size, {(ptrdiff_t)(heads * length * size), (ptrdiff_t)(length * size), (ptrdiff_t)size}};
 }
 
 /* The view of input i: rank 4, or rank 3 with `heads` side by side in the last axis. */
@@ -232,7 +232,9 @@ ci_status run_attention(ci_kernel *k) {
   for (int i = 0; i < 2; i++) {
     const ci_value *x = k->in[ATTN_K + i], *past = attn_in(k, ATTN_PAST_KEY + i);
     const attn_view from = attn_see(x, p->k.heads);
-    char *present = 1 + i < k->n_out ? k->out[1 + i]->data : past != NULL ? (char *)k->scratch + p->present_at[i] : NULL;
+    char *present = 1 + i < k->n_out ? k->out[1 + i]->data
+                    : past != NULL   ? (char *)k->scratch + p->present_at[i]
+                                     : NULL;
     if (present != NULL) attn_append(p, present, past, x, &from);
     if (past != NULL) *source[i] = present;
   }
@@ -258,8 +260,8 @@ static ci_status attn_attributes(ci_kernel *k, attn_plan *p) {
     return k_fail(k, CI_INVALID_ARGUMENT, "softmax_precision is %lld, expected 1, 10, 11 or 16", (long long)soft);
   }
   if (p->left < -1 || p->right < -1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the window sizes are %lld and %lld, expected -1 or more",
-                  (long long)p->left, (long long)p->right);
+    return k_fail(k, CI_INVALID_ARGUMENT, "the window sizes are %lld and %lld, expected -1 or more", (long long)p->left,
+                  (long long)p->right);
   }
   const int64_t far = (int64_t)1 << 60; /* so that sums with places stay in range */
   p->left = attn_least(p->left, far);
@@ -356,8 +358,8 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
   p->mask_bool = mask->dtype == CI_BOOL;
   if (fits) return CI_OK;
   return k_fail(k, CI_INVALID_ARGUMENT, "attn_mask is %s, expected bool or %s, broadcasting to [%lld,%lld,%lld,%lld]",
-                k_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0],
-                (long long)full[1], (long long)full[2], (long long)p->k.length);
+                k_describe(mask, found, sizeof found), ci_dtype_name(p->dtype), (long long)full[0], (long long)full[1],
+                (long long)full[2], (long long)p->k.length);
 }
 
 /* Adds room for rows * columns elements to *total and says where. */

@@ -122,7 +122,8 @@ ci_status run_hardmax(ci_kernel *k) {
   const ci_number one = ci_number_of(dtype, 1.0);
   memset(k->out[0]->data, 0, k->out[0]->bytes);
   for (int64_t i = 0; i < p->columns; i++) {
-    const size_t column = (size_t)(i / p->inner * p->n * p->inner + i % p->inner) * item, step = (size_t)p->inner * item;
+    const size_t column = (size_t)(i / p->inner * p->n * p->inner + i % p->inner) * item,
+                 step = (size_t)p->inner * item;
     const char *x = (const char *)k->in[0]->data + column;
     double best = ci_number_get(dtype, x);
     size_t at = 0;

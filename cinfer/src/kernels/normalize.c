@@ -42,8 +42,8 @@ ci_number ci_vector_dot(const ci_kernel *k, int32_t dtype, const void *a, const 
   ci_number y = {.d = 0.0};
   ci_matmul rule;
   ci_matmul_rule(&rule, dtype, 1, n);
-  const ci_matmul_part part = {.a = {a, (ptrdiff_t)n, 1}, .b = {b, 1, (ptrdiff_t)n}, .c = &y, .c_row = 1, .m = 1, .n = 1,
-                               .k = n};
+  const ci_matmul_part part = {
+      .a = {a, (ptrdiff_t)n, 1}, .b = {b, 1, (ptrdiff_t)n}, .c = &y, .c_row = 1, .m = 1, .n = 1, .k = n};
   ci_matmul_compute(&rule, k->isa, &part);
   return y;
 }
@@ -262,8 +262,8 @@ static ci_status norm_per_channel(ci_kernel *k, int inputs) {
   }
   for (int i = 1; i < inputs; i++) {
     if (k->in[i]->rank == 1 && k->in[i]->dims[0] == x->dims[1]) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one number for each of the %lld channels of x, %s", i,
-                  k_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected one number for each of the %lld channels of x, %s",
+                  i, k_describe(k->in[i], found[0], sizeof found[0]), (long long)x->dims[1],
                   k_describe(x, found[1], sizeof found[1]));
   }
   return CI_OK;
@@ -336,7 +336,9 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   if (training == 0) {
     k_in_place(k, 0, 0);
     k->scratch_bytes = x->count > 0 ? ci_round_up((size_t)p->rows * p->item, 64) : 0;
-    p->grain = inner > 1 ? (NORM_PART_WORK + inner - 1) / inner : p->rows > 0 ? (NORM_PART_WORK + p->rows - 1) / p->rows : 1;
+    p->grain = inner > 1     ? (NORM_PART_WORK + inner - 1) / inner
+               : p->rows > 0 ? (NORM_PART_WORK + p->rows - 1) / p->rows
+                             : 1;
   }
   return CI_OK;
 }

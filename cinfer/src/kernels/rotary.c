@@ -17,16 +17,16 @@ static ci_status rotary_angles(ci_kernel *k, const rotary_plan *p) {
   char found[160];
   for (int i = 1; i < 3; i++) {
     const ci_value *c = k->in[i];
-    const bool fits = places != NULL ? c->rank == 2 && c->dims[1] == p->half && c->dims[0] == k->in[1]->dims[0]
-                                     : c->rank == 3 && c->dims[0] == p->n && c->dims[1] == p->length &&
-                                           c->dims[2] == p->half;
+    const bool fits = places != NULL
+                          ? c->rank == 2 && c->dims[1] == p->half && c->dims[0] == k->in[1]->dims[0]
+                          : c->rank == 3 && c->dims[0] == p->n && c->dims[1] == p->length && c->dims[2] == p->half;
     if (fits) continue;
     return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s%lld]", i == 1 ? "cos_cache" : "sin_cache",
                   k_describe(c, found, sizeof found), places != NULL ? "[positions, " : "[n, length, ",
                   (long long)p->half);
   }
-  if (places == NULL || (places->dtype == CI_INT64 && places->rank == 2 && places->dims[0] == p->n &&
-                         places->dims[1] == p->length)) {
+  if (places == NULL ||
+      (places->dtype == CI_INT64 && places->rank == 2 && places->dims[0] == p->n && places->dims[1] == p->length)) {
     return CI_OK;
   }
   return k_fail(k, CI_INVALID_ARGUMENT, "position_ids is %s, expected int64[%lld,%lld]",
@@ -75,16 +75,16 @@ ci_status prepare_rotary_embedding(ci_kernel *k) {
 }
 
 /* One head at one place. */
-#define ROTARY_ROW(T, name)                                                                                     \
-  static void rotary_row_##name(const rotary_plan *p, T *y, const T *x, const T *cosine, const T *sine) {       \
-    const int64_t step = p->interleaved ? 2 : 1, other = p->interleaved ? 1 : p->half;                          \
-    for (int64_t i = 0; i < p->half; i++) {                                                                     \
-      const T a = x[i * step], b = x[i * step + other], c = cosine[i], s = sine[i];                             \
-      const T ca = c * a, sb = s * b, sa = s * a, cb = c * b;                                                   \
-      y[i * step] = ca - sb;                                                                                    \
-      y[i * step + other] = sa + cb;                                                                            \
-    }                                                                                                           \
-    memcpy(y + 2 * p->half, x + 2 * p->half, (size_t)(p->size - 2 * p->half) * sizeof(T));                      \
+#define ROTARY_ROW(T, name)                                                                               \
+  static void rotary_row_##name(const rotary_plan *p, T *y, const T *x, const T *cosine, const T *sine) { \
+    const int64_t step = p->interleaved ? 2 : 1, other = p->interleaved ? 1 : p->half;                    \
+    for (int64_t i = 0; i < p->half; i++) {                                                               \
+      const T a = x[i * step], b = x[i * step + other], c = cosine[i], s = sine[i];                       \
+      const T ca = c * a, sb = s * b, sa = s * a, cb = c * b;                                             \
+      y[i * step] = ca - sb;                                                                              \
+      y[i * step + other] = sa + cb;                                                                      \
+    }                                                                                                     \
+    memcpy(y + 2 * p->half, x + 2 * p->half, (size_t)(p->size - 2 * p->half) * sizeof(T));                \
   }
 ROTARY_ROW(float, f32)
 ROTARY_ROW(double, f64)
