@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
+    "activations",
     "array",
+    "attention",
     "control",
     "einsum",
     "index",
@@ -13,6 +15,7 @@ FAMILIES = (
     "math",
     "nn",
     "quantize",
+    "normalize",
     "random",
     "reduction",
     "select",
