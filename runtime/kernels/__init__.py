@@ -7,6 +7,7 @@ import importlib
 FAMILIES = (
     "array",
     "control",
+    "conv",
     "index",
     "linear",
     "math",
