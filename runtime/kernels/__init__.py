@@ -10,6 +10,7 @@ FAMILIES = (
     "attention",
     "control",
     "einsum",
+    "conv",
     "index",
     "linear",
     "math",
