@@ -79,12 +79,12 @@ def renamed_values(attribute: str, values: dict[str, str]) -> Rule:
     return rule
 
 
-def inputs_from(*attributes: str, dtype: Any = np.int64, first: int = 1) -> Rule:
-    """The attributes are inputs now, from the place `first` on; absent ones stay absent."""
+def inputs_from(*attributes: str) -> Rule:
+    """The attributes are the inputs behind the first now; absent ones stay absent."""
 
     def rule(step: Step) -> None:
-        for i, attribute in enumerate(attributes, first):
-            made = step.constant_of(attribute, dtype)
+        for i, attribute in enumerate(attributes, 1):
+            made = step.constant_of(attribute)
             if made is not None:
                 step.set_input(i, made)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from graphio.onnx.upgrade import rules_attributes as attributes
 from graphio.onnx.upgrade import rules_control as control
 from graphio.onnx.upgrade import rules_nn as nn
@@ -114,7 +112,7 @@ _NN: dict[str, Rules] = {
     "Scatter": ((11, nn.scatter_elements),),
     "Upsample": (
         (7, nn.scales_of_sides),
-        (9, attributes.inputs_from("scales", dtype=np.float32)),
+        (9, attributes.inputs_from("scales")),
         (10, nn.upsample_to_resize),
     ),
 }
