@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import failure, registry, steps
+from graphio.runtime import failure, half, registry, steps
 from graphio.runtime.program import GraphInfo, NodeInfo
 from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
@@ -145,7 +145,8 @@ class _Builder:
             return
         self._note_state(node)
         shared = self._shared(node)
-        function = row.make(self._call(node, numbers, shared))
+        call = self._call(node, numbers, shared)
+        function = half.make(row, call) if half.wanted(row, numbers) else row.make(call)
         if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
             return
         inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, small_types
 from graphio.schema.model_pb2 import Type
 
 if TYPE_CHECKING:
@@ -65,7 +65,13 @@ KINDS = {
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
+    "Z": ("integers", "iu"),
 }
+
+#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
+#: it gives is rounded once. Under A and E any type passes as it is.
+_COMPUTED = "NMKXF"
+HALF = (10, 16)
 
 _ROWS: dict[tuple[str, str], list[Row]] = {}
 
@@ -197,11 +203,22 @@ def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The numpy dtype of an element type; UnimplementedError where there is none."""
-    row = dtypes.of_number(number)
-    if row.numpy is None:
-        raise errors.UnimplementedError(message=f"{row.name} has no numpy dtype")
-    return row.numpy
+    """The numpy dtype of an element type, that of ml_dtypes where numpy has none."""
+    return small_types.numpy_dtype(dtypes.of_number(number))
+
+
+def letter_of(row: Row, index: int) -> str:
+    """The letter of an input; "" where the row does not say."""
+    letters = row.types.rstrip("*")
+    if index < len(letters):
+        return letters[index]
+    return letters[-1] if letters and row.types.endswith("*") else ""
+
+
+def computes(row: Row, index: int) -> bool:
+    """Whether the kernel computes with the input, rather than moving its elements."""
+    letter = letter_of(row, index)
+    return letter != "" and letter in _COMPUTED
 
 
 def check_types(row: Row, found: Sequence[int]) -> None:
@@ -216,15 +233,13 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         InvalidArgumentError: two inputs that must agree differ.
     """
     seen: dict[str, tuple[int, int]] = {}
-    letters = row.types.rstrip("*")
     for i, number in enumerate(found):
-        if not letters or number <= 0 or (i >= len(letters) and not row.types.endswith("*")):
+        letter = letter_of(row, i)
+        if not letter or number <= 0:
             continue
-        letter = letters[min(i, len(letters) - 1)]
         words, kinds = KINDS[letter]
-        dtype = dtypes.of_number(number).numpy
         wide = letter not in "L" or number == 7
-        if dtype is None or dtype.kind not in kinds or not wide:
+        if letter not in "AE" and (_kind(number) not in kinds or not wide):
             raise errors.UnimplementedError(
                 message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "
                 f"kernel; it takes {words}"
@@ -235,3 +250,9 @@ def check_types(row: Row, found: Sequence[int]) -> None:
                 message=f"input {i} has type {dtypes.name(number)}, input {first} has "
                 f"{dtypes.name(other)}; they must be equal: cast one"
             )
+
+
+def _kind(number: int) -> str:
+    """numpy's letter for the kind of an element type; "-" where numpy has none."""
+    dtype = dtypes.of_number(number).numpy
+    return "f" if number in HALF else "-" if dtype is None else dtype.kind

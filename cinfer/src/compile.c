@@ -1,5 +1,6 @@
 /* compile.c - from a signature and the shapes of its inputs to steps. */
 #include "compile.h"
+#include "half.h"
 #include "wire.h"
 
 enum {
@@ -239,7 +240,12 @@ void ci_step_reset(ci_step *step) {
 
 ci_status ci_step_prepare(ci_step *step) {
   ci_step_reset(step);
-  return step->node->kernel->prepare(&step->k);
+  step->widens = false;
+  return ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k);
+}
+
+ci_status ci_step_compute(ci_step *step) {
+  return step->widens ? ci_half_run(&step->k) : step->node->kernel->run(&step->k);
 }
 
 static bool compile_is_control(const ci_step *step) { return (step->node->kernel->flags & CI_OP_CONTROL) != 0; }
@@ -388,6 +394,7 @@ static ci_status compile_node(ci_compiler *c, ci_frame *frame, const ci_node *no
   CI_TRY(compile_position(c, step, &step->begin));
   step->end = step->begin;
   CI_TRY(compile_prepare(c, step));
+  if (step->widens && !step->dynamic) step->run = ci_half_run;
   if (compile_is_control(step)) CI_TRY(compile_position(c, step, &step->end));
   if (compile_fold(c, step)) return CI_OK;
   CI_TRY(compile_outputs(c, step));

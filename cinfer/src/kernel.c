@@ -158,7 +158,7 @@ void k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 
 void k_in_place(ci_kernel *k, int o, int i) {
   /* An offer that cannot be kept for want of memory is only an optimisation less. */
-  if (!k->node->dynamic)
+  if (!k->node->dynamic && !k->node->widens)
     (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
 }
 

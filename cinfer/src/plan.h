@@ -44,6 +44,7 @@ typedef struct ci_cell { /* a value of the plan */
 
 typedef struct ci_plan ci_plan;
 typedef struct ci_frame ci_frame;
+typedef struct ci_half ci_half; /* half.c */
 
 typedef struct ci_node_run { /* a step */
   ci_kernel k;               /* first: the plan calls run(&step->k) */
@@ -58,6 +59,8 @@ typedef struct ci_node_run { /* a step */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   int32_t slot;         /* of operators on a variable: index into the state */
+  ci_half *half;        /* what half.c keeps, or NULL */
+  bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 } ci_step;
@@ -144,6 +147,7 @@ ci_status ci_plan_assign(ci_kernel *k);
 ci_status ci_plan_slot(ci_kernel *k); /* finds attribute `variable` in the state: step->slot */
 void ci_step_reset(ci_step *step);
 ci_status ci_step_prepare(ci_step *step); /* calls the kernel's prepare */
+ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 
 /* ---- layout.c ---- */
 

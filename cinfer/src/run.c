@@ -69,7 +69,7 @@ static void run_give_back(ci_step *step) {
 /* ---- steps ---- */
 
 ci_status ci_step_freeing(ci_kernel *k) {
-  CI_TRY(k->node->node->kernel->run(k));
+  CI_TRY(ci_step_compute(k->node));
   run_give_back(k->node);
   return CI_OK;
 }
@@ -91,7 +91,7 @@ static ci_status run_dynamic_kernel(ci_step *step) {
   size_t bytes = k->scratch_bytes;
   k->scratch = bytes == 0 ? NULL : ci_alloc(allocator, bytes);
   if (bytes > 0 && k->scratch == NULL) return k_no_memory(k);
-  ci_status status = step->node->kernel->run(k);
+  ci_status status = ci_step_compute(step);
   ci_release(allocator, k->scratch, bytes);
   return status;
 }
