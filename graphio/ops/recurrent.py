@@ -80,17 +80,22 @@ def _activations(op: Operation, directions: int) -> Iterator[Activation]:
     """The node's functions; each list of numbers serves the functions that have one, in order."""
     alphas, betas = (iter(_attribute(op, f"activation_{k}", [])) for k in ("alpha", "beta"))
     clip = float(_attribute(op, "clip", 0.0))
-    for given in _attribute(op, "activations", DEFAULTS[op.op] * directions):
+    names = _attribute(op, "activations", DEFAULTS[op.op] * directions)
+    for i, given in enumerate(names):
         name = given.decode() if isinstance(given, bytes) else given
         function, numbers, (alpha, beta) = ACTIVATIONS[name.lower()]
         alpha = next(alphas, alpha) if numbers > 0 else alpha
         beta = next(betas, beta) if numbers > 1 else beta
 
-        def activate(x: Tensor, f: Any = function, a: float = alpha, b: float = beta) -> Tensor:
-            found: Tensor = f(_clipped(x, -clip, clip) if clip else x, a, b)
-            return found
+        # LSTM's cell is not clipped before the last function.
+        bound = 0.0 if i % len(DEFAULTS[op.op]) == 2 else clip
+        yield _activation(function, bound, alpha, beta)
 
-        yield activate
+
+def _activation(
+    function: Callable[..., Tensor], clip: float, alpha: float, beta: float
+) -> Activation:
+    return lambda x: function(_clipped(x, -clip, clip) if clip else x, alpha, beta)
 
 
 def _product(x: Tensor, w: Tensor) -> Tensor:
