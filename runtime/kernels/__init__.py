@@ -20,6 +20,7 @@ FAMILIES = (
     "random",
     "recurrent",
     "reduction",
+    "sequence",
     "select",
     "state",
     "training",
