@@ -60,6 +60,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
+    "graphio.ops.conv_nd": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
