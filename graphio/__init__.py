@@ -61,6 +61,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
+    "graphio.ops.einsum": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
@@ -76,6 +77,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "squared_difference", "subtract", "tan", "tanh", "to_bfloat16", "to_double", "to_float",
         "to_int32", "to_int64", "truediv",
     ),
+    "graphio.ops.math_gradients": (),
     "graphio.ops.nn": (),
     "graphio.ops.normalize": (),
     "graphio.ops.pooling": (),

@@ -187,7 +187,7 @@ def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
     check_range(indices, count, 0)
     rest = values.shape[indices.ndim :]
     result = np.zeros((count, *rest), values.dtype)
-    np.add.at(result, indices.reshape(-1), values.reshape(-1, *rest))
+    np.add.at(result, indices.reshape(-1), values.reshape(indices.size, *rest))
     return result
 
 
