@@ -42,12 +42,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.ops.activations": (),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
         "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
         "zeros", "zeros_like",
     ),
+    "graphio.ops.attention": (),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
@@ -74,7 +76,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "to_int32", "to_int64", "truediv",
     ),
     "graphio.ops.nn": (),
+    "graphio.ops.normalize": (),
     "graphio.ops.pooling": (),
+    "graphio.ops.quantize": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, small_types
 from graphio.schema.model_pb2 import Type
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ KINDS = {
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
+    "Z": ("integers", "iu"),
 }
 
-#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what it
-#: gives is rounded once. Under A and E any type passes as it is.
+#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
+#: it gives is rounded once. Under A and E any type passes as it is.
 _COMPUTED = "NMKXF"
 HALF = (10, 16)
 
@@ -202,11 +203,8 @@ def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The numpy dtype of an element type; UnimplementedError where there is none."""
-    row = dtypes.of_number(number)
-    if row.numpy is None:
-        raise errors.UnimplementedError(message=f"{row.name} has no numpy dtype")
-    return row.numpy
+    """The numpy dtype of an element type, that of ml_dtypes where numpy has none."""
+    return small_types.numpy_dtype(dtypes.of_number(number))
 
 
 def letter_of(row: Row, index: int) -> str:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
+    "activations",
     "array",
+    "attention",
     "control",
+    "einsum",
+    "conv",
     "index",
     "linear",
     "math",
     "nn",
+    "quantize",
+    "normalize",
     "random",
     "reduction",
     "select",

@@ -1,0 +1,1 @@
+"""The ONNX standard's own cases in both engines."""
