@@ -194,7 +194,7 @@ def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
 function("ScatterSum", 1, scatter_sum, "INL", domain="graphio")
 
 
-@kernel("NonZero", since=9, types="X", fresh=True)
+@kernel("NonZero", since=9, types="A", fresh=True)
 def _non_zero(call: Call) -> Function:
     return lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64)
 
