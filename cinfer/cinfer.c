@@ -74,6 +74,7 @@
 #include "src/kernels/quantize.c"
 #include "src/kernels/random.c"
 #include "src/kernels/reduce.c"
+#include "src/kernels/recurrent.c"
 #include "src/kernels/reduce_norm.c"
 #include "src/kernels/reduce_typed.c"
 #include "src/kernels/select.c"

@@ -18,6 +18,7 @@ FAMILIES = (
     "quantize",
     "normalize",
     "random",
+    "recurrent",
     "reduction",
     "select",
     "state",
