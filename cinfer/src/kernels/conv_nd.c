@@ -242,7 +242,7 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
 
 void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
-  if (p->n * p->outputs == 0 || p->g.places == 0) return;
+  if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
     k_parallel(job->k, p->n * p->c, 1, conv_nd_depthwise, (void *)(uintptr_t)job);
   } else {
@@ -350,7 +350,7 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
 
 static void conv_nd_spread(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
-  if (p->n * p->c == 0 || p->g.area == 0) return;
+  if (job->k->out[0]->count == 0) return;
   for (int64_t group = 0; p->packed_bytes > 0 && group < p->groups; group++) {
     char *copy = job->scratch + (size_t)(group * p->depth * p->oc) * p->item;
     ci_matmul_pack_a(&p->product, p->depth, conv_nd_turned(job, group), copy);
