@@ -46,11 +46,9 @@ ci_status prepare_deform_conv(ci_kernel *k) {
   const int64_t dims[4] = {p->conv.n, p->conv.outputs, p->conv.g.out[0], p->conv.g.out[1]};
   CI_TRY(k_out(k, 0, x->dtype, 4, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, &p->conv, &k->scratch_bytes));
-  if (p->conv.tile_bytes == 0) { /* samples are always gathered, and never by the plain paths */
-    p->conv.direct = p->conv.depthwise = false;
-    p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
-    k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->conv.tile_bytes;
-  }
+  /* samples are always gathered, never read in place or by the plain chain */
+  p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
+  k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->conv.tile_bytes;
   return CI_OK;
 }
 
