@@ -7,10 +7,12 @@ import importlib
 FAMILIES = (
     "array",
     "control",
+    "image",
     "index",
     "linear",
     "math",
     "nn",
+    "pool",
     "random",
     "reduction",
     "state",

@@ -1,0 +1,1 @@
+"""Images: Resize, GridSample, regions of interest, depth and space."""
