@@ -196,7 +196,7 @@ def _max_indices(x: Array, places: Places, column_major: bool) -> tuple[Array, A
     return result, np.where(where < 0, where, where + planes * area)
 
 
-@kernel("MaxPool", since=8, fresh=True)
+@kernel("MaxPool", since=8, types="N", fresh=True)
 def _max_pool(call: Call) -> Function:
     rule = Rule.of(call)
     column_major = bool(call.integer("storage_order", 0))
@@ -232,7 +232,7 @@ def _average_pool(call: Call) -> Function:
     return run
 
 
-@kernel("AveragePoolGrad", domain="graphio", fresh=True)
+@kernel("AveragePoolGrad", domain="graphio", types="IF", fresh=True)
 def _average_pool_grad(call: Call) -> Function:
     rule = Rule.of(call)
     divisor = call.text("divisor", "window")
@@ -319,7 +319,7 @@ _register_global("GlobalLpPool", 2, _global_lp)
 _register_global("GlobalMaxPool", 1, _global_max)
 
 
-@kernel("MaxUnpool", since=9, types="FL*", fresh=True)
+@kernel("MaxUnpool", since=9, types="FLL", fresh=True)
 def _max_unpool(call: Call) -> Function:
     rule = Rule.of(call)
 
