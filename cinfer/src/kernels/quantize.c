@@ -212,16 +212,33 @@ static int32_t quant_integer(double v, double zero, double least, double most) {
   return (int32_t)quant_limit(quant_whole(quant_limit(v, -0x1p40, 0x1p40)) + zero, least, most);
 }
 
+/* x becomes the rounded quotient. */
+static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
+  if (p->precision == CI_FLOAT) {
+    for (int64_t i = 0; i < n; i++) piece->x[i] = piece->x[i] / piece->scale[i];
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const float x = ci_round_to(p->precision, piece->x[i]), scale = ci_round_to(p->precision, piece->scale[i]);
+    piece->x[i] = ci_round_to(p->precision, x / scale);
+  }
+}
+
 static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
   int32_t numbers[QUANT_PIECE];
-  for (int64_t i = 0; i < n; i++) {
-    const float x = ci_round_to(p->precision, piece->x[i]), s = ci_round_to(p->precision, piece->scale[i]);
-    const float ratio = ci_round_to(p->precision, x / s);
-    if (p->integers)
-      numbers[i] = quant_integer((double)ratio, (double)piece->zero[i], (double)p->least, (double)p->most);
-    else piece->x[i] = piece->zero[i] != 0.0f ? ratio + piece->zero[i] : ratio;
+  const double least = (double)p->least, most = (double)p->most;
+  quant_divide(p, piece, n);
+  if (p->integers) {
+    for (int64_t i = 0; i < n; i++) {
+      numbers[i] = quant_integer((double)piece->x[i], (double)piece->zero[i], least, most);
+    }
+    ci_caster_run(&p->store, y, numbers, n);
+    return;
   }
-  ci_caster_run(&p->store, y, p->integers ? (const void *)numbers : (const void *)piece->x, n);
+  for (int64_t i = 0; i < n; i++) {
+    if (piece->zero[i] != 0.0f) piece->x[i] += piece->zero[i];
+  }
+  ci_caster_run(&p->store, y, piece->x, n);
 }
 
 static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes) {
@@ -232,7 +249,7 @@ static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes)
     const int64_t n = end - at < QUANT_PIECE ? end - at : QUANT_PIECE;
     void *y = (char *)k->out[0]->data + (size_t)at * p->store.to_bytes;
     ci_caster_run(&p->load, piece.x, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, n);
-    quant_spread(p, scales, zeros, at, n, &piece);
+    if (!p->one || at == begin) quant_spread(p, scales, zeros, at, n, &piece);
     if (quantizes) {
       quant_make(p, &piece, n, y);
       continue;
