@@ -6,6 +6,7 @@ programs use for that, with single numbers unknown where a dimension is.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -189,6 +190,29 @@ def _binary(function: Callable[[int, int], int]) -> Callable[[Operation], Array 
     return rule
 
 
+def _not(op: Operation) -> Array | None:
+    values = None if op.inputs[0] is None else _partial(op.inputs[0])
+    return (
+        None
+        if values is None
+        else _objects([None if v is None else not v for v in values.ravel().tolist()]).reshape(
+            values.shape
+        )
+    )
+
+
+def _where(op: Operation) -> Array | None:
+    parts = [None if t is None else _partial(t) for t in op.inputs]
+    if any(p is None for p in parts):
+        return None
+    condition, one, other = np.broadcast_arrays(*(p for p in parts if p is not None))
+    chosen = [
+        None if c is None else a if c else b
+        for c, a, b in zip(condition.ravel(), one.ravel(), other.ravel(), strict=True)
+    ]
+    return _objects(chosen).reshape(condition.shape)
+
+
 def _truncated(a: int, b: int) -> int:
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
@@ -247,6 +271,15 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Div"): _binary(_truncated),
     ("", "Max"): _binary(max),
     ("", "Min"): _binary(min),
+    ("", "Equal"): _binary(operator.eq),
+    ("", "Less"): _binary(operator.lt),
+    ("", "LessOrEqual"): _binary(operator.le),
+    ("", "Greater"): _binary(operator.gt),
+    ("", "GreaterOrEqual"): _binary(operator.ge),
+    ("", "And"): _binary(operator.and_),
+    ("", "Or"): _binary(operator.or_),
+    ("", "Not"): _not,
+    ("", "Where"): _where,
     ("", "ReduceProd"): _reduced(_product),
     ("", "ReduceSum"): _reduced(sum),
     ("", "Range"): _range,

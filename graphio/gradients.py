@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, math
+from graphio.ops import array, index_gradients, math  # noqa: F401 (gradients are registered)
 
 if TYPE_CHECKING:
     from graphio.graph import Graph, Operation, Tensor

@@ -50,7 +50,7 @@ def save(
             "a model needs at least one signature, such as {'predict': (inputs, outputs)}"
         )
     graph = session.graph
-    specs = [_spec(graph, name, entry) for name, entry in signatures.items()]
+    specs = [signature_spec(graph, name, entry) for name, entry in signatures.items()]
     model, arrays = build_model(graph, specs, state=session.state, metadata=metadata)
     empty = [v.name for v in model.variable if not v.HasField("value")]
     if empty:
@@ -90,7 +90,12 @@ def load(
     return runtime.load(path, state=state, lazy=lazy)
 
 
-def _spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:
+def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:
+    """A signature from what users give: (inputs, outputs) or (inputs, outputs, targets).
+
+    Raises:
+        TypeError: another form. ValueError: neither outputs nor targets.
+    """
     if not isinstance(entry, Sequence) or not 2 <= len(entry) <= 3:
         raise TypeError(
             f"signature '{name}' must be (inputs, outputs) or (inputs, outputs, targets), "

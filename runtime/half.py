@@ -16,8 +16,9 @@ FLOAT = 1
 
 
 def wanted(row: Row, numbers: Sequence[int]) -> bool:
-    """Whether a node with inputs of these element types may hold half types in computed inputs."""
-    return any(n in (*registry.HALF, 0) and registry.computes(row, i) for i, n in enumerate(numbers))
+    """Whether inputs that a kernel computes with have, or may have, half types."""
+    halves = (*registry.HALF, 0)
+    return any(n in halves and registry.computes(row, i) for i, n in enumerate(numbers))
 
 
 def make(row: Row, call: Call) -> Function:
@@ -29,8 +30,6 @@ def make(row: Row, call: Call) -> Function:
     """
     computed = [registry.computes(row, i) for i in range(len(call.dtypes))]
     certain = [c and n in registry.HALF for c, n in zip(computed, call.dtypes, strict=True)]
-    if not any(certain) and not any(c and n == 0 for c, n in zip(computed, call.dtypes, strict=True)):
-        return row.make(call)
     wide = replace(
         call,
         dtypes=[FLOAT if c else n for c, n in zip(certain, call.dtypes, strict=True)],
@@ -40,9 +39,8 @@ def make(row: Row, call: Call) -> Function:
     declared = [t.tensor.dtype for t in call.outputs]
 
     def run(*inputs: Any) -> Any:
-        kinds = [
-            x.dtype for x, c in zip(inputs, computed, strict=True) if c and x is not None and _is_half(x.dtype)
-        ]
+        pairs = zip(inputs, computed, strict=True)
+        kinds = [x.dtype for x, c in pairs if c and x is not None and _is_half(x.dtype)]
         if not kinds:
             return kernel(*inputs)
         made = kernel(*(_widened(x) if c else x for x, c in zip(inputs, computed, strict=True)))

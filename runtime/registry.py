@@ -65,10 +65,11 @@ KINDS = {
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),
+    "Z": ("integers", "iu"),
 }
 
-#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what it
-#: gives is rounded once. Under A and E any type passes as it is.
+#: Letters of inputs that a kernel computes with: it sees float16 and bfloat16 as float32, and what
+#: it gives is rounded once. Under A and E any type passes as it is.
 _COMPUTED = "NMKXF"
 HALF = (10, 16)
 

@@ -119,6 +119,70 @@ static double sm_log_pair(double x, double *high) {
   return (total - *high) + rest;
 }
 
+/* ---- hyperbolic functions: exponentials, and logarithms of what is known to twice the digits ---- */
+
+/* exp(x) / 2 without its overflow, x > 22. */
+static double sm_half_exp(double x) { return sm_exp(x - SM_LN2_HIGH, -SM_LN2_LOW); }
+
+double ci_sinh(double x) {
+  static const double factor[] = {1.0 / 355687428096000.0, 1.0 / 1307674368000.0, 1.0 / 6227020800.0, 1.0 / 39916800.0,
+                                  1.0 / 362880.0,          1.0 / 5040.0,          1.0 / 120.0,        1.0 / 6.0};
+  const double size = fabs(x), z = x * x;
+  if (size <= 1.0) return x + x * z * ci_polynomial(factor, 8, z);
+  if (size > 22.0) return copysign(sm_half_exp(size), x);
+  const double e = sm_exp(size, 0.0);
+  return copysign(0.5 * (e - 1.0 / e), x);
+}
+
+double ci_cosh(double x) {
+  const double size = fabs(x);
+  if (size > 22.0) return sm_half_exp(size);
+  const double e = sm_exp(size, 0.0);
+  return 0.5 * (e + 1.0 / e);
+}
+
+/* log(u + u_low), u >= 1 far below overflow. */
+static double sm_log_of_pair(double u, double u_low) {
+  double high;
+  const double low = sm_log_pair(u, &high);
+  return high + (low + u_low / u);
+}
+
+/* log(x + sqrt(x x + one)), one 1 or -1. */
+static double sm_area(double x, double one) {
+  if (x > 0x1p28) return ci_log(x) + SM_LN2_LOW + SM_LN2_HIGH;
+  double square_low, inner_low, root_low, u_low;
+  const double square = ci_two_product(x, x, &square_low), inner = ci_two_sum(square, one, &inner_low);
+  const double root = sqrt(inner), back = ci_two_product(root, root, &root_low);
+  if (root == 0.0) return 0.0;
+  const double rest = (((inner - back) - root_low) + (inner_low + square_low)) / (2.0 * root);
+  const double u = ci_two_sum(x, root, &u_low);
+  return sm_log_of_pair(u, u_low + rest);
+}
+
+double ci_asinh(double x) {
+  const double size = fabs(x);
+  if (size < 0x1p-28 || !(size < INFINITY)) return x;
+  return copysign(sm_area(size, 1.0), x);
+}
+
+double ci_acosh(double x) {
+  if (!(x >= 1.0)) return NAN;
+  return x == INFINITY ? x : sm_area(x, -1.0);
+}
+
+double ci_atanh(double x) {
+  const double size = fabs(x);
+  if (!(size <= 1.0)) return NAN;
+  if (size < 0x1p-28) return x;
+  if (size == 1.0) return copysign(INFINITY, x);
+  double above_low, below_low, back_low;
+  const double above = ci_two_sum(1.0, size, &above_low), below = ci_two_sum(1.0, -size, &below_low);
+  const double u = above / below, back = ci_two_product(u, below, &back_low);
+  const double rest = (((above - back) - back_low) + (above_low - u * below_low)) / below;
+  return copysign(0.5 * sm_log_of_pair(u, rest), x);
+}
+
 /* 0: y is no integer, 1: odd, 2: even. */
 static int sm_parity(double y) {
   const double size = fabs(y);

@@ -1,4 +1,4 @@
-/* scalar_trig.c - sine, cosine, tangent and arctangent of one double. */
+/* scalar_trig.c - sine, cosine, tangent and their inverses of one double. */
 #include <math.h>
 
 #include "scalar_math.h"
@@ -194,4 +194,47 @@ double ci_atan(double x) {
   const double tail = t * z * ci_polynomial(factor, 6, z) + st_eighths[nearest][1];
   const double y = st_eighths[nearest][0] + (t + tail);
   return copysign(far ? (ST_HALF_PI - y) + ST_HALF_PI_LOW : y, x);
+}
+
+/* (asin(r) - r) / r^3 for z = r r <= 1/4: through the Chebyshev points of [0, 1/4], error 2^-53. */
+static double st_asin_series(double z) {
+  static const double factor[] = {
+      0x1.d72b2bc8155f8p-6, -0x1.e6aaa8a0a04ccp-7, 0x1.1d189408314eep-6, 0x1.65a9c4dfcf8b2p-8, 0x1.52420b04b37bep-7,
+      0x1.782651caa6547p-7, 0x1.c9cf07674736ap-7,  0x1.1c4d35cf95421p-6, 0x1.6e8bb1c8209a2p-6, 0x1.f1c71c1db0623p-6,
+      0x1.6db6db6e31f13p-5, 0x1.3333333332ecap-4,  0x1.5555555555556p-3};
+  return ci_polynomial(factor, 13, z);
+}
+
+/* asin(sqrt((1 - size) / 2)), half of acos(size), as *high and the value that is returned; size >= 1/2. */
+static double st_half_acos(double size, double *high) {
+  const double z = (1.0 - size) * 0.5, s = sqrt(z);
+  double square_low;
+  const double square = ci_two_product(s, s, &square_low);
+  const double low = s > 0.0 ? ((z - square) - square_low) / (2.0 * s) : 0.0;
+  *high = s;
+  return s * z * st_asin_series(z) + low;
+}
+
+double ci_asin(double x) {
+  const double size = fabs(x);
+  if (!(size <= 1.0)) return NAN;
+  if (size < 0x1p-28) return x;
+  if (size <= 0.5) return x + x * (x * x) * st_asin_series(x * x);
+  double high, lost;
+  const double low = st_half_acos(size, &high), y = ci_two_sum(ST_HALF_PI, -2.0 * high, &lost);
+  return copysign(y + (lost + (ST_HALF_PI_LOW - 2.0 * low)), x);
+}
+
+double ci_acos(double x) {
+  const double size = fabs(x);
+  double high, lost;
+  if (!(size <= 1.0)) return NAN;
+  if (size <= 0.5) {
+    const double y = ci_two_sum(ST_HALF_PI, -x, &lost);
+    return y + (lost + (ST_HALF_PI_LOW - x * (x * x) * st_asin_series(x * x)));
+  }
+  const double low = st_half_acos(size, &high);
+  if (x > 0.0) return 2.0 * (high + low);
+  const double y = ci_two_sum(2.0 * ST_HALF_PI, -2.0 * high, &lost);
+  return y + (lost + 2.0 * (ST_HALF_PI_LOW - low));
 }

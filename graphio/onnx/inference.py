@@ -17,7 +17,7 @@ from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import dtypes as table
 from graphio.schema import operators
 
-__all__ = ["infer", "type_proto"]
+__all__ = ["by_signature", "infer", "type_proto"]
 
 _KNOWN_ELEMENTS = 64  # inputs with at most as many integers tell their values
 
@@ -59,7 +59,7 @@ def infer(
         )
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(_plain(str(error))) from None
-    signature = _by_signature(node, version, inputs)
+    signature = by_signature(node, version, inputs)
     return [
         _merged(found.get(name), fallback)
         for name, fallback in zip(node.output, signature, strict=True)
@@ -86,11 +86,14 @@ def _merged(found: onnx.TypeProto | None, fallback: DType) -> tuple[DType, Dims]
     tensor = found.tensor_type
     dims: Dims = None
     if tensor.HasField("shape"):
-        dims = tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
+        dims = tuple(
+            d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+            for d in tensor.shape.dim
+        )
     return dtypes.of_number(tensor.elem_type), dims
 
 
-def _by_signature(
+def by_signature(
     node: onnx.NodeProto, version: int, inputs: Iterable[Tensor | None]
 ) -> list[DType]:
     """Dtypes from the letters of the operator table; float32 where they say nothing."""

@@ -33,6 +33,15 @@ function("MatMul", 1, matmul, "NN")
 @kernel("Gemm", since=7, types="NNN", fresh=True)
 def _gemm(call: Call) -> Function:
     alpha, beta = call.number("alpha", 1.0), call.number("beta", 1.0)
+    for factor in (alpha, beta):
+        if (
+            call.dtypes
+            and call.dtypes[0] in WHOLE
+            and not (abs(factor) <= 1e15 and factor == int(factor))
+        ):
+            raise errors.InvalidArgumentError(
+                message=f"alpha {alpha:g} and beta {beta:g} must be whole numbers for integers"
+            )
     turn_a, turn_b = call.integer("transA", 0), call.integer("transB", 0)
 
     def gemm(a: Any, b: Any, c: Any = None) -> Any:
@@ -45,14 +54,19 @@ def _gemm(call: Call) -> Function:
             result = _scale(result, alpha)
         if c is None:
             return result
-        addend = c if beta == 1.0 else _scale(c, beta)
-        if np.broadcast_shapes(result.shape, addend.shape) != result.shape:
+        if np.broadcast_shapes(result.shape, c.shape) != result.shape:
             raise errors.InvalidArgumentError(
                 message=f"C of shape {list(c.shape)} does not broadcast to {list(result.shape)}"
             )
-        return np.add(result, addend, out=result)
+        if beta == 0.0:
+            return result
+        return np.add(result, c if beta == 1.0 else _scale(c, beta), out=result)
 
     return gemm
+
+
+#: numbers of the integer types
+WHOLE = frozenset((2, 3, 4, 5, 6, 7, 12, 13))
 
 
 def _scale(x: Any, factor: float) -> Any:

@@ -30,10 +30,13 @@ def power(x: Any, y: Any) -> Any:
         return np.power(x, y).astype(x.dtype, copy=False) if y.dtype != x.dtype else np.power(x, y)
     if y.dtype.kind == "f":
         return cast(np.power(x.astype(np.float64), y), x.dtype)
-    result = np.power(x, np.maximum(y, 0).astype(x.dtype))
+    # The low bits of the power are those of the power of the low bits.
+    result = np.power(x.astype(np.uint64), np.maximum(y, 0).astype(np.uint64)).astype(x.dtype)
     if y.dtype.kind == "u" or not np.any(y < 0):
         return result
-    inverse = divide(np.ones((), x.dtype), np.power(x, np.abs(np.minimum(y, 0)).astype(x.dtype)))
+    inverse = (x == 1).astype(x.dtype)
+    if x.dtype.kind == "i":
+        inverse = np.where(x == -1, np.where(y % 2 == 0, 1, -1).astype(x.dtype), inverse)
     return np.where(y < 0, inverse, result)
 
 
@@ -45,6 +48,16 @@ def maximum(*values: Any) -> Any:
 def minimum(*values: Any) -> Any:
     """The smallest; NaN if there is one; a zero is +0."""
     return functools.reduce(np.minimum, values) + _zero(values[0])
+
+
+def total(*values: Any) -> Any:
+    """The sum, from left to right."""
+    return functools.reduce(np.add, values)
+
+
+def mean(*values: Any) -> Any:
+    """The sum over the number of values."""
+    return divide(total(*values), values[0].dtype.type(len(values)))
 
 
 def _zero(x: Any) -> Any:
@@ -165,6 +178,10 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("Max", 8, maximum, "N*"),
     ("Min", 8, minimum, "N*"),
     ("Equal", 7, np.equal, "AA"),
+    ("BitwiseAnd", 18, np.bitwise_and, "ZZ"),
+    ("BitwiseOr", 18, np.bitwise_or, "ZZ"),
+    ("BitwiseXor", 18, np.bitwise_xor, "ZZ"),
+    ("BitwiseNot", 18, np.bitwise_not, "Z"),
     ("Less", 7, np.less, "NN"),
     ("Greater", 7, np.greater, "NN"),
     ("LessOrEqual", 12, np.less_equal, "NN"),
@@ -180,17 +197,54 @@ for _row in _ROWS:
 
 @kernel("Mod", since=10, types="NN", fresh=True)
 def _mod(call: Call) -> Function:
+    rule = call.integer("fmod", 0)
+    if rule not in (0, 1):
+        raise errors.InvalidArgumentError(message=f"fmod is {rule}, expected 0 or 1")
     # numpy's results are these already: an integer modulo 0 is 0.
-    return np.fmod if call.integer("fmod", 0) else np.remainder
+    return np.fmod if rule else np.remainder
+
+
+@kernel("Sum", since=8, types="N*")
+def _sum(call: Call) -> Function:
+    return total
+
+
+@kernel("Mean", since=8, types="N*")
+def _mean(call: Call) -> Function:
+    return lambda *values: mean(*values) if len(values) > 1 else values[0]
+
+
+@kernel("BitShift", since=11, types="ZZ", fresh=True)
+def _bit_shift(call: Call) -> Function:
+    direction = call.text("direction", "")
+    if direction not in ("LEFT", "RIGHT"):
+        raise errors.InvalidArgumentError(
+            message=f'direction is "{direction}", expected "LEFT" or "RIGHT"'
+        )
+
+    def shift(x: Any, by: Any) -> Any:
+        bits = 8 * x.dtype.itemsize
+        inside = (by >= 0) & (by < bits)
+        near = np.where(inside, by, 0).astype(x.dtype)
+        if direction == "LEFT":
+            return np.where(inside, np.left_shift(x, near), x.dtype.type(0))
+        # Beyond the width the sign bit alone is left.
+        sign = -(x < 0).astype(x.dtype) if x.dtype.kind == "i" else x.dtype.type(0)
+        return np.where(inside, np.right_shift(x, near), sign)
+
+    return shift
 
 
 @kernel("Clip", since=11, types="N*", fresh=True)
 def _clip(call: Call) -> Function:
     def clip(x: Any, low: Any = None, high: Any = None) -> Any:
-        if low is not None:
-            x = np.maximum(x, low)
-        if high is not None:
-            x = np.minimum(x, high)
+        for bound, cut in ((low, np.maximum), (high, np.minimum)):
+            if bound is not None and bound.size != 1:
+                raise errors.InvalidArgumentError(
+                    message=f"a bound has shape {list(bound.shape)}, expected a scalar"
+                )
+            if bound is not None and np.all(bound == bound):  # NaN bounds nothing
+                x = cut(x, bound.reshape(()))
         return x + _zero(x)
 
     return clip

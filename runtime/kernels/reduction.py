@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.kernels.array import along, axes_of, axis_of, ints
-from graphio.runtime.kernels.math import divide
+from graphio.runtime.kernels.math import cast, divide
 from graphio.runtime.registry import Call, Function, kernel
 from graphio.schema import errors
 
@@ -57,6 +57,14 @@ def _square_sum(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     return _sum(x * x, axes, keep)
 
 
+def _root_of_squares(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+    """The root of the sum of squares; of integers cut to a whole number."""
+    total = _square_sum(x, axes, keep)
+    return (
+        np.sqrt(total) if x.dtype.kind == "f" else cast(np.sqrt(total, dtype=np.float64), x.dtype)
+    )
+
+
 def _log_sum_exp(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     top = np.maximum.reduce(x, axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, x.dtype.type(0))
@@ -74,7 +82,7 @@ _ROWS: tuple[tuple[str, int, Reduce, str], ...] = (
     ("ReduceSumSquare", 18, _square_sum, "NI"),
     ("ReduceLogSumExp", 18, _log_sum_exp, "FI"),
     ("ReduceL1", 18, lambda x, axes, keep: _sum(np.abs(x), axes, keep), "NI"),
-    ("ReduceL2", 18, lambda x, axes, keep: np.sqrt(_square_sum(x, axes, keep)), "FI"),
+    ("ReduceL2", 18, _root_of_squares, "NI"),
     ("ReduceLogSum", 18, lambda x, axes, keep: np.log(_sum(x, axes, keep)), "FI"),
 )
 
@@ -92,7 +100,7 @@ def _register(op: str, since: int, reduce: Reduce, types: str) -> None:
         def run(x: Any, axes: Any = None) -> Any:
             given = fixed if fixed is not None or axes is None else ints(axes)
             if not given and nothing:
-                return x
+                return reduce(x, (), keep)
             return reduce(x, _axes(given, x.ndim), keep)
 
         return run
@@ -124,7 +132,12 @@ def _register_arg(op: str, find: Any) -> None:
                 raise errors.InvalidArgumentError(message=f"axis {at} has no elements")
             if not last:
                 return find(x, at, keepdims=keep)
-            return x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
+            place = x.shape[at] - 1 - find(np.flip(x, at), at, keepdims=keep)
+            if x.dtype.kind != "f":
+                return place
+            unknown = np.isnan(x)  # the first NaN beats all, whichever of equals is wanted
+            first = np.argmax(unknown, at, keepdims=keep)
+            return np.where(unknown.any(at, keepdims=keep), first, place)
 
         return run
 

@@ -84,3 +84,59 @@ case(
 )
 bad("Gemm", [A, A, C], error=INVALID, words=["Gemm 'node'"], label="inner")
 bad("Gemm", [A, B, floats(4)], error=INVALID, words=["Gemm 'node'"], label="addend")
+
+# ---- integers and corners ----
+
+for kind in ("int32", "int64", "uint32", "uint64"):
+    x, y, z = (
+        integers(*s, low=0, high=9, seed=i).astype(kind)
+        for i, s in enumerate(((3, 4), (4, 2), (2,)))
+    )
+    case("MatMul", [x, y], expect=np.matmul, version=13, label=f"{kind}, wraps")
+    case("MatMul", [x, y[:, 0]], expect=np.matmul, version=13, label=f"{kind} vector")
+    case(
+        "Gemm",
+        [x, y, z],
+        {"alpha": 3.0, "beta": 2.0},
+        expect=lambda a, b, c: (3 * (a @ b) + 2 * c).astype(a.dtype),
+        version=13,
+        label=kind,
+    )
+    bad(
+        "Gemm",
+        [x, y, z],
+        {"alpha": 0.5},
+        error=INVALID,
+        words=["Gemm 'node'", "whole"],
+        version=13,
+        label=f"{kind} alpha",
+    )
+for label, shape in (
+    ("scalar", ()),
+    ("one", (1,)),
+    ("ones", (1, 1)),
+    ("row", (1, 3)),
+    ("full", (5, 3)),
+):
+    case(
+        "Gemm",
+        [A, B, floats(*shape, seed=3)],
+        {"beta": 0.5},
+        expect=lambda a, b, c: a @ b + 0.5 * c,
+        types=FLOATS,
+        atol=1e-5,
+        label=f"{label} addend",
+    )
+case(
+    "Gemm",
+    [A, B, np.full(3, np.nan)],
+    {"beta": 0.0},
+    expect=lambda a, b, c: a @ b,
+    types=FLOATS,
+    atol=1e-5,
+    label="beta 0",
+)
+case(
+    "Gemm", [floats(2, 0), floats(0, 3), C], expect=lambda a, b, c: np.tile(c, (2, 1)), types=FLOATS
+)
+bad("Gemm", [floats(2), B, C], error=INVALID, words=["Gemm 'node'"], label="rank")

@@ -390,3 +390,241 @@ bad("Max", [floats(2), floats(3)], error=INVALID, words=["Max 'node'"], label="s
 NO_KERNEL = errors.UnimplementedError
 bad("And", [floats(2), floats(2)], error=NO_KERNEL, words=["And 'node'", "float64"], label="floats")
 bad("Exp", [np.array([1])], error=NO_KERNEL, words=["Exp 'node'", "int64"], label="integers")
+
+# ---- inverse and hyperbolic functions ----
+
+INVERSES = (
+    ("Asin", np.arcsin, floats(3, 7, low=-1, high=1)),
+    ("Acos", np.arccos, floats(3, 7, low=-1, high=1)),
+    ("Atanh", np.arctanh, floats(3, 7, low=-0.99, high=0.99)),
+    ("Tan", np.tan, floats(3, 7)),
+    ("Sinh", np.sinh, floats(3, 7, low=-5, high=5)),
+    ("Cosh", np.cosh, floats(3, 7, low=-5, high=5)),
+    ("Asinh", np.arcsinh, floats(3, 7, low=-50, high=50)),
+    ("Acosh", np.arccosh, floats(3, 7, low=1, high=50)),
+)
+for op, function, x in INVERSES:
+    case(op, [x], expect=function, types=FLOATS, rtol=2e-6)
+    case(op, [x[:, :1]], expect=function, types=("float64",), rtol=5e-15, label="close")
+    case(op, [np.zeros((2, 0))], expect=function, types=FLOATS, label="empty")
+    case(op, [SPECIAL], expect=function, types=FLOATS, rtol=2e-6, label="special")
+    bad(
+        op,
+        [np.array([1])],
+        error=NO_KERNEL,
+        words=[f"{op} 'node'", "int64"],
+        label="integers",
+    )
+TINY = np.array([1e-30, -1e-12, 3e-5, 0.4999, 0.5001, -0.99999])
+for op, function in (("Asin", np.arcsin), ("Atanh", np.arctanh), ("Sinh", np.sinh)):
+    case(op, [TINY], expect=function, types=("float64",), rtol=1e-14, label="tiny")
+case("Asinh", [np.array([1e-30, 1e-9, 1e9, 1e300, -1e200])], expect=np.arcsinh, rtol=1e-14)
+case("Acosh", [np.array([1 + 1e-15, 1 + 1e-9, 1e9, 1e300])], expect=np.arccosh, rtol=1e-14)
+case("Sinh", [np.array([700.0, 710.4, -720.0])], expect=np.sinh, rtol=1e-12, label="large")
+case("Cosh", [np.array([700.0, 710.4, -720.0])], expect=np.cosh, rtol=1e-12, label="large")
+
+# ---- bits ----
+
+BIT_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def shifted(x: int, by: int, left: bool, kind: str) -> int:
+    """A shift of one number by Python's own integers."""
+    limits = np.iinfo(kind)
+    if by < 0 or by >= limits.bits:
+        return -1 if x < 0 and not left else 0
+    whole = (x << by if left else x >> by) & (2**limits.bits - 1)
+    return whole - 2**limits.bits if whole > limits.max else whole
+
+
+for kind in BIT_TYPES:
+    x = integers(3, 4, low=-100, high=100).astype(kind)
+    y = integers(4, low=-100, high=100, seed=1).astype(kind)
+    for op, function in (
+        ("BitwiseAnd", np.bitwise_and),
+        ("BitwiseOr", np.bitwise_or),
+        ("BitwiseXor", np.bitwise_xor),
+    ):
+        case(op, [x, y], expect=function, label=kind)
+        case(op, [y, y[:1].reshape(())], expect=function, label=f"{kind} scalar")
+    case("BitwiseNot", [x], expect=np.invert, label=kind)
+    by = np.array([0, 1, 7, 8, 15, 63, 64, 100, -1 if kind[0] == "i" else 3], "int64").astype(kind)
+    for direction in ("LEFT", "RIGHT"):
+        numbers = x.ravel()[:9]
+        case(
+            "BitShift",
+            [numbers, by],
+            {"direction": direction},
+            expect=[
+                np.array(
+                    [
+                        shifted(int(a), int(b), direction == "LEFT", kind)
+                        for a, b in zip(numbers, by, strict=True)
+                    ],
+                    kind,
+                )
+            ],
+            version=28 if kind[0] == "i" else None,
+            label=f"{kind} {direction.lower()}",
+        )
+bad(
+    "BitShift",
+    [np.array([1], "uint8"), np.array([1], "uint8")],
+    {"direction": "UP"},
+    error=INVALID,
+    words=["BitShift 'node'", "UP"],
+    label="direction",
+)
+bad("BitwiseAnd", [floats(2), floats(2)], error=NO_KERNEL, words=["float64"], label="floats")
+bad("BitwiseNot", [np.array([True])], error=NO_KERNEL, words=["bool"], label="bool")
+bad(
+    "BitwiseOr",
+    [np.array([1], "int8"), np.array([1], "uint8")],
+    error=INVALID,
+    words=["int8", "uint8"],
+    label="mixed",
+)
+
+# ---- Sum, Mean ----
+
+for op, count in (("Sum", 1), ("Mean", 3)):
+    case(
+        op,
+        [floats(3, 1), floats(4, seed=1), floats(2, 3, 4, seed=2)],
+        expect=lambda a, b, c, n=count: (a + b + c) / n,
+        types=FLOATS,
+        atol=1e-6,
+        label="broadcast",
+    )
+    case(op, [floats(3, 1)], expect=lambda a: a, types=FLOATS, label="one")
+    case(op, [floats(0, 2), floats(2)], expect=np.add, types=FLOATS, label="empty")
+    bad(op, [floats(2), floats(3)], error=INVALID, words=[f"{op} 'node'"], label="shapes")
+for kind in ALL_NUMBERS[2:]:
+    x, y = np.array([1, 7, 100], kind), np.array([3, 1, 90], kind)
+    case("Sum", [x, y, x], expect=lambda a, b, c: a + b + c, label=kind)
+    case(
+        "Mean",
+        [x, y],
+        expect=lambda a, b: np.trunc((a + b).astype(float) / 2).astype(a.dtype),
+        label=kind,
+    )
+
+# ---- every type ----
+
+
+def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    return np.array([int(x / y) if y else 0 for x, y in pairs], a.dtype).reshape(a.shape)
+
+
+def _rest(a: np.ndarray, b: np.ndarray, truncated: bool) -> np.ndarray:
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    rest = [(math.fmod(x, y) if truncated else x % y) if y else 0 for x, y in pairs]
+    return np.array(rest).astype(a.dtype).reshape(a.shape)
+
+
+for kind in ALL_NUMBERS[2:]:
+    lowest = 0 if kind[0] == "u" else -50
+    x, y = (integers(3, 4, low=lowest, high=50, seed=seed).astype(kind) for seed in (0, 1))
+    for op, function in COMPARISONS:
+        case(op, [x, y], expect=function, label=f"{kind}, all types")
+    case("Div", [x, y], expect=lambda a, b: _quotient(a, b), label=f"{kind}, all types")
+    case("Mod", [x, y], {"fmod": 1}, expect=lambda a, b: _rest(a, b, True), label=f"{kind} fmod")
+    case("Mod", [x, y], expect=lambda a, b: _rest(a, b, False), label=f"{kind}, all types")
+    case(
+        "Clip",
+        [x, np.array(3, kind), np.array(20, kind)],
+        expect=lambda a, b, c: np.minimum(np.maximum(a, b), c),
+        label=kind,
+    )
+    case(
+        "Clip",
+        [x, np.array(20, kind), np.array(3, kind)],
+        expect=lambda a, b, c: np.full_like(a, 3),
+        label=f"{kind} crossed",
+    )
+    case("Relu", [x], expect=lambda a: np.maximum(a, 0), label=kind, version=14)
+    case("Abs", [x], expect=np.abs, label=f"{kind}, all types")
+    case("Sign", [x], expect=np.sign, label=f"{kind}, all types")
+
+
+case(
+    "Clip",
+    [SPECIAL, np.float64(1), np.float64(-1)],
+    expect=[[np.nan, -1, -1, -1, -1, -1, -1]],
+    dtype="float64",
+    label="crossed",
+)
+case("Clip", [SPECIAL, None, None], expect=lambda x, a, b: x, types=FLOATS, label="no bounds")
+bad(
+    "Clip",
+    [floats(3), floats(2)],
+    error=INVALID,
+    words=["Clip 'node'"],
+    label="bound",
+)
+case(
+    "Mod",
+    [
+        np.array([0.0, -0.0, 5, -5, np.inf, 5, 2, -2, np.nan]),
+        np.array([3, 3, -3, 3, 3, 0, np.inf, np.inf, 1]),
+    ],
+    expect=[[0, 0, -1, 1, np.nan, np.nan, 2, np.inf, np.nan]],
+    version=28,
+    dtype="float64",
+    label="floor, special",
+)
+case(
+    "Mod",
+    [np.array([5, -5, np.inf, 5, 2, -2, np.nan]), np.array([-3, 3, 3, 0, np.inf, np.inf, 1])],
+    {"fmod": 1},
+    expect=[[2, -2, np.nan, np.nan, 2, -2, np.nan]],
+    dtype="float64",
+    label="truncated, special",
+)
+bad(
+    "Mod",
+    [np.array([1]), np.array([2])],
+    {"fmod": 2},
+    error=INVALID,
+    words=["Mod 'node'", "fmod"],
+    label="fmod",
+)
+
+# ---- Pow of mixed types ----
+
+for base in ("int32", "int64", "int8", "uint8"):
+    for exponent in ("int8", "int32", "int64", "uint16", "uint64"):
+        x, y = np.array([2, 3, 1, 7, 0, 5], base), np.array([3, 2, 9, 0, 5, 41], exponent)
+        case(
+            "Pow",
+            [x, y],
+            expect=[
+                np.array(
+                    [pow(int(a), int(b), 2**64) for a, b in zip(x, y, strict=True)], "uint64"
+                ).astype(base)
+            ],
+            version=15,
+            label=f"{base} by {exponent}",
+        )
+case(
+    "Pow",
+    [np.array([2, 1, -1, -1, 0, -3]), np.array([-1, -5, -3, -2, -1, -1], "int32")],
+    expect=[np.array([0, 1, -1, 1, 0, 0])],
+    label="negative exponents",
+)
+for exponent in ("int32", "int64", "uint8", "float32", "float64"):
+    case(
+        "Pow",
+        [POSITIVE, np.array([[2], [0], [3]], exponent)],
+        expect=lambda x, y: np.power(x, y.astype(float)),
+        types=FLOATS,
+        rtol=2e-6,
+        label=f"by {exponent}",
+    )
+case(
+    "Pow",
+    [np.array([4, 9, -2], "int32"), np.array([0.5, 0.5, 3], "float32")],
+    expect=[np.array([2, 3, -8], "int32")],
+    label="int by float",
+)

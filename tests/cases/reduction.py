@@ -193,3 +193,150 @@ case(
     expect=lambda x, a: np.cumsum(x, -1),
     label="int64",
 )
+
+# ---- norms and logarithms ----
+
+
+def log_sum_exp(x: np.ndarray, **axes: object) -> np.ndarray:
+    """By its definition, for moderate numbers."""
+    return np.log(np.sum(np.exp(x), **axes))
+
+
+NORMS = {
+    "ReduceL1": lambda x, **a: np.sum(np.abs(x), **a),
+    "ReduceL2": lambda x, **a: np.sqrt(np.sum(x * x, **a)),
+    "ReduceSumSquare": lambda x, **a: np.sum(x * x, **a),
+    "ReduceLogSum": lambda x, **a: np.log(np.sum(x, **a)),
+    "ReduceLogSumExp": log_sum_exp,
+}
+EMPTY = {"ReduceLogSum": -np.inf, "ReduceLogSumExp": -np.inf}
+for op, norm in NORMS.items():
+    nothing = EMPTY.get(op, 0.0)
+    values = floats(3, 4, 5, 2, low=0.1, high=2.0) if op == "ReduceLogSum" else floats(3, 4, 5, 2)
+    for label, axes, keep in (
+        ("last", [-1], 0),
+        ("first", [0], 1),
+        ("middle", [1, 2], 0),
+        ("apart", [0, 2], 1),
+        ("all named", [0, 1, 2, 3], 0),
+    ):
+        case(
+            op,
+            [values, np.array(axes)],
+            {"keepdims": keep},
+            expect=lambda x, a, f=norm, k=keep: f(x, axis=tuple(a.tolist()), keepdims=bool(k)),
+            types=FLOATS,
+            atol=2e-6,
+            label=label,
+        )
+    case(
+        op, [values], {"keepdims": 0}, expect=norm, types=FLOATS, rtol=1e-5, label="all", version=18
+    )
+    case(
+        op,
+        [values, np.zeros(0, "int64")],
+        {"noop_with_empty_axes": 1},
+        expect=lambda x, a, f=norm: f(x[None], axis=0),
+        types=FLOATS,
+        atol=1e-6,
+        label="no axes",
+    )
+    case(
+        op,
+        [NOTHING, np.array([1])],
+        {"keepdims": 0},
+        expect=lambda x, a, v=nothing: np.full((2, 3), v),
+        types=FLOATS,
+        label="of nothing",
+    )
+    case(
+        op,
+        [np.float64(0.5)],
+        expect=lambda x, f=norm: f(x[None], axis=0),
+        types=FLOATS,
+        atol=1e-6,
+        version=18,
+        label="scalar",
+    )
+    case(
+        op,
+        [floats(2, 70000, low=0.0, high=1.0), np.array([1])],
+        {"keepdims": 0},
+        expect=lambda x, a, f=norm: f(x, axis=1),
+        types=FLOATS,
+        rtol=1e-5,
+        label="long",
+    )
+    bad(
+        op,
+        [X, np.array([3])],
+        error=INVALID,
+        words=[f"{op} 'node'", "axis 3"],
+        label="axis",
+    )
+    bad(
+        op,
+        [X, np.array([1, -2])],
+        error=INVALID,
+        words=[f"{op} 'node'", "twice"],
+        label="twice",
+    )
+for op in ("ReduceL1", "ReduceL2", "ReduceSumSquare"):
+    for kind in ("int32", "int64", "uint32", "uint64", "int8", "uint8"):
+        case(
+            op,
+            [integers(4, 5, low=0 if kind[0] == "u" else -3, high=4, dtype=kind), np.array([1])],
+            {"keepdims": 0},
+            expect=lambda x, a, f=NORMS[op]: np.trunc(f(x.astype(float), axis=1)).astype(x.dtype),
+            label=kind,
+        )
+for op in ("ReduceLogSum", "ReduceLogSumExp"):
+    bad(
+        op,
+        [np.array([1, 2])],
+        error=errors.UnimplementedError,
+        words=[f"{op} 'node'", "int64"],
+        label="integers",
+        version=18,
+    )
+case(
+    "ReduceLogSumExp",
+    [
+        np.array([[1000.0, 1000.0], [-1000, -1000], [np.inf, 0], [-np.inf, -np.inf], [np.nan, 1]]),
+        np.array([1]),
+    ],
+    {"keepdims": 0},
+    expect=[[1000 + np.log(2), -1000 + np.log(2), np.inf, -np.inf, np.nan]],
+    dtype="float64",
+    rtol=1e-12,
+    label="extremes",
+)
+
+# ---- every type ----
+
+for kind in ("int8", "int16", "uint8", "uint16", "uint32", "uint64", "int32", "int64"):
+    x = integers(4, 5, low=0 if kind[0] == "u" else -9, high=9).astype(kind)
+    for op, reduce in ROWS.items():
+        case(
+            op,
+            [x, np.array([1])],
+            {"keepdims": 0},
+            version=VERSION.get(op, 18 if op not in ("ReduceMax", "ReduceMin") else 20),
+            expect=lambda x, a, r=reduce: (
+                np.trunc(r(x.astype(float), axis=1)).astype(np.int64).astype(x.dtype)
+            ),
+            label=f"{kind}, all types",
+        )
+    for op, find in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
+        case(op, [x], {"axis": 1}, expect=lambda x, f=find: f(x, 1, keepdims=True), label=kind)
+    case("CumSum", [x, np.array(0)], expect=lambda x, a: np.cumsum(x, 0, x.dtype), label=kind)
+FLAGS = np.array([[True, False, True], [False, False, False], [True, True, True]])
+case("ReduceMax", [FLAGS, np.array([1])], expect=lambda x, a: x.any(1, keepdims=True), version=20)
+case("ReduceMin", [FLAGS, np.array([0])], expect=lambda x, a: x.all(0, keepdims=True), version=20)
+case(
+    "ArgMax",
+    [np.array([[1.0, np.nan, 3.0, np.nan]])],
+    {"axis": 1, "select_last_index": 1},
+    expect=[np.array([[1]])],
+    label="last, NaN",
+)

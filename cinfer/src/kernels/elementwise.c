@@ -7,7 +7,10 @@
 #include <math.h>
 
 #include "../isa.h"
+#include "../scalar_math.h"
 #include "broadcast.h"
+#include "integers.h"
+#include "reduce.h"
 
 enum { EW_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
@@ -21,6 +24,8 @@ static ci_status ew_no_type(ci_kernel *k, int i) {
 typedef struct ew_unary {
   ci_unary_fn vector; /* or NULL */
   ci_typed_unary_fn typed;
+  ci_scalar_map_fn map; /* of `scalar`, or NULL */
+  ci_scalar_fn scalar;
   double a, b;
   size_t from, to; /* bytes of an element */
 } ew_unary;
@@ -52,6 +57,9 @@ static void ew_unary_part(void *argument, int64_t begin, int64_t end, int thread
   if (p->vector != NULL) {
     p->vector((float *)k->out[0]->data + begin, (const float *)k->in[0]->data + begin, end - begin, (float)p->a,
               (float)p->b);
+  } else if (p->map != NULL) {
+    p->map((char *)k->out[0]->data + (size_t)begin * p->to, (const char *)k->in[0]->data + (size_t)begin * p->from,
+           end - begin, p->scalar);
   } else {
     p->typed((char *)k->out[0]->data + (size_t)begin * p->to, (const char *)k->in[0]->data + (size_t)begin * p->from,
              end - begin, p->a, p->b);
@@ -73,12 +81,28 @@ ci_status run_unary(ci_kernel *k) {
   X(abs, CI_MATH_abs) X(neg, CI_MATH_neg) X(sqrt, CI_MATH_sqrt) X(reciprocal, CI_MATH_reciprocal)         \
   X(exp, CI_MATH_exp) X(log, CI_MATH_log) X(tanh, CI_MATH_tanh) X(sigmoid, CI_MATH_sigmoid)               \
   X(erf, CI_MATH_erf) X(softplus, CI_MATH_softplus) X(relu, CI_MATH_relu) X(floor, CI_MATH_floor)         \
-  X(ceil, CI_MATH_ceil) X(round, CI_MATH_round) X(sign, CI_MATH_sign) X(sin, CI_EW_SIN) X(cos, CI_EW_COS) \
-  X(tan, CI_EW_TAN) X(atan, CI_EW_ATAN) X(not, CI_EW_NOT) X(is_nan, CI_EW_IS_NAN)
+  X(ceil, CI_MATH_ceil) X(round, CI_MATH_round) X(sign, CI_MATH_sign) X(not, CI_EW_NOT)                   \
+  X(is_nan, CI_EW_IS_NAN) X(bitwise_not, CI_EW_BIT_NOT) X(mish, CI_MATH_mish) X(softsign, CI_MATH_softsign)
 /* clang-format on */
 #define EW_UNARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
 EW_UNARY_ROWS(EW_UNARY_PREPARE)
+
+static ci_status ew_prepare_scalar(ci_kernel *k, ci_scalar_fn fn) {
+  ew_unary *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  p->map = ci_scalar_map(k->in[0]->dtype);
+  p->scalar = fn;
+  if (p->map == NULL) return ew_no_type(k, 0);
+  p->from = p->to = ci_dtype_size(k->in[0]->dtype);
+  CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
+  k_in_place(k, 0, 0);
+  return CI_OK;
+}
+#define EW_SCALAR_ROWS(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh)
+#define EW_SCALAR_PREPARE(name) \
+  ci_status prepare_##name(ci_kernel *k) { return ew_prepare_scalar(k, ci_##name); }
+EW_SCALAR_ROWS(EW_SCALAR_PREPARE)
 
 /* Operators with numbers of their own: alpha and gamma as float32 (ONNX's type of attributes). */
 static ci_status ew_prepare_numbers(ci_kernel *k, int op, float alpha, float gamma) {
@@ -91,6 +115,28 @@ ci_status prepare_elu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_elu, 
 ci_status prepare_leaky_relu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_leaky_relu, 0.01f, 0.0f); }
 ci_status prepare_selu(ci_kernel *k) {
   return ew_prepare_numbers(k, CI_MATH_selu, 1.67326319217681884765625f, 1.05070102214813232421875f);
+}
+ci_status prepare_swish(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_swish, 1.0f, 0.0f); }
+ci_status prepare_hard_swish(ci_kernel *k) {
+  /* float64 takes its own sixth */
+  const double sixth = k->in[0]->dtype == CI_DOUBLE ? 1.0 / 6.0 : (double)(1.0f / 6.0f);
+  return ew_prepare_unary(k, CI_MATH_hard_swish, sixth, 0.5);
+}
+ci_status prepare_hard_sigmoid(ci_kernel *k) {
+  double alpha, beta;
+  CI_TRY(k_attr_f(k, "alpha", 0.2f, &alpha));
+  CI_TRY(k_attr_f(k, "beta", 0.5f, &beta));
+  return ew_prepare_unary(k, CI_MATH_hard_sigmoid, (double)(float)alpha, (double)(float)beta);
+}
+ci_status prepare_gelu(ci_kernel *k) {
+  ci_span method;
+  CI_TRY(k_attr_s(k, "approximate", "none", &method));
+  const bool approximate = k_span_is(method, "tanh");
+  if (!approximate && !k_span_is(method, "none")) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute 'approximate' is '%.*s', expected 'none' or 'tanh'",
+                  (int)(method.length < 40 ? method.length : 40), method.data);
+  }
+  return ew_prepare_unary(k, approximate ? CI_MATH_gelu_tanh : CI_MATH_gelu, 0.0, 0.0);
 }
 ci_status prepare_is_inf(ci_kernel *k) {
   int64_t negative, positive;
@@ -173,22 +219,48 @@ ci_status run_binary(ci_kernel *k) {
 #define EW_BINARY_ROWS(X)                                                                                         \
   X(add, CI_MATH_add) X(sub, CI_MATH_sub) X(mul, CI_MATH_mul) X(div, CI_MATH_div) X(relu_grad, CI_MATH_relu_grad) \
   X(equal, CI_EW_EQUAL) X(less, CI_EW_LESS) X(less_equal, CI_EW_LESS_EQUAL) X(greater, CI_EW_GREATER)             \
-  X(greater_equal, CI_EW_GREATER_EQUAL) X(and, CI_EW_AND) X(or, CI_EW_OR) X(xor, CI_EW_XOR)
+  X(greater_equal, CI_EW_GREATER_EQUAL) X(and, CI_EW_AND) X(or, CI_EW_OR) X(xor, CI_EW_XOR)                       \
+  X(bitwise_and, CI_EW_BIT_AND) X(bitwise_or, CI_EW_BIT_OR) X(bitwise_xor, CI_EW_BIT_XOR)
 /* clang-format on */
 #define EW_BINARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }
 EW_BINARY_ROWS(EW_BINARY_PREPARE)
 
+ci_status prepare_prelu(ci_kernel *k) {
+  char found[2][160];
+  CI_TRY(ew_prepare_binary(k, CI_MATH_prelu));
+  const ci_value *x = k->in[0], *y = k->out[0];
+  if (x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0) return CI_OK;
+  return k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
+                k_describe(k->in[1], found[0], sizeof found[0]), k_describe(x, found[1], sizeof found[1]));
+}
+
 ci_status prepare_mod(ci_kernel *k) {
   int64_t fmod_rule;
   CI_TRY(k_attr_i(k, "fmod", 0, &fmod_rule));
+  if (fmod_rule != 0 && fmod_rule != 1) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "fmod is %lld, expected 0 or 1", (long long)fmod_rule);
+  }
   return ew_prepare_binary(k, fmod_rule != 0 ? CI_EW_FMOD : CI_EW_MOD);
+}
+
+ci_status prepare_bit_shift(ci_kernel *k) {
+  ci_span direction;
+  CI_TRY(k_attr_s(k, "direction", "", &direction));
+  const bool left = k_span_is(direction, "LEFT");
+  if (!left && !k_span_is(direction, "RIGHT")) {
+    const int length = direction.length < 40 ? (int)direction.length : 40;
+    return k_fail(k, CI_INVALID_ARGUMENT, "direction is \"%.*s\", expected \"LEFT\" or \"RIGHT\"", length,
+                  direction.data);
+  }
+  return ew_prepare_binary(k, left ? CI_EW_SHIFT_LEFT : CI_EW_SHIFT_RIGHT);
 }
 
 /* ---- Max and Min of any number of inputs: the first with the second, that with the third ... ---- */
 
 typedef struct ew_fold {
   int steps;
+  ci_typed_row_fn divide; /* Mean: at the end, by the number of inputs */
   ew_binary step[];
 } ew_fold;
 
@@ -222,12 +294,23 @@ ci_status prepare_sum(ci_kernel *k) {
   return CI_OK;
 }
 
+/* The sum divided by the number of inputs. */
+ci_status prepare_mean(ci_kernel *k) {
+  const ci_typed_reduce *reduce = ci_find_reduce(CI_REDUCE_SUM, k->in[0]->dtype);
+  if (reduce == NULL) return ew_no_type(k, 0);
+  CI_TRY(prepare_sum(k));
+  if (k->n_in > 1) ((ew_fold *)k->private_memory)->divide = reduce->divide;
+  return CI_OK;
+}
+
 ci_status run_fold(ci_kernel *k) {
   const ew_fold *p = k->private_memory;
   for (int i = 0; i < p->steps; i++) {
     const void *x[2] = {i == 0 ? k->in[0]->data : k->out[0]->data, k->in[k->n_in > 1 ? i + 1 : 0]->data};
     ci_broadcast_run(k, &p->step[i].walk, ew_binary_run, &p->step[i], k->out[0]->data, x);
   }
+  const int64_t inputs = k->n_in;
+  if (p->divide != NULL) p->divide(k->out[0]->data, &inputs, k->out[0]->count);
   return CI_OK;
 }
 
@@ -236,24 +319,33 @@ ci_status run_fold(ci_kernel *k) {
 typedef struct ew_power {
   ew_binary same; /* types equal */
   ci_cast_fn from, exponent, to;
+  ci_typed_binary_fn compute; /* of two double, int64 or uint64 */
   size_t item[2];
 } ew_power;
 
 enum { EW_POWER_PIECE = 128 };
+typedef union ew_number {
+  double f;
+  int64_t i;
+  uint64_t u;
+} ew_number;
 
-/* In double, in pieces; powers of float32 by their own rule. */
+/* In double, or in 64 bits if both are integers, in pieces; powers of float32 by their own rule. */
 static void ew_power_run(const void *context, void *y, const void *const *x, int64_t n) {
   const ew_power *p = context;
-  double base[EW_POWER_PIECE], exponent[EW_POWER_PIECE];
-  const ci_typed_binary_fn pow_double = ci_typed_binary(CI_EW_POW, CI_DOUBLE);
+  ew_number base[EW_POWER_PIECE], exponent[EW_POWER_PIECE];
   const bool still[2] = {p->same.scalar == CI_SCALAR_A, p->same.scalar == CI_SCALAR_B};
   for (int64_t i = 0; i < n; i += EW_POWER_PIECE) {
     const int64_t count = n - i < EW_POWER_PIECE ? n - i : EW_POWER_PIECE;
     p->from(base, (const char *)x[0] + (still[0] ? 0 : (size_t)i * p->item[0]), still[0] ? 1 : count);
     p->exponent(exponent, (const char *)x[1] + (still[1] ? 0 : (size_t)i * p->item[1]), still[1] ? 1 : count);
-    pow_double(base, base, exponent, count, p->same.scalar);
+    p->compute(base, base, exponent, count, p->same.scalar);
     p->to((char *)y + (size_t)i * p->item[0], base, count);
   }
+}
+
+static bool ew_is_unsigned(int32_t dtype) {
+  return dtype == CI_UINT8 || dtype == CI_UINT16 || dtype == CI_UINT32 || dtype == CI_UINT64;
 }
 
 ci_status prepare_pow(ci_kernel *k) {
@@ -265,11 +357,15 @@ ci_status prepare_pow(ci_kernel *k) {
   ew_power *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   if (x->dtype == z->dtype) return ew_binary_plan(k, &p->same, CI_EW_POW, x, z);
-  p->from = ci_find_cast(x->dtype, CI_DOUBLE);
-  p->exponent = ci_find_cast(z->dtype, CI_DOUBLE);
-  p->to = ci_find_cast(CI_DOUBLE, x->dtype);
-  if (p->from == NULL || p->to == NULL) return ew_no_type(k, 0);
-  if (p->exponent == NULL) return ew_no_type(k, 1);
+  for (int i = 0; i < 2; i++) {
+    if (ci_typed_binary(CI_EW_POW, in[i]->dtype) == NULL) return ew_no_type(k, i);
+  }
+  const bool whole = ci_is_integer(x->dtype) && ci_is_integer(z->dtype);
+  const int32_t between = !whole ? CI_DOUBLE : ew_is_unsigned(z->dtype) ? CI_UINT64 : CI_INT64;
+  p->from = ci_find_cast(x->dtype, between);
+  p->exponent = ci_find_cast(z->dtype, between);
+  p->to = ci_find_cast(between, x->dtype);
+  p->compute = ci_typed_binary(CI_EW_POW, between);
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);
   ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);

@@ -5,21 +5,17 @@
 #include "../isa_math.h"
 
 /* Operators of one input beyond those of isa_math.h, then of two. */
-enum {
-  CI_EW_SIN = CI_MATH_UNARY_COUNT,
-  CI_EW_COS,
-  CI_EW_TAN,
-  CI_EW_ATAN,
-  CI_EW_NOT,
-  CI_EW_IS_NAN,
-  CI_EW_IS_INF,
-  CI_EW_UNARY_COUNT
-};
+enum { CI_EW_NOT = CI_MATH_UNARY_COUNT, CI_EW_IS_NAN, CI_EW_IS_INF, CI_EW_BIT_NOT, CI_EW_UNARY_COUNT };
 enum {
   CI_EW_MOD = CI_MATH_BINARY_COUNT,
   CI_EW_FMOD,
   CI_EW_POW,
-  CI_EW_EQUAL,
+  CI_EW_BIT_AND,
+  CI_EW_BIT_OR,
+  CI_EW_BIT_XOR,
+  CI_EW_SHIFT_LEFT,
+  CI_EW_SHIFT_RIGHT,
+  CI_EW_EQUAL, /* from here on the result is bool */
   CI_EW_LESS,
   CI_EW_LESS_EQUAL,
   CI_EW_GREATER,
@@ -40,6 +36,10 @@ typedef void (*ci_clip_fn)(void *y, const void *x, int64_t n, const void *low, c
 ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype);
 ci_typed_binary_fn ci_typed_binary(int op, int32_t dtype);
 ci_clip_fn ci_typed_clip(int32_t dtype);
+/* Functions of one double over float32 (rounded once from double) or float64; NULL: another type. */
+typedef double (*ci_scalar_fn)(double x);
+typedef void (*ci_scalar_map_fn)(void *y, const void *x, int64_t n, ci_scalar_fn fn);
+ci_scalar_map_fn ci_scalar_map(int32_t dtype);
 
 /* Cast, docs/numerics.md "Casts". NULL: one of the types has no numbers. */
 typedef void (*ci_cast_fn)(void *y, const void *x, int64_t n);

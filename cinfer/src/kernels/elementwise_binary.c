@@ -77,6 +77,7 @@ EB_LOOP(div_f64, double, double, a / b)
 EB_LOOP(max_f64, double, double, (a != a ? a : a > b ? a : b) + 0.0)
 EB_LOOP(min_f64, double, double, (a != a ? a : a < b ? a : b) + 0.0)
 EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
+EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a)
 EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
 EB_SHORT(fmod_f64, double, double, fmod(a, b))
 EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
@@ -107,6 +108,26 @@ EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
   EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
 /* clang-format on */
 CI_INTEGER_TYPES(EB_INTEGER)
+EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
+EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b)
+EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
+
+/* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
+
+#define EB_BITS(T, S, size)                                                   \
+  EB_SHORT(bit_and_##size, T, T, a &b)                                        \
+  EB_SHORT(bit_or_##size, T, T, a | b)                                        \
+  EB_SHORT(bit_xor_##size, T, T, a ^ b)                                       \
+  EB_SHORT(shift_left_##size, T, T, b < 8 * sizeof(T) ? (uint64_t)a << b : 0) \
+  EB_SHORT(shift_right_##size, T, T, b < 8 * sizeof(T) ? a >> b : 0)          \
+  EB_SHORT(shift_sign_##size, S, S, (T)b < 8 * sizeof(T) ? EB_SIGN_SHIFT(a, b) : a < 0 ? -1 : 0)
+/* Of a negative number: the complement shifted, for >> of negative ones is the compiler's choice. */
+#define EB_SIGN_SHIFT(a, b) (a < 0 ? ~(~(int64_t)a >> b) : (int64_t)a >> b)
+EB_BITS(uint8_t, int8_t, 1)
+EB_BITS(uint16_t, int16_t, 2)
+EB_BITS(uint32_t, int32_t, 4)
+EB_BITS(uint64_t, int64_t, 8)
 
 /* ---- comparisons, of every type ---- */
 
@@ -122,6 +143,10 @@ EB_COMPARE(float, f32, CI_FLOAT, float, F)
 EB_COMPARE(double, f64, CI_DOUBLE, double, F)
 CI_INTEGER_TYPES(EB_COMPARE)
 
+static bool eb_same_string(ci_string a, ci_string b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+EB_SHORT(equal_string, ci_string, bool, eb_same_string(a, b))
 EB_SHORT(equal_bool, bool, bool, a == b)
 EB_SHORT(and_bool, bool, bool, a &&b)
 EB_SHORT(or_bool, bool, bool, a || b)
@@ -138,15 +163,26 @@ EB_SHORT(xor_bool, bool, bool, a != b)
   [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,                    \
   [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name,          \
   [CI_EW_FMOD][id] = eb_fmod_##name, [CI_EW_POW][id] = eb_pow_##name,
+#define EB_BITS_ENTRY(id, size, right)                                                     \
+  [CI_EW_BIT_AND][id] = eb_bit_and_##size, [CI_EW_BIT_OR][id] = eb_bit_or_##size,          \
+  [CI_EW_BIT_XOR][id] = eb_bit_xor_##size, [CI_EW_SHIFT_LEFT][id] = eb_shift_left_##size,  \
+  [CI_EW_SHIFT_RIGHT][id] = eb_shift_##right##_##size,
 static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_DTYPES] = {
   EB_ARITHMETIC_ENTRY(double, f64, CI_DOUBLE, double, F)
   CI_INTEGER_TYPES(EB_ARITHMETIC_ENTRY)
   EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F)
   EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
   CI_INTEGER_TYPES(EB_COMPARE_ENTRY)
+  [CI_MATH_prelu] = {[CI_DOUBLE] = eb_prelu_f64, [CI_INT32] = eb_prelu_i32, [CI_INT64] = eb_prelu_i64,
+                     [CI_UINT32] = eb_prelu_u32, [CI_UINT64] = eb_prelu_u64},
   [CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
   [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
   [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
+  EB_BITS_ENTRY(CI_INT8, 1, sign) EB_BITS_ENTRY(CI_UINT8, 1, right)
+  EB_BITS_ENTRY(CI_INT16, 2, sign) EB_BITS_ENTRY(CI_UINT16, 2, right)
+  EB_BITS_ENTRY(CI_INT32, 4, sign) EB_BITS_ENTRY(CI_UINT32, 4, right)
+  EB_BITS_ENTRY(CI_INT64, 8, sign) EB_BITS_ENTRY(CI_UINT64, 8, right)
+  [CI_EW_EQUAL][CI_STRING] = eb_equal_string,
   [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool,
   [CI_EW_AND][CI_BOOL] = eb_and_bool,
   [CI_EW_OR][CI_BOOL] = eb_or_bool,

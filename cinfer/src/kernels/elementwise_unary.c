@@ -31,6 +31,13 @@
   X(selu, b *(v > 0.0 ? v : a * ci_expm1(v))) \
   X(leaky_relu, v < 0.0 ? a * v : v)          \
   X(relu, (0.0 > v ? 0.0 : v) + 0.0)          \
+  X(gelu, eu_gelu(v))                         \
+  X(gelu_tanh, eu_gelu_tanh(v))               \
+  X(mish, eu_mish(v))                         \
+  X(swish, v *ci_sigmoid(a *v))               \
+  X(hard_sigmoid, eu_hard_sigmoid(v, a, b))   \
+  X(hard_swish, v *eu_hard_sigmoid(v, a, b))  \
+  X(softsign, v / (1.0 + fabs(v)))            \
   X(floor, floor(v))                          \
   X(ceil, ceil(v))                            \
   X(round, eu_round(v))                       \
@@ -42,22 +49,32 @@ static double eu_round(double v) {
   return size < 0x1p52 ? copysign((size + 0x1p52) - 0x1p52, v) : v;
 }
 
+static double eu_gelu(double v) { return (ci_erf(v * 0x1.6a09e667f3bcdp-1) + 1.0) * v * 0.5; }
+static double eu_gelu_tanh(double v) {
+  const double square = v * v, scaled = square * 0x1.2444f2a4d8b4bp-4;
+  return v * ci_sigmoid(v * (scaled + 0x1.9884533d43651p+0));
+}
+static double eu_mish(double v) {
+  const double e = ci_exp(v > 20.0 ? 20.0 : v), n = e * (e + 2.0);
+  return v * (n / (n + 2.0));
+}
+static double eu_hard_sigmoid(double v, double a, double b) {
+  const double scaled = a * v, line = scaled + b;
+  return (line < 0.0 ? 0.0 : line > 1.0 ? 1.0 : line) + 0.0;
+}
+
 #define EU_DOUBLE_LOOP(name, value) EU_LOOP(name##_f64, double, double, value)
 EU_DOUBLE(EU_DOUBLE_LOOP)
-EU_LOOP(sin_f64, double, double, ci_sin(v))
-EU_LOOP(cos_f64, double, double, ci_cos(v))
-EU_LOOP(tan_f64, double, double, ci_tan(v))
-EU_LOOP(atan_f64, double, double, ci_atan(v))
-EU_LOOP(sin_f32, float, float, ci_sin(v))
-EU_LOOP(cos_f32, float, float, ci_cos(v))
-EU_LOOP(tan_f32, float, float, ci_tan(v))
-EU_LOOP(atan_f32, float, float, ci_atan(v))
 EU_LOOP(is_nan_f32, float, bool, v != v)
 EU_LOOP(is_nan_f64, double, bool, v != v)
 /* a and b: whether -inf and +inf count. */
 EU_LOOP(is_inf_f32, float, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
 EU_LOOP(is_inf_f64, double, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
 EU_LOOP(not_bool, bool, bool, !v)
+EU_LOOP(bit_not_1, uint8_t, uint8_t, ~v)
+EU_LOOP(bit_not_2, uint16_t, uint16_t, ~v)
+EU_LOOP(bit_not_4, uint32_t, uint32_t, ~v)
+EU_LOOP(bit_not_8, uint64_t, uint64_t, ~v)
 
 #define EU_SIGNED(T, name, id, W, class) EU_SIGNED_##class(T, name, W)
 #define EU_SIGNED_U(T, name, W)          \
@@ -80,17 +97,31 @@ CI_INTEGER_TYPES(EU_SIGNED)
 static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_DTYPES] = {
   EU_DOUBLE(EU_DOUBLE_ENTRY)
   CI_INTEGER_TYPES(EU_INTEGER_ENTRY)
-  [CI_EW_SIN] = {[CI_FLOAT] = eu_sin_f32, [CI_DOUBLE] = eu_sin_f64},
-  [CI_EW_COS] = {[CI_FLOAT] = eu_cos_f32, [CI_DOUBLE] = eu_cos_f64},
-  [CI_EW_TAN] = {[CI_FLOAT] = eu_tan_f32, [CI_DOUBLE] = eu_tan_f64},
-  [CI_EW_ATAN] = {[CI_FLOAT] = eu_atan_f32, [CI_DOUBLE] = eu_atan_f64},
   [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
+  [CI_EW_BIT_NOT] = {[CI_INT8] = eu_bit_not_1, [CI_UINT8] = eu_bit_not_1, [CI_INT16] = eu_bit_not_2,
+                     [CI_UINT16] = eu_bit_not_2, [CI_INT32] = eu_bit_not_4, [CI_UINT32] = eu_bit_not_4,
+                     [CI_INT64] = eu_bit_not_8, [CI_UINT64] = eu_bit_not_8},
   [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
   [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
 /* clang-format on */
 
 ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {
   return dtype >= 0 && dtype < CI_DTYPES ? eu_table[op][dtype] : NULL;
+}
+
+/* ---- functions of one double ---- */
+
+#define EU_SCALAR_MAP(T, name)                                                          \
+  static void eu_scalar_##name(void *out, const void *in, int64_t n, ci_scalar_fn fn) { \
+    T *y = out;                                                                         \
+    const T *x = in;                                                                    \
+    for (int64_t i = 0; i < n; i++) y[i] = (T)fn((double)x[i]);                         \
+  }
+EU_SCALAR_MAP(float, f32)
+EU_SCALAR_MAP(double, f64)
+
+ci_scalar_map_fn ci_scalar_map(int32_t dtype) {
+  return dtype == CI_FLOAT ? eu_scalar_f32 : dtype == CI_DOUBLE ? eu_scalar_f64 : NULL;
 }
 
 /* ---- Clip ---- */

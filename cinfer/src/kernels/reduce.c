@@ -1,4 +1,4 @@
-/* reduce.c - ReduceSum, ReduceMean, ReduceProd, ReduceMax, ReduceMin (docs/numerics.md, "Reductions").
+/* reduce.c - ReduceSum and its like (docs/numerics.md, "Reductions").
  *
  * The tensor is seen as [outer, n, inner]. Axes that are no neighbours: the reduced ones are first copied behind the
  * others, so inner is 1.
@@ -9,8 +9,9 @@
 #include "copy.h"
 
 typedef struct reduce_plan {
-  int op;
   bool mean, empty;
+  int before, after; /* CI_BEFORE_..., CI_AFTER_... */
+  size_t top_bytes;  /* of the largest ones, for CI_BEFORE_EXP */
   int64_t outer, n, inner;
   int64_t block;        /* L of the column form */
   int64_t pieces;       /* of one row, 0: no long rows */
@@ -38,6 +39,7 @@ static ci_status reduce_axes(ci_kernel *k, bool *reduced) {
   for (int i = 0; i < count; i++) {
     int axis = 0;
     CI_TRY(k_axis(k, axes[i], x->rank, &axis));
+    if (reduced[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axes name axis %d twice", axis);
     reduced[axis] = true;
   }
   return CI_OK;
@@ -130,6 +132,15 @@ static void reduce_parts(reduce_plan *p) {
   p->grain = one < REDUCE_PART_WORK ? REDUCE_PART_WORK / one : 1;
 }
 
+/* The functions of one operator on one type. */
+static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
+  const int32_t dtype = k->in[0]->dtype;
+  p->typed = ci_find_reduce(op, dtype);
+  p->row = dtype == CI_FLOAT ? k->isa->math->row[op] : NULL;
+  p->columns = dtype == CI_FLOAT ? k->isa->math->columns[op] : NULL;
+  return p->typed != NULL;
+}
+
 static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
   const ci_value *x = k->in[0];
   bool reduced[CI_MAX_RANK];
@@ -137,14 +148,11 @@ static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
   CI_TRY(reduce_out(k, reduced));
   reduce_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  p->op = op;
   p->mean = mean;
   p->item = ci_dtype_size(x->dtype);
-  p->typed = ci_find_reduce(op, x->dtype);
-  if (p->typed == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
-  if (x->dtype == CI_FLOAT) {
-    p->row = k->isa->math->row[op];
-    p->columns = k->isa->math->columns[op];
+  if (!reduce_choose(k, p, op)) {
+    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                  ci_dtype_name(x->dtype));
   }
   reduce_shape(p, x, reduced);
   p->empty = x->count == 0;
@@ -165,6 +173,31 @@ ci_status prepare_reduce_mean(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE
 ci_status prepare_reduce_prod(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_PROD, false); }
 ci_status prepare_reduce_max(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MAX, false); }
 ci_status prepare_reduce_min(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MIN, false); }
+
+/* A sum with something before and after; logarithms and exponentials of floats alone. */
+static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {
+  const ci_value *x = k->in[0];
+  const bool floating = x->dtype == CI_FLOAT || x->dtype == CI_DOUBLE;
+  if (after == CI_AFTER_LOG && !floating) {
+    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
+                  ci_dtype_name(x->dtype));
+  }
+  CI_TRY(reduce_prepare(k, CI_REDUCE_SUM, false));
+  reduce_plan *p = k->private_memory;
+  p->before = before;
+  p->after = after;
+  if (p->empty || before == CI_BEFORE_NOTHING) return CI_OK;
+  if (!p->transposed) k->scratch_bytes += ci_round_up(x->bytes, 64);
+  if (before == CI_BEFORE_EXP) p->top_bytes = ci_round_up(k->out[0]->bytes, 64);
+  k->scratch_bytes += p->top_bytes;
+  return CI_OK;
+}
+
+ci_status prepare_reduce_l1(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_ABS, CI_AFTER_NOTHING); }
+ci_status prepare_reduce_l2(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_ROOT); }
+ci_status prepare_reduce_sum_square(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_NOTHING); }
+ci_status prepare_reduce_log_sum(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_NOTHING, CI_AFTER_LOG); }
+ci_status prepare_reduce_log_sum_exp(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_EXP, CI_AFTER_LOG); }
 
 /* ---- runs ---- */
 
@@ -247,32 +280,61 @@ static void reduce_pieces(ci_kernel *k, struct reduce_job *job, char *lists) {
   }
 }
 
+/* lists: room for those of long rows. */
+static void reduce_all(ci_kernel *k, struct reduce_job job, char *lists) {
+  const reduce_plan *p = job.p;
+  if (p->pieces > 0) reduce_pieces(k, &job, lists);
+  if (p->inner > 1 && p->outer < k->threads) {
+    const char *x = job.x;
+    for (int64_t i = 0; i < p->outer; i++) {
+      job.x = x + (size_t)(i * p->n * p->inner) * p->item;
+      k_parallel(k, p->inner, p->column_grain, reduce_column_part, &job);
+      job.y += (size_t)p->inner * p->item;
+    }
+  } else if (p->outer <= p->grain) {
+    reduce_outer_part(&job, 0, p->outer, 0);
+  } else {
+    k_parallel(k, p->outer, p->grain, reduce_outer_part, &job);
+  }
+}
+
+/* The largest of each row, those that are not finite as 0. */
+static void reduce_tops(ci_kernel *k, const reduce_plan *p, const char *x, char *top) {
+  reduce_plan largest = *p;
+  largest.pieces = 0;
+  reduce_choose(k, &largest, CI_REDUCE_MAX);
+  reduce_all(k, (struct reduce_job){.p = &largest, .x = x, .y = top, .n = p->n}, NULL);
+  ci_reduce_finite(k->in[0]->dtype, top, k->out[0]->count);
+}
+
 ci_status run_reduce(ci_kernel *k) {
   const reduce_plan *p = k->private_memory;
   struct reduce_job job = {.p = p, .x = k->in[0]->data, .y = k->out[0]->data, .n = p->n};
-  char *scratch = k->scratch;
+  char *top = k->scratch, *copy = p->top_bytes > 0 ? top + p->top_bytes : top, *lists = copy;
   if (p->empty) {
     p->typed->fill(job.y, NULL, k->out[0]->count);
   } else {
+    if (p->transposed || p->before != CI_BEFORE_NOTHING) lists += ci_round_up(k->in[0]->bytes, 64);
     if (p->transposed) {
-      ci_copy_run(&p->copy, scratch, job.x);
-      job.x = scratch;
-      scratch += ci_round_up(k->in[0]->bytes, 64);
+      ci_copy_run(&p->copy, copy, job.x);
+      job.x = copy;
     }
-    if (p->pieces > 0) reduce_pieces(k, &job, scratch);
-    if (p->inner > 1 && p->outer < k->threads) {
-      const char *x = job.x;
-      for (int64_t i = 0; i < p->outer; i++) {
-        job.x = x + (size_t)(i * p->n * p->inner) * p->item;
-        k_parallel(k, p->inner, p->column_grain, reduce_column_part, &job);
-        job.y += (size_t)p->inner * p->item;
-      }
-    } else if (p->outer <= p->grain) {
-      reduce_outer_part(&job, 0, p->outer, 0);
-    } else {
-      k_parallel(k, p->outer, p->grain, reduce_outer_part, &job);
+    if (p->before == CI_BEFORE_EXP) reduce_tops(k, p, job.x, top);
+    if (p->before != CI_BEFORE_NOTHING) {
+      struct ci_reduce_map map = {.before = p->before,
+                                  .dtype = k->in[0]->dtype,
+                                  .item = p->item,
+                                  .n = p->n,
+                                  .inner = p->inner,
+                                  .x = job.x,
+                                  .top = top,
+                                  .y = copy};
+      ci_reduce_before(k, &map, k->in[0]->count);
+      job.x = copy;
     }
+    reduce_all(k, job, lists);
   }
+  if (p->after != CI_AFTER_NOTHING) ci_reduce_after(k, p->after, p->top_bytes > 0 ? top : NULL);
   if (p->mean) p->typed->divide(k->out[0]->data, &p->n, k->out[0]->count);
   return CI_OK;
 }

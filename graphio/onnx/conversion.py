@@ -1,0 +1,65 @@
+"""ONNX files as model files of graphio, and straight into an engine."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from graphio.export import SignatureSpec, build_model
+from graphio.graph import Graph
+from graphio.onnx.importing import import_model
+from graphio.schema import container
+
+__all__ = ["SIGNATURE", "convert", "load"]
+
+SIGNATURE = "predict"
+
+
+def convert(source: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
+    """Turns an ONNX model into a model file with one signature, "predict".
+
+    Inputs and outputs of the signature have the names of the model's; weights are constants.
+
+    Args:
+        source: path of an ONNX file, its bytes, or an onnx.ModelProto.
+        path: of the file to write, atomically; None: the bytes are returned.
+
+    Raises:
+        As import_model.
+    """
+    graph = Graph()
+    with graph.as_default():
+        found = import_model(source, trainable=False)
+        spec = SignatureSpec(SIGNATURE, list(found.inputs.items()), list(found.outputs.items()))
+        model, arrays = build_model(graph, [spec], metadata=found.metadata)
+    if path is None:
+        return container.pack(model, arrays)
+    container.write(path, model, arrays)
+    return None
+
+
+def load(source: Any, target: str = "") -> Any:
+    """Opens an ONNX model in an engine.
+
+    Args:
+        source: path of an ONNX file, its bytes, or an onnx.ModelProto.
+        target: "" for the Python runtime, "cinfer" for the C library.
+
+    Returns:
+        The engine's model with the signature "predict".
+
+    Raises:
+        As import_model; UnimplementedError also for operators that the engine lacks.
+        ValueError: an unknown target.
+    """
+    if target not in ("", "cinfer"):
+        raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
+    data = convert(source)
+    assert data is not None
+    if target == "cinfer":
+        from graphio import cinfer
+
+        return cinfer.load(data)
+    from graphio import runtime
+
+    return runtime.load(data)

@@ -1,0 +1,401 @@
+"""One signature of a Model message as an ONNX graph.
+
+Nodes come in the file's order, which is the order of execution; a variable is whatever was assigned
+to it last on that way, so reads and assignments become plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from graphio.onnx import widening
+from graphio.onnx.checking import read_names
+from graphio.onnx.ours import OURS
+from graphio.onnx.problems import Problems
+from graphio.schema import errors, functions, operators, tensors
+from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Signature, Type
+from graphio.version import __version__
+
+__all__ = ["Emitter"]
+
+Array = np.ndarray[Any, Any]
+FIRST_OPSET = 22
+#: What ONNX's attributes hold that ours keep under another name or not at all.
+_STATE = ("Variable", "ReadVariable")
+
+
+class Emitter:
+    """Writes one model.
+
+    Attributes:
+        types: of values, as far as the file says.
+        variables: the value that each variable has at this point of the order.
+        assigned: variables that were assigned, in order.
+    """
+
+    def __init__(
+        self, message: Model, arrays: Sequence[Array], signature: Signature, opset: int | None
+    ) -> None:
+        self.message = functions.inline(message, _known)
+        self.arrays = arrays
+        self.signature = self._same_signature(signature.name)
+        self.opset = opset
+        self.problems = Problems(f"signature {signature.name!r}", "exported to ONNX")
+        self.renamed: dict[str, str] = {}
+        self.types: dict[str, Type] = {}
+        self.variables: dict[str, str] = {}
+        self.assigned: list[str] = []
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.needed_opset = FIRST_OPSET
+        self._taken: set[str] = set()
+
+    def _same_signature(self, name: str) -> Signature:
+        """The signature after inlining, which may rename values."""
+        return next(s for s in self.message.signature if s.name == name)
+
+    # ---- the model ----
+
+    def model(self) -> onnx.ModelProto:
+        """The ONNX model. Raises UnimplementedError with everything that ONNX cannot express."""
+        self._note_types(self.message.graph)
+        self._name_inputs()
+        for node in self._needed():
+            self.node(node)
+        outputs = [self._output(b.key, b.value) for b in self.signature.output]
+        outputs += [self._state_output(name) for name in self.assigned]
+        self.problems.raise_if_any()
+        opset = self._opset()
+        graph = helper.make_graph(
+            self.nodes, self.signature.name or "graphio", self.inputs, outputs, self._used()
+        )
+        made = helper.make_model(
+            graph,
+            producer_name="graphio",
+            producer_version=__version__,
+            opset_imports=[helper.make_opsetid("", opset)],
+            ir_version=_ir_version(opset),
+        )
+        entries = {e.key: e.value for e in self.message.metadata}
+        entries |= {f"graphio.variable.{v}": f"{v}/new" for v in self.assigned}
+        helper.set_model_props(made, entries)
+        return made
+
+    def _used(self) -> list[onnx.TensorProto]:
+        """The initializers that something reads."""
+        read = {name for node in self.nodes for name in read_names(node)}
+        read.update(value.name for value in self.inputs)
+        return [t for t in self.initializers if t.name in read]
+
+    def _opset(self) -> int:
+        if self.opset is None:
+            return self.needed_opset
+        if self.opset < self.needed_opset:
+            raise errors.UnimplementedError(
+                message=f"opset {self.opset} lacks operators of the signature; it needs "
+                f"{self.needed_opset}"
+            )
+        return self.opset
+
+    def _note_types(self, graph: Graph) -> None:
+        for inner in functions.all_graphs(graph):
+            for argument in inner.input:
+                self.types[argument.name] = argument.type
+            for node in inner.node:
+                for k, kind in enumerate(node.output_type):
+                    self.types[f"{node.name}:{k}" if k else node.name] = kind
+
+    def _needed(self) -> list[Node]:
+        """The nodes that the signature runs."""
+        nodes = {n.name: n for n in self.message.graph.node}
+        fed = {b.value for b in self.signature.input}
+        wanted: set[str] = set()
+        waiting = [_maker(b.value) for b in self.signature.output if b.value not in fed]
+        waiting += list(self.signature.target)
+        while waiting:
+            name = waiting.pop()
+            if name in wanted or name not in nodes:
+                continue
+            wanted.add(name)
+            node = nodes[name]
+            waiting += node.control_input
+            waiting += [_maker(v) for v in _reads(node) if v and v not in fed]
+        return [n for n in self.message.graph.node if n.name in wanted]
+
+    # ---- names, inputs, outputs ----
+
+    def name(self, value: str) -> str:
+        """A value's name in the ONNX graph."""
+        return self.renamed.get(value, value)
+
+    def fresh(self, base: str) -> str:
+        """A name for a value that the file does not have."""
+        count = 0
+        while (made := f"{base}__{count}") in self._taken or made in self.types:
+            count += 1
+        self._taken.add(made)
+        return made
+
+    def _name_inputs(self) -> None:
+        keys = {b.key for b in self.signature.input} | {b.key for b in self.signature.output}
+        # What bears the name of an input or output without being it steps aside.
+        for value in self.types:
+            if value in keys:
+                self.renamed[value] = self.fresh(value)
+        for binding in self.signature.input:
+            self.renamed[binding.value] = binding.key
+            self.inputs.append(_value_info(binding.key, self.types.get(binding.value)))
+
+    def _output(self, key: str, value: str) -> onnx.ValueInfoProto:
+        self.nodes.append(
+            helper.make_node("Identity", [self.name(value)], [key], name=f"{key}/out")
+        )
+        return _value_info(key, self.types.get(value))
+
+    def _state_output(self, variable: str) -> onnx.ValueInfoProto:
+        key = f"{variable}/new"
+        self.nodes.append(
+            helper.make_node("Identity", [self.variables[variable]], [key], name=f"{key}/out")
+        )
+        return _value_info(key, self._variable_type(variable))
+
+    # ---- variables ----
+
+    def _variable_type(self, name: str) -> Type:
+        proto = next(v for v in self.message.variable if v.name == name)
+        kind = Type()
+        kind.tensor.dtype = proto.dtype
+        if proto.HasField("shape"):
+            kind.tensor.shape.CopyFrom(proto.shape)
+        return kind
+
+    def read(self, name: str) -> str:
+        """The value of a variable at this point."""
+        if name not in self.variables:
+            self.variables[name] = self._first(name)
+        return self.variables[name]
+
+    def _first(self, name: str) -> str:
+        """An initializer; for a variable that the signature assigns also an input."""
+        proto = next((v for v in self.message.variable if v.name == name), None)
+        if proto is None or not proto.HasField("value"):
+            raise errors.FailedPreconditionError(
+                message=f"Attempting to use uninitialized value {name}"
+            )
+        value = self.fresh(name) if name in self.renamed.values() else name
+        if name in self.types:  # the Variable node's own value bears the same name
+            self.renamed[name] = value
+        self.initializers.append(numpy_helper.from_array(self.arrays[proto.value], value))
+        if name in self._assigned_names():
+            self.inputs.append(_value_info(value, self._variable_type(name)))
+        return value
+
+    def _assigned_names(self) -> set[str]:
+        return {
+            a.value.s.decode()
+            for n in self._needed()
+            if n.op == "Assign" and n.domain == "graphio"
+            for a in n.attr
+            if a.key == "variable"
+        }
+
+    # ---- nodes ----
+
+    def node(self, node: Node) -> None:
+        """One node of the file, in the list under construction."""
+        attrs = {a.key: a.value for a in node.attr}
+        outputs = [self.name(f"{node.name}:{k}" if k else node.name)
+                   for k in range(len(node.output_type))]  # fmt: skip
+        if any(o in {b.key for b in self.signature.input} for o in outputs):
+            return  # fed
+        if node.domain == "graphio" and node.op in _STATE:
+            self.renamed[node.name] = self.read(attrs["variable"].s.decode())
+        elif node.domain == "graphio" and node.op == "Assign":
+            variable = attrs["variable"].s.decode()
+            self.read(variable)
+            self.variables[variable] = self.renamed[node.name] = self.name(node.input[0])
+            if variable not in self.assigned:
+                self.assigned.append(variable)
+        elif node.domain == "graphio":
+            self._ours(node, outputs)
+        elif node.op == "Constant":
+            self.initializers.append(self._constant(attrs, outputs[0]))
+        else:
+            self._standard(node, outputs)
+
+    def _ours(self, node: Node, outputs: list[str]) -> None:
+        lower = OURS.get(node.op)
+        if lower is None:
+            self.problems.add(
+                f"{node.op} '{node.name}'{_where(node)}: ONNX has nothing that says the same",
+                unknown=True,
+            )
+            return
+        try:
+            lower(self, node, [self.name(v) if v else "" for v in node.input], outputs)
+        except errors.UnimplementedError as error:
+            self.problems.add(error.message, unknown=True)
+
+    def _constant(self, attrs: Mapping[str, AttributeValue], name: str) -> onnx.TensorProto:
+        ((key, value),) = attrs.items()
+        array: Any
+        if key == "value":
+            array = self._tensor(value)
+        elif key in ("value_int", "value_ints"):
+            array = np.asarray(value.i if key == "value_int" else value.ints.i, np.int64)
+        elif key in ("value_float", "value_floats"):
+            array = np.asarray(value.f if key == "value_float" else value.floats.f, np.float32)
+        else:
+            array = np.asarray(value.s if key == "value_string" else value.strings.s, object)
+        return numpy_helper.from_array(array, name)
+
+    def _tensor(self, value: AttributeValue) -> Array:
+        if value.WhichOneof("value") == "tensor":
+            return np.asarray(self.arrays[value.tensor])
+        return tensors.to_array(value.t)
+
+    def _standard(self, node: Node, outputs: list[str]) -> None:
+        inputs = [self.name(v) if v else "" for v in node.input]
+        made = helper.make_node(node.op, inputs, outputs, name=node.name, domain=node.domain)
+        for attribute in node.attr:
+            made.attribute.append(self.attribute(node, attribute.key, attribute.value))
+        version = self._version(node)
+        self.needed_opset = max(self.needed_opset, version)
+        numbers = [self.types[v].tensor.dtype if v in self.types else 0 for v in node.input]
+        self.nodes += widening.nodes(made, self.needed_opset, numbers, self.fresh)
+
+    def _version(self, node: Node) -> int:
+        """The oldest version that says what the node says."""
+        numbers = [int(self.types[v].tensor.dtype) for v in node.input if v in self.types]
+        numbers += [a.value.i for a in node.attr if a.key == "to"]
+        found = operators.version_for(
+            node.op,
+            node.domain,
+            [n for n in numbers if n],
+            attributes=[a.key for a in node.attr],
+            inputs=len(node.input),
+        )
+        return min(found, node.version) if node.version else found
+
+    def attribute(self, node: Node, key: str, value: AttributeValue) -> onnx.AttributeProto:
+        """An attribute as ONNX has it."""
+        kind = value.WhichOneof("value")
+        if kind == "g":
+            return helper.make_attribute(key, self._body(node, value.g))
+        if kind in ("t", "tensor"):
+            return helper.make_attribute(key, numpy_helper.from_array(self._tensor(value)))
+        if kind in ("ints", "floats", "strings"):
+            listed: Any = getattr(value, kind)
+            values = list(
+                listed.i if kind == "ints" else listed.f if kind == "floats" else listed.s
+            )
+            return helper.make_attribute(
+                key, values, attr_type=getattr(onnx.AttributeProto, kind.upper())
+            )
+        if kind not in ("i", "f", "d", "s"):
+            raise errors.UnimplementedError(
+                message=f"{node.op} '{node.name}': attribute {key!r} of kind {kind}"
+            )
+        return helper.make_attribute(key, getattr(value, kind))
+
+    # ---- bodies ----
+
+    def _body(self, node: Node, graph: Graph) -> onnx.GraphProto:
+        """A subgraph; what it reads from outside it finds by name."""
+        around, self.nodes = self.nodes, []
+        for inner in graph.node:
+            if inner.domain == "graphio" and inner.op == "Assign":
+                self.problems.add(
+                    f"{inner.op} '{inner.name}'{_where(inner)}: a variable is assigned inside "
+                    f"{node.op} '{node.name}'; ONNX's bodies have no effects. Return the value "
+                    "from the body and assign it outside",
+                    unknown=True,
+                )
+            else:
+                self.node(inner)
+        outputs = []
+        for k, value in enumerate(graph.output):
+            name = self.fresh(f"{node.name}/{graph.name or 'body'}_out{k}")
+            self.nodes.append(helper.make_node("Identity", [self.name(value)], [name]))
+            outputs.append(_value_info(name, self.types.get(value), shaped=False))
+        inputs = [_value_info(self.name(a.name), a.type) for a in graph.input]
+        made, self.nodes = self.nodes, around
+        return helper.make_graph(made, self.fresh(f"{node.name}/body"), inputs, outputs)
+
+    # ---- for what lowers our operators ----
+
+    def add(
+        self, op: str, inputs: Sequence[str], base: str, *, second: bool = False, **attrs: Any
+    ) -> str:
+        """Adds a node of whose outputs one matters, the first or the second; returns its name."""
+        output = self.fresh(base)
+        outputs = [self.fresh(base), output] if second else [output]
+        self.nodes.append(helper.make_node(op, list(inputs), outputs, name=output, **attrs))
+        return output
+
+    def constant(self, value: Any, dtype: Any, base: str) -> str:
+        """Adds an initializer of a fresh name, which it returns."""
+        name = self.fresh(base)
+        self.initializers.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def rename_last(self, value: str, output: str) -> None:
+        """Makes a value bear the name that readers expect."""
+        self.nodes.append(helper.make_node("Identity", [value], [output], name=output))
+
+    def dims(self, value: str) -> list[int | None] | None:
+        """The static shape of a value of the file."""
+        kind = self.types.get(value)
+        if kind is None or not kind.tensor.HasField("shape"):
+            return None
+        return [d.size if d.WhichOneof("value") == "size" else None for d in kind.tensor.shape.dim]
+
+
+def _known(domain: str, op: str, version: int) -> bool:
+    """Whether a node may stay: the standard's, those with state, those that are lowered here."""
+    return domain != "graphio" or op in OURS or operators.body(domain, op, version) is None
+
+
+def _maker(value: str) -> str:
+    """The node that makes a value."""
+    return value.rsplit(":", 1)[0] if ":" in value else value
+
+
+def _reads(node: Node) -> Iterable[str]:
+    yield from node.input
+    for body in functions.subgraphs(node):
+        yield from body.capture
+
+
+def _where(node: Node) -> str:
+    return f" ({node.source.file}:{node.source.line})" if node.source.file else ""
+
+
+def _value_info(name: str, kind: Type | None, shaped: bool = True) -> onnx.ValueInfoProto:
+    """A typed name; results of bodies leave their shapes open."""
+    made = onnx.ValueInfoProto(name=name)
+    if kind is None or not kind.tensor.dtype:
+        return made
+    made.type.tensor_type.elem_type = kind.tensor.dtype
+    if not shaped or not kind.tensor.HasField("shape"):
+        return made
+    made.type.tensor_type.shape.SetInParent()
+    for d in kind.tensor.shape.dim:
+        dimension = made.type.tensor_type.shape.dim.add()
+        if d.WhichOneof("value") == "size":
+            dimension.dim_value = d.size
+        elif d.symbol:
+            dimension.dim_param = d.symbol
+    return made
+
+
+def _ir_version(opset: int) -> int:
+    """The oldest IR version that may hold the opset, but 10 at least."""
+    table = helper.OP_SET_ID_VERSION_MAP
+    return max(10, table.get(("ai.onnx", opset), 10))

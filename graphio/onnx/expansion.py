@@ -1,0 +1,106 @@
+"""Operators that the standard defines by a function body, for those that no kernel computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import onnx
+import onnx.defs
+from onnx import helper
+
+from graphio.graph import Tensor
+from graphio.onnx.inference import type_proto
+from graphio.onnx.upgrade import upgrade
+from graphio.ops.shapes import dims_of
+
+__all__ = ["body", "bound"]
+
+_OPSETS = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1, "ai.onnx.preview": 1}
+
+
+def body(
+    node: onnx.NodeProto, inputs: Sequence[Tensor | None], domain: str
+) -> onnx.FunctionProto | None:
+    """The function that a node stands for, in nodes of the newest opset; None if it has none.
+
+    Args:
+        node: the call; a body may depend on its attributes.
+        inputs: tensors, on whose types a body may depend.
+        domain: "" for ai.onnx.
+    """
+    version = _OPSETS.get(domain, 1)
+    schema: Any = onnx.defs.get_schema(node.op_type, version, domain)
+    found = onnx.FunctionProto()
+    if schema.has_function:
+        found.CopyFrom(schema.function_body)
+    elif schema.has_context_dependent_function:
+        types = [
+            (type_proto(t.dtype, dims_of(t)) if t is not None else onnx.TypeProto())
+            .SerializeToString()
+            for t in inputs
+        ]  # fmt: skip
+        plain = onnx.NodeProto()
+        plain.CopyFrom(node)
+        plain.domain = domain
+        _context_body(schema, plain, types, found)
+    else:
+        return None
+    made = _newest(found)
+    own = {a.name for a in made.attribute_proto}
+    made.attribute_proto.extend(
+        spec.default_value
+        for name, spec in sorted(schema.attributes.items())
+        if spec.default_value.name and name not in own
+    )
+    return made
+
+
+def _context_body(
+    schema: Any, node: onnx.NodeProto, types: list[bytes], into: onnx.FunctionProto
+) -> None:
+    versions = schema.context_dependent_function_opset_versions
+    data = schema.get_context_dependent_function_with_opset_version(
+        versions[-1], node.SerializeToString(), types
+    )
+    into.ParseFromString(data)
+    if not into.node:
+        raise ValueError("the standard's function body does not cover these types and attributes")
+
+
+def _newest(function: onnx.FunctionProto) -> onnx.FunctionProto:
+    """The function in the newest opset; the standard writes many in an older one."""
+    opsets = {o.domain: o.version for o in function.opset_import}
+    if opsets.get("", 28) == 28:
+        return function
+    function.domain = "body"
+    model = onnx.ModelProto(
+        ir_version=10,
+        functions=[function],
+        opset_import=[helper.make_opsetid("", opsets[""]), helper.make_opsetid("body", 1)],
+    )
+    return upgrade(model).functions[0]
+
+
+def bound(
+    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: Set[str]
+) -> onnx.NodeProto:
+    """A node of a body for one call: attributes that refer to the call's have their values, and
+    inputs that the call leaves out are absent."""
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    made.input[:] = ["" if name in absent else name for name in node.input]
+    del made.attribute[:]
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            kept = made.attribute.add()
+            kept.CopyFrom(attribute)
+            for graph in ([kept.g] if kept.HasField("g") else []) + list(kept.graphs):
+                inner = [bound(n, attributes, absent) for n in graph.node]
+                del graph.node[:]
+                graph.node.extend(inner)
+        elif attribute.ref_attr_name in attributes:
+            kept = made.attribute.add()
+            kept.CopyFrom(attributes[attribute.ref_attr_name])
+            kept.name = attribute.name
+    return made

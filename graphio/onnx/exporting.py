@@ -1,0 +1,109 @@
+"""From a graph of ours to an ONNX model: one signature, its weights, its training step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from graphio import saved_model
+from graphio.export import build_model
+from graphio.onnx.emitting import Emitter
+from graphio.schema import container, model_pb2
+
+__all__ = ["export", "from_model"]
+
+_SINGLE_FILE = 1 << 30  # bytes of weights; protobuf cannot hold more than 2 GiB
+
+
+def export(
+    path: str | os.PathLike[str] | None,
+    session: Any,
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    targets: Sequence[Any] = (),
+    *,
+    opset: int | None = None,
+) -> onnx.ModelProto:
+    """Makes an ONNX model of part of a session's graph, with the values that variables have.
+
+    Variables that it only reads are initializers. A variable that it assigns, as a training step
+    does, is an input of its name, with the present value as default, and an output `<name>/new`:
+    whoever runs the model feeds each step what the one before gave.
+
+    Operators of ours are written as their bodies in ONNX's operators; element types that an ONNX
+    operator lacks are computed in a wider one. Random numbers come from the reader's generator.
+
+    Args:
+        path: of the file to write; weights of more than 1 GiB go to a file `<path>.data` beside
+            it. None: nothing is written.
+        session: whose graph and values are exported.
+        inputs: placeholders or other tensors to be fed, by name in the model.
+        outputs: tensors by name in the model.
+        targets: operations that run for their effect, such as an optimizer's step.
+        opset: of ai.onnx; None: the smallest from 22 on that has all operators.
+
+    Returns:
+        The model.
+
+    Raises:
+        FailedPreconditionError: a variable has no value.
+        UnimplementedError: ONNX cannot express some nodes; all are listed.
+    """
+    spec = saved_model.signature_spec(session.graph, "export", (inputs, outputs, targets))
+    message, arrays = build_model(session.graph, [spec], state=session.state, bodies=False)
+    return _write(Emitter(message, arrays, message.signature[0], opset).model(), path)
+
+
+def from_model(
+    source: str | os.PathLike[str] | bytes,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    signature: str | None = None,
+    opset: int | None = None,
+) -> onnx.ModelProto:
+    """Makes an ONNX model of a signature of a model file.
+
+    Args:
+        source: path or bytes of a model file.
+        path: see export.
+        signature: which; None: the only one.
+        opset: see export.
+
+    Raises:
+        KeyError: there is no such signature, or there are several and none is named.
+        UnimplementedError: ONNX cannot express some nodes; all are listed.
+    """
+    opened = container.unpack(source) if isinstance(source, bytes) else container.read(source)
+    message, arrays = opened
+    found = _signature(message, signature)
+    return _write(Emitter(message, arrays, found, opset).model(), path)
+
+
+def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signature:
+    names = [s.name for s in message.signature]
+    if name is None and len(names) == 1:
+        return message.signature[0]
+    if name not in names:
+        raise KeyError(f"signature {name!r}: the model has {', '.join(names) or 'none'}")
+    return message.signature[names.index(name)]
+
+
+def _write(model: onnx.ModelProto, path: str | os.PathLike[str] | None) -> onnx.ModelProto:
+    if path is None:
+        return model
+    place = os.fspath(path)
+    if sum(len(t.raw_data) for t in model.graph.initializer) < _SINGLE_FILE:
+        onnx.save_model(model, place)
+        return model
+    onnx.save_model(
+        model,
+        place,
+        save_as_external_data=True,
+        all_tensors_to_one_file=True,
+        location=os.path.basename(place) + ".data",
+        convert_attribute=False,
+    )
+    return model

@@ -1,0 +1,348 @@
+"""From an ONNX model to nodes, variables and placeholders of the default graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx
+
+from graphio import dtypes, scopes
+from graphio.graph import Operation, Tensor
+from graphio.onnx import bodies, expansion, lowering
+from graphio.onnx.attributes import from_proto
+from graphio.onnx.checking import checked_order, node_problems
+from graphio.onnx.inference import by_signature, infer
+from graphio.onnx.naming import valid_name
+from graphio.onnx.problems import Problems
+from graphio.onnx.reading import Source, read
+from graphio.onnx.upgrade import upgrade
+from graphio.onnx.weights import Weights, parameter_names
+from graphio.ops.emit import operation
+from graphio.schema import errors, operators
+from graphio.tensor_shape import TensorShape
+from graphio.variables import Variable
+
+__all__ = ["OPSET", "Imported", "Importer", "Scope", "import_model"]
+
+OPSET = 28
+#: The standard's own cases give Range vectors of one number, which its inference refuses.
+_TOLERANT = ("Range",)
+
+
+@dataclass
+class Imported:
+    """What an ONNX model became; keys are the names in its file.
+
+    Attributes:
+        inputs: placeholders by name of the model's input.
+        outputs: tensors by name of the model's output, in order.
+        variables: the weights that became variables.
+        values: every value of the main graph.
+        metadata: the model's own key-value pairs.
+    """
+
+    inputs: dict[str, Tensor] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    values: dict[str, Tensor] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+def import_model(source: Any, *, trainable: Any = False, prefix: str | None = None) -> Imported:
+    """Adds an ONNX model to the default graph.
+
+    Every opset from 1 on is taken: the nodes are brought to the newest meaning first, and
+    functions, the model's own and those of the standard that no kernel computes, are expanded.
+
+    Args:
+        source: path of a file, its bytes, or an onnx.ModelProto.
+        trainable: True makes trainable variables of the weights (floating initializers that an
+            operator multiplies, adds or convolves with) and untrainable ones of a batch
+            normalisation's statistics; False makes constants of all; a callable says for each
+            floating initializer's name whether it is a trainable variable.
+        prefix: a name scope for what is added; None: names are kept where they are not taken.
+
+    Returns:
+        What the names of the model stand for. Variables have their weights once
+        `global_variables_initializer` or their own initializers ran.
+
+    Raises:
+        NotFoundError, DataLossError: there is no such file, or it is no ONNX model.
+        UnimplementedError: operators or types that graphio lacks; all problems are listed.
+        InvalidArgumentError: the model contradicts itself; all problems are listed.
+    """
+    if scopes.get_default_graph().outer is not None:
+        raise ValueError("a model cannot be imported into the body of a loop or branch")
+    origin = read(source)
+    with scopes.control_dependencies(None), scopes.name_scope(prefix):
+        return Importer(origin, trainable).run()
+
+
+class Scope:
+    """Values by name in one graph of a model; inner graphs see the outer ones' values.
+
+    A value of None could not be made, for a reason that was noted already.
+    """
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.outer = outer
+        self.values: dict[str, Tensor | None] = {}
+
+    def find(self, name: str) -> Tensor | None:
+        """The value. Raises KeyError where nothing makes it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.outer
+        raise KeyError(name)
+
+
+class Importer:
+    """One import: the model, the weights, and what went wrong so far."""
+
+    def __init__(self, source: Source, trainable: Any) -> None:
+        self.problems = Problems(source.name)
+        self.source = source
+        self.found = Imported()
+        try:
+            self.model = upgrade(source.model)
+        except ValueError as error:
+            self.problems.add(str(error))
+            self.problems.raise_if_any()
+        self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
+        self.weights = Weights(source, trainable, self.problems)
+        graph = self.model.graph
+        #: ranks that the model declares, for values of which nothing else is known
+        self.ranks = {
+            v.name: len(v.type.tensor_type.shape.dim)
+            for v in (*graph.value_info, *graph.output)
+            if v.type.HasField("tensor_type") and v.type.tensor_type.HasField("shape")
+        }
+
+    def run(self) -> Imported:
+        """Imports the main graph."""
+        graph = self.model.graph
+        scope = Scope()
+        self.weights.parameters = parameter_names(self.model)
+        self.initializers(graph, scope)
+        for value in graph.input:
+            if value.name not in scope.values:
+                scope.values[value.name] = self.input(value)
+        self.nodes(graph.node, scope)
+        self.outputs(graph, scope)
+        self.problems.raise_if_any()
+        self.found.values = {n: t for n, t in scope.values.items() if t is not None and n}
+        self.found.variables = self.weights.variables
+        self.found.metadata = {p.key: p.value for p in self.model.metadata_props}
+        return self.found
+
+    # ---- what a graph starts from ----
+
+    def initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
+        """The weights of a graph."""
+        for tensor in graph.initializer:
+            if tensor.name in scope.values:
+                self.problems.add(f"two initializers are named '{tensor.name}'")
+            scope.values[tensor.name] = self.weights.tensor(tensor, scope.outer is None)
+        for sparse in graph.sparse_initializer:
+            scope.values[sparse.values.name] = self.weights.sparse(sparse)
+
+    def input(self, value: onnx.ValueInfoProto) -> Tensor | None:
+        """A placeholder for an input of the main graph."""
+        from graphio.constants import placeholder
+
+        found = static_type(value.type)
+        if found is None:
+            kind = value.type.WhichOneof("value") or "no type"
+            self.problems.add(
+                f"input '{value.name}' is {kind.replace('_type', '')}, expected a tensor; graphs "
+                "take tensors only",
+                unknown=True,
+            )
+            return None
+        made = placeholder(found[0], found[1], name=valid_name(value.name))
+        self.found.inputs[value.name] = made
+        return made
+
+    def outputs(self, graph: onnx.GraphProto, scope: Scope) -> None:
+        """The outputs of the main graph."""
+        for value in graph.output:
+            try:
+                tensor = scope.find(value.name)
+            except KeyError:
+                self.problems.add(f"output '{value.name}': nothing makes it")
+                continue
+            if tensor is not None:
+                self.found.outputs[value.name] = tensor
+        if not graph.output:
+            self.problems.add("the graph has no outputs")
+
+    # ---- nodes ----
+
+    def nodes(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
+        """Nodes of one graph or function body, in an order that their values allow."""
+        for node in checked_order(nodes, scope, self.problems):
+            self.node(node, scope)
+
+    def node(self, node: onnx.NodeProto, scope: Scope) -> None:
+        """One node; what is wrong with it is noted and its outputs count as made."""
+        outputs: Sequence[Tensor | None]
+        before = self.problems.noted
+        inputs = [scope.find(name) if name else None for name in node.input]
+        broken = any(name and x is None for name, x in zip(node.input, inputs, strict=True))
+        try:
+            outputs = [] if broken else self.emit(node, inputs, scope)
+        except errors.UnimplementedError as error:
+            self.problems.add(f"{title(node)}: {error.message}", unknown=True)
+            outputs = []
+        except (ValueError, TypeError, LookupError, OverflowError) as error:
+            text = error.message if isinstance(error, errors.OpError) else str(error)
+            self.problems.add(f"{title(node)}: {text}")
+            outputs = []
+        wanted = len(node.output)
+        if len(outputs) < wanted and not broken and self.problems.noted == before:
+            if any(node.output[len(outputs) :]):
+                self.problems.add(f"{title(node)}: makes {len(outputs)} of its {wanted} outputs")
+        made = [*outputs, *[None] * wanted][:wanted]
+        for name, tensor in zip(node.output, made, strict=True):
+            if name:
+                scope.values[name] = tensor
+                if tensor is not None and tensor.shape.ndims is None and name in self.ranks:
+                    tensor.set_shape(TensorShape([None] * self.ranks[name]))
+
+    def emit(
+        self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope
+    ) -> Sequence[Tensor | None]:
+        """The outputs of a node, by whatever makes them."""
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        function = self.functions.get((node.domain, node.op_type, node.overload))
+        if function is not None:
+            return self.call(function, node, inputs, scope)
+        row = operators.find(domain, node.op_type, OPSET)
+        if row is None:
+            raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
+        wrong = node_problems(node, row)
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        lowered = lowering.TABLE.get((domain, node.op_type))
+        if lowered is not None:
+            return lowered(node, inputs)
+        if node.op_type in bodies.CONTROL and not domain:
+            return bodies.control(self, node, inputs, scope)
+        if not domain and node.op_type in operators.table().forms:
+            return self.plain(node, row.version, inputs).outputs
+        body = expansion.body(node, inputs, domain)
+        if body is None:
+            raise errors.UnimplementedError(
+                message=f"graphio has no kernel for {domain or 'ai.onnx'}.{node.op_type}"
+            )
+        self.lenient += 1
+        try:
+            return self.call(body, node, inputs, Scope())
+        finally:
+            self.lenient -= 1
+
+    def plain(
+        self, node: onnx.NodeProto, version: int, inputs: Sequence[Tensor | None]
+    ) -> Operation:
+        """A node that the engines know, as it is."""
+        given = list(inputs)
+        while given and given[-1] is None:
+            given.pop()
+        outputs = list(node.output)
+        while len(outputs) > 1 and not outputs[-1]:
+            outputs.pop()
+        plain = onnx.NodeProto(
+            op_type=node.op_type,
+            input=[f"x{i}" if t is not None else "" for i, t in enumerate(given)],
+            output=[f"y{i}" for i in range(len(outputs))],
+        )
+        plain.attribute.extend(node.attribute)
+        attrs = {a.name: from_proto(a) for a in node.attribute}
+        try:
+            types = infer(plain, version, given)
+        except ValueError:
+            if not self.lenient and node.op_type not in _TOLERANT:
+                raise
+            types = [(d, None) for d in by_signature(plain, version, given)]
+        return operation(
+            node.op_type, given, types, name=name_of(node), version=version, attrs=attrs
+        )
+
+    # ---- functions ----
+
+    def call(
+        self,
+        function: onnx.FunctionProto,
+        node: onnx.NodeProto,
+        inputs: Sequence[Tensor | None],
+        around: Scope,
+    ) -> list[Tensor | None]:
+        """The body of a function in the place of a node that calls it."""
+        if len(inputs) > len(function.input) or len(node.output) > len(function.output):
+            raise ValueError(
+                f"is called with {len(inputs)} inputs and {len(node.output)} outputs, the function "
+                f"has {len(function.input)} and {len(function.output)}"
+            )
+        attributes = {a.name: a for a in function.attribute_proto}
+        attributes |= {a.name: a for a in node.attribute}
+        scope = Scope()
+        scope.values.update(dict.fromkeys(function.input))
+        scope.values.update(zip(function.input, inputs, strict=False))
+        absent = {
+            n for n, x in zip(function.input, [*inputs, *[None] * 99], strict=False) if x is None
+        }
+        depth = self._depth
+        if depth >= 32:
+            raise ValueError("functions call each other deeper than 32")
+        self._depth = depth + 1
+        try:
+            with scopes.name_scope(name_of(node)):
+                self.nodes([expansion.bound(n, attributes, absent) for n in function.node], scope)
+        finally:
+            self._depth = depth
+        return [scope.values.get(name) for name in function.output][: len(node.output)]
+
+    _depth = 0
+    #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may
+    #: never be taken, and in the standard's own bodies, which do not always satisfy its inference.
+    lenient = 0
+
+
+def static_type(proto: onnx.TypeProto) -> tuple[dtypes.DType, TensorShape] | None:
+    """dtype and static shape of a tensor type; None if it is none, or has no element type."""
+    if not proto.HasField("tensor_type") or not proto.tensor_type.elem_type:
+        return None
+    tensor = proto.tensor_type
+    dtype = dtypes.of_number(tensor.elem_type)
+    if not tensor.HasField("shape"):
+        return dtype, TensorShape(None)
+    sizes = [
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+        for d in tensor.shape.dim
+    ]
+    return dtype, TensorShape(sizes)
+
+
+def title(node: onnx.NodeProto) -> str:
+    """How a problem names a node: Conv 'conv1'; without a name by what it makes."""
+    made = next((name for name in node.output if name), "")
+    named = f"'{node.name}'" if node.name else f"that makes '{made}'"
+    return f"{node.op_type} {named}"
+
+
+def name_of(node: onnx.NodeProto) -> str:
+    """A name for the operation."""
+    return valid_name(node.name or next((n for n in node.output if n), "") or node.op_type)
+
+
+def _unknown(domain: str, op: str) -> str:
+    if domain in ("", "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"):
+        return f"the standard has no operator {op} in {domain or 'ai.onnx'}"
+    return (
+        f"operator {domain}.{op} is not the standard's and the model has no function of that name; "
+        "export the model with its function, or replace the node"
+    )

@@ -1,0 +1,169 @@
+"""Operators of the standard that become something else in a graph: constants in their many forms,
+random numbers with a state, dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from graphio import dtypes
+from graphio.constants import constant
+from graphio.dtypes import DType
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.onnx.attributes import from_proto
+from graphio.onnx.naming import valid_name
+from graphio.onnx.reading import Source
+from graphio.onnx.weights import dense
+from graphio.ops import math, primitive, random
+from graphio.ops.emit import node as make_node
+from graphio.ops.primitive import binary, compare, select
+from graphio.ops.shapes import dims_of
+
+__all__ = ["TABLE"]
+
+Lowered = Sequence["Tensor | None"]
+
+
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    return {a.name: from_proto(a) for a in node.attribute}
+
+
+def _name(node: onnx.NodeProto) -> str:
+    return valid_name(node.name or node.output[0] or node.op_type)
+
+
+# ---- constants ----
+
+
+def _constant(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+    if len(node.attribute) != 1:
+        raise ValueError(f"has {len(node.attribute)} attributes, expected one that is its value")
+    source = Source(onnx.ModelProto(), "", None)
+    attribute = node.attribute[0]
+    if attribute.name == "value":
+        array = source.array(attribute.t)
+    elif attribute.name == "sparse_value":
+        array = dense(source, attribute.sparse_tensor)
+    elif attribute.name in ("value_int", "value_ints"):
+        array = np.asarray(from_proto(attribute), np.int64)
+    elif attribute.name in ("value_float", "value_floats"):
+        array = np.asarray(from_proto(attribute), np.float32)
+    else:
+        texts = [attribute.s] if attribute.name == "value_string" else list(attribute.strings)
+        array = np.empty(len(texts), object)
+        array[:] = texts
+        array = array.reshape(()) if attribute.name == "value_string" else array
+    return [constant(array, name=_name(node))]
+
+
+# ---- random numbers ----
+
+
+def _dtype(attrs: dict[str, Any], x: Tensor | None, default: DType = dtypes.float32) -> DType:
+    found = attrs.get("dtype")
+    if isinstance(found, DType):
+        return found
+    return x.dtype.base_dtype if x is not None else default
+
+
+def _seed(attrs: dict[str, Any]) -> int | None:
+    """The operator's seed is a float; its bits make an integer."""
+    if "seed" not in attrs:
+        return None
+    return int(np.float32(attrs["seed"]).view(np.uint32))
+
+
+def _computed(dtype: DType) -> DType:
+    """The type to draw in: half types are rounded from float32."""
+    return dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+
+
+def _random(normal: bool, like: bool) -> Callable[[onnx.NodeProto, Any], Lowered]:
+    def lower(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+        attrs = _attributes(node)
+        x = inputs[0] if like else None
+        dtype = _dtype(attrs, x)
+        if not dtype.is_floating:
+            raise ValueError(f"cannot draw {dtype.name}; give the attribute dtype a floating type")
+        shape: Any = attrs.get("shape") if x is None else primitive.shape_of(x)
+        drawn, seed = _computed(dtype), _seed(attrs)
+        if normal:
+            mean, scale = attrs.get("mean", 0.0), attrs.get("scale", 1.0)
+            made = random.random_normal(shape, mean, scale, drawn, seed)
+        else:
+            low, high = attrs.get("low", 0.0), attrs.get("high", 1.0)
+            made = random.random_uniform(shape, low, high, drawn, seed)
+        return [math.cast(made, dtype, name=_name(node))]
+
+    return lower
+
+
+def _bernoulli(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+    attrs, x = _attributes(node), inputs[0]
+    assert x is not None
+    drawn = _computed(x.dtype)
+    uniform = random.random_uniform(primitive.shape_of(x), 0, 1, drawn, _seed(attrs))
+    hit = compare("Less", uniform, primitive.cast(x, drawn))
+    return [math.cast(hit, _dtype(attrs, x), name=_name(node))]
+
+
+def _multinomial(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+    attrs, x = _attributes(node), inputs[0]
+    assert x is not None
+    dtype = attrs.get("dtype", dtypes.int32)
+    count = attrs.get("sample_size", 1)
+    logits = primitive.cast(x, _computed(x.dtype))
+    return [random.multinomial(logits, count, _seed(attrs), _name(node), dtype)]
+
+
+# ---- dropout ----
+
+
+def _dropout(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+    """Scales by 1 / (1 - ratio) what a uniform number at or above the ratio keeps, in training
+    mode; else passes its input on."""
+    x, ratio, training = [*inputs, None, None][:3]
+    assert x is not None
+    mode = None if training is None else constant_value(training)
+    if training is None or (mode is not None and not mode):
+        kept = primitive.fill_like(x, True, dtypes.bool)
+        return [make_node("Identity", [x], x.dtype, dims_of(x), name=_name(node)), kept]
+    drawn = _computed(x.dtype)
+    wide = primitive.cast(x, drawn)
+    rate = (
+        constant(np.asarray(0.5, drawn.as_numpy_dtype))
+        if ratio is None
+        else primitive.cast(ratio, drawn)
+    )
+    uniform = random.random_uniform(primitive.shape_of(x), 0, 1, drawn, _seed(_attributes(node)))
+    kept = primitive.unary("Not", compare("Less", uniform, rate))
+    if mode is None:
+        kept = _keep_all_unless(training, kept)
+        zero = constant(np.asarray(0, drawn.as_numpy_dtype))
+        rate = select(training, rate, zero)
+    one = constant(np.asarray(1, drawn.as_numpy_dtype))
+    scaled = binary("Div", wide, binary("Sub", one, rate))
+    nothing = constant(np.asarray(0, drawn.as_numpy_dtype))
+    result = select(kept, scaled, nothing)
+    return [math.cast(result, x.dtype, name=_name(node)), kept]
+
+
+def _keep_all_unless(training: Tensor, kept: Tensor) -> Tensor:
+    off = primitive.unary("Not", training)
+    return make_node("Or", [kept, off], dtypes.bool, dims_of(kept))
+
+
+TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered]] = {
+    ("", "Constant"): _constant,
+    ("", "RandomNormal"): _random(normal=True, like=False),
+    ("", "RandomNormalLike"): _random(normal=True, like=True),
+    ("", "RandomUniform"): _random(normal=False, like=False),
+    ("", "RandomUniformLike"): _random(normal=False, like=True),
+    ("", "Bernoulli"): _bernoulli,
+    ("", "Multinomial"): _multinomial,
+    ("", "Dropout"): _dropout,
+}

@@ -1,0 +1,95 @@
+"""Operators of the domain graphio that are no function of their inputs alone, or whose ONNX form
+depends on static shapes: what an exported model has in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphio.onnx import ours_windows
+from graphio.onnx.attributes import message_value
+from graphio.schema import dtypes
+from graphio.schema.model_pb2 import Node
+
+if TYPE_CHECKING:
+    from graphio.onnx.emitting import Emitter
+
+__all__ = ["OURS"]
+
+Lower = Callable[["Emitter", Node, "list[str]", "list[str]"], None]
+
+
+def _dtype(node: Node) -> int:
+    return next(int(message_value(a.value)) for a in node.attr if a.key == "dtype")
+
+
+def _nothing(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Control edges: the order of values says it all."""
+
+
+def _is_initialized(
+    emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]
+) -> None:
+    emit.rename_last(emit.constant(True, np.bool_, node.name), outputs[0])
+
+
+def _random(op: str) -> Lower:
+    """A draw of ONNX's own, in the shape that comes as data."""
+
+    def lower(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+        zeros = emit.add("ConstantOfShape", inputs, f"{node.name}/zeros")
+        drawn = emit.add(op, [zeros], node.name, dtype=_dtype(node))
+        emit.rename_last(drawn, outputs[0])
+
+    return lower
+
+
+def _random_integer(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """low + floor(u * (high - low)) of a uniform u."""
+    shape, low, high = inputs
+    zeros = emit.add("ConstantOfShape", [shape], f"{node.name}/zeros")
+    double = dtypes.BY_NAME["float64"].number
+    uniform = emit.add("RandomUniformLike", [zeros], f"{node.name}/uniform", dtype=double)
+    span = emit.add("Sub", [high, low], f"{node.name}/span")
+    wide = emit.add("Cast", [span], f"{node.name}/wide", to=double)
+    scaled = emit.add("Mul", [uniform, wide], f"{node.name}/scaled")
+    whole = emit.add("Floor", [scaled], f"{node.name}/floor")
+    number = emit.add("Cast", [whole], f"{node.name}/number", to=_dtype(node))
+    emit.rename_last(emit.add("Add", [number, low], node.name), outputs[0])
+
+
+def _scatter_sum(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """Rows added into zeros of the rows' shape behind the size given."""
+    indices, updates, size = inputs
+    one = emit.constant([1], np.int64, f"{node.name}/one")
+    zero = emit.constant([0], np.int64, f"{node.name}/zero")
+    many = emit.constant([np.iinfo(np.int64).max], np.int64, f"{node.name}/many")
+    last = emit.constant([-1], np.int64, f"{node.name}/last")
+    shape = emit.add("Shape", [updates], f"{node.name}/shape")
+    rank = emit.add(
+        "Shape", [emit.add("Shape", [indices], f"{node.name}/ishape")], f"{node.name}/rank"
+    )
+    row = emit.add("Slice", [shape, rank, many, zero], f"{node.name}/row")
+    rows = emit.add("Reshape", [size, one], f"{node.name}/rows")
+    target = emit.add("Concat", [rows, row], f"{node.name}/target", axis=0)
+    empty = emit.add("ConstantOfShape", [target], f"{node.name}/zeros")
+    like = emit.add("CastLike", [empty, updates], f"{node.name}/empty")
+    at = emit.add("Unsqueeze", [indices, last], f"{node.name}/at")
+    made = emit.add("ScatterND", [like, at, updates], node.name, reduction="add")
+    emit.rename_last(made, outputs[0])
+
+
+OURS: dict[str, Lower] = {
+    "NoOp": _nothing,
+    "IsInitialized": _is_initialized,
+    "RandomUniform": _random("RandomUniformLike"),
+    "RandomNormal": _random("RandomNormalLike"),
+    "RandomInteger": _random_integer,
+    "ScatterSum": _scatter_sum,
+    "Conv2DGradInput": ours_windows.conv_grad_input,
+    "Conv2DGradFilter": ours_windows.conv_grad_filter,
+    "MaxPool2DGrad": ours_windows.max_pool_grad,
+    "AveragePool2DGrad": ours_windows.average_pool_grad,
+}

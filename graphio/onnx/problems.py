@@ -1,0 +1,47 @@
+"""What cannot be taken from a model, gathered so that all of it is told at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from graphio.schema import errors
+
+__all__ = ["Problems"]
+
+_SHOWN = 50
+
+
+@dataclass
+class Problems:
+    """Sentences about one model.
+
+    Attributes:
+        source: what the model is called in the message.
+        deed: what cannot be done with it.
+        unknown: whether something asks for what graphio lacks, rather than being wrong.
+        noted: how often something was noted, repetitions included.
+    """
+
+    source: str
+    deed: str = "imported"
+    found: list[str] = field(default_factory=list)
+    unknown: bool = False
+    noted: int = 0
+
+    def add(self, text: str, *, unknown: bool = False) -> None:
+        """Notes a problem once."""
+        self.noted += 1
+        if text not in self.found:
+            self.found.append(text)
+        self.unknown = self.unknown or unknown
+
+    def raise_if_any(self) -> None:
+        """Raises UnimplementedError or InvalidArgumentError with everything that was noted."""
+        if not self.found:
+            return
+        count = len(self.found)
+        shown = "\n".join(f"  {text}" for text in self.found[:_SHOWN])
+        rest = f"\n  ... and {count - _SHOWN} more" if count > _SHOWN else ""
+        number = "1 problem" if count == 1 else f"{count} problems"
+        kind = errors.UnimplementedError if self.unknown else errors.InvalidArgumentError
+        raise kind(message=f"{self.source} cannot be {self.deed}, {number}:\n{shown}{rest}")

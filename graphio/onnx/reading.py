@@ -1,0 +1,168 @@
+"""Reading ONNX files from anywhere: the message, its weights, external data inside its folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import helper, numpy_helper
+
+from graphio.schema import errors
+
+__all__ = ["Source", "read"]
+
+Array = np.ndarray[Any, Any]
+_LIMIT = 1 << 62  # bytes of one tensor
+
+
+class Source:
+    """A model and where its external data may lie.
+
+    Attributes:
+        model: the message; external tensors are not loaded.
+        name: for messages.
+        folder: of external data; None: there can be none.
+    """
+
+    def __init__(self, model: onnx.ModelProto, name: str, folder: Path | None) -> None:
+        self.model = model
+        self.name = name
+        self.folder = folder
+
+    def array(self, tensor: onnx.TensorProto) -> Array:
+        """A tensor's elements; strings are bytes in an object array.
+
+        Raises:
+            ValueError: dims, type, data or the external file contradict each other.
+        """
+        dims = list(tensor.dims)
+        if any(d < 0 for d in dims):
+            raise ValueError(f"tensor '{tensor.name}' has dimensions {dims}")
+        try:
+            kind = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+        except KeyError:
+            raise ValueError(
+                f"tensor '{tensor.name}' has element type {tensor.data_type}, which ONNX lacks"
+            ) from None
+        count = 1
+        for d in dims:
+            count *= d
+        if count * kind.itemsize > _LIMIT:
+            raise ValueError(f"tensor '{tensor.name}' of shape {dims} is too large")
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            return self._external(tensor, kind, count)
+        return self._inline(tensor, dims)
+
+    def _inline(self, tensor: onnx.TensorProto, dims: list[int]) -> Array:
+        try:
+            array = numpy_helper.to_array(tensor)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise ValueError(f"tensor '{tensor.name}' of shape {dims}: {error}") from None
+        if array.dtype.kind in "OUS":
+            return _as_bytes(array)
+        if not array.flags.writeable or not array.flags.c_contiguous:
+            array = np.array(array, order="C")
+        return array
+
+    def _external(self, tensor: onnx.TensorProto, kind: np.dtype[Any], count: int) -> Array:
+        entries = {e.key: e.value for e in tensor.external_data}
+        path = self._inside(tensor.name, entries.get("location", ""))
+        size = path.stat().st_size
+        bits = _BITS.get(tensor.data_type, kind.itemsize * 8)
+        wanted = (count * bits + 7) // 8
+        offset = _number(tensor.name, entries.get("offset", "0"), "offset")
+        length = _number(tensor.name, entries.get("length", str(wanted)), "length")
+        if length != wanted or offset > size or length > size - offset:
+            raise ValueError(
+                f"tensor '{tensor.name}' of {wanted} bytes lies at {offset} with length {length} "
+                f"in '{path.name}' of {size} bytes"
+            )
+        if kind.kind == "O":
+            raise ValueError(f"tensor '{tensor.name}': strings cannot be external data")
+        if bits < 8:
+            with path.open("rb") as file:
+                file.seek(offset)
+                raw = file.read(length)
+            return numpy_helper.to_array(
+                onnx.TensorProto(data_type=tensor.data_type, dims=tensor.dims, raw_data=raw)
+            )
+        array = np.fromfile(path, kind.newbyteorder("<"), count, offset=offset)
+        return array.astype(kind, copy=False).reshape(tuple(tensor.dims))
+
+    def _inside(self, name: str, location: str) -> Path:
+        """The file of external data, which must lie in the model's folder."""
+        if self.folder is None:
+            raise ValueError(
+                f"tensor '{name}' is external data ('{location}'), but the model came as bytes; "
+                "give the path of its file"
+            )
+        if not location or "\0" in location or os.path.isabs(location) or ":" in location[:3]:
+            raise ValueError(f"tensor '{name}' has its data at '{location}', expected a file name")
+        base = self.folder.resolve()
+        path = (self.folder / location).resolve()
+        if not path.is_relative_to(base):
+            raise ValueError(
+                f"tensor '{name}' has its data at '{location}', outside the model's folder"
+            )
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise ValueError(f"tensor '{name}': '{location}': {error.strerror}") from None
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise ValueError(f"tensor '{name}': '{location}' is no plain file of its own")
+        return path
+
+
+#: element types of less than a byte
+_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
+
+
+def _number(name: str, text: str, what: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise ValueError(f"tensor '{name}': {what} of its external data is '{text}'")
+    return int(text)
+
+
+def _as_bytes(array: Array) -> Array:
+    made = np.empty(array.shape, object)
+    flat = [e.encode("utf-8", "surrogateescape") if isinstance(e, str) else bytes(e)
+            for e in array.ravel().tolist()]  # fmt: skip
+    made.ravel()[:] = flat if flat else []
+    return made
+
+
+def read(source: Any) -> Source:
+    """A model from a path, from bytes or from a ModelProto, whose weights are not loaded yet.
+
+    Raises:
+        NotFoundError: there is no such file.
+        DataLossError: it is no ONNX model.
+    """
+    if isinstance(source, onnx.ModelProto):
+        return Source(source, f"ONNX model '{source.graph.name}'", None)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Source(_parse(bytes(source), "the bytes"), "the ONNX model", None)
+    path = Path(os.fspath(source))
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise errors.NotFoundError(message=f"there is no file '{path}'") from None
+    except IsADirectoryError:
+        raise errors.InvalidArgumentError(message=f"'{path}' is a folder, not a file") from None
+    return Source(_parse(data, f"'{path}'"), f"'{path}'", path.parent)
+
+
+def _parse(data: bytes, name: str) -> onnx.ModelProto:
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except (DecodeError, RecursionError) as error:
+        raise errors.DataLossError(message=f"{name} is no ONNX model: {error}") from None
+    if not model.HasField("graph"):
+        raise errors.DataLossError(message=f"{name} is no ONNX model: it has no graph")
+    return model

@@ -1,0 +1,8 @@
+"""Models of any opset of ai.onnx, from 1 on, rewritten as equal models of the newest."""
+
+from __future__ import annotations
+
+from graphio.onnx.upgrade.models import upgrade
+from graphio.onnx.upgrade.table import TARGET
+
+__all__ = ["TARGET", "upgrade"]

@@ -1,0 +1,204 @@
+"""Walks a model's graphs and functions and applies the rules to every node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import onnx
+import onnx.defs
+from onnx import helper
+
+from graphio.onnx.upgrade.facts import MAIN, Facts, Path, subgraphs
+from graphio.onnx.upgrade.rules_experimental import EXPERIMENTAL
+from graphio.onnx.upgrade.step import Names, Step, Unsupported
+from graphio.onnx.upgrade.table import RULES, TARGET, Rule
+
+__all__ = ["upgrade"]
+
+_OURS = ("", "ai.onnx")  # two names of one domain
+
+# nodes that contradict their own opset fail in the rules as they may
+_REFUSALS = (Unsupported, ArithmeticError, IndexError, KeyError, TypeError, ValueError)
+
+Owner = onnx.GraphProto | onnx.FunctionProto
+
+
+def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
+    """An equal model of the newest opset of ai.onnx; other domains stay as they are.
+
+    Every value and node keeps its name; new nodes are named after those that need them, and new
+    constants are nodes.
+
+    Args:
+        model: of any opset from 1 on; without any opset, of opset 1.
+        copy: False changes the model itself and returns it, so that its weights are not copied.
+
+    Raises:
+        ValueError: some nodes have no equal, or the model is newer than we know; says for each
+            of them what to do. The model is unchanged.
+    """
+    result = model
+    if copy:
+        result = onnx.ModelProto()
+        result.CopyFrom(model)
+    own = frozenset((f.domain, f.name) for f in result.functions)
+    refused: list[str] = []
+    changes: list[tuple[Owner, list[onnx.NodeProto]]] = []
+    version = _version(result.opset_import)
+    graphs = list(_graphs(result))
+    names = _names(graphs)
+    for graph in graphs:
+        facts = Facts(result if graph is graphs[0] else None)
+        changes.append((graph, _Walk(version, facts, names, own, refused).nodes(graph.node)))
+    for function in result.functions:
+        walk = _Walk(_version(function.opset_import), Facts(None), _names([function]), own, refused)
+        changes.append((function, walk.nodes(function.node)))
+    if refused:
+        raise ValueError(_message(refused))
+    for owner, nodes in changes:
+        _replace_nodes(owner, nodes)
+    _stamp(result)
+    return result
+
+
+def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+    yield model.graph
+    for info in model.training_info:
+        yield info.initialization
+        yield info.algorithm
+
+
+def _version(imports: Iterable[onnx.OperatorSetIdProto], default: int = 1) -> int:
+    """The opset of ai.onnx.
+
+    Raises:
+        ValueError: it is not from 1 to the newest that we know.
+    """
+    version = next((o.version for o in imports if o.domain in _OURS), default)
+    if not 1 <= version <= TARGET:
+        raise ValueError(f"the model is of opset {version}; opsets 1 to {TARGET} are known")
+    return version
+
+
+def _stamp(model: onnx.ModelProto) -> None:
+    """Says that the model and its functions are of the newest opset now."""
+    owners: list[onnx.ModelProto | onnx.FunctionProto] = [model, *model.functions]
+    for owner in owners:
+        others = [o for o in owner.opset_import if o.domain not in _OURS]
+        del owner.opset_import[:]
+        owner.opset_import.extend([helper.make_opsetid("", TARGET), *others])
+    own = [o for o in model.opset_import if o.domain in _OURS]
+    model.ir_version = max(model.ir_version, helper.find_min_ir_version_for(own))
+
+
+def _message(refused: list[str]) -> str:
+    count = "1 node" if len(refused) == 1 else f"{len(refused)} nodes"
+    return f"{count} cannot be upgraded to opset {TARGET}:\n  " + "\n  ".join(refused)
+
+
+def _replace_nodes(owner: Owner, nodes: list[onnx.NodeProto]) -> None:
+    same = len(nodes) == len(owner.node) and all(
+        new is old for new, old in zip(nodes, owner.node, strict=True)
+    )
+    if not same:
+        del owner.node[:]
+        owner.node.extend(nodes)
+
+
+def _names(owners: Iterable[Owner]) -> Names:
+    taken: set[str] = set()
+    read: set[str] = set()
+    for owner in owners:
+        _collect(owner, taken, read)
+    return Names(taken, read)
+
+
+def _collect(owner: Owner, taken: set[str], read: set[str]) -> None:
+    """Adds the names that a graph or function and its subgraphs define, and those they read."""
+    if isinstance(owner, onnx.FunctionProto):
+        taken.update(owner.input)
+        read.update(owner.output)
+    else:
+        for values in (owner.input, owner.initializer, owner.value_info):
+            taken.update(v.name for v in values)
+        taken.update(s.values.name for s in owner.sparse_initializer)
+        read.update(v.name for v in owner.output)
+    for node in owner.node:
+        taken.add(node.name)
+        taken.update(node.output)
+        read.update(node.input)
+        for _, _, inner in subgraphs(node):
+            _collect(inner, taken, read)
+
+
+class _Walk:
+    """One graph or function with what lies in it, all of one opset."""
+
+    def __init__(
+        self,
+        version: int,
+        facts: Facts,
+        names: Names,
+        own: frozenset[tuple[str, str]],
+        refused: list[str],
+    ) -> None:
+        self._version = version
+        self._facts = facts
+        self._names = names
+        self._own = own
+        self._refused = refused
+
+    def nodes(self, nodes: Iterable[onnx.NodeProto], path: Path = MAIN) -> list[onnx.NodeProto]:
+        """The nodes in the newest form; those that need no change are the same objects."""
+        result = []
+        for i, node in enumerate(nodes):
+            try:
+                result += self._node(node, i, path)
+            except _REFUSALS as error:
+                refusal = error if isinstance(error, Unsupported) else f"it is malformed: {error}"
+                name = node.name or next((o for o in node.output if o), "")
+                self._refused.append(
+                    f"{name!r} ({node.op_type} of opset {self._version}): {refusal}"
+                )
+        return result
+
+    def _node(self, node: onnx.NodeProto, i: int, path: Path) -> list[onnx.NodeProto]:
+        rules = self._rules(node)
+        inner = any(True for _ in subgraphs(node))
+        if not rules and not inner and not node.domain == "ai.onnx":
+            return [node]
+        made = onnx.NodeProto()
+        made.CopyFrom(node)
+        for attribute, place, graph in subgraphs(made):
+            _replace_nodes(graph, self.nodes(graph.node, (*path, (i, attribute, place))))
+        if made.domain in _OURS:
+            made.domain = ""
+        step = Step(made, self._version, self._facts, path, self._names)
+        for rule in rules:
+            rule(step)
+        return [*step.before, step.node, *step.after]
+
+    def _rules(self, node: onnx.NodeProto) -> list[Rule]:
+        """What is to be done with a node.
+
+        Raises:
+            Unsupported: its opset does not have the operator.
+        """
+        if node.domain not in _OURS or (node.domain, node.op_type) in self._own:
+            return []
+        try:
+            schema = onnx.defs.get_schema(node.op_type, self._version, "")
+        except onnx.defs.SchemaError:
+            if node.op_type in EXPERIMENTAL:
+                return [EXPERIMENTAL[node.op_type]]
+            raise Unsupported(
+                "the standard has no such operator in this opset",
+                "replace it by operators of the standard, or by a function in the model",
+            ) from None
+        rules = [rule for since, rule in RULES.get(node.op_type, ()) if self._version < since]
+        if schema.deprecated and not rules:
+            raise Unsupported(
+                f"the standard has it no more since opset {schema.since_version}",
+                "use what the standard names in its place",
+            )
+        return rules
