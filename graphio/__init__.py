@@ -42,12 +42,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.ops.activations": (),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
         "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
         "zeros", "zeros_like",
     ),
+    "graphio.ops.attention": (),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
@@ -58,6 +60,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
+    "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
@@ -76,7 +79,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.math_gradients": (),
     "graphio.ops.nn": (),
+    "graphio.ops.normalize": (),
     "graphio.ops.pooling": (),
+    "graphio.ops.quantize": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",

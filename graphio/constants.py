@@ -164,6 +164,8 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
             raise TypeError(f"'{v.name}' is a tensor; use tf.stack to join tensors")
     wanted = _inferred(flat, value) if dtype is None else dtype
     kind = np.dtype(wanted.as_numpy_dtype).kind
+    if kind not in _ACCEPTS:  # ml_dtypes
+        kind = "i" if wanted.is_integer else "f"
     accepts = _ACCEPTS[kind]
     for v in flat:
         if isinstance(v, (bool, np.bool_)) != (kind == "b") or not isinstance(v, accepts):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.schema import dtypes as table
+from graphio.schema import errors, small_types
 
 #: TensorFlow's numbers (DataType of types.proto) by name, which as_datatype_enum gives
 _TENSORFLOW = {
@@ -50,14 +51,15 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """numpy's scalar type; object for string.
+        """numpy's scalar type, or that of ml_dtypes; object for string.
 
         Raises:
-            TypeError: numpy has none.
+            TypeError: ml_dtypes is needed and not installed.
         """
-        if self._row.numpy is None:
-            raise TypeError(f"numpy has no {self.name}")
-        return self._row.numpy.type
+        try:
+            return small_types.numpy_dtype(self._row).type
+        except errors.UnimplementedError as error:
+            raise TypeError(error.message) from None
 
     @property
     def as_datatype_enum(self) -> int:
@@ -123,16 +125,18 @@ class DType:
         return self._limits().max
 
     def _limits(self) -> Any:
-        if self.is_floating:
-            return np.finfo(self.as_numpy_dtype)
-        if self.is_integer:
-            return np.iinfo(self.as_numpy_dtype)
-        raise TypeError(f"{self.name} has no least or largest value")
+        if not self.is_floating and not self.is_integer and self.number not in table.ML_DTYPES:
+            raise TypeError(f"{self.name} has no least or largest value")
+        source: Any = np
+        kind = self.as_numpy_dtype
+        if self.number in table.ML_DTYPES:
+            import ml_dtypes as source
+        return source.iinfo(kind) if self.is_integer else source.finfo(kind)
 
     @property
     def size(self) -> int:
-        """Bytes an element."""
-        return self._row.bits // 8
+        """Bytes an element in memory."""
+        return -(-self._row.bits // 8)
 
     @property
     def proto_name(self) -> str:

@@ -144,6 +144,8 @@ class Feeder:
             raw = np.asarray(value)
         except ValueError as error:
             raise self._refused(ValueError, value, str(error)) from None
+        if raw.dtype == self._numpy:
+            return np.asarray(raw, order="C")
         self._check_kind(raw, value)
         with np.errstate(all="ignore"):
             return np.asarray(raw, self._numpy, order="C")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, math
+from graphio.ops import array, index_gradients, math  # noqa: F401 (gradients are registered)
 
 if TYPE_CHECKING:
     from graphio.graph import Graph, Operation, Tensor
@@ -146,7 +146,7 @@ class _Backward:
                 self._add(tensor, gradient)
 
     def _add(self, tensor: Tensor, gradient: Gradient) -> None:
-        if gradient is not None and tensor.dtype.is_floating:
+        if gradient is not None and _carries(tensor):
             self.arrived.setdefault(tensor, []).append(gradient)
 
     def _total(self, tensor: Tensor) -> Gradient:
@@ -156,6 +156,12 @@ class _Backward:
         if len(parts) > 1:
             parts[:] = [_sum(parts)]
         return parts[0]
+
+
+def _carries(tensor: Tensor) -> bool:
+    """Whether a gradient may arrive: quantised tensors take one in the dtype of the floats."""
+    small_float = tensor.dtype.name.startswith(("float8", "float4"))
+    return tensor.dtype.is_floating or small_float or tensor.op.op == "QuantizeLinear"
 
 
 def sources(operation: Operation) -> list[Tensor | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, small_types
 from graphio.schema.model_pb2 import Type
 
 if TYPE_CHECKING:
@@ -203,11 +203,8 @@ def _wrong_kind(key: str, value: Any, wanted: str) -> errors.OpError:
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The numpy dtype of an element type; UnimplementedError where there is none."""
-    row = dtypes.of_number(number)
-    if row.numpy is None:
-        raise errors.UnimplementedError(message=f"{row.name} has no numpy dtype")
-    return row.numpy
+    """The numpy dtype of an element type, that of ml_dtypes where numpy has none."""
+    return small_types.numpy_dtype(dtypes.of_number(number))
 
 
 def letter_of(row: Row, index: int) -> str:

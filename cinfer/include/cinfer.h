@@ -71,7 +71,9 @@ CI_API const char *ci_status_name(ci_status status); /* "INVALID_ARGUMENT" */
 enum { /* element types, ONNX's numbers */
   CI_FLOAT = 1, CI_UINT8 = 2, CI_INT8 = 3, CI_UINT16 = 4, CI_INT16 = 5, CI_INT32 = 6, CI_INT64 = 7, CI_STRING = 8,
   CI_BOOL = 9, CI_FLOAT16 = 10, CI_DOUBLE = 11, CI_UINT32 = 12, CI_UINT64 = 13, CI_COMPLEX64 = 14,
-  CI_COMPLEX128 = 15, CI_BFLOAT16 = 16
+  CI_COMPLEX128 = 15, CI_BFLOAT16 = 16, CI_FLOAT8E4M3FN = 17, CI_FLOAT8E4M3FNUZ = 18, CI_FLOAT8E5M2 = 19,
+  CI_FLOAT8E5M2FNUZ = 20, CI_UINT4 = 21, CI_INT4 = 22, CI_FLOAT4E2M1 = 23, CI_FLOAT8E8M0 = 24, CI_UINT2 = 25,
+  CI_INT2 = 26 /* 4- and 2-bit types have a byte an element, the code in its low bits, the others zero */
 };
 /* clang-format on */
 typedef struct ci_string { /* an element of a CI_STRING tensor */

@@ -283,6 +283,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
   for (int i = 0; i < v->rank; i++)
     if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes))
       return index_damaged(r, "a variable is impossibly large");
+  if (ci_dtype_bits(v->dtype) < 8) bytes = ci_packed_bytes(v->dtype, bytes);
   if (v->dtype == CI_STRING ? v->nbytes < bytes : v->nbytes != bytes)
     return index_damaged(r, "a variable's length does not fit its shape");
   if (v->shard >= r->index->shards.count) return index_damaged(r, "a variable lies in a shard that does not exist");

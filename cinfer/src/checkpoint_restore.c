@@ -205,7 +205,17 @@ static ci_status restore_strings(restore_job *job, const ci_saved *v, const uint
   return CI_OK;
 }
 
-/* The index was checked, so products do not wrap; only a string's element is larger in memory than in the file. */
+static ci_status restore_packed(restore_job *job, const ci_saved *v, const uint8_t *data, ci_value *value,
+                                ci_error *error) {
+  uint8_t *elements = ci_pool_alloc(&job->strings, value->bytes);
+  if (!elements) return restore_no_memory(error);
+  if (!ci_unpack(v->dtype, elements, data, value->bytes))
+    return restore_damaged(job, v->shard, "filling bits are not zero", error);
+  value->data = elements;
+  return CI_OK;
+}
+
+/* The index was checked, so products do not wrap; strings and packed numbers are larger in memory than in the file. */
 static ci_status restore_value(restore_job *job, const ci_saved *v, ci_value *value, ci_error *error) {
   uint8_t *data = (uint8_t *)(uintptr_t)job->shards.at[v->shard].data + v->offset;
   *value = (ci_value){.dtype = v->dtype, .rank = v->rank, .count = 1, .data = data};
@@ -213,6 +223,7 @@ static ci_status restore_value(restore_job *job, const ci_saved *v, ci_value *va
   for (int i = 0; i < v->rank; i++) value->count *= v->dims[i];
   if (!ci_mul_size((size_t)value->count, ci_dtype_size(v->dtype), &value->bytes)) return restore_no_memory(error);
   if (v->dtype == CI_STRING) return restore_strings(job, v, data, value, error);
+  if (ci_dtype_bits(v->dtype) < 8) return restore_packed(job, v, data, value, error);
   ci_checkpoint_swap(v->dtype, data, value->bytes);
   return CI_OK;
 }

@@ -107,6 +107,7 @@ static ci_status save_collect(save_job *job, ci_error *error) {
     save_item item = {.slot = slot, .name = {slot->name, strlen(slot->name)}, .nbytes = slot->value.bytes};
     item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
     if (slot->dtype == CI_STRING && !save_string_bytes(&slot->value, &item.nbytes)) return save_no_memory(error);
+    if (ci_dtype_bits(slot->dtype) < 8) item.nbytes = ci_packed_bytes(slot->dtype, item.nbytes);
     job->items[job->item_count++] = item;
   }
   qsort(job->items, job->item_count, sizeof *job->items, save_order);
@@ -214,12 +215,25 @@ static ci_status save_strings(ci_writer *writer, save_item *item, ci_error *erro
   return CI_OK;
 }
 
+static ci_status save_packed(ci_writer *writer, save_item *item, ci_error *error) {
+  const ci_value *value = &item->slot->value;
+  const size_t each = (size_t)(8 / ci_dtype_bits(value->dtype)), count = value->bytes;
+  uint8_t chunk[SAVE_CHUNK];
+  for (size_t at = 0; at < count; at += SAVE_CHUNK * each) {
+    size_t n = count - at < SAVE_CHUNK * each ? count - at : SAVE_CHUNK * each;
+    ci_pack(value->dtype, chunk, (const uint8_t *)value->data + at, n);
+    CI_TRY(save_put(writer, chunk, ci_packed_bytes(value->dtype, n), &item->crc, error));
+  }
+  return CI_OK;
+}
+
 static ci_status save_value(ci_writer *writer, save_item *item, ci_error *error) {
   const uint8_t *from = item->slot->value.data;
   const uint16_t one = 1;
   uint8_t chunk[SAVE_CHUNK], little;
   memcpy(&little, &one, 1);
   if (item->slot->dtype == CI_STRING) return save_strings(writer, item, error);
+  if (ci_dtype_bits(item->slot->dtype) < 8) return save_packed(writer, item, error);
   if (little) return save_put(writer, from, item->nbytes, &item->crc, error);
   for (size_t at = 0; at < item->nbytes; at += SAVE_CHUNK) {
     size_t n = item->nbytes - at < SAVE_CHUNK ? item->nbytes - at : SAVE_CHUNK;

@@ -54,6 +54,14 @@ CI_INLINE bool ci_mul_size(size_t a, size_t b, size_t *product) {
 }
 CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+/* Bits of an element: 4 or 2 where files pack them, else 8 for each byte of ci_dtype_size. For packed types: the bytes
+ * in a file, and elements between files and memory, a byte each. ci_unpack: false if the last byte is not filled up
+ * with zero bits. */
+int ci_dtype_bits(int32_t dtype);
+size_t ci_packed_bytes(int32_t dtype, size_t count);
+void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
+bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
+
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);

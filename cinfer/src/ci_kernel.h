@@ -43,6 +43,7 @@ ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *valu
 ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value); /* bytes, not terminated */
 ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count); /* missing: count -1 */
 ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
+ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
 ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value); /* missing: NULL */
 bool k_span_is(ci_span span, const char *text);
 int k_version(const ci_kernel *k); /* the operator's version that the node was written for */

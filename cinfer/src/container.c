@@ -165,10 +165,26 @@ static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *er
   return CI_OK;
 }
 
+/* A byte an element, from the packed bytes. */
+static ci_status container_packed(ci_model *model, ci_constant *c, ci_error *error) {
+  const size_t count = (size_t)c->value.count;
+  if ((uint64_t)c->value.count > SIZE_MAX || ci_packed_bytes(c->value.dtype, count) != c->bytes.length) {
+    return container_damaged(error, "a packed tensor has another length than its shape says");
+  }
+  uint8_t *elements = ci_pool_alloc(&model->pool, count);
+  if (elements == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
+  if (!ci_unpack(c->value.dtype, elements, (const uint8_t *)c->bytes.data, count)) {
+    return container_damaged(error, "the filling bits of a packed tensor are not zero");
+  }
+  c->value.data = elements;
+  c->value.bytes = count;
+  return CI_OK;
+}
+
 static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *error) {
   if (c->value.dtype == CI_STRING) return container_strings(model, c, error);
   size_t item = ci_dtype_size(c->value.dtype);
-  if (item == 0) return CI_OK; /* packed types are kept, and refused where one is used */
+  if (ci_dtype_bits(c->value.dtype) < 8) return container_packed(model, c, error);
   if (!ci_mul_size((size_t)c->value.count, item, &c->value.bytes) || c->value.bytes != c->bytes.length) {
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: a %s tensor of %lld elements has %zu bytes",
                    ci_dtype_name(c->value.dtype), (long long)c->value.count, c->bytes.length);
@@ -201,8 +217,9 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
   }
   if (t.stored) {
     CI_TRY(container_place(&t, data, end, &constant->bytes, error));
-    /* Text and truth values are looked at while they are read, so only numbers can wait. */
-    constant->unchecked = model->lazy && t.dtype != CI_STRING && t.dtype != CI_BOOL;
+    /* Text, truth values and packed numbers are looked at while they are read, so only others can wait. */
+    constant->unchecked =
+        model->lazy && t.dtype != CI_STRING && t.dtype != CI_BOOL && ci_dtype_bits((int32_t)t.dtype) >= 8;
     if (!constant->unchecked && !ci_constant_intact(constant)) {
       return container_damaged(error, "the checksum of a tensor does not match");
     }

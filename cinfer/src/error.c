@@ -40,23 +40,48 @@ ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) {
 
 /* ---- element types ---- */
 
+/* The 4- and 2-bit types take a byte an element in memory, the code in its low bits; files pack them. */
 static const struct {
   const char *name;
-  uint8_t bytes; /* 0: no whole bytes */
+  uint8_t bytes; /* in memory */
+  uint8_t bits;  /* 0: all of them */
 } error_dtypes[] = {
-    {"undefined", 0},      {"float32", 4},    {"uint8", 1},
-    {"int8", 1},           {"uint16", 2},     {"int16", 2},
-    {"int32", 4},          {"int64", 8},      {"string", sizeof(ci_string)},
-    {"bool", 1},           {"float16", 2},    {"float64", 8},
-    {"uint32", 4},         {"uint64", 8},     {"complex64", 8},
-    {"complex128", 16},    {"bfloat16", 2},   {"float8e4m3fn", 1},
-    {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
-    {"uint4", 0},          {"int4", 0},       {"float4e2m1", 0},
-    {"float8e8m0", 1},     {"uint2", 0},      {"int2", 0},
+    {"undefined", 0, 0},      {"float32", 4, 0},    {"uint8", 1, 0},
+    {"int8", 1, 0},           {"uint16", 2, 0},     {"int16", 2, 0},
+    {"int32", 4, 0},          {"int64", 8, 0},      {"string", sizeof(ci_string), 0},
+    {"bool", 1, 0},           {"float16", 2, 0},    {"float64", 8, 0},
+    {"uint32", 4, 0},         {"uint64", 8, 0},     {"complex64", 8, 0},
+    {"complex128", 16, 0},    {"bfloat16", 2, 0},   {"float8e4m3fn", 1, 0},
+    {"float8e4m3fnuz", 1, 0}, {"float8e5m2", 1, 0}, {"float8e5m2fnuz", 1, 0},
+    {"uint4", 1, 4},          {"int4", 1, 4},       {"float4e2m1", 1, 4},
+    {"float8e8m0", 1, 0},     {"uint2", 1, 2},      {"int2", 1, 2},
 };
 enum { ERROR_DTYPES = sizeof error_dtypes / sizeof error_dtypes[0] };
 
 size_t ci_dtype_size(int32_t dtype) { return dtype > 0 && dtype < ERROR_DTYPES ? error_dtypes[dtype].bytes : 0; }
+
+int ci_dtype_bits(int32_t dtype) {
+  const bool packed = dtype > 0 && dtype < ERROR_DTYPES && error_dtypes[dtype].bits != 0;
+  return packed ? error_dtypes[dtype].bits : (int)(8 * ci_dtype_size(dtype));
+}
+
+size_t ci_packed_bytes(int32_t dtype, size_t count) {
+  const size_t each = (size_t)(8 / ci_dtype_bits(dtype));
+  return count / each + (count % each != 0);
+}
+
+void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
+  const size_t bits = (size_t)ci_dtype_bits(dtype), each = 8 / bits;
+  memset(to, 0, ci_packed_bytes(dtype, count));
+  for (size_t i = 0; i < count; i++) to[i / each] |= (uint8_t)((from[i] & ((1u << bits) - 1)) << i % each * bits);
+}
+
+bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
+  const size_t bits = (size_t)ci_dtype_bits(dtype), each = 8 / bits;
+  for (size_t i = 0; i < count; i++)
+    to[i] = (uint8_t)((unsigned)from[i / each] >> i % each * bits & ((1u << bits) - 1));
+  return count % each == 0 || from[count / each] >> count % each * bits == 0;
+}
 
 const char *ci_dtype_name(int32_t dtype) {
   return dtype >= 0 && dtype < ERROR_DTYPES ? error_dtypes[dtype].name : "unknown";

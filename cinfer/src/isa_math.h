@@ -22,6 +22,13 @@
   X(selu, v_mul(b, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))) \
   X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v))              \
   X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f)))                         \
+  X(gelu, v_gelu(v))                                                         \
+  X(gelu_tanh, v_gelu_tanh(v))                                               \
+  X(mish, v_mish(v))                                                         \
+  X(swish, v_swish(v, a))                                                    \
+  X(hard_sigmoid, v_hard_sigmoid(v, a, b))                                   \
+  X(hard_swish, v_mul(v, v_hard_sigmoid(v, a, b)))                           \
+  X(softsign, v_div(v, v_add(v_set(1.0f), v_abs(v))))                        \
   X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f)))                         \
   X(floor, v_floor(v))                                                       \
   X(ceil, v_ceil(v))                                                         \
@@ -36,7 +43,8 @@
   X(div, v_div(a, b))                                               \
   X(max, v_add(v_select(v_is_nan(a), a, v_max(a, b)), v_set(0.0f))) \
   X(min, v_add(v_select(v_is_nan(a), a, v_min(a, b)), v_set(0.0f))) \
-  X(relu_grad, v_select(v_gt(a, v_set(0.0f)), b, v_set(0.0f)))
+  X(relu_grad, v_select(v_gt(a, v_set(0.0f)), b, v_set(0.0f)))      \
+  X(prelu, v_select(v_gt(v_set(0.0f), a), v_mul(b, a), a))
 
 #define CI_MATH_ENUM(name, value) CI_MATH_##name,
 enum { CI_MATH_UNARY(CI_MATH_ENUM) CI_MATH_UNARY_COUNT };

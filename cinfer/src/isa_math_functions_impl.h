@@ -13,6 +13,11 @@
 #define v_sigmoid CI_N(v_sigmoid)
 #define v_erf CI_N(v_erf)
 #define v_softplus CI_N(v_softplus)
+#define v_gelu CI_N(v_gelu)
+#define v_gelu_tanh CI_N(v_gelu_tanh)
+#define v_swish CI_N(v_swish)
+#define v_mish CI_N(v_mish)
+#define v_hard_sigmoid CI_N(v_hard_sigmoid)
 #define v_floor CI_N(v_floor)
 #define v_ceil CI_N(v_ceil)
 #define v_round CI_N(v_round)
@@ -142,6 +147,30 @@ CI_V_FUNCTION vf v_softplus(vf x) {
   const vf lost = v_sub(e, v_sub(u, one));
   const vf tail = v_add(v_log(u), v_div(lost, u));
   return v_add(v_max(v_set(0.0f), x), tail);
+}
+
+/* Calls cost less than second copies of these. x (1 + erf(x / sqrt(2))) / 2: */
+CI_OUTLINE vf v_gelu(vf x) {
+  return v_mul(v_mul(v_add(v_erf(v_mul(x, v_set(0x1.6a09e6p-1f))), v_set(1.0f)), x), v_set(0.5f));
+}
+
+CI_OUTLINE vf v_swish(vf x, vf a) { return v_mul(x, v_sigmoid(v_mul(a, x))); }
+
+/* (1 + tanh(u)) / 2 is sigmoid(2 u), which loses nothing where u is far below 0. */
+CI_OUTLINE vf v_gelu_tanh(vf x) {
+  const vf twice = v_fma(v_mul(x, x), v_set(0x1.2444f2p-4f), v_set(0x1.988454p+0f));
+  return v_swish(x, twice);
+}
+
+/* tanh(log(1 + e)) = n / (n + 2), n = e (e + 2) */
+CI_OUTLINE vf v_mish(vf x) {
+  const vf two = v_set(2.0f), e = v_exp(v_min(v_set(20.0f), x)), n = v_mul(e, v_add(e, two));
+  return v_mul(x, v_div(n, v_add(n, two)));
+}
+
+CI_INLINE vf v_hard_sigmoid(vf x, vf a, vf b) {
+  const vf zero = v_set(0.0f), line = v_add(v_mul(a, x), b);
+  return v_add(v_min(v_set(1.0f), v_max(zero, line)), zero);
 }
 
 /* Half to even: adding 2^23 leaves no bit for a fraction. */

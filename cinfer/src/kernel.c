@@ -87,6 +87,19 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
   return CI_OK;
 }
 
+ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
+  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  *values = NULL;
+  *count = -1;
+  if (attr == NULL) return CI_OK;
+  if (attr->kind != CI_PB_ATTRIBUTEVALUE_STRINGS || attr->count > INT32_MAX) {
+    return kernel_wrong_kind(k, name, "list of strings");
+  }
+  if (attr->count > 0) *values = kernel_model(k)->strings.at + attr->as.first;
+  *count = (int)attr->count;
+  return CI_OK;
+}
+
 ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) {
   const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
   *value = NULL;

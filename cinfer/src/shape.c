@@ -21,9 +21,9 @@ const char *k_describe(const ci_value *v, char *buffer, size_t size) {
 }
 
 int64_t ci_product(const int64_t *dims, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; i++) product *= dims[i];
-  return product;
+  uint64_t product = 1; /* beside a dimension of 0 others may be of any size: no overflow of signed numbers */
+  for (int i = begin; i < end; i++) product *= (uint64_t)dims[i];
+  return (int64_t)product;
 }
 
 ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out) {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.cinfer._native import ffi
-from graphio.schema import dtypes, errors
+from graphio.schema import dtypes, errors, small_types
 from graphio.schema.engine import TensorSpec
 
 Array = np.ndarray[Any, Any]
@@ -26,11 +26,8 @@ def spec(info: Any) -> TensorSpec:
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The numpy dtype of an element type; UnimplementedError where numpy has none."""
-    row = dtypes.of_number(number)
-    if row.numpy is None:
-        raise errors.UnimplementedError(message=f"numpy has no dtype for {row.name}")
-    return row.numpy
+    """The numpy dtype of an element type, that of ml_dtypes where numpy has none."""
+    return small_types.numpy_dtype(dtypes.of_number(number))
 
 
 def point_at(tensor: Any, array: Array) -> Any:
@@ -40,7 +37,9 @@ def point_at(tensor: Any, array: Array) -> Any:
     set_shape(tensor, array.shape)
     if number == dtypes.STRING:
         return _point_at_strings(tensor, array)
-    buffer = ffi.from_buffer(array)
+    # Dtypes that are not numpy's own have no buffers.
+    plain = array if number not in dtypes.ML_DTYPES else array.view(f"u{array.itemsize}")
+    buffer = ffi.from_buffer(plain)
     tensor.data = buffer
     tensor.bytes = array.nbytes
     return buffer
@@ -117,5 +116,5 @@ def _copier(tensor: Any) -> Callable[[], Array]:
         return lambda: _string_array(tensor, shape)
     if tensor.bytes == 0:
         return lambda: np.empty(shape, dtype)
-    view = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), dtype).reshape(shape)
+    view = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), np.uint8).view(dtype).reshape(shape)
     return view.copy

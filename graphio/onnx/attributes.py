@@ -11,8 +11,9 @@ from onnx import helper, numpy_helper
 
 from graphio import dtypes
 from graphio.dtypes import DType
+from graphio.schema.model_pb2 import AttributeValue
 
-__all__ = ["DTYPE_KEYS", "from_proto", "to_protos"]
+__all__ = ["DTYPE_KEYS", "from_proto", "message_value", "to_protos"]
 
 #: attributes that hold the number of an element type
 DTYPE_KEYS = ("dtype", "to")
@@ -40,6 +41,24 @@ def from_proto(attribute: onnx.AttributeProto) -> Any:
     if kind == "STRINGS":
         return list(attribute.strings)
     raise ValueError(f"attribute {attribute.name!r} is of kind {kind}")
+
+
+def message_value(value: AttributeValue) -> Any:
+    """An attribute of a model file: int, float, str, or a list of ints or floats.
+
+    Raises:
+        ValueError: it is of another kind.
+    """
+    kind = value.WhichOneof("value")
+    if kind == "ints":
+        return list(value.ints.i)
+    if kind == "floats":
+        return list(value.floats.f)
+    if kind == "s":
+        return value.s.decode()
+    if kind in ("i", "f", "d"):
+        return getattr(value, kind)
+    raise ValueError(f"an attribute of kind {kind}")
 
 
 def to_protos(attrs: Mapping[str, Any]) -> list[onnx.AttributeProto]:

@@ -6,7 +6,7 @@ to it last on that way, so reads and assignments become plain values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from graphio.onnx import widening
+from graphio.onnx.checking import read_names
 from graphio.onnx.ours import OURS
 from graphio.onnx.problems import Problems
 from graphio.schema import errors, functions, operators, tensors
@@ -23,7 +24,7 @@ from graphio.version import __version__
 __all__ = ["Emitter"]
 
 Array = np.ndarray[Any, Any]
-FIRST_OPSET = 21
+FIRST_OPSET = 22
 #: What ONNX's attributes hold that ours keep under another name or not at all.
 _STATE = ("Variable", "ReadVariable")
 
@@ -44,7 +45,7 @@ class Emitter:
         self.arrays = arrays
         self.signature = self._same_signature(signature.name)
         self.opset = opset
-        self.problems = Problems(f"signature {signature.name!r}")
+        self.problems = Problems(f"signature {signature.name!r}", "exported to ONNX")
         self.renamed: dict[str, str] = {}
         self.types: dict[str, Type] = {}
         self.variables: dict[str, str] = {}
@@ -72,7 +73,7 @@ class Emitter:
         self.problems.raise_if_any()
         opset = self._opset()
         graph = helper.make_graph(
-            self.nodes, self.signature.name or "graphio", self.inputs, outputs, self.initializers
+            self.nodes, self.signature.name or "graphio", self.inputs, outputs, self._used()
         )
         made = helper.make_model(
             graph,
@@ -85,6 +86,12 @@ class Emitter:
         entries |= {f"graphio.variable.{v}": f"{v}/new" for v in self.assigned}
         helper.set_model_props(made, entries)
         return made
+
+    def _used(self) -> list[onnx.TensorProto]:
+        """The initializers that something reads."""
+        read = {name for node in self.nodes for name in read_names(node)}
+        read.update(value.name for value in self.inputs)
+        return [t for t in self.initializers if t.name in read]
 
     def _opset(self) -> int:
         if self.opset is None:
@@ -218,7 +225,7 @@ class Emitter:
         elif node.domain == "graphio":
             self._ours(node, outputs)
         elif node.op == "Constant":
-            self.initializers.append(self._constant(attrs["value"], outputs[0]))
+            self.initializers.append(self._constant(attrs, outputs[0]))
         else:
             self._standard(node, outputs)
 
@@ -230,10 +237,23 @@ class Emitter:
                 unknown=True,
             )
             return
-        lower(self, node, [self.name(v) if v else "" for v in node.input], outputs)
+        try:
+            lower(self, node, [self.name(v) if v else "" for v in node.input], outputs)
+        except errors.UnimplementedError as error:
+            self.problems.add(error.message, unknown=True)
 
-    def _constant(self, value: AttributeValue, name: str) -> onnx.TensorProto:
-        return numpy_helper.from_array(self._tensor(value), name)
+    def _constant(self, attrs: Mapping[str, AttributeValue], name: str) -> onnx.TensorProto:
+        ((key, value),) = attrs.items()
+        array: Any
+        if key == "value":
+            array = self._tensor(value)
+        elif key in ("value_int", "value_ints"):
+            array = np.asarray(value.i if key == "value_int" else value.ints.i, np.int64)
+        elif key in ("value_float", "value_floats"):
+            array = np.asarray(value.f if key == "value_float" else value.floats.f, np.float32)
+        else:
+            array = np.asarray(value.s if key == "value_string" else value.strings.s, object)
+        return numpy_helper.from_array(array, name)
 
     def _tensor(self, value: AttributeValue) -> Array:
         if value.WhichOneof("value") == "tensor":
@@ -252,7 +272,8 @@ class Emitter:
 
     def _version(self, node: Node) -> int:
         """The oldest version that says what the node says."""
-        numbers = [self.types[v].tensor.dtype for v in node.input if v in self.types]
+        numbers = [int(self.types[v].tensor.dtype) for v in node.input if v in self.types]
+        numbers += [a.value.i for a in node.attr if a.key == "to"]
         found = operators.version_for(
             node.op,
             node.domain,
@@ -303,16 +324,19 @@ class Emitter:
             name = self.fresh(f"{node.name}/{graph.name or 'body'}_out{k}")
             self.nodes.append(helper.make_node("Identity", [self.name(value)], [name]))
             outputs.append(_value_info(name, self.types.get(value), shaped=False))
-        inputs = [_value_info(self.name(a.name), a.type, shaped=False) for a in graph.input]
+        inputs = [_value_info(self.name(a.name), a.type) for a in graph.input]
         made, self.nodes = self.nodes, around
         return helper.make_graph(made, self.fresh(f"{node.name}/body"), inputs, outputs)
 
     # ---- for what lowers our operators ----
 
-    def add(self, op: str, inputs: Sequence[str], base: str, **attrs: Any) -> str:
-        """Adds a node with one output of a fresh name, which it returns."""
+    def add(
+        self, op: str, inputs: Sequence[str], base: str, *, second: bool = False, **attrs: Any
+    ) -> str:
+        """Adds a node of whose outputs one matters, the first or the second; returns its name."""
         output = self.fresh(base)
-        self.nodes.append(helper.make_node(op, list(inputs), [output], name=output, **attrs))
+        outputs = [self.fresh(base), output] if second else [output]
+        self.nodes.append(helper.make_node(op, list(inputs), outputs, name=output, **attrs))
         return output
 
     def constant(self, value: Any, dtype: Any, base: str) -> str:
@@ -354,7 +378,7 @@ def _where(node: Node) -> str:
 
 
 def _value_info(name: str, kind: Type | None, shaped: bool = True) -> onnx.ValueInfoProto:
-    """A typed name; bodies leave shapes open, which iterations and branches may change."""
+    """A typed name; results of bodies leave their shapes open."""
     made = onnx.ValueInfoProto(name=name)
     if kind is None or not kind.tensor.dtype:
         return made

@@ -43,7 +43,7 @@ def export(
         inputs: placeholders or other tensors to be fed, by name in the model.
         outputs: tensors by name in the model.
         targets: operations that run for their effect, such as an optimizer's step.
-        opset: of ai.onnx; None: the smallest from 21 on that has all operators.
+        opset: of ai.onnx; None: the smallest from 22 on that has all operators.
 
     Returns:
         The model.

@@ -4,10 +4,12 @@ depends on static shapes: what an exported model has in their place."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphio.onnx import ours_windows
+from graphio.onnx.attributes import message_value
 from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Node
 
@@ -19,13 +21,8 @@ __all__ = ["OURS"]
 Lower = Callable[["Emitter", Node, "list[str]", "list[str]"], None]
 
 
-def _attr(node: Node, key: str) -> Any:
-    for attribute in node.attr:
-        if attribute.key == key:
-            kind = attribute.value.WhichOneof("value")
-            value = getattr(attribute.value, kind or "i")
-            return list(value.i) if kind == "ints" else value
-    return None
+def _dtype(node: Node) -> int:
+    return next(int(message_value(a.value)) for a in node.attr if a.key == "dtype")
 
 
 def _nothing(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -43,7 +40,7 @@ def _random(op: str) -> Lower:
 
     def lower(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
         zeros = emit.add("ConstantOfShape", inputs, f"{node.name}/zeros")
-        drawn = emit.add(op, [zeros], node.name, dtype=_attr(node, "dtype"))
+        drawn = emit.add(op, [zeros], node.name, dtype=_dtype(node))
         emit.rename_last(drawn, outputs[0])
 
     return lower
@@ -59,7 +56,7 @@ def _random_integer(emit: Emitter, node: Node, inputs: list[str], outputs: list[
     wide = emit.add("Cast", [span], f"{node.name}/wide", to=double)
     scaled = emit.add("Mul", [uniform, wide], f"{node.name}/scaled")
     whole = emit.add("Floor", [scaled], f"{node.name}/floor")
-    number = emit.add("Cast", [whole], f"{node.name}/number", to=_attr(node, "dtype"))
+    number = emit.add("Cast", [whole], f"{node.name}/number", to=_dtype(node))
     emit.rename_last(emit.add("Add", [number, low], node.name), outputs[0])
 
 
@@ -91,4 +88,8 @@ OURS: dict[str, Lower] = {
     "RandomNormal": _random("RandomNormalLike"),
     "RandomInteger": _random_integer,
     "ScatterSum": _scatter_sum,
+    "Conv2DGradInput": ours_windows.conv_grad_input,
+    "Conv2DGradFilter": ours_windows.conv_grad_filter,
+    "MaxPool2DGrad": ours_windows.max_pool_grad,
+    "AveragePool2DGrad": ours_windows.average_pool_grad,
 }

@@ -17,11 +17,13 @@ class Problems:
 
     Attributes:
         source: what the model is called in the message.
+        deed: what cannot be done with it.
         unknown: whether something asks for what graphio lacks, rather than being wrong.
         noted: how often something was noted, repetitions included.
     """
 
     source: str
+    deed: str = "imported"
     found: list[str] = field(default_factory=list)
     unknown: bool = False
     noted: int = 0
@@ -42,4 +44,4 @@ class Problems:
         rest = f"\n  ... and {count - _SHOWN} more" if count > _SHOWN else ""
         number = "1 problem" if count == 1 else f"{count} problems"
         kind = errors.UnimplementedError if self.unknown else errors.InvalidArgumentError
-        raise kind(message=f"{self.source} cannot be imported, {number}:\n{shown}{rest}")
+        raise kind(message=f"{self.source} cannot be {self.deed}, {number}:\n{shown}{rest}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
-from graphio.gradient_registry import gradient
-from graphio.graph import Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
+from graphio.graph import Tensor
 from graphio.ops import array, primitive, shapes
 from graphio.ops.emit import (
     INTEGER,
@@ -42,8 +39,6 @@ __all__ = [
     "slice",
     "unsorted_segment_sum",
 ]
-
-Gradients = Sequence[Any]
 
 # ---- slices of ranges ----
 
@@ -444,204 +439,3 @@ def one_hot(
             result = (*dims[:where], None if known is None else int(known), *dims[where:])
         inputs = [guarded, size, values]
         return node("OneHot", inputs, wanted, result, name=at, axis=place)
-
-
-# ---- gradients ----
-
-
-def _along_axis(x: Tensor, indices: Tensor, dy: Tensor, axis: int) -> Tensor:
-    """dy (pre, indices, post) summed into a tensor of x's shape (pre, n, post)."""
-    rows = _size_of(x, axis)
-    if axis == 0:
-        return _shaped(scatter_sum(indices, dy, rows), x)
-    k, rank = indices.shape.ndims, dy.shape.ndims
-    if k is None or rank is None:
-        raise ValueError(f"the gradient of gathering from '{x.name}' needs the ranks to be known")
-    order = [*range(axis, axis + k), *range(axis), *range(axis + k, rank)]
-    summed = scatter_sum(indices, primitive.transpose(dy, order), rows)
-    back = [*range(1, axis + 1), 0, *range(axis + 1, rank - k + 1)]
-    return _shaped(primitive.transpose(summed, back), x)
-
-
-def _shaped(gradient: Tensor, x: Tensor) -> Tensor:
-    """gradient, with what is known of x's shape."""
-    gradient.set_shape(x.shape)
-    return gradient
-
-
-def _size_of(x: Tensor, axis: int) -> Tensor:
-    dims = dims_of(x)
-    known = None if dims is None else dims[axis]
-    if known is not None:
-        return constant(np.asarray(known, np.int64))
-    part = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
-    return primitive.squeeze(part, [0])
-
-
-def _counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
-    known = constant_value(indices)
-    if known is not None and np.all(known >= 0):
-        return indices
-    places = cast(indices, dtypes.int64)
-    negative = compare("Less", places, constant(np.asarray(0, np.int64)))
-    return select(negative, binary("Add", places, size), places)
-
-
-@gradient("Gather")
-def _gather_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy summed into the slices that were read: for tf.gather along axis 0 as IndexedSlices."""
-    x, indices = op.inputs
-    axis = int(op.attrs.get("axis", 0))
-    if axis < 0:
-        assert x.shape.ndims is not None
-        axis += x.shape.ndims
-    if op.type == "GatherV2" and axis == 0:
-        flat = array.reshape(indices, [-1])
-        rest = primitive.slice_axes(primitive.shape_of(x), [1], [last], [0])
-        sizes = primitive.concat([primitive.int_vector([-1]), rest], 0)
-        values = array.reshape(dy, sizes)
-        return [IndexedSlices(values, flat, array.shape(x)), None]
-    places = _counted_from_the_front(indices, _size_of(x, axis))
-    return [_along_axis(x, places, dy, axis), None]
-
-
-@gradient("ScatterSum", domain="graphio")
-def _scatter_sum_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """The row of dy that each value went to."""
-    indices, values, _ = op.inputs
-    return [None, _shaped(primitive.gather(dy, indices, 0, tf_type="ResourceGather"), values), None]
-
-
-@gradient("GatherND")
-def _gather_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy added at the coordinates that were read."""
-    x, indices = op.inputs
-    if int(op.attrs.get("batch_dims", 0)):
-        raise LookupError(
-            f"GatherNd '{op.name}'{op.where}: no gradient with batch_dims above 0; "
-            "put the batch index into the coordinates"
-        )
-    return [_scatter_nd(primitive.fill_like(x, 0), indices, dy), None]
-
-
-@gradient("ScatterND")
-def _scatter_nd_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy to data (but for what was overwritten), its part at the coordinates to updates."""
-    data, indices, updates = op.inputs
-    to_updates = _gather_nd(dy, indices)
-    if _reduction_of(op) == "add":
-        return [dy, None, to_updates]
-    inputs = [dy, indices, primitive.fill_like(updates, 0)]
-    kept = node("ScatterND", inputs, dy.dtype, dims_of(data))
-    return [kept, None, to_updates]
-
-
-def _reduction_of(op: Operation) -> str:
-    word = op.attrs.get("reduction", "none")
-    text = word.decode() if isinstance(word, bytes) else str(word)
-    if text not in ("none", "add"):
-        raise LookupError(
-            f"{op.op} '{op.name}'{op.where}: no gradient for reduction {text!r}; 'none' and 'add' "
-            "have one"
-        )
-    return text
-
-
-@gradient("GatherElements")
-def _gather_elements_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy added where the elements came from."""
-    x, indices = op.inputs
-    inputs, axis = [primitive.fill_like(x, 0), indices, dy], int(op.attrs.get("axis", 0))
-    dx = node(
-        "ScatterElements", inputs, dy.dtype, dims_of(x), version=16, axis=axis, reduction="add"
-    )
-    return [dx, None]
-
-
-@gradient("ScatterElements")
-def _scatter_elements_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy to data (but for what was overwritten), its elements at indices to updates."""
-    data, indices, updates = op.inputs
-    axis = int(op.attrs.get("axis", 0))
-    to_updates = node("GatherElements", [dy, indices], dy.dtype, dims_of(updates), axis=axis)
-    if _reduction_of(op) == "add":
-        return [dy, None, to_updates]
-    inputs = [dy, indices, primitive.fill_like(updates, 0)]
-    return [node("ScatterElements", inputs, dy.dtype, dims_of(data), axis=axis), None, to_updates]
-
-
-@gradient("Slice")
-def _slice_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy at the places that were read, zeros elsewhere."""
-    x = op.inputs[0]
-    rest = [None] * (len(op.inputs) - 1)
-    bounds = _SliceBounds(op)
-    if bounds.reverses:
-        inputs = [dy, *op.inputs[1:]]
-        return [node("Slice", inputs, dy.dtype, dims_of(x), version=op.version), *rest]
-    if bounds.steps_are_one and bounds.axes is not None and x.shape.ndims is not None:
-        zero = scalar(0, dy.dtype)
-        padded = node("Pad", [dy, bounds.pads(x, dy), zero], dy.dtype, dims_of(x), mode="constant")
-        return [padded, *rest]
-    return [primitive.moved_back(op, dy), *rest]
-
-
-class _SliceBounds:
-    """What is known of a Slice's bounds while the gradient is built."""
-
-    def __init__(self, op: Operation) -> None:
-        x, starts, ends, axes, steps = [*op.inputs, None, None][:5]
-        self.starts_input = starts
-        self.starts = _numbers(starts)
-        ends_known, self.steps = _numbers(ends), _numbers(steps)
-        rank = x.shape.ndims
-        if axes is None:
-            count = starts.shape.as_list()[0] if starts.shape.ndims == 1 else None
-            self.axes = None if count is None else list(range(count))
-        else:
-            found = _numbers(axes)
-            self.axes = None if found is None or rank is None else [a % rank for a in found]
-        self.steps_are_one = steps is None or (
-            self.steps is not None and all(s == 1 for s in self.steps)
-        )
-        self.reverses = (
-            self.steps is not None
-            and self.starts is not None
-            and ends_known is not None
-            and all(s == -1 for s in self.steps)
-            and all(s == last for s in self.starts)
-            and all(e < -last for e in ends_known)
-        )
-
-    def pads(self, x: Tensor, dy: Tensor) -> Tensor:
-        """How many elements lie before and after the part, axis by axis."""
-        dims, part = dims_of(x), dims_of(dy)
-        assert dims is not None and self.axes is not None
-        if self.starts is not None and part is not None and None not in dims and None not in part:
-            before = [0] * len(dims)
-            for axis, start in zip(self.axes, self.starts, strict=True):
-                size = dims[axis] or 0
-                before[axis] = min(max(start + size if start < 0 else start, 0), size)
-            after = [(n or 0) - (m or 0) - b for n, m, b in zip(dims, part, before, strict=True)]
-            # An empty part may start beyond what is left.
-            pairs = [(b + min(a, 0), max(a, 0)) for b, a in zip(before, after, strict=True)]
-            return primitive.int_vector([p[0] for p in pairs] + [p[1] for p in pairs], "pads")
-        sizes, taken = primitive.shape_of(x), primitive.shape_of(dy)
-        zero = primitive.int_vector([0])
-        places = {axis: i for i, axis in enumerate(self.axes)}
-        pieces = [
-            primitive.slice_axes(self.starts_input, [places[i]], [places[i] + 1], [0])
-            if i in places
-            else zero
-            for i in range(len(dims))
-        ]
-        starts = primitive.concat(pieces, 0)
-        wrapped = select(compare("Less", starts, zero), binary("Add", starts, sizes), starts)
-        free = binary("Sub", sizes, taken)
-        before_each = binary("Max", binary("Min", wrapped, free), zero)
-        return primitive.concat([before_each, binary("Sub", free, before_each)], 0)
-
-
-def _numbers(tensor: Tensor | None) -> list[int] | None:
-    known = None if tensor is None else constant_value(tensor)
-    return None if known is None else [int(v) for v in np.ravel(known)]

@@ -334,7 +334,7 @@ def _split_gradient(op: Operation, *dys: Tensor | None) -> Gradients:
     parts = [
         filling.zeros_like(y) if dy is None else dy for y, dy in zip(op.outputs, dys, strict=True)
     ]
-    joined = parts[0] if len(parts) == 1 else primitive.concat(parts, int(op.attrs["axis"]))
+    joined = parts[0] if len(parts) == 1 else primitive.concat(parts, int(op.attrs.get("axis", 0)))
     return [joined, *[None] * (len(op.inputs) - 1)]
 
 
@@ -354,25 +354,34 @@ def _tile_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Pad")
 def _pad_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy without the padding; what REFLECT copied is added to where it came from."""
-    x, pads = op.inputs[:2]
+    """dy without the padding; what was copied into it is added to where it came from."""
+    x, pads, value, axes = [*op.inputs, None, None][:4]
     rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
-    if op.attrs.get("mode", "constant") != "constant":
-        return [primitive.moved_back(op, dy), *rest]
-    cut = _without_padding(dy, x, pads)
-    if len(op.inputs) > 2:
+    mode = op.attrs.get("mode", "constant")
+    if (mode.decode() if isinstance(mode, bytes) else mode) != "constant":
+        others = [pads] if axes is None else [pads, None, axes]
+        return [primitive.moved_back(op, dy, others), *rest]
+    cut = _without_padding(op, dy, x, pads, axes)
+    if value is not None:
         total = primitive.reduce_sum(dy, None, keepdims=False)
         kept = primitive.reduce_sum(cut, None, keepdims=False)
-        rest[1] = primitive.binary("Sub", total, kept)
+        rest[1] = primitive.reshape(
+            primitive.binary("Sub", total, kept), primitive.shape_of(value), dims_of(value)
+        )
     return [cut, *rest]
 
 
-def _without_padding(dy: Tensor, x: Tensor, pads: Tensor) -> Tensor:
+def _without_padding(
+    op: Operation, dy: Tensor, x: Tensor, pads: Tensor, axes: Tensor | None
+) -> Tensor:
     known = constant_value(pads)
-    if known is None:
+    if known is None or axes is not None or (known < 0).any():
         inside = node("Neg", [pads], pads.dtype, dims_of(pads))
         zero = constant(np.asarray(0, dy.dtype.base_dtype.as_numpy_dtype))
-        return node("Pad", [dy, inside, zero], dy.dtype, dims_of(x), mode="constant")
+        inputs = [dy, inside, zero] if axes is None else [dy, inside, zero, axes]
+        attrs = {"mode": "constant"}
+        outputs = [(dy.dtype, dims_of(x))]
+        return operation("Pad", inputs, outputs, version=op.version, attrs=attrs).outputs[0]
     before, after = np.split(known, 2)
     ends = [-int(n) if n else primitive.last for n in after]
     return primitive.slice_axes(dy, [int(n) for n in before], ends, list(range(len(before))))

@@ -608,8 +608,10 @@ def _identity_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Cast")
 def _cast_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy in x's dtype, if both are floating."""
+    """dy in x's dtype, if both are floating; of a float of 8 or 4 bits dy as it is."""
     x = op.inputs[0]
+    if x.dtype.name.startswith(("float8", "float4")):
+        return [dy]
     return [_cast(dy, x.dtype) if x.dtype.is_floating else None]
 
 

@@ -242,9 +242,10 @@ def fill_like(x: Tensor, value: float, dtype: DType | None = None) -> Tensor:
     return node("ConstantOfShape", [shape_of(x)], wanted, dims_of(x), value=filling)
 
 
-def moved_back(op: Operation, dy: Tensor) -> Tensor:
+def moved_back(op: Operation, dy: Tensor, others: Sequence[Tensor | None] | None = None) -> Tensor:
     """The gradient of any operator that only moves or copies elements of its first input:
-    applied to the elements' numbers it says where each one came from."""
+    applied to the elements' numbers it says where each one came from. others: the inputs after
+    the first, if not op's."""
     x = op.inputs[0]
     assert x is not None
     dims = dims_of(x)
@@ -259,7 +260,7 @@ def moved_back(op: Operation, dy: Tensor) -> Tensor:
         numbers = reshape(flat, shape_of(x), dims)
     moved = operation(
         op.op,
-        [numbers, *op.inputs[1:]],
+        [numbers, *(op.inputs[1:] if others is None else others)],
         [(dtypes.int64, dims_of(op.outputs[0]))],
         version=op.version,
         attrs=op.attrs,

@@ -16,7 +16,13 @@ Array = np.ndarray[Any, Any]
 
 
 def numpy_dtype(row: dtypes.ElementType) -> np.dtype[Any]:
-    """The dtype of ml_dtypes. Raises UnimplementedError where the package is not installed."""
+    """numpy's dtype or that of ml_dtypes.
+
+    Raises:
+        UnimplementedError: ml_dtypes is needed and not installed.
+    """
+    if row.numpy is not None:
+        return row.numpy
     try:
         import ml_dtypes
     except ImportError:

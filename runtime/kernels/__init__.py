@@ -5,15 +5,22 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
+    "activations",
     "array",
+    "attention",
     "control",
     "einsum",
+    "conv",
     "index",
     "linear",
     "math",
     "nn",
+    "quantize",
+    "normalize",
     "random",
+    "recurrent",
     "reduction",
+    "select",
     "state",
     "training",
     "window",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -265,12 +266,22 @@ def _pad(call: Call) -> Function:
 
     def pad(x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
         widths = _widths(ints(pads), None if axes is None else ints(axes), x.ndim)
-        x = x[_cropped(x.shape, widths)]
-        grow = [(max(0, a), max(0, b)) for a, b in widths]
+        sizes = [a + n + b for (a, b), n in zip(widths, x.shape, strict=True)]
+        if min(sizes, default=0) < 0:
+            raise errors.InvalidArgumentError(
+                message=f"pads {widths} crop more than shape {list(x.shape)} has"
+            )
         if mode == "constant":
-            return _pad_constant(x, grow, _fill(x, value))
-        _check_padding(x.shape, grow, mode)
-        return pad_with(x, grow, mode=mode)
+            return _pad_constant(x, widths, sizes, _fill(x, value))
+        if 0 in sizes or not sizes:
+            return x.reshape(sizes) if not sizes else np.empty(sizes, x.dtype)
+        kept = x[_cropped(x.shape, widths)]
+        if 0 in kept.shape:
+            raise errors.InvalidArgumentError(
+                message=f"axis {kept.shape.index(0)} has no elements that mode {mode!r} could "
+                "repeat"
+            )
+        return pad_with(kept, [(max(0, a), max(0, b)) for a, b in widths], mode=mode)
 
     return pad
 
@@ -278,15 +289,7 @@ def _pad(call: Call) -> Function:
 def _cropped(shape: Sequence[int], widths: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
     """What negative widths leave of an array."""
     pairs = zip(widths, shape, strict=True)
-    return tuple(slice(max(0, -a), n - max(0, -b)) for (a, b), n in pairs)
-
-
-def _check_padding(shape: Sequence[int], widths: Sequence[tuple[int, int]], mode: str) -> None:
-    for axis, (size, width) in enumerate(zip(shape, widths, strict=True)):
-        if size == 0 and width != (0, 0):
-            raise errors.InvalidArgumentError(
-                message=f"axis {axis} has no elements that mode {mode!r} could repeat"
-            )
+    return tuple(slice(max(0, -a), max(0, n - max(0, -b))) for (a, b), n in pairs)
 
 
 def _widths(pads: list[int], axes: list[int] | None, rank: int) -> list[tuple[int, int]]:
@@ -307,10 +310,14 @@ def _fill(x: Any, value: Any) -> Any:
     return np.asarray(value).reshape(-1)[0]
 
 
-def _pad_constant(x: Any, widths: Sequence[tuple[int, int]], value: Any) -> Array:
-    shape = [a + n + b for (a, b), n in zip(widths, x.shape, strict=True)]
-    result = np.full(shape, value, x.dtype)
-    result[tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape, strict=True))] = x
+def _pad_constant(
+    x: Any, widths: Sequence[tuple[int, int]], sizes: Sequence[int], value: Any
+) -> Array:
+    result = np.full(sizes, value, x.dtype)
+    kept = x[_cropped(x.shape, widths)]
+    if kept.size:
+        starts = [max(0, a) for a, _ in widths]
+        result[tuple(slice(a, a + n) for a, n in zip(starts, kept.shape, strict=True))] = kept
     return result
 
 
@@ -337,12 +344,16 @@ def _range(call: Call) -> Function:
         if any(np.size(v) != 1 for v in (start, limit, delta)):
             raise errors.InvalidArgumentError(message="start, limit and delta must be scalars")
         first, last, step = start.item(), limit.item(), delta.item()
-        if step == 0:
-            raise errors.InvalidArgumentError(message="delta is 0, expected another number")
-        if start.dtype.kind == "f":
-            count = max(0, int(np.ceil((last - first) / step)))
-        else:
-            count = len(range(first, last, step))
+        floating = start.dtype.kind == "f"
+        if step == 0 or (floating and not (last - first) / step < 9e15):
+            raise errors.InvalidArgumentError(
+                message=f"from {first} to {last} by {step} has no end"
+            )
+        count = max(
+            0, int(np.ceil((last - first) / step)) if floating else -((first - last) // step)
+        )
+        if count > sys.maxsize:
+            raise errors.InvalidArgumentError(message=f"{count} numbers are too many")
         steps = np.arange(count).astype(start.dtype)
         return start.reshape(()) + steps * delta.reshape(())
 
@@ -354,12 +365,29 @@ def _one_hot(call: Call) -> Function:
     axis = call.integer("axis", -1)
 
     def one_hot(indices: Any, depth: Any, values: Any) -> Any:
-        size, rank = int(np.asarray(depth).reshape(-1)[0]), indices.ndim + 1
-        if size < 0:
-            raise errors.InvalidArgumentError(message=f"depth is {size}, expected at least 0")
+        numbers, rank = np.asarray(depth).reshape(-1).tolist(), indices.ndim + 1
+        if len(numbers) != 1 or not 0 <= numbers[0] < 9e15:
+            raise errors.InvalidArgumentError(
+                message=f"depth is {numbers}, expected one number, at least 0"
+            )
+        if values.size != 2:
+            raise errors.InvalidArgumentError(
+                message=f"values has shape {list(values.shape)}, expected two elements: off and on"
+            )
+        size = int(numbers[0])
         at = axis_of(axis, rank)
-        wanted = np.expand_dims(np.where(indices < 0, indices + size, indices), at)
+        wanted = np.expand_dims(_places(indices, size), at)
         places = np.arange(size).reshape([size if i == at else 1 for i in range(rank)])
-        return np.where(wanted == places, values[1], values[0]).astype(values.dtype, copy=False)
+        return np.where(wanted == places, *values.reshape(-1)[::-1]).astype(
+            values.dtype, copy=False
+        )
 
     return one_hot
+
+
+def _places(indices: Any, size: int) -> Array:
+    """Indices as int64, counted from the front; floats lose their fraction. -1: out of range."""
+    whole = np.trunc(indices) if indices.dtype.kind == "f" else indices
+    inside = (whole < size) & (whole >= (0 if indices.dtype.kind == "u" else -size))
+    places = np.where(inside, whole, 0).astype(np.int64)
+    return np.where(inside, np.where(places < 0, places + size, places), -1)

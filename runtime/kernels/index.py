@@ -89,14 +89,26 @@ def _gather_nd(call: Call) -> Function:
     batch = call.integer("batch_dims", 0)
 
     def gather_nd(x: Any, indices: Any) -> Any:
-        return x[_nd_index(x, indices, batch)]
+        source, places = _with_an_axis(x, indices, batch)
+        return source[_nd_index(source, places, batch)]
 
     return gather_nd
 
 
+def _with_an_axis(x: Any, indices: Any, batch: int = 0) -> tuple[Any, Any]:
+    """Empty coordinates, which name all of x, as those of an axis of size 1."""
+    if indices.ndim and not indices.shape[-1] and 0 <= batch <= x.ndim:
+        return np.expand_dims(x, batch), np.zeros((*indices.shape[:-1], 1), np.int64)
+    return x, indices
+
+
 def _nd_index(x: Any, indices: Any, batch: int = 0) -> tuple[Any, ...]:
     """The index of the slices that the last axis of indices points at."""
-    if not indices.ndim or indices.shape[:batch] != x.shape[:batch] or batch >= indices.ndim:
+    if (
+        not 0 <= batch < max(indices.ndim, 1)
+        or indices.shape[:batch] != x.shape[:batch]
+        or not indices.ndim
+    ):
         raise errors.InvalidArgumentError(
             message=f"indices of shape {list(indices.shape)} do not go with data of shape "
             f"{list(x.shape)} and batch_dims {batch}"
@@ -152,13 +164,14 @@ def _scatter_nd(call: Call) -> Function:
     combine = _reduction(call)
 
     def scatter_nd(x: Any, indices: Any, updates: Any) -> Array:
-        index = _nd_index(x, indices)
+        source, places = _with_an_axis(x, indices)
+        index = _nd_index(source, places)
         expected = indices.shape[:-1] + x.shape[indices.shape[-1] :]
         if updates.shape != expected:
             raise errors.InvalidArgumentError(
                 message=f"updates have shape {list(updates.shape)}, expected {list(expected)}"
             )
-        return _scatter(x, index, updates, combine)
+        return _scatter(source, index, updates, combine).reshape(x.shape)
 
     return scatter_nd
 
@@ -181,7 +194,7 @@ def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
 function("ScatterSum", 1, scatter_sum, "INL", domain="graphio")
 
 
-@kernel("NonZero", since=9, types="X", fresh=True)
+@kernel("NonZero", since=9, types="A", fresh=True)
 def _non_zero(call: Call) -> Function:
     return lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64)
 
@@ -191,10 +204,12 @@ def _top_k(call: Call) -> Function:
     axis, largest = call.integer("axis", -1), call.integer("largest", 1)
 
     def top_k(x: Any, k: Any) -> tuple[Array, Array]:
-        at, count = axis_of(axis, x.ndim), int(np.asarray(k).reshape(-1)[0])
+        at, counts = axis_of(axis, x.ndim), np.asarray(k).reshape(-1).tolist()
+        count = counts[0] if len(counts) == 1 else -1
         if not 0 <= count <= x.shape[at]:
             raise errors.InvalidArgumentError(
-                message=f"k is {count}, expected 0 to {x.shape[at]}, the size of axis {at}"
+                message=f"k is {counts}, expected one number from 0 to "
+                f"{x.shape[at]}, the size of axis {at}"
             )
         order = _order(np.moveaxis(x, at, -1), bool(largest))[..., :count]
         places = np.moveaxis(order, -1, at)
@@ -204,7 +219,10 @@ def _top_k(call: Call) -> Function:
 
 
 def _order(x: Any, largest: bool) -> Array:
-    """Places along the last axis from best to worst; of equal ones the first comes first."""
+    """Places along the last axis from best to worst; of equal ones the first comes first.
+
+    NaN counts as larger than every number, -0 is equal to +0.
+    """
     if not largest:
         return np.argsort(x, -1, kind="stable")
     backwards = np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from graphio.runtime import small
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
-from graphio.schema import errors
+from graphio.schema import dtypes, errors
 
 
 def divide(x: Any, y: Any) -> Any:
@@ -89,9 +90,24 @@ def softsign(x: Any) -> Any:
     return x / (1 + np.abs(x))
 
 
-def cast(x: Any, dtype: np.dtype[Any]) -> Any:
-    """x in another dtype: floats to integers truncate and saturate, NaN gives 0."""
+def cast(x: Any, dtype: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Any:
+    """x in another dtype: floats to integers truncate and saturate, NaN gives 0.
+
+    Args:
+        x: an array or a scalar.
+        dtype: what is wanted.
+        saturate, round_mode: see small.narrow.
+    """
     x = np.asarray(x)
+    if x.dtype == dtype:
+        return x
+    x = small.widen(x)
+    if small.is_small(dtype):
+        if dtypes.of_numpy(dtype).bits < 8 and "int" in dtype.name:
+            x = cast(x, np.dtype(np.int32))
+        elif x.dtype != np.float32:
+            x = cast(x, np.dtype(np.float64))
+        return small.narrow(x, dtypes.of_numpy(dtype).number, saturate, round_mode)
     if dtype.kind in "iu" and x.dtype.kind == "f":
         return _to_integer(x, dtype)
     if x.dtype.kind == "O" or dtype.kind == "O":
@@ -236,13 +252,40 @@ def _clip(call: Call) -> Function:
 
 @kernel("Cast", since=6, types="A")
 def _cast(call: Call) -> Function:
-    dtype = call.dtype("to")
-    return lambda x: cast(x, dtype)
+    dtype, saturate, round_mode = call.dtype("to"), *_cast_options(call)
+    return lambda x: cast(x, dtype, saturate, round_mode)
 
 
 @kernel("CastLike", since=15, types="AE")
 def _cast_like(call: Call) -> Function:
-    return lambda x, like: cast(x, like.dtype)
+    saturate, round_mode = _cast_options(call)
+    return lambda x, like: cast(x, like.dtype, saturate, round_mode)
+
+
+def _cast_options(call: Call) -> tuple[bool, str]:
+    mode = call.text("round_mode", "up")
+    if mode not in small.ROUND_MODES:
+        raise errors.InvalidArgumentError(
+            message=f"round_mode is {mode!r}, expected up, down or nearest"
+        )
+    return call.integer("saturate", 1) != 0, mode
+
+
+@kernel("BitCast", since=26, types="A")
+def _bit_cast(call: Call) -> Function:
+    to = dtypes.of_number(call.integer("to", 0))
+    kind = call.dtype("to")
+
+    def bit_cast(x: Any) -> Any:
+        row = dtypes.of_numpy(x.dtype)
+        if dtypes.STRING in (row.number, to.number) or row.bits != to.bits:
+            raise errors.InvalidArgumentError(
+                message=f"the bits of {row.name} cannot be read as {to.name} ({to.number}): both "
+                "need the same width"
+            )
+        return np.asarray(x.view(np.uint8) != 0) if to.name == "bool" else x.view(kind)
+
+    return bit_cast
 
 
 @kernel("IsInf", since=10, types="F", fresh=True)

@@ -1,4 +1,4 @@
-/* arg.c - ArgMax, ArgMin and CumSum along one axis: the tensor as [outer, n, inner]. */
+/* arg.c - ArgMax, ArgMin, CumSum and CumProd along one axis: the tensor as [outer, n, inner]. */
 #include "elementwise.h"
 
 typedef void (*arg_fn)(void *y, const void *x, int64_t n, int64_t inner, int64_t select);
@@ -40,31 +40,32 @@ ARG_BEST(max_f64, double, >, ARG_NAN)
 ARG_BEST(min_f64, double, <, ARG_NAN)
 CI_INTEGER_TYPES(ARG_TYPES)
 
-/* ---- CumSum: a chain from +0 ---- */
+/* ---- CumSum, CumProd: a chain from +0 or 1 ---- */
 
-#define ARG_SUM(T, name, id, W, class)                                                              \
-  static void arg_sum_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) { \
-    const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                               \
-    const int64_t step = select & ARG_REVERSE ? -inner : inner;                                     \
-    const T *x = (const T *)in + first;                                                             \
-    T *y = (T *)out + first;                                                                        \
-    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                         \
-      for (int64_t c = 0; c < inner; c++) {                                                         \
-        const T before = i > 0 ? y[c - step] : (T)0;                                                \
-        if (select & ARG_EXCLUSIVE) {                                                               \
-          y[c] = i > 0 ? (T)((W)before + (W)x[c - step]) : (T)0;                                    \
-        } else {                                                                                    \
-          y[c] = (T)((W)before + (W)x[c]);                                                          \
-        }                                                                                           \
-      }                                                                                             \
-    }                                                                                               \
+#define ARG_SCAN(name, T, W, op, start)                                                         \
+  static void arg_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) { \
+    const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                           \
+    const int64_t step = select & ARG_REVERSE ? -inner : inner;                                 \
+    const T *x = (const T *)in + first;                                                         \
+    T *y = (T *)out + first;                                                                    \
+    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                     \
+      for (int64_t c = 0; c < inner; c++) {                                                     \
+        const T before = i > 0 ? y[c - step] : (T)(start);                                      \
+        if (select & ARG_EXCLUSIVE) {                                                           \
+          y[c] = i > 0 ? (T)((W)before op(W) x[c - step]) : (T)(start);                         \
+        } else {                                                                                \
+          y[c] = (T)((W)before op(W) x[c]);                                                     \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
   }
-ARG_SUM(float, f32, CI_FLOAT, float, F)
-ARG_SUM(double, f64, CI_DOUBLE, double, F)
-CI_INTEGER_TYPES(ARG_SUM)
+#define ARG_SCANS(T, name, id, W, class) ARG_SCAN(sum_##name, T, W, +, 0) ARG_SCAN(product_##name, T, W, *, 1)
+ARG_SCANS(float, f32, CI_FLOAT, float, F)
+ARG_SCANS(double, f64, CI_DOUBLE, double, F)
+CI_INTEGER_TYPES(ARG_SCANS)
 
-enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_KINDS };
-#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name},
+enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
+#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name, arg_product_##name},
 static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
     ARG_ENTRY(float, f32, CI_FLOAT, float, F) ARG_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(ARG_ENTRY)};
 
@@ -111,7 +112,7 @@ static ci_status arg_prepare_best(ci_kernel *k, int kind) {
 ci_status prepare_arg_max(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MAX); }
 ci_status prepare_arg_min(ci_kernel *k) { return arg_prepare_best(k, ARG_IS_MIN); }
 
-ci_status prepare_cum_sum(ci_kernel *k) {
+static ci_status arg_prepare_scan(ci_kernel *k, int kind) {
   int64_t axis_wanted, exclusive, reverse;
   int count, axis;
   CI_TRY(k_known_ints(k, 1, &axis_wanted, 1, &count));
@@ -119,11 +120,14 @@ ci_status prepare_cum_sum(ci_kernel *k) {
   CI_TRY(k_attr_i(k, "exclusive", 0, &exclusive));
   CI_TRY(k_attr_i(k, "reverse", 0, &reverse));
   const int64_t select = (exclusive != 0 ? ARG_EXCLUSIVE : 0) | (reverse != 0 ? ARG_REVERSE : 0);
-  CI_TRY(arg_prepare(k, ARG_IS_SUM, axis_wanted, select, &axis));
+  CI_TRY(arg_prepare(k, kind, axis_wanted, select, &axis));
   arg_plan *p = k->private_memory;
   p->out = p->in;
   return k_out_like(k, 0, k->in[0]->dtype, k->in[0]);
 }
+
+ci_status prepare_cum_sum(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_SUM); }
+ci_status prepare_cum_prod(ci_kernel *k) { return arg_prepare_scan(k, ARG_IS_PRODUCT); }
 
 static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;

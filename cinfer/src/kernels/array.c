@@ -1,4 +1,5 @@
-/* array.c - shape and layout: Reshape, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile, Concat, Split. */
+/* array.c - shape and layout: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile, Concat,
+ * Split. */
 #include "copy.h"
 
 static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {
@@ -53,6 +54,17 @@ ci_status prepare_reshape(ci_kernel *k) {
   return array_view(k, rank, dims);
 }
 
+ci_status prepare_flatten(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  int64_t wanted = 1, dims[2];
+  int axis = x->rank;
+  CI_TRY(k_attr_i(k, "axis", 1, &wanted));
+  if (wanted != x->rank && (x->rank > 0 || wanted != 1)) CI_TRY(k_axis(k, wanted, x->rank, &axis));
+  dims[0] = ci_product(x->dims, 0, axis);
+  dims[1] = ci_product(x->dims, axis, x->rank);
+  return array_view(k, 2, dims);
+}
+
 ci_status prepare_squeeze(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t axes[CI_MAX_RANK], dims[CI_MAX_RANK];
@@ -68,6 +80,7 @@ ci_status prepare_squeeze(ci_kernel *k) {
         return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld of %s is not 1 and cannot be squeezed", (long long)axes[i],
                       k_describe(x, text, sizeof text));
       }
+      if (gone[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axes[i]);
       gone[axis] = true;
     }
   } else {

@@ -75,7 +75,11 @@ ci_status prepare_range(ci_kernel *k) {
     int64_t v[3];
     for (int i = 0; i < 3; i++) v[i] = ci_read_integer(k->in[i], 0);
     if (v[2] == 0) return k_fail(k, CI_INVALID_ARGUMENT, "delta is 0; it is positive or negative");
-    count = array_make_int_count(v[0], v[1], v[2]);
+    if (start->dtype != CI_UINT64) {
+      count = array_make_int_count(v[0], v[1], v[2]);
+    } else if ((uint64_t)v[1] > (uint64_t)v[0]) {
+      count = array_make_steps((uint64_t)v[1] - (uint64_t)v[0], (uint64_t)v[2]);
+    }
   } else {
     return k_fail(k, CI_UNIMPLEMENTED, "ranges of %s", ci_dtype_name(start->dtype));
   }
@@ -137,6 +141,7 @@ ci_status prepare_one_hot(ci_kernel *k) {
   if (!k_known(k, 1)) return CI_PENDING;
   if (ci_is_integer(depth_value->dtype)) {
     depth = ci_read_integer(depth_value, 0);
+    if (depth >= (int64_t)9e15) depth = -1;
   } else if (depth_value->dtype == CI_FLOAT || depth_value->dtype == CI_DOUBLE) {
     const double number =
         depth_value->dtype == CI_FLOAT ? (double)*(const float *)depth_value->data : *(const double *)depth_value->data;
@@ -167,11 +172,11 @@ static int64_t array_make_index(const ci_value *indices, int64_t i, int64_t dept
   if (indices->dtype == CI_FLOAT || indices->dtype == CI_DOUBLE) {
     const double x =
         indices->dtype == CI_FLOAT ? (double)((const float *)indices->data)[i] : ((const double *)indices->data)[i];
-    if (!(x >= -(double)depth && x < (double)depth)) return -1;
-    index = (int64_t)x;
+    if (!(x > -(double)depth - 1 && x < (double)depth)) return -1;
+    index = (int64_t)x; /* the fraction is cut */
   } else {
     index = ci_read_integer(indices, i);
-    if (index < -depth || index >= depth) return -1;
+    if (index < (indices->dtype == CI_UINT64 ? 0 : -depth) || index >= depth) return -1;
   }
   return index < 0 ? index + depth : index;
 }

@@ -119,6 +119,7 @@ static ci_status array_part_mode_of(ci_kernel *k, enum array_part_mode *mode) {
 static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) {
   const int rank = k->in[0]->rank;
   int64_t pads[2 * CI_MAX_RANK], axes[CI_MAX_RANK];
+  bool used[CI_MAX_RANK] = {false};
   int count = 0, given = -1;
   CI_TRY(k_known_ints(k, 1, pads, 2 * CI_MAX_RANK, &count));
   if (k->n_in > 3 && k->in[3] != NULL) CI_TRY(k_known_ints(k, 3, axes, CI_MAX_RANK, &given));
@@ -131,6 +132,8 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
   for (int i = 0; i < half; i++) {
     int axis = i;
     if (given >= 0) CI_TRY(k_axis(k, axes[i], rank, &axis));
+    if (used[axis]) return k_fail(k, CI_INVALID_ARGUMENT, "axis %d is given twice", axis);
+    used[axis] = true;
     for (int side = 0; side < 2; side++) {
       const int64_t pad = pads[i + side * half];
       if (pad < -ARRAY_PART_MOST || pad > ARRAY_PART_MOST) {
@@ -143,7 +146,7 @@ static ci_status array_part_pads(ci_kernel *k, int64_t *before, int64_t *after) 
   return CI_OK;
 }
 
-/* Where place i (counted from the input's first) of a padded axis comes from. */
+/* Where place i (counted from the first that is left of the input) of a padded axis comes from. */
 static int64_t array_part_source(enum array_part_mode mode, int64_t i, int64_t size) {
   if (mode == ARRAY_EDGE) return i < 0 ? 0 : i >= size ? size - 1 : i;
   const int64_t period = mode == ARRAY_WRAP ? size : size > 1 ? 2 * (size - 1) : 1;
@@ -159,18 +162,21 @@ static size_t array_part_table_bytes(const ci_value *y) {
   return places * sizeof(ptrdiff_t);
 }
 
-static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const int64_t *before, size_t item) {
+static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const int64_t *before, const int64_t *after,
+                                   size_t item) {
   const ci_value *x = k->in[0], *y = k->out[0];
   ptrdiff_t in[CI_MAX_RANK], *next = (ptrdiff_t *)(void *)(p + 1);
   ci_copy_strides(x->dims, x->rank, in);
   for (int axis = 0; axis < x->rank; axis++) {
-    if (x->dims[axis] == 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "axis %d is empty: there is nothing to pad it with", axis);
+    const int64_t first = before[axis] < 0 ? -before[axis] : 0;
+    const int64_t left = x->dims[axis] - first + (after[axis] < 0 ? after[axis] : 0);
+    if (left <= 0) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "axis %d has no elements to pad it with", axis);
     }
     p->source[axis] = next;
     for (int64_t i = 0; i < y->dims[axis]; i++) {
-      const int64_t place = array_part_source(p->mode, i - before[axis], x->dims[axis]);
-      *next++ = (ptrdiff_t)place * in[axis] * (ptrdiff_t)item;
+      const int64_t place = array_part_source(p->mode, i - before[axis] - first, left);
+      *next++ = (ptrdiff_t)(first + place) * in[axis] * (ptrdiff_t)item;
     }
   }
   return CI_OK;
@@ -225,7 +231,7 @@ ci_status prepare_pad(ci_kernel *k) {
   if (p == NULL) return k_no_memory(k);
   p->mode = mode;
   if (empty) return CI_OK;
-  if (mode != ARRAY_CONSTANT) return array_part_tables(k, p, before, item);
+  if (mode != ARRAY_CONSTANT) return array_part_tables(k, p, before, after, item);
   array_part_inner(x, k->out[0], before, item, p);
   return CI_OK;
 }

@@ -82,7 +82,7 @@ ci_status run_unary(ci_kernel *k) {
   X(exp, CI_MATH_exp) X(log, CI_MATH_log) X(tanh, CI_MATH_tanh) X(sigmoid, CI_MATH_sigmoid)               \
   X(erf, CI_MATH_erf) X(softplus, CI_MATH_softplus) X(relu, CI_MATH_relu) X(floor, CI_MATH_floor)         \
   X(ceil, CI_MATH_ceil) X(round, CI_MATH_round) X(sign, CI_MATH_sign) X(not, CI_EW_NOT)                   \
-  X(is_nan, CI_EW_IS_NAN) X(bitwise_not, CI_EW_BIT_NOT)
+  X(is_nan, CI_EW_IS_NAN) X(bitwise_not, CI_EW_BIT_NOT) X(mish, CI_MATH_mish) X(softsign, CI_MATH_softsign)
 /* clang-format on */
 #define EW_UNARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_unary(k, op, 0.0, 0.0); }
@@ -115,6 +115,28 @@ ci_status prepare_elu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_elu, 
 ci_status prepare_leaky_relu(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_leaky_relu, 0.01f, 0.0f); }
 ci_status prepare_selu(ci_kernel *k) {
   return ew_prepare_numbers(k, CI_MATH_selu, 1.67326319217681884765625f, 1.05070102214813232421875f);
+}
+ci_status prepare_swish(ci_kernel *k) { return ew_prepare_numbers(k, CI_MATH_swish, 1.0f, 0.0f); }
+ci_status prepare_hard_swish(ci_kernel *k) {
+  /* float64 takes its own sixth */
+  const double sixth = k->in[0]->dtype == CI_DOUBLE ? 1.0 / 6.0 : (double)(1.0f / 6.0f);
+  return ew_prepare_unary(k, CI_MATH_hard_swish, sixth, 0.5);
+}
+ci_status prepare_hard_sigmoid(ci_kernel *k) {
+  double alpha, beta;
+  CI_TRY(k_attr_f(k, "alpha", 0.2f, &alpha));
+  CI_TRY(k_attr_f(k, "beta", 0.5f, &beta));
+  return ew_prepare_unary(k, CI_MATH_hard_sigmoid, (double)(float)alpha, (double)(float)beta);
+}
+ci_status prepare_gelu(ci_kernel *k) {
+  ci_span method;
+  CI_TRY(k_attr_s(k, "approximate", "none", &method));
+  const bool approximate = k_span_is(method, "tanh");
+  if (!approximate && !k_span_is(method, "none")) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute 'approximate' is '%.*s', expected 'none' or 'tanh'",
+                  (int)(method.length < 40 ? method.length : 40), method.data);
+  }
+  return ew_prepare_unary(k, approximate ? CI_MATH_gelu_tanh : CI_MATH_gelu, 0.0, 0.0);
 }
 ci_status prepare_is_inf(ci_kernel *k) {
   int64_t negative, positive;
@@ -203,6 +225,15 @@ ci_status run_binary(ci_kernel *k) {
 #define EW_BINARY_PREPARE(name, op) \
   ci_status prepare_##name(ci_kernel *k) { return ew_prepare_binary(k, op); }
 EW_BINARY_ROWS(EW_BINARY_PREPARE)
+
+ci_status prepare_prelu(ci_kernel *k) {
+  char found[2][160];
+  CI_TRY(ew_prepare_binary(k, CI_MATH_prelu));
+  const ci_value *x = k->in[0], *y = k->out[0];
+  if (x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0) return CI_OK;
+  return k_fail(k, CI_INVALID_ARGUMENT, "slope is %s, which does not broadcast to x, %s",
+                k_describe(k->in[1], found[0], sizeof found[0]), k_describe(x, found[1], sizeof found[1]));
+}
 
 ci_status prepare_mod(ci_kernel *k) {
   int64_t fmod_rule;

@@ -77,6 +77,7 @@ EB_LOOP(div_f64, double, double, a / b)
 EB_LOOP(max_f64, double, double, (a != a ? a : a > b ? a : b) + 0.0)
 EB_LOOP(min_f64, double, double, (a != a ? a : a < b ? a : b) + 0.0)
 EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
+EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a)
 EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
 EB_SHORT(fmod_f64, double, double, fmod(a, b))
 EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
@@ -107,6 +108,10 @@ EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
   EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
 /* clang-format on */
 CI_INTEGER_TYPES(EB_INTEGER)
+EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
+EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b)
+EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
 /* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
 
@@ -168,6 +173,8 @@ static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_DTYPES] = {
   EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F)
   EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
   CI_INTEGER_TYPES(EB_COMPARE_ENTRY)
+  [CI_MATH_prelu] = {[CI_DOUBLE] = eb_prelu_f64, [CI_INT32] = eb_prelu_i32, [CI_INT64] = eb_prelu_i64,
+                     [CI_UINT32] = eb_prelu_u32, [CI_UINT64] = eb_prelu_u64},
   [CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
   [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
   [CI_EW_POW][CI_FLOAT] = eb_pow_f32,

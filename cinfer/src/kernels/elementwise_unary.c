@@ -31,6 +31,13 @@
   X(selu, b *(v > 0.0 ? v : a * ci_expm1(v))) \
   X(leaky_relu, v < 0.0 ? a * v : v)          \
   X(relu, (0.0 > v ? 0.0 : v) + 0.0)          \
+  X(gelu, eu_gelu(v))                         \
+  X(gelu_tanh, eu_gelu_tanh(v))               \
+  X(mish, eu_mish(v))                         \
+  X(swish, v *ci_sigmoid(a *v))               \
+  X(hard_sigmoid, eu_hard_sigmoid(v, a, b))   \
+  X(hard_swish, v *eu_hard_sigmoid(v, a, b))  \
+  X(softsign, v / (1.0 + fabs(v)))            \
   X(floor, floor(v))                          \
   X(ceil, ceil(v))                            \
   X(round, eu_round(v))                       \
@@ -40,6 +47,20 @@
 static double eu_round(double v) {
   const double size = fabs(v);
   return size < 0x1p52 ? copysign((size + 0x1p52) - 0x1p52, v) : v;
+}
+
+static double eu_gelu(double v) { return (ci_erf(v * 0x1.6a09e667f3bcdp-1) + 1.0) * v * 0.5; }
+static double eu_gelu_tanh(double v) {
+  const double square = v * v, scaled = square * 0x1.2444f2a4d8b4bp-4;
+  return v * ci_sigmoid(v * (scaled + 0x1.9884533d43651p+0));
+}
+static double eu_mish(double v) {
+  const double e = ci_exp(v > 20.0 ? 20.0 : v), n = e * (e + 2.0);
+  return v * (n / (n + 2.0));
+}
+static double eu_hard_sigmoid(double v, double a, double b) {
+  const double scaled = a * v, line = scaled + b;
+  return (line < 0.0 ? 0.0 : line > 1.0 ? 1.0 : line) + 0.0;
 }
 
 #define EU_DOUBLE_LOOP(name, value) EU_LOOP(name##_f64, double, double, value)

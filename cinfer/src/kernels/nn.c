@@ -5,6 +5,7 @@
 #include "../isa_math.h"
 #include "../scalar_math.h"
 #include "integers.h"
+#include "normalize.h"
 #include "reduce.h"
 
 enum { NN_PART_WORK = 1 << 13 }; /* elements that are worth a thread */
@@ -66,7 +67,7 @@ static double nn_largest(const double *x, int64_t n) {
 }
 
 /* The definition for float64: 16 lanes, then the tree. A NaN comes back with the sum. y may be x. */
-static void nn_softmax_double(double *y, const double *x, int64_t rows, int64_t n, bool logarithm) {
+void ci_softmax_double(double *y, const double *x, int64_t rows, int64_t n, bool logarithm) {
   for (; rows > 0; rows--, x += n, y += n) {
     const double m = nn_largest(x, n);
     double lane[16] = {0};
@@ -83,7 +84,7 @@ static void nn_softmax_double(double *y, const double *x, int64_t rows, int64_t 
 static void softmax_rows(const ci_kernel *k, void *y, const void *x, int64_t rows) {
   const softmax_plan *p = k->private_memory;
   if (k->in[0]->dtype == CI_DOUBLE) {
-    nn_softmax_double(y, x, rows, p->n, p->logarithm);
+    ci_softmax_double(y, x, rows, p->n, p->logarithm);
   } else if (p->logarithm) {
     k->isa->math->log_softmax(y, x, rows, p->n);
   } else {

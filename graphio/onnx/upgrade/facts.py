@@ -95,7 +95,7 @@ class _Values:
 
 def _constants(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, onnx.TensorProto]]:
     for node in nodes:
-        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and node.output:
             for attribute in node.attribute:
                 if attribute.name == "value" and _whole(attribute.t):
                     yield node.output[0], attribute.t

@@ -9,12 +9,16 @@ import onnx.defs
 from onnx import helper
 
 from graphio.onnx.upgrade.facts import MAIN, Facts, Path, subgraphs
+from graphio.onnx.upgrade.rules_experimental import EXPERIMENTAL
 from graphio.onnx.upgrade.step import Names, Step, Unsupported
 from graphio.onnx.upgrade.table import RULES, TARGET, Rule
 
 __all__ = ["upgrade"]
 
 _OURS = ("", "ai.onnx")  # two names of one domain
+
+# nodes that contradict their own opset fail in the rules as they may
+_REFUSALS = (Unsupported, ArithmeticError, IndexError, KeyError, TypeError, ValueError)
 
 Owner = onnx.GraphProto | onnx.FunctionProto
 
@@ -64,13 +68,13 @@ def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
         yield info.algorithm
 
 
-def _version(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
-    """The opset of ai.onnx; 1 where none is named.
+def _version(imports: Iterable[onnx.OperatorSetIdProto], default: int = 1) -> int:
+    """The opset of ai.onnx.
 
     Raises:
         ValueError: it is not from 1 to the newest that we know.
     """
-    version = next((o.version for o in imports if o.domain in _OURS), 1)
+    version = next((o.version for o in imports if o.domain in _OURS), default)
     if not 1 <= version <= TARGET:
         raise ValueError(f"the model is of opset {version}; opsets 1 to {TARGET} are known")
     return version
@@ -78,7 +82,8 @@ def _version(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
 
 def _stamp(model: onnx.ModelProto) -> None:
     """Says that the model and its functions are of the newest opset now."""
-    for owner in (model, *model.functions):
+    owners: list[onnx.ModelProto | onnx.FunctionProto] = [model, *model.functions]
+    for owner in owners:
         others = [o for o in owner.opset_import if o.domain not in _OURS]
         del owner.opset_import[:]
         owner.opset_import.extend([helper.make_opsetid("", TARGET), *others])
@@ -149,7 +154,8 @@ class _Walk:
         for i, node in enumerate(nodes):
             try:
                 result += self._node(node, i, path)
-            except Unsupported as refusal:
+            except _REFUSALS as error:
+                refusal = error if isinstance(error, Unsupported) else f"it is malformed: {error}"
                 name = node.name or next((o for o in node.output if o), "")
                 self._refused.append(
                     f"{name!r} ({node.op_type} of opset {self._version}): {refusal}"
@@ -183,13 +189,16 @@ class _Walk:
         try:
             schema = onnx.defs.get_schema(node.op_type, self._version, "")
         except onnx.defs.SchemaError:
+            if node.op_type in EXPERIMENTAL:
+                return [EXPERIMENTAL[node.op_type]]
             raise Unsupported(
                 "the standard has no such operator in this opset",
                 "replace it by operators of the standard, or by a function in the model",
             ) from None
-        if schema.deprecated:
+        rules = [rule for since, rule in RULES.get(node.op_type, ()) if self._version < since]
+        if schema.deprecated and not rules:
             raise Unsupported(
                 f"the standard has it no more since opset {schema.since_version}",
                 "use what the standard names in its place",
             )
-        return [rule for since, rule in RULES.get(node.op_type, ()) if self._version < since]
+        return rules

@@ -79,12 +79,12 @@ def renamed_values(attribute: str, values: dict[str, str]) -> Rule:
     return rule
 
 
-def inputs_from(*attributes: str, dtype: Any = np.int64, first: int = 1) -> Rule:
-    """The attributes are inputs now, from the place `first` on; absent ones stay absent."""
+def inputs_from(*attributes: str) -> Rule:
+    """The attributes are the inputs behind the first now; absent ones stay absent."""
 
     def rule(step: Step) -> None:
-        for i, attribute in enumerate(attributes, first):
-            made = step.constant_of(attribute, dtype)
+        for i, attribute in enumerate(attributes, 1):
+            made = step.constant_of(attribute)
             if made is not None:
                 step.set_input(i, made)
 
@@ -107,17 +107,19 @@ def clip_bounds(step: Step) -> None:
     data = step.input(0)
     wide = step.type(data) == onnx.TensorProto.DOUBLE and 6 <= step.version
     for i, (name, absent) in enumerate((("min", -_FLOAT32_MAX), ("max", _FLOAT32_MAX)), 1):
-        value = step.take(name, absent if wide else None)
-        if value is not None:
-            step.set_input(i, step.scalar_like(value, data, name))
+        if wide and step.attribute(name) is None:
+            step.set(name, absent)
+        bound = step.scalar_of(name, data)
+        if bound is not None:
+            step.set_input(i, bound)
 
 
 def pad_value(step: Step) -> None:
-    """Pad 2 has amounts and value as attributes; a value of 0 is the default in both forms."""
+    """Pad 2 has amounts and value as attributes; 0 is the default in both forms."""
     inputs_from("pads")(step)
-    value = step.take("value", 0.0)
-    if value != 0.0:
-        step.set_input(2, step.scalar_like(value, step.input(0), "value"))
+    value = step.scalar_of("value", step.input(0))
+    if value is not None:
+        step.set_input(2, value)
 
 
 def split_parts(step: Step) -> None:

@@ -83,7 +83,7 @@ def dropout_mask_type(step: Step) -> None:
 
 def dropout_ratio(step: Step) -> None:
     """Dropout 10 has the ratio as an attribute, by default 0.5 as the input is."""
-    ratio = step.constant_of("ratio", np.float32)
+    ratio = step.constant_of("ratio")
     if ratio is not None:
         step.set_input(1, ratio)
 

@@ -12,12 +12,12 @@ from graphio.onnx.upgrade.facts import Facts, Path
 
 __all__ = ["Names", "Step", "Unsupported"]
 
-#: attributes of Constant that a function's parameter can fill, by the parameter's kind
-_CONSTANT_OF_KIND = {
-    onnx.AttributeProto.INT: "value_int",
-    onnx.AttributeProto.INTS: "value_ints",
-    onnx.AttributeProto.FLOAT: "value_float",
-    onnx.AttributeProto.FLOATS: "value_floats",
+#: an attribute's kind to the attribute of Constant and the element type that hold its value
+_CONSTANT_OF_KIND: dict[int, tuple[str, type[np.generic]]] = {
+    onnx.AttributeProto.INT: ("value_int", np.int64),
+    onnx.AttributeProto.INTS: ("value_ints", np.int64),
+    onnx.AttributeProto.FLOAT: ("value_float", np.float32),
+    onnx.AttributeProto.FLOATS: ("value_floats", np.float32),
 }
 
 
@@ -191,16 +191,17 @@ class Step:
         tensor = numpy_helper.from_array(np.asarray(value, dtype))
         return self.add("Constant", suffix=suffix, value=tensor)
 
-    def constant_of(self, attribute: str, dtype: Any = np.int64) -> str | None:
+    def constant_of(self, attribute: str) -> str | None:
         """Moves an attribute's value, or a function's parameter, into a constant of its name."""
         found = self.attribute(attribute)
         if found is None:
             return None
+        key, dtype = _CONSTANT_OF_KIND[found.type]
         if not found.ref_attr_name:
             return self.constant(self.take(attribute), attribute, dtype)
         parameter = onnx.AttributeProto()
         parameter.CopyFrom(found)
-        parameter.name = _CONSTANT_OF_KIND[found.type]
+        parameter.name = key
         self.drop(attribute)
         name = self.add("Constant", suffix=attribute)
         self.before[-1].attribute.append(parameter)
@@ -210,10 +211,23 @@ class Step:
         """A scalar constant of another value's element type."""
         number = self.type(like)
         if number:
-            tensor = helper.make_tensor(suffix, number, [], [value])
-            return self.add("Constant", suffix=suffix, value=tensor)
+            kind = helper.tensor_dtype_to_np_dtype(number)
+            with np.errstate(over="ignore"):  # float32's limits are infinite in float16
+                array = np.asarray(value).astype(kind)
+            return self.add("Constant", suffix=suffix, value=numpy_helper.from_array(array))
         plain = self.constant(value, f"{suffix}_float", np.float32)
         return self.add("CastLike", plain, like, suffix=suffix)
+
+    def scalar_of(self, attribute: str, like: str) -> str | None:
+        """Moves an attribute's value into a scalar of another value's element type."""
+        found = self.attribute(attribute)
+        if found is None:
+            return None
+        if not found.ref_attr_name:
+            return self.scalar_like(self.take(attribute), like, attribute)
+        plain = self.constant_of(attribute)
+        assert plain is not None
+        return self.add("CastLike", plain, like, suffix=attribute)
 
     def new_name(self, suffix: str) -> str:
         """A name that nothing has, made of the node's own and a suffix."""

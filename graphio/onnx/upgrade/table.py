@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from graphio.onnx.upgrade import rules_attributes as attributes
 from graphio.onnx.upgrade import rules_control as control
 from graphio.onnx.upgrade import rules_nn as nn
@@ -56,7 +54,8 @@ _BROADCASTS = _joined(
 )
 
 _ATTRIBUTES: dict[str, Rules] = {
-    "Cast": ((6, attributes.cast_to_number),),
+    # models of opset 6 still name the type: exporters were late
+    "Cast": ((6, attributes.cast_to_number), (9, attributes.cast_to_number)),
     "Clip": ((11, attributes.clip_bounds),),
     "Concat": ((4, attributes.default("axis", 1)),),
     "DFT": ((20, attributes.dft_axis),),
@@ -73,6 +72,8 @@ _ATTRIBUTES: dict[str, Rules] = {
         (2, attributes.required("kernel_shape", "give the kernel's sizes")),
         (2, attributes.integral_p),
     ),
+    # the same as before, but onnx's checker wants it written down
+    "MeanVarianceNormalization": ((13, attributes.default("axes", [0, 2, 3])),),
     "Pad": ((2, attributes.renamed("paddings", "pads")), (11, attributes.pad_value)),
     "RNN": ((7, attributes.dropped("output_sequence")),),
     "Reshape": ((5, _UNCONSUMED), (5, nn.reshape_shape)),
@@ -111,7 +112,7 @@ _NN: dict[str, Rules] = {
     "Scatter": ((11, nn.scatter_elements),),
     "Upsample": (
         (7, nn.scales_of_sides),
-        (9, attributes.inputs_from("scales", dtype=np.float32)),
+        (9, attributes.inputs_from("scales")),
         (10, nn.upsample_to_resize),
     ),
 }

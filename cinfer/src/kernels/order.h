@@ -1,0 +1,9 @@
+/* order.h - one order for the elements of every type: numbers ascending, -0 equal to +0, NaN after all and equal to
+ * NaN, strings byte by byte. */
+#ifndef CI_ORDER_H
+#define CI_ORDER_H
+#include "../ci_kernel.h"
+
+/* keys[i] of element begin + i * step: unsigned, ordered as the elements. False: the type has no such keys. */
+bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys);
+#endif

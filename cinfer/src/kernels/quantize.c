@@ -1,0 +1,514 @@
+/* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
+#include "cast.h"
+
+enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
+
+/* One scale and zero point for all, for each index of an axis, or for each block along an axis. */
+typedef struct quant_grid {
+  int64_t inner, axis, blocks, block; /* elements behind the axis, its size, scales along it, elements a scale */
+  bool outer;                         /* scales differ before and behind the axis, too */
+} quant_grid;
+
+typedef struct quant_plan {
+  quant_grid grid;
+  int64_t scales;
+  bool one; /* scale for all */
+  bool integers;
+  int32_t precision;
+  int64_t least, most;
+  ci_caster load, scale, zero, store; /* zero: to float32 */
+  size_t zeros;                       /* where the zero points begin in scratch, behind the scales */
+} quant_plan;
+
+/* ---- prepare ---- */
+
+static bool quant_is_small_float(int32_t dtype) {
+  return (dtype >= CI_FLOAT8E4M3FN && dtype <= CI_FLOAT8E5M2FNUZ) || dtype == CI_FLOAT4E2M1;
+}
+
+/* Types of quantised values: false if the type is none. Floats have no limits. */
+static bool quant_range(int32_t dtype, int64_t *least, int64_t *most) {
+  const bool is_signed = dtype == CI_INT8 || dtype == CI_INT16 || dtype == CI_INT4 || dtype == CI_INT2;
+  const int bits = ci_dtype_bits(dtype);
+  *least = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
+  *most = *least + ((int64_t)1 << (bits < 32 ? bits : 32)) - 1;
+  return is_signed || dtype == CI_UINT8 || dtype == CI_UINT16 || dtype == CI_UINT4 || dtype == CI_UINT2 ||
+         quant_is_small_float(dtype);
+}
+
+static bool quant_is_precision(int32_t dtype) {
+  return dtype == CI_FLOAT || dtype == CI_FLOAT16 || dtype == CI_BFLOAT16;
+}
+
+static ci_status quant_dtype_attr(ci_kernel *k, const char *name, int32_t fallback, int32_t *dtype) {
+  int64_t value;
+  CI_TRY(k_attr_i(k, name, 0, &value));
+  if (value < 0 || value > CI_INT2) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, which is no element type", name, (long long)value);
+  }
+  *dtype = value == 0 ? fallback : (int32_t)value;
+  return CI_OK;
+}
+
+static const ci_value *quant_zero(const ci_kernel *k) { return k->n_in > 2 ? k->in[2] : NULL; }
+
+static ci_status quant_shapes_differ(ci_kernel *k, int axis, int64_t block) {
+  char x[160], scale[160];
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "the scale is %s for x %s, axis %d and block_size %lld: expected one number, "
+                "one for each index of the axis, or x's shape with one for each block of the axis",
+                k_describe(k->in[1], scale, sizeof scale), k_describe(k->in[0], x, sizeof x), axis, (long long)block);
+}
+
+/* Whether scales of x's rank and shape, but for the axis, fit its blocks. */
+static bool quant_blocks_fit(const ci_value *x, const ci_value *scale, int axis, int64_t block) {
+  if (scale->rank != x->rank) return false;
+  for (int i = 0; i < x->rank; i++) {
+    if (i != axis && scale->dims[i] != x->dims[i]) return false;
+  }
+  return scale->dims[axis] == x->dims[axis] / block + (x->dims[axis] % block != 0);
+}
+
+static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
+  const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
+  int64_t wanted, block;
+  int axis = 0;
+  CI_TRY(k_attr_i(k, "axis", 1, &wanted));
+  CI_TRY(k_attr_i(k, "block_size", 0, &block));
+  if (block < 0) return k_fail(k, CI_INVALID_ARGUMENT, "block_size is %lld, expected 0 or more", (long long)block);
+  p->scales = scale->count;
+  p->one = scale->rank == 0 || (scale->rank == 1 && scale->count == 1);
+  if (zero != NULL) {
+    bool equal = zero->rank == scale->rank || (p->one && zero->count == 1 && zero->rank <= 1);
+    for (int i = 0; equal && i < zero->rank && !p->one; i++) equal = zero->dims[i] == scale->dims[i];
+    if (!equal || (p->one && zero->count != 1)) {
+      char one[160], other[160];
+      return k_fail(k, CI_INVALID_ARGUMENT, "the zero point is %s, expected the shape of the scale %s",
+                    k_describe(zero, one, sizeof one), k_describe(scale, other, sizeof other));
+    }
+  }
+  if (p->one) return CI_OK;
+  if (x->rank == 1 && scale->rank == 1) wanted = block > 0 ? wanted : 0;
+  CI_TRY(k_axis(k, x->rank == 1 && wanted == 1 ? 0 : wanted, x->rank, &axis));
+  p->grid.outer = block > 0;
+  if (block > 0 ? !quant_blocks_fit(x, scale, axis, block) : scale->rank != 1 || scale->count != x->dims[axis]) {
+    return quant_shapes_differ(k, axis, block);
+  }
+  if (x->count == 0) return CI_OK;
+  p->grid.axis = x->dims[axis];
+  p->grid.inner = ci_product(x->dims, axis + 1, x->rank);
+  p->grid.block = block > 0 ? block : 1;
+  p->grid.blocks = block > 0 ? scale->dims[axis] : x->dims[axis];
+  return CI_OK;
+}
+
+/* Scratch for the scales and zero points as float32, which holds all of them. */
+static ci_status quant_scratch(ci_kernel *k, quant_plan *p) {
+  size_t bytes;
+  if (!ci_mul_size((size_t)p->scales, sizeof(float), &bytes) || bytes > PTRDIFF_MAX / 4) return k_no_memory(k);
+  p->zeros = ci_round_up(bytes, 64);
+  k->scratch_bytes = 2 * p->zeros;
+  const ci_value *zero = quant_zero(k);
+  if (!ci_caster_make(&p->scale, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      (zero != NULL && !ci_caster_make(&p->zero, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
+    return k_fail(k, CI_UNIMPLEMENTED, "a scale of type %s", ci_dtype_name(k->in[1]->dtype));
+  }
+  return CI_OK;
+}
+
+static ci_status quant_refuse(ci_kernel *k, const char *what, int32_t found, const char *expected) {
+  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", what, ci_dtype_name(found), expected);
+}
+
+ci_status prepare_quantize_linear(ci_kernel *k) {
+  const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
+  quant_plan *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  int32_t to;
+  int64_t saturate;
+  CI_TRY(quant_dtype_attr(k, "output_dtype", zero != NULL ? zero->dtype : CI_UINT8, &to));
+  CI_TRY(quant_dtype_attr(k, "precision", scale->dtype, &p->precision));
+  CI_TRY(k_attr_i(k, "saturate", 1, &saturate));
+  if (!quant_is_precision(x->dtype) && x->dtype != CI_INT32) {
+    return quant_refuse(k, "x", x->dtype, "float32, float16, bfloat16 or int32");
+  }
+  if (!quant_is_precision(scale->dtype) && scale->dtype != CI_INT32 && scale->dtype != CI_FLOAT8E8M0) {
+    return quant_refuse(k, "the scale", scale->dtype, "float32, float16, bfloat16, int32 or float8e8m0");
+  }
+  if (!quant_range(to, &p->least, &p->most)) {
+    return quant_refuse(k, "the output", to, "an integer type of 2 to 16 bits, float8 or float4e2m1");
+  }
+  if (zero != NULL && zero->dtype != to) return quant_refuse(k, "the zero point", zero->dtype, ci_dtype_name(to));
+  if (!quant_is_precision(p->precision)) p->precision = CI_FLOAT;
+  p->integers = !quant_is_small_float(to);
+  CI_TRY(quant_grid_of(k, p));
+  CI_TRY(quant_scratch(k, p));
+  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
+    return quant_refuse(k, "the output", to, "a type of numbers");
+  }
+  return k_out_like(k, 0, to, x);
+}
+
+ci_status prepare_dequantize_linear(ci_kernel *k) {
+  const ci_value *x = k->in[0], *scale = k->in[1], *zero = quant_zero(k);
+  quant_plan *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  int32_t to;
+  CI_TRY(quant_dtype_attr(k, "output_dtype", quant_is_precision(scale->dtype) ? scale->dtype : CI_FLOAT, &to));
+  if (!quant_range(x->dtype, &p->least, &p->most) && x->dtype != CI_INT32) {
+    return quant_refuse(k, "x", x->dtype, "an integer type of 2 to 16 bits, int32, float8 or float4e2m1");
+  }
+  if (!quant_is_precision(scale->dtype) && scale->dtype != CI_FLOAT8E8M0) {
+    return quant_refuse(k, "the scale", scale->dtype, "float32, float16, bfloat16 or float8e8m0");
+  }
+  if (!quant_is_precision(to)) return quant_refuse(k, "the output", to, "float32, float16 or bfloat16");
+  if (zero != NULL && zero->dtype != x->dtype) {
+    return quant_refuse(k, "the zero point", zero->dtype, ci_dtype_name(x->dtype));
+  }
+  CI_TRY(quant_grid_of(k, p));
+  CI_TRY(quant_scratch(k, p));
+  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, CI_FLOAT, to, true, CI_ROUND_UP)) {
+    return quant_refuse(k, "x", x->dtype, "a type of numbers");
+  }
+  return k_out_like(k, 0, to, x);
+}
+
+/* ---- run ---- */
+
+typedef struct quant_piece { /* of at most QUANT_PIECE elements */
+  float x[QUANT_PIECE], scale[QUANT_PIECE], zero[QUANT_PIECE];
+} quant_piece;
+
+/* The scales and zero points of n elements from `at` on. */
+static void quant_spread(const quant_plan *p, const float *scales, const float *zeros, int64_t at, int64_t n,
+                         quant_piece *piece) {
+  const quant_grid *g = &p->grid;
+  if (p->one) {
+    for (int64_t i = 0; i < n; i++) piece->scale[i] = scales[0], piece->zero[i] = zeros[0];
+    return;
+  }
+  int64_t behind = at % g->inner, index = at / g->inner % g->axis, before = at / g->inner / g->axis;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t from = g->outer ? (before * g->blocks + index / g->block) * g->inner + behind : index;
+    piece->scale[i] = scales[from];
+    piece->zero[i] = zeros[from];
+    if (++behind < g->inner) continue;
+    behind = 0;
+    if (++index < g->axis) continue;
+    index = 0;
+    before++;
+  }
+}
+
+static double quant_limit(double v, double least, double most) { return v < least ? least : v > most ? most : v; }
+
+/* Half to even; |v| < 2^51. */
+static double quant_whole(double v) { return v + 0x1.8p52 - 0x1.8p52; }
+
+static int32_t quant_integer(double v, double zero, double least, double most) {
+  if (v != v) v = 0.0;
+  return (int32_t)quant_limit(quant_whole(quant_limit(v, -0x1p40, 0x1p40)) + zero, least, most);
+}
+
+static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
+  int32_t numbers[QUANT_PIECE];
+  for (int64_t i = 0; i < n; i++) {
+    const float x = ci_round_to(p->precision, piece->x[i]), s = ci_round_to(p->precision, piece->scale[i]);
+    const float ratio = ci_round_to(p->precision, x / s);
+    if (p->integers)
+      numbers[i] = quant_integer((double)ratio, (double)piece->zero[i], (double)p->least, (double)p->most);
+    else piece->x[i] = piece->zero[i] != 0.0f ? ratio + piece->zero[i] : ratio;
+  }
+  ci_caster_run(&p->store, y, p->integers ? (const void *)numbers : (const void *)piece->x, n);
+}
+
+static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes) {
+  const quant_plan *p = k->private_memory;
+  const float *scales = k->scratch, *zeros = (const float *)(const void *)((const char *)k->scratch + p->zeros);
+  quant_piece piece;
+  for (int64_t at = begin; at < end; at += QUANT_PIECE) {
+    const int64_t n = end - at < QUANT_PIECE ? end - at : QUANT_PIECE;
+    void *y = (char *)k->out[0]->data + (size_t)at * p->store.to_bytes;
+    ci_caster_run(&p->load, piece.x, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, n);
+    quant_spread(p, scales, zeros, at, n, &piece);
+    if (quantizes) {
+      quant_make(p, &piece, n, y);
+      continue;
+    }
+    for (int64_t i = 0; i < n; i++) piece.x[i] = (piece.x[i] - piece.zero[i]) * piece.scale[i];
+    ci_caster_run(&p->store, y, piece.x, n);
+  }
+}
+
+static void quant_quantize_part(void *argument, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  quant_part(argument, begin, end, true);
+}
+
+static void quant_dequantize_part(void *argument, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  quant_part(argument, begin, end, false);
+}
+
+static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
+  const quant_plan *p = k->private_memory;
+  const ci_value *zero = quant_zero(k);
+  char *scratch = k->scratch;
+  if (k->out[0]->count == 0) return CI_OK;
+  ci_caster_run(&p->scale, scratch, k->in[1]->data, p->scales);
+  if (zero != NULL) ci_caster_run(&p->zero, scratch + p->zeros, zero->data, p->scales);
+  else memset(scratch + p->zeros, 0, (size_t)p->scales * sizeof(float));
+  k_parallel(k, k->out[0]->count, QUANT_GRAIN, part, k);
+  return CI_OK;
+}
+
+ci_status run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
+ci_status run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
+
+/* ---- products of integers: zero points are subtracted in int32, then it is MatMul ---- */
+
+typedef struct quant_product { /* which inputs are what; -1: none */
+  int a, b, a_zero, b_zero, a_scale, b_scale;
+} quant_product;
+
+static const quant_product quant_matmul_integer = {0, 1, 2, 3, -1, -1};
+static const quant_product quant_qlinear = {0, 3, 2, 5, 1, 4};
+
+static const ci_value *quant_optional(const ci_kernel *k, int i) { return i >= 0 && i < k->n_in ? k->in[i] : NULL; }
+
+/* Zero points and scales: one number, one for each row of a or column of b, or a's shape with 1 in the place of K. */
+static ci_status quant_along(ci_kernel *k, const ci_value *matrix, const ci_value *v, const char *what, bool rows) {
+  char one[160], other[160];
+  if (v == NULL || (v->count == 1 && v->rank <= 1)) return CI_OK;
+  const int rank = matrix->rank, kept = rows ? rank - 2 : rank - 1, summed = rows ? rank - 1 : rank - 2;
+  bool fits = rank >= 2 && (v->rank == 1 || v->rank == rank);
+  if (fits && v->rank == 1) fits = v->count == matrix->dims[kept];
+  else
+    for (int i = 0; fits && i < rank; i++) fits = v->dims[i] == (i == summed ? 1 : matrix->dims[i]);
+  if (fits) return CI_OK;
+  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s for a matrix %s: expected one number or one for each %s", what,
+                k_describe(v, one, sizeof one), k_describe(matrix, other, sizeof other), rows ? "row" : "column");
+}
+
+/* Which of the numbers belongs to the element `at` of the matrix. */
+static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows, int64_t at) {
+  if (v->count == 1) return 0;
+  const int64_t n = matrix->dims[matrix->rank - 1], m = matrix->dims[matrix->rank - 2];
+  if (rows) return v->rank == 1 ? at / n % m : at / n;
+  return v->rank == 1 ? at % n : at / n / m * n + at % n;
+}
+
+static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
+
+/* The wide operands and, for QLinearMatMul, the wide result: where they lie in scratch. */
+typedef struct quant_room {
+  size_t b, y, end;
+} quant_room;
+
+static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t results, quant_room *room) {
+  size_t a_bytes, b_bytes, y_bytes;
+  if (!ci_mul_size((size_t)k->in[q->a]->count, sizeof(int32_t), &a_bytes) ||
+      !ci_mul_size((size_t)k->in[q->b]->count, sizeof(int32_t), &b_bytes) ||
+      !ci_mul_size((size_t)results, sizeof(int32_t), &y_bytes) || a_bytes > PTRDIFF_MAX / 4 ||
+      b_bytes > PTRDIFF_MAX / 4 || y_bytes > PTRDIFF_MAX / 4) {
+    return false;
+  }
+  room->b = ci_round_up(a_bytes, 64);
+  room->y = room->b + ci_round_up(b_bytes, 64);
+  room->end = room->y + ci_round_up(y_bytes, 64) + 64; /* not 0: then there would be no pointer to add to */
+  return true;
+}
+
+static ci_value quant_wide(const ci_value *v) {
+  ci_value wide = *v;
+  wide.dtype = CI_INT32;
+  wide.bytes = (size_t)v->count * sizeof(int32_t);
+  wide.data = NULL;
+  return wide;
+}
+
+/* MatMul of the wide operands; `y` takes its result. */
+static ci_status quant_matmul(ci_kernel *k, ci_value *a, ci_value *b, ci_value *y, ci_status (*step)(ci_kernel *k)) {
+  ci_value **in = k->in, **out = k->out, *wide_in[2] = {a, b}, *wide_out[1] = {y};
+  k->in = wide_in;
+  k->out = wide_out;
+  ci_status status = step(k);
+  k->in = in;
+  k->out = out;
+  return status;
+}
+
+static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_value *y, bool keeps) {
+  const ci_value *a = k->in[q->a], *b = k->in[q->b];
+  const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
+  quant_room room;
+  if (!quant_is_byte(a->dtype) || !quant_is_byte(b->dtype)) {
+    return k_fail(k, CI_UNIMPLEMENTED, "a is %s and b is %s, expected int8 or uint8", ci_dtype_name(a->dtype),
+                  ci_dtype_name(b->dtype));
+  }
+  if (a_zero != NULL && a_zero->dtype != a->dtype) {
+    return quant_refuse(k, "the zero point of a", a_zero->dtype, ci_dtype_name(a->dtype));
+  }
+  if (b_zero != NULL && b_zero->dtype != b->dtype) {
+    return quant_refuse(k, "the zero point of b", b_zero->dtype, ci_dtype_name(b->dtype));
+  }
+  CI_TRY(quant_along(k, a, a_zero, "the zero point of a", true));
+  CI_TRY(quant_along(k, b, b_zero, "the zero point of b", false));
+  ci_value wide_a = quant_wide(a), wide_b = quant_wide(b);
+  CI_TRY(quant_matmul(k, &wide_a, &wide_b, y, prepare_matmul));
+  if (!quant_room_of(k, q, keeps ? y->count : 0, &room) ||
+      !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
+    return k_no_memory(k);
+  }
+  return CI_OK;
+}
+
+static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int32_t *y) {
+  const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
+  const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0; /* (x ^ 0x80) - 0x80 is x read with its sign */
+  for (int64_t i = 0; i < v->count; i++) {
+    const int32_t from = z != NULL ? (z[quant_index(v, zero, rows, i)] ^ sign) - sign : 0;
+    y[i] = (x[i] ^ sign) - sign - from;
+  }
+}
+
+static ci_status quant_run_product(ci_kernel *k, const quant_product *q, ci_value *y, const quant_room *room) {
+  char *scratch = k->scratch;
+  const size_t bytes = k->scratch_bytes;
+  ci_value a = quant_wide(k->in[q->a]), b = quant_wide(k->in[q->b]);
+  a.data = scratch;
+  b.data = scratch + room->b;
+  quant_widen(k->in[q->a], quant_optional(k, q->a_zero), true, a.data);
+  quant_widen(k->in[q->b], quant_optional(k, q->b_zero), false, b.data);
+  k->scratch = scratch + room->end;
+  k->scratch_bytes = bytes - room->end;
+  ci_status status = quant_matmul(k, &a, &b, y, run_matmul);
+  k->scratch = scratch;
+  k->scratch_bytes = bytes;
+  return status;
+}
+
+ci_status prepare_matmul_integer(ci_kernel *k) {
+  return quant_prepare_product(k, &quant_matmul_integer, k->out[0], false);
+}
+
+ci_status run_matmul_integer(ci_kernel *k) {
+  quant_room room;
+  if (!quant_room_of(k, &quant_matmul_integer, 0, &room)) return k_no_memory(k);
+  return quant_run_product(k, &quant_matmul_integer, k->out[0], &room);
+}
+
+/* ---- QLinearMatMul: a, a's scale and zero point, b, its two, y's two ---- */
+
+enum { QUANT_Y_SCALE = 6, QUANT_Y_ZERO = 7 };
+
+ci_status prepare_qlinear_matmul(ci_kernel *k) {
+  const ci_value *y_scale = k->in[QUANT_Y_SCALE], *y_zero = k->in[QUANT_Y_ZERO];
+  const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
+  for (int i = 0; i < k->n_in; i++) {
+    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent", i);
+  }
+  if (!quant_is_precision(y_scale->dtype) || a_scale->dtype != y_scale->dtype || b_scale->dtype != y_scale->dtype) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "the scales are %s, %s and %s, expected one of float32, float16 and bfloat16",
+                  ci_dtype_name(a_scale->dtype), ci_dtype_name(b_scale->dtype), ci_dtype_name(y_scale->dtype));
+  }
+  if (!quant_is_byte(y_zero->dtype)) return quant_refuse(k, "the zero point of y", y_zero->dtype, "int8 or uint8");
+  if (y_scale->count != 1 || y_zero->count != 1) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "the scale and the zero point of y must be one number each");
+  }
+  CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
+  CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
+  ci_value *out = k->out[0], wide = *out;
+  CI_TRY(quant_prepare_product(k, &quant_qlinear, &wide, true));
+  return k_out_like(k, 0, y_zero->dtype, &wide);
+}
+
+/* One number of a scale or zero point. */
+static float quant_number(const ci_value *v, int64_t i) {
+  ci_caster c;
+  float number = 0.0f;
+  if (ci_caster_make(&c, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) {
+    ci_caster_run(&c, &number, (const char *)v->data + (size_t)i * c.from_bytes, 1);
+  }
+  return number;
+}
+
+/* Which number belongs to row or column i of matrix `batch` of the result; the operand may have fewer batch axes, or
+ * axes of 1. */
+static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, const ci_value *y, int batch_axes,
+                              int64_t batch, bool rows, int64_t i) {
+  if (scale->count == 1) return 0;
+  if (scale->rank == 1) return i;
+  int64_t at = 0, step = 1;
+  for (int axis = matrix->rank - 3, own = batch_axes - 1; axis >= 0; axis--, own--) {
+    if (matrix->dims[axis] != 1) at += batch % y->dims[own] * step;
+    batch /= y->dims[own];
+    step *= matrix->dims[axis];
+  }
+  return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
+}
+
+static void quant_requantize(ci_kernel *k, const int32_t *wide) {
+  const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
+  const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
+  const int32_t dtype = a_scale->dtype;
+  const float y_scale = quant_number(k->in[QUANT_Y_SCALE], 0);
+  const double zero = (double)quant_number(k->in[QUANT_Y_ZERO], 0);
+  const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
+  const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
+  const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
+  uint8_t *to = y->data;
+  double factor = 0.0;
+  const bool same = a_scale->count == 1 && b_scale->count == 1;
+  for (int64_t i = 0; i < y->count; i++) {
+    if (i == 0 || !same) {
+      const int64_t batch = i / n / m;
+      const float left = quant_number(a_scale, quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m));
+      const float right = quant_number(b_scale, quant_scale_at(b, b_scale, y, axes, batch, false, i % n));
+      factor = (double)ci_round_to(dtype, ci_round_to(dtype, left * right) / y_scale);
+    }
+    to[i] = (uint8_t)quant_integer((double)wide[i] * factor, zero, least, least + 255.0);
+  }
+}
+
+ci_status run_qlinear_matmul(ci_kernel *k) {
+  quant_room room;
+  if (k->out[0]->count == 0) return CI_OK;
+  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, &room)) return k_no_memory(k);
+  ci_value wide = *k->out[0];
+  wide.dtype = CI_INT32;
+  wide.bytes = (size_t)wide.count * sizeof(int32_t);
+  wide.data = (char *)k->scratch + room.y;
+  CI_TRY(quant_run_product(k, &quant_qlinear, &wide, &room));
+  quant_requantize(k, wide.data);
+  return CI_OK;
+}
+
+/* ---- DynamicQuantizeLinear: one float32 tensor to uint8; its scale and zero point ---- */
+
+ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
+  if (k->in[0]->dtype != CI_FLOAT) return quant_refuse(k, "x", k->in[0]->dtype, "float32");
+  CI_TRY(k_out_like(k, 0, CI_UINT8, k->in[0]));
+  CI_TRY(k_out(k, 1, CI_FLOAT, 0, NULL));
+  return k_out(k, 2, CI_UINT8, 0, NULL);
+}
+
+ci_status run_dynamic_quantize_linear(ci_kernel *k) {
+  const float *x = k->in[0]->data;
+  uint8_t *y = k->out[0]->data;
+  float least = 0.0f, most = 0.0f;
+  for (int64_t i = 0; i < k->in[0]->count; i++) {
+    least = x[i] < least || x[i] != x[i] ? x[i] : least;
+    most = x[i] > most || x[i] != x[i] ? x[i] : most;
+  }
+  const float scale = (most - least) / 255.0f;
+  const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
+  for (int64_t i = 0; i < k->in[0]->count; i++) {
+    y[i] = (uint8_t)quant_integer((double)(x[i] / scale), (double)zero, 0.0, 255.0);
+  }
+  *(float *)k->out[1]->data = scale;
+  *(uint8_t *)k->out[2]->data = zero;
+  return CI_OK;
+}

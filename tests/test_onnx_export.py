@@ -1,0 +1,191 @@
+"""Graphs of ours as ONNX: the standard's checker accepts them, ONNX Runtime gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import graphio as tf
+import graphio.onnx as tfonnx
+
+ort = pytest.importorskip("onnxruntime")
+Array = np.ndarray
+
+
+def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, Array]:
+    """Checks the model whole and runs it."""
+    onnx.checker.check_model(model, full_check=True)
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    session = ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, feeds), strict=True))
+
+
+def values(*shape: int, seed: int = 0) -> Array:
+    return np.random.RandomState(seed).randn(*shape).astype(np.float32)
+
+
+def network(x: Any, dtype: Any = np.float32) -> Any:
+    """A convolution, both pools, a dense layer."""
+    filters = tf.Variable(values(3, 3, 2, 4).astype(dtype), name="filters")
+    hidden = tf.nn.relu(tf.nn.conv2d(x, filters, [1, 2, 2, 1], "SAME"))
+    hidden = tf.nn.max_pool(hidden, [1, 2, 2, 1], [1, 1, 1, 1], "SAME")
+    hidden = tf.nn.avg_pool(hidden, [1, 3, 3, 1], [1, 2, 2, 1], "VALID")
+    flat = tf.reshape(hidden, [-1, hidden.shape[1].value * hidden.shape[2].value * 4])
+    weights = tf.Variable(values(flat.shape[1].value, 5, seed=1).astype(dtype), name="weights")
+    bias = tf.Variable(np.zeros(5, dtype), name="bias")
+    return tf.matmul(flat, weights) + bias
+
+
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "gradient descent": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: tf.train.AdamOptimizer(0.01),
+}
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_training_step_goes_the_same_way_in_onnx_runtime(optimizer: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 9, 9, 2], name="x")
+        y = tf.placeholder(tf.int64, [None], name="y")
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=network(x))
+        )
+        step = OPTIMIZERS[optimizer]().minimize(loss)
+        session.run(tf.global_variables_initializer())
+        model = tfonnx.export(None, session, {"x": x, "y": y}, {"loss": loss}, [step])
+        state: dict[str, Array] = {}
+        for i in range(4):
+            feeds = {"x": values(6, 9, 9, 2, seed=i), "y": np.arange(6) % 5}
+            found = in_onnxruntime(model, {**feeds, **state})
+            expected, _ = session.run([loss, step], {x: feeds["x"], y: feeds["y"]})
+            np.testing.assert_allclose(found["loss"], expected, rtol=2e-5)
+            state = {k.removesuffix("/new"): v for k, v in found.items() if k.endswith("/new")}
+        assert {v.op.name for v in tf.trainable_variables()} <= set(state)
+        for variable in tf.global_variables():
+            np.testing.assert_allclose(
+                state[variable.op.name], session.run(variable), rtol=1e-4, atol=1e-6
+            )
+
+
+def test_variables_that_are_only_read_are_initializers() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 9, 9, 2], name="x")
+        logits = network(x)
+        session.run(tf.global_variables_initializer())
+        model = tfonnx.export(None, session, {"images": x}, {"logits": logits})
+        assert [i.name for i in model.graph.input] == ["images"]
+        assert {"filters", "weights", "bias"} <= {t.name for t in model.graph.initializer}
+        feed = values(3, 9, 9, 2)
+        found = in_onnxruntime(model, {"images": feed})["logits"]
+        np.testing.assert_allclose(found, session.run(logits, {x: feed}), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_gradients_of_windows_are_the_same(padding: str, stride: int) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 7, 8, 4], name="x")
+        w = tf.placeholder(tf.float32, [3, 2, 4, 6], name="w")
+        d = tf.placeholder(tf.float32, [2, 3, 4, 1], name="d")
+        strides = [1, stride, stride, 1]
+        made = [
+            tf.nn.conv2d(x, w, strides, padding),
+            tf.nn.depthwise_conv2d(x, d, strides, padding),
+            tf.nn.max_pool(x, [1, 2, 3, 1], strides, padding),
+            tf.nn.avg_pool(x, [1, 3, 2, 1], strides, padding),
+        ]
+        gradients = tf.gradients(tf.add_n([tf.reduce_sum(y * y) for y in made]), [x, w, d])
+        outputs = {f"g{i}": tf.convert_to_tensor(g) for i, g in enumerate(gradients)}
+        model = tfonnx.export(None, session, {"x": x, "w": w, "d": d}, outputs)
+        feeds = {t: values(*t.shape.as_list(), seed=i) for i, t in enumerate((x, w, d))}
+        found = in_onnxruntime(model, {t.op.name: v for t, v in feeds.items()})
+        for key, tensor in outputs.items():
+            expected = session.run(tensor, feeds)
+            np.testing.assert_allclose(found[key], expected, rtol=1e-4, atol=1e-3)
+
+
+def test_bodies_capture_and_loops_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        rate = tf.Variable(np.float32(0.5), name="rate")
+        total = tf.while_loop(
+            lambda i, v: i < 5,
+            lambda i, v: (i + 1, tf.cond(tf.reduce_sum(v) > 4, lambda: v * rate, lambda: v + x)),
+            [tf.constant(0), x],
+        )[1]
+        (gradient,) = tf.gradients(total, x)
+        session.run(tf.global_variables_initializer())
+        model = tfonnx.export(None, session, {"x": x}, {"total": total, "dx": gradient})
+        feed = np.float32([1, 2, 0.25])
+        found = in_onnxruntime(model, {"x": feed})
+        for key, tensor in (("total", total), ("dx", gradient)):
+            np.testing.assert_allclose(found[key], session.run(tensor, {x: feed}), rtol=1e-6)
+
+
+def test_types_that_an_operator_lacks_are_computed_wider() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.int8, [4], name="x")
+        y = tf.matmul(tf.reshape(tf.cast(x, tf.int32), [2, 2]), tf.constant([[1, 2], [3, 4]]))
+        z = tf.reduce_sum(x) + x
+        model = tfonnx.export(None, session, {"x": x}, {"y": y, "z": z})
+        feed = np.int8([1, -2, 3, 4])
+        found = in_onnxruntime(model, {"x": feed})
+        assert found["z"].dtype == np.int8
+        for key, tensor in (("y", y), ("z", z)):
+            np.testing.assert_array_equal(found[key], session.run(tensor, {x: feed}))
+
+
+def test_a_name_that_an_output_wants_is_given_to_it() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.placeholder(tf.float32, [], name="a")
+        b = tf.add(a, 1.0, name="b")
+        model = tfonnx.export(None, session, {"b": a}, {"a": b, "again": b, "same": a})
+        found = in_onnxruntime(model, {"b": np.array(3, np.float32)})
+        assert {k: float(v) for k, v in found.items()} == {"a": 4, "again": 4, "same": 3}
+
+
+def test_files_and_signatures_are_exported_too(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        signatures = {"double": ({"x": x}, {"y": x * 2.0}), "half": ({"x": x}, {"y": x / 2.0})}
+        tf.saved_model.save(tmp_path / "m.gio", session, signatures)
+    model = tfonnx.from_model(tmp_path / "m.gio", tmp_path / "m.onnx", signature="half")
+    assert onnx.load(tmp_path / "m.onnx") == model
+    assert in_onnxruntime(model, {"x": np.float32([3])})["y"] == [1.5]
+    with pytest.raises(KeyError, match="double, half"):
+        tfonnx.from_model(tmp_path / "m.gio")
+
+
+def test_all_that_onnx_cannot_express_is_listed() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(np.float32(1), name="v")
+        loop = tf.while_loop(
+            lambda i: i < 3, lambda i: (i + tf.cast(tf.assign_add(variable, 1.0), tf.int32),), [0]
+        )
+        noise = tf.truncated_normal([2], name="noise")
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.UnimplementedError) as caught:
+            tfonnx.export(None, session, {}, {"loop": loop, "noise": noise})
+    message = str(caught.value)
+    assert "2 problems" in message
+    assert "RandomTruncatedNormal 'noise" in message and "test_onnx_export.py" in message
+    assert "assigned inside Loop" in message
+
+
+def test_an_opset_that_is_too_old_is_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        y = tfonnx.call("RMSNormalization", x, tf.constant(np.ones(4, np.float32)))
+        with pytest.raises(tf.errors.UnimplementedError, match="opset 22 lacks"):
+            tfonnx.export(None, session, {"x": x}, {"y": y}, opset=22)
