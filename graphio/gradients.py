@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gradients", "hessians"]
 
-CONTROL_FLOW = ("If", "Loop")
+CONTROL_FLOW = ("If", "Loop", "Scan")
 
 
 def gradients(
