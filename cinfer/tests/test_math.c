@@ -9,6 +9,7 @@
 
 #include "../src/isa.h"
 #include "../src/isa_math.h"
+#include "../src/kernels/cast.h"
 #include "../src/kernels/elementwise.h"
 #include "../src/kernels/reduce.h"
 #include "../src/philox.h"
@@ -463,9 +464,12 @@ static void test_casts(void) {
                 {1.0 + 0x1p-11, 0x3c00, 0x3f80}, {NAN, 0x7e00, 0x7fc0},
                 {-INFINITY, 0xfc00, 0xff80}};
   for (size_t c = 0; c < sizeof halves / sizeof halves[0]; c++) {
-    uint16_t y[2];
-    ci_find_cast(CI_DOUBLE, CI_FLOAT16)(&y[0], &halves[c].from, 1);
-    ci_find_cast(CI_DOUBLE, CI_BFLOAT16)(&y[1], &halves[c].from, 1);
+    uint16_t y[2] = {0};
+    ci_caster to_half, to_brain;
+    CHECK(ci_caster_make(&to_half, CI_DOUBLE, CI_FLOAT16, true, CI_ROUND_UP), "no cast to float16");
+    CHECK(ci_caster_make(&to_brain, CI_DOUBLE, CI_BFLOAT16, true, CI_ROUND_UP), "no cast to bfloat16");
+    ci_caster_run(&to_half, &y[0], &halves[c].from, 1);
+    ci_caster_run(&to_brain, &y[1], &halves[c].from, 1);
     CHECK(y[0] == halves[c].half && y[1] == halves[c].brain, "%a to halves: 0x%04x 0x%04x", halves[c].from, y[0], y[1]);
   }
 }
