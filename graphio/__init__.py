@@ -58,6 +58,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
+    "graphio.ops.image": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
@@ -74,6 +75,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "to_int32", "to_int64", "truediv",
     ),
     "graphio.ops.nn": (),
+    "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
