@@ -322,3 +322,206 @@ def _space_to_depth(call: Call) -> Function:
         return parts.reshape(n, c * b * b, h // b, w // b).copy()
 
     return run
+
+
+# ---- NonMaxSuppression ----
+
+
+def _corners(boxes: Array, center: bool) -> tuple[Array, Array]:
+    a, b = boxes[:, :2], boxes[:, 2:]
+    if center:
+        half = b / np.float32(2)
+        return a - half, a + half
+    return np.minimum(a, b), np.maximum(a, b)
+
+
+def _overlaps(low: Array, high: Array, box: int, others: Array) -> Any:
+    """Intersection over union of a box with others, in float32."""
+    side = np.minimum(high[box], high[others]) - np.maximum(low[box], low[others])
+    both = np.where((side > 0).all(1), side[:, 0] * side[:, 1], np.float32(0))
+    area = (high - low).prod(1)
+    total = area[box] + area[others] - both
+    good = (both > 0) & (area[box] > 0) & (area[others] > 0)
+    return np.where(good, both / np.where(good, total, np.float32(1)), np.float32(0))
+
+
+def _one(value: Array | None, what: str, default: float) -> float:
+    if value is None:
+        return default
+    if value.size != 1:
+        raise _invalid(f"{what} must be one number")
+    return float(value.reshape(-1)[0])
+
+
+@kernel("NonMaxSuppression", since=10, types="FFIFF", fresh=True)
+def _non_max_suppression(call: Call) -> Function:
+    center = bool(call.integer("center_point_box", 0))
+
+    def chosen(boxes: Array, scores: Array, most: int, overlap: Any, least: Any) -> list[int]:
+        low, high = _corners(boxes, center)
+        left = np.argsort(-scores, kind="stable")
+        left = left[~np.isnan(scores[left])]
+        left = left if least is None else left[scores[left] > least]
+        found: list[int] = []
+        while len(left) and len(found) < most:
+            found.append(int(left[0]))
+            left = left[1:]
+            left = left[~(_overlaps(low, high, found[-1], left) > overlap)]
+        return found
+
+    def run(
+        boxes: Array,
+        scores: Array,
+        most: Array | None = None,
+        overlap: Array | None = None,
+        least: Array | None = None,
+    ) -> Array:
+        good = boxes.ndim == 3 and scores.ndim == 3 and boxes.shape[2] == 4
+        if not good or (boxes.shape[0], boxes.shape[1]) != (scores.shape[0], scores.shape[2]):
+            raise _invalid("expected float32 boxes (n, boxes, 4) and scores (n, classes, boxes)")
+        limit = int(_one(most, "max_output_boxes_per_class", 0))
+        ratio = np.float32(_one(overlap, "iou_threshold", 0.0))
+        if not 0 <= ratio <= 1:
+            raise _invalid(f"iou_threshold is {ratio}, expected 0 to 1")
+        floor = None if least is None else np.float32(_one(least, "score_threshold", 0.0))
+        rows = [
+            (n, c, box)
+            for n in range(scores.shape[0])
+            for c in range(scores.shape[1])
+            for box in chosen(boxes[n], scores[n, c], limit, ratio, floor)
+        ]
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    return run
+
+
+# ---- GridSample ----
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The attributes of GridSample."""
+
+    taps: int
+    padding: str
+    align: bool
+
+    @classmethod
+    def of(cls, call: Call) -> Sampling:
+        """Reads and checks them."""
+        mode = _one_of(call, "mode", "linear", ("linear", "nearest", "cubic"))
+        padding = _one_of(call, "padding_mode", "zeros", ("zeros", "border", "reflection"))
+        taps = {"nearest": 1, "linear": 2, "cubic": 4}[mode]
+        return cls(taps, padding, bool(call.integer("align_corners", 0)))
+
+    def check(self, x: Array, grid: Array) -> None:
+        """Refuses shapes that do not fit."""
+        axes = x.ndim - 2
+        if not 1 <= axes <= 3 or grid.ndim != x.ndim or grid.shape[-1] != axes:
+            raise _invalid(
+                "expected x (n, c, 1 to 3 axes) and a grid (n, as many, their number), found "
+                f"{list(x.shape)} and {list(grid.shape)}"
+            )
+        if grid.shape[0] != x.shape[0]:
+            raise _invalid(f"x has {x.shape[0]} images, the grid {grid.shape[0]}")
+
+    def _place(self, i: Array, n: int) -> Array:
+        if self.padding == "border":
+            return np.clip(i, 0, n - 1) if n else i * 0 - 1
+        if self.padding == "zeros" or not n:
+            return np.where((i >= 0) & (i < n), i, -1)
+        period = 2 * (n - 1) if self.align else 2 * n
+        r = i % period if period else i * 0
+        return np.where(r < n, r, (period if self.align else period - 1) - r)
+
+    def axis(self, g: Array, n: int) -> tuple[list[Array], list[Any], list[Any]]:
+        """Places (-1: nothing there), weights, and slopes by the grid's numbers of each tap."""
+        g = g.astype(np.float64)
+        per = (n - 1) / 2 if self.align else n / 2
+        x = (g + 1) / 2 * (n - 1) if self.align else ((g + 1) * n - 1) / 2
+        x = np.clip(np.where(np.isnan(x), -1e9, x), -1e9, 1e9)
+        base = np.rint(x) if self.taps == 1 else np.floor(x)
+        part, first = x - base, -1 if self.taps == 4 else 0
+        places, weights, slopes = [], [], []
+        for i in range(first, first + self.taps):
+            places.append(self._place(base.astype(np.int64) + i, n))
+            at = part - i
+            if self.taps == 4:
+                weights.append(cubic(at, -0.75))
+                slopes.append(per * _cubic_slope(at))
+            elif self.taps == 2:
+                weights.append(part if i else 1 - part)
+                slopes.append(part * 0 + (per if i else -per))
+            else:
+                weights.append(part * 0 + 1)
+                slopes.append(part * 0)
+        return places, weights, slopes
+
+
+def _cubic_slope(x: Array, a: float = -0.75) -> Any:
+    s, x = np.where(x < 0, -1.0, 1.0), np.abs(x)
+    near = (3 * (a + 2) * x - 2 * (a + 3)) * x
+    far = (3 * a * x - 10 * a) * x + 8 * a
+    return s * np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _sampled(x: Array, grid: Array, rule: Sampling) -> Any:
+    """For each combination of taps: elements (n, places), whether they exist, weight, slopes."""
+    axes = x.ndim - 2
+    flat = grid.reshape(grid.shape[0], math.prod(grid.shape[1:-1]), axes)
+    parts = [rule.axis(flat[..., axes - 1 - i], x.shape[i + 2]) for i in range(axes)]
+    for tap in np.ndindex(*(rule.taps,) * axes):
+        at = np.zeros(flat.shape[:2], np.int64)
+        ok = np.ones(flat.shape[:2], np.bool_)
+        weight: Any = np.ones(flat.shape[:2])
+        slopes: list[Any] = [np.ones(flat.shape[:2])] * axes
+        for i, t in enumerate(tap):
+            place, w, s = (p[t] for p in parts[i])
+            ok = ok & (place >= 0)
+            at = at * x.shape[i + 2] + np.maximum(place, 0)
+            weight = weight * w
+            slopes = [v * (s if i == j else w) for j, v in enumerate(slopes)]
+        yield at[:, None], ok[:, None], weight[:, None], slopes
+
+
+@kernel("GridSample", since=20, types="FM", fresh=True)
+def _grid_sample(call: Call) -> Function:
+    rule = Sampling.of(call)
+
+    def run(x: Array, grid: Array) -> Array:
+        rule.check(x, grid)
+        shape = (*x.shape[:2], *grid.shape[1:-1])
+        total = np.zeros((*x.shape[:2], math.prod(shape[2:])))
+        flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:])).astype(np.float64)
+        for at, ok, weight, _ in _sampled(x, grid, rule):
+            if flat.shape[2]:
+                taken = np.take_along_axis(flat, np.where(ok, at, 0), 2)
+                total += np.where(ok, weight * taken, 0.0)
+        return total.reshape(shape).astype(x.dtype)
+
+    return run
+
+
+@kernel("GridSampleGrad", domain="graphio", types="FMF", fresh=True)
+def _grid_sample_grad(call: Call) -> Function:
+    rule = Sampling.of(call)
+
+    def run(x: Array, grid: Array, dy: Array) -> tuple[Array, Array]:
+        rule.check(x, grid)
+        n, c, axes = *x.shape[:2], x.ndim - 2
+        if dy.shape != (n, c, *grid.shape[1:-1]):
+            raise _invalid(f"dy has shape {list(dy.shape)}, expected the result's")
+        area, places = math.prod(x.shape[2:]), math.prod(grid.shape[1:-1])
+        flat = x.reshape(n, c, area).astype(np.float64)
+        g = dy.reshape(n, c, places).astype(np.float64)
+        dx, dgrid = np.zeros((n, c, area)), np.zeros((n, places, axes))
+        rows = np.arange(n)[:, None, None], np.arange(c)[None, :, None]
+        for at, ok, weight, slopes in _sampled(x, grid, rule) if area else ():
+            at = np.broadcast_to(np.where(ok, at, 0), g.shape)
+            np.add.at(dx, (*rows, at), np.where(ok, weight * g, 0.0))
+            value = np.where(ok, np.take_along_axis(flat, at, 2) * g, 0.0).sum(1)
+            for i, slope in enumerate(slopes):
+                dgrid[..., axes - 1 - i] += slope * value
+        return dx.reshape(x.shape).astype(x.dtype), dgrid.reshape(grid.shape).astype(grid.dtype)
+
+    return run
