@@ -115,3 +115,48 @@ def test_resize_as_torch(mode: str, antialias: bool) -> None:
         found, gradient = session.run([y, dx])
     np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(gradient, t.grad.numpy(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_grid_sample_as_torch(mode: str, padding: str, align: int) -> None:
+    torch = pytest.importorskip("torch")
+    grid_value = np.random.RandomState(5).uniform(-1.3, 1.3, (2, 4, 3, 2))
+    tx, tg = (torch.tensor(v, requires_grad=True) for v in (X2, grid_value))
+    kind = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    expected = torch.nn.functional.grid_sample(tx, tg, kind, padding, bool(align))
+    (expected**2).sum().backward()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, grid = tf.constant(X2), tf.constant(grid_value)
+        y = onnx.call(
+            "GridSample", x, grid, mode=mode, padding_mode=padding, align_corners=align
+        )
+        found = session.run([y, *tf.gradients(tf.reduce_sum(y * y), [x, grid])])
+    for value, wanted in zip(found, (expected.detach(), tx.grad, tg.grad), strict=True):
+        np.testing.assert_allclose(value, wanted.numpy(), rtol=1e-6, atol=1e-9)
+
+
+def test_grid_sample_volumes() -> None:
+    grid = np.random.RandomState(5).uniform(-0.9, 0.9, (1, 2, 2, 3, 3))
+    check(lambda x, g: onnx.call("GridSample", x, g, mode="cubic"), [X3, grid], second=False)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("ratio", [0, 2])
+def test_roi_align(mode: str, ratio: int) -> None:
+    rois = np.asarray([[0.3, 0.2, 4.1, 3.3], [1.0, -0.6, 2.2, 4.0], [0.2, 0.7, 5.5, 3.9]])
+
+    def align(x: Any) -> Any:
+        return onnx.call(
+            "RoiAlign",
+            x,
+            tf.constant(rois),
+            tf.constant(np.asarray([1, 0, 1])),
+            mode=mode,
+            sampling_ratio=ratio,
+            output_height=2,
+            output_width=3,
+        )
+
+    check(align, [X2], second=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphio.gradient_registry import gradient
+from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
-from graphio.ops.emit import node
+from graphio.ops.emit import node, operation
 from graphio.ops.primitive import shape_of
 from graphio.ops.shapes import dims_of
 
@@ -41,3 +41,21 @@ def _inverse(name: str) -> object:
 
 gradient("DepthToSpace")(_inverse("SpaceToDepth"))  # type: ignore[arg-type]
 gradient("SpaceToDepth")(_inverse("DepthToSpace"))  # type: ignore[arg-type]
+
+
+@gradient("GridSample")
+def _grid_sample(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    x, grid = _input(op, 0), _input(op, 1)
+    types = [(x.dtype, dims_of(x)), (grid.dtype, dims_of(grid))]
+    made = operation("GridSampleGrad", [x, grid, dy], types, domain="graphio", attrs=op.attrs)
+    return list(made.outputs)
+
+
+@gradient("RoiAlign")
+def _roi_align(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    x, inputs = _input(op, 0), [*op.inputs, dy]
+    dx = node("RoiAlignGrad", inputs, dy.dtype, dims_of(x), domain="graphio", **op.attrs)
+    return [dx, None, None]
+
+
+not_differentiable("GridSampleGrad", "RoiAlignGrad", domain="graphio")

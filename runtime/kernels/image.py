@@ -525,3 +525,112 @@ def _grid_sample_grad(call: Call) -> Function:
         return dx.reshape(x.shape).astype(x.dtype), dgrid.reshape(grid.shape).astype(grid.dtype)
 
     return run
+
+
+# ---- RoiAlign ----
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The attributes of RoiAlign."""
+
+    maximum: bool
+    half: bool
+    out: tuple[int, int]
+    ratio: int
+    scale: float
+
+    @classmethod
+    def of(cls, call: Call) -> Regions:
+        """Reads and checks them."""
+        words = ("half_pixel", "output_half_pixel")
+        half = _one_of(call, "coordinate_transformation_mode", "half_pixel", words)
+        out = call.integer("output_height", 1), call.integer("output_width", 1)
+        ratio = call.integer("sampling_ratio", 0)
+        if min(out) < 1 or max(out) >= 1 << 24 or not 0 <= ratio < 1 << 16:
+            raise _invalid(
+                f"output_height {out[0]}, output_width {out[1]} or sampling_ratio {ratio} is out "
+                "of range"
+            )
+        maximum = _one_of(call, "mode", "avg", ("avg", "max")) == "max"
+        return cls(maximum, half == "half_pixel", out, ratio, call.number("spatial_scale", 1.0))
+
+    def check(self, x: Array, rois: Array, batch: Array) -> None:
+        """Refuses shapes and indices that do not fit."""
+        if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 4 or batch.shape != rois.shape[:1]:
+            raise _invalid("expected x (n, c, h, w), rois (r, 4) and integer batch_indices (r)")
+        wrong = (batch < 0) | (batch >= x.shape[0])
+        if wrong.any():
+            raise _invalid(f"batch index {batch[wrong][0]} is outside [0, {x.shape[0]})")
+
+    def samples(self, roi: Array, size: tuple[int, int]) -> tuple[Array, Array]:
+        """Elements (4, bins, samples) of an image and their weights, 0 outside."""
+        box = roi.astype(np.float64) * self.scale - (0.5 if self.half else 0.0)
+        sides = []
+        for i, (n, out) in enumerate(zip(size, self.out, strict=True)):
+            start, length = box[1 - i], box[3 - i] - box[1 - i]
+            step = (length if self.half else max(length, 1.0)) / out
+            taps = self.ratio or max(0, math.ceil(min(step, 65536.0)))
+            at = np.arange(out)[:, None] * step + (np.arange(taps) + 0.5) * step / max(taps, 1)
+            sides.append(_neighbours(start + at, n))
+        (y, wy), (x, wx) = sides
+        shape = (4, self.out[0] * self.out[1], -1 if wy.size and wx.size else 0)
+        at = y[:, None, :, None, :, None] * size[1] + x[None, :, None, :, None, :]
+        weights = wy[:, None, :, None, :, None] * wx[None, :, None, :, None, :]
+        return at.reshape(shape), weights.reshape(shape)
+
+
+def _neighbours(v: Array, n: int) -> tuple[Array, Array]:
+    """The two elements around each coordinate and their weights, (2, ...)."""
+    inside = (v >= -1) & (v <= n)
+    low = np.minimum(np.maximum(v, 0).astype(np.int64), n - 1)
+    high = np.minimum(low + 1, n - 1)
+    part = np.where(low >= n - 1, 0.0, np.maximum(v, 0) - low)
+    weights = np.stack([1 - part, part]) * inside
+    return np.stack([low, high]), weights
+
+
+@kernel("RoiAlign", since=16, types="FFI", fresh=True)
+def _roi_align(call: Call) -> Function:
+    rule = Regions.of(call)
+
+    def run(x: Array, rois: Array, batch: Array) -> Array:
+        rule.check(x, rois, batch)
+        y = np.zeros((len(rois), x.shape[1], rule.out[0] * rule.out[1]))
+        for r, roi in enumerate(rois) if x.size else ():
+            at, weights = rule.samples(roi, (x.shape[2], x.shape[3]))
+            flat = x[batch[r]].reshape(x.shape[1], -1).astype(np.float64)
+            if at.shape[2]:
+                terms = flat[:, at] * weights
+                y[r] = terms.max((1, 3)) if rule.maximum else terms.sum((1, 3)) / at.shape[2]
+        return y.reshape(len(rois), x.shape[1], *rule.out).astype(x.dtype)
+
+    return run
+
+
+@kernel("RoiAlignGrad", domain="graphio", types="FFIF", fresh=True)
+def _roi_align_grad(call: Call) -> Function:
+    rule = Regions.of(call)
+
+    def run(x: Array, rois: Array, batch: Array, dy: Array) -> Array:
+        rule.check(x, rois, batch)
+        if dy.shape != (len(rois), x.shape[1], *rule.out):
+            raise _invalid(f"dy has shape {list(dy.shape)}, expected the result's")
+        dx = np.zeros((*x.shape[:2], x.shape[2] * x.shape[3]))
+        for r, roi in enumerate(rois) if x.size else ():
+            at, weights = rule.samples(roi, (x.shape[2], x.shape[3]))
+            if not at.shape[2]:
+                continue
+            g = dy[r].reshape(x.shape[1], 1, -1, 1).astype(np.float64)
+            shares = weights * g / at.shape[2]
+            if rule.maximum:
+                flat = x[batch[r]].reshape(x.shape[1], -1).astype(np.float64)
+                terms = (flat[:, at] * weights).transpose(0, 2, 3, 1)
+                best = terms.reshape(*terms.shape[:2], -1).argmax(2)
+                chosen = np.arange(terms[0, 0].size) == best[..., None]
+                shares = weights * g * chosen.reshape(terms.shape).transpose(0, 3, 1, 2)
+            for c in range(x.shape[1]):
+                np.add.at(dx[batch[r], c], at, shares[c])
+        return dx.reshape(x.shape).astype(x.dtype)
+
+    return run

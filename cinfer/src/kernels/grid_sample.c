@@ -1,4 +1,4 @@
-/* grid_sample.c - GridSample over any number of axes, its gradients, and RoiAlign; in double (docs/numerics.md). */
+/* grid_sample.c - GridSample over any number of axes and its gradients; in double (docs/numerics.md). */
 #include <math.h>
 
 #include "../ci_kernel.h"
