@@ -129,9 +129,7 @@ def test_grid_sample_as_torch(mode: str, padding: str, align: int) -> None:
     (expected**2).sum().backward()
     with tf.Graph().as_default(), tf.Session() as session:
         x, grid = tf.constant(X2), tf.constant(grid_value)
-        y = onnx.call(
-            "GridSample", x, grid, mode=mode, padding_mode=padding, align_corners=align
-        )
+        y = onnx.call("GridSample", x, grid, mode=mode, padding_mode=padding, align_corners=align)
         found = session.run([y, *tf.gradients(tf.reduce_sum(y * y), [x, grid])])
     for value, wanted in zip(found, (expected.detach(), tx.grad, tg.grad), strict=True):
         np.testing.assert_allclose(value, wanted.numpy(), rtol=1e-6, atol=1e-9)

@@ -47,13 +47,15 @@ static ci_status roi_prepare(ci_kernel *k, bool grad) {
     return k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w), rois (r, 4) and integer batch_indices (r)");
   }
   if (oh < 1 || ow < 1 || oh >= 1 << 24 || ow >= 1 << 24 || ratio < 0 || ratio >= 1 << 16) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "output_height %lld, output_width %lld or sampling_ratio %lld is out of range",
-                  (long long)oh, (long long)ow, (long long)ratio);
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "output_height %lld, output_width %lld or sampling_ratio %lld is out of range", (long long)oh,
+                  (long long)ow, (long long)ratio);
   }
   const bool maximum = k_span_is(mode, "max"), half = k_span_is(coordinates, "half_pixel");
   if ((!maximum && !k_span_is(mode, "avg")) || (!half && !k_span_is(coordinates, "output_half_pixel"))) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "mode is none of avg and max, or coordinate_transformation_mode none of "
-                                          "half_pixel and output_half_pixel");
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "mode is none of avg and max, or coordinate_transformation_mode none of "
+                  "half_pixel and output_half_pixel");
   }
   roi_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
