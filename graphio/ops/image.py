@@ -10,7 +10,7 @@ from graphio.ops.shapes import dims_of
 
 
 def _input(op: Operation, i: int) -> Tensor:
-    x = op.inputs[i]
+    x: Tensor | None = op.inputs[i]
     assert x is not None
     return x
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphio import dtypes
@@ -29,12 +31,12 @@ _WINDOW = ("kernel_shape", "strides", "pads", "dilations", "auto_pad", "ceil_mod
 
 
 def _input(op: Operation, i: int) -> Tensor:
-    x = op.inputs[i]
+    x: Tensor | None = op.inputs[i]
     assert x is not None
     return x
 
 
-def _window(op: Operation) -> dict[str, object]:
+def _window(op: Operation) -> dict[str, Any]:
     return {key: op.attrs[key] for key in _WINDOW if key in op.attrs}
 
 
@@ -75,7 +77,7 @@ def _average_pool(op: Operation, dy: Tensor) -> list[Tensor | None]:
 def _average_pool_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
     attrs, dy = _window(op), _input(op, 1)
     divisor = op.attrs["divisor"]
-    padding = {"count_include_pad": 1} if divisor in ("padded", b"padded") else {}
+    padding: dict[str, Any] = {"count_include_pad": 1} if divisor in ("padded", b"padded") else {}
     mean = node("AveragePool", [ddx], ddx.dtype, dims_of(dy), **attrs, **padding)
     if divisor not in ("one", b"one"):
         return [None, mean]
@@ -86,7 +88,7 @@ def _average_pool_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
 
 @gradient("LpPool")
 def _lp_pool(op: Operation, dy: Tensor) -> list[Tensor | None]:
-    x, y, p = _input(op, 0), op.outputs[0], int(op.attrs.get("p", 2))  # type: ignore[call-overload]
+    x, y, p = _input(op, 0), op.outputs[0], int(op.attrs.get("p", 2))
     slope = unary("Sign", x)
     if p > 1:
         power = scalar(p - 1, x.dtype)
@@ -125,7 +127,7 @@ def _global_max(op: Operation, dy: Tensor) -> list[Tensor | None]:
 
 @gradient("GlobalLpPool")
 def _global_lp(op: Operation, dy: Tensor) -> list[Tensor | None]:
-    p = int(op.attrs.get("p", 2))  # type: ignore[call-overload]
+    p = int(op.attrs.get("p", 2))
 
     def parts(x: Tensor) -> Tensor:
         powers = binary("Pow", unary("Abs", x), scalar(p, x.dtype))

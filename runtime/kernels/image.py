@@ -216,8 +216,8 @@ def _resize(call: Call) -> Function:
             raise errors.UnimplementedError(message=f"Resize of {x.dtype.name}, expected numbers")
         y, exact = x, rule.mode == "nearest"
         outside = np.zeros((1,) * x.ndim, np.bool_)
-        for axis, *how in rule.sizes(x.shape, scales, sizes, roi):
-            table = rule.table(x.shape[axis], *how)
+        for axis, out, scale, exact_size, start, end in rule.sizes(x.shape, scales, sizes, roi):
+            table = rule.table(x.shape[axis], out, scale, exact_size, start, end)
             if table is None:
                 continue
             outside = outside | _along(table.outside, x.ndim, axis)
@@ -260,7 +260,10 @@ def _resize_grad(call: Call) -> Function:
         if list(dy.shape) != wanted:
             raise _invalid(f"dy has shape {list(dy.shape)}, expected {wanted}")
         g = dy.astype(np.float64)
-        tables = [(axis, rule.table(shape[axis], *how)) for axis, *how in hows]
+        tables = [
+            (axis, rule.table(shape[axis], out, scale, exact, start, end))
+            for axis, out, scale, exact, start, end in hows
+        ]
         for axis, table in tables:
             if table is not None and table.outside.any():
                 g = np.where(_along(table.outside, g.ndim, axis), 0.0, g)
@@ -287,7 +290,7 @@ def _block(call: Call) -> int:
     return size
 
 
-def _four(x: Array) -> tuple[int, ...]:
+def _four(x: Array) -> Any:
     if x.ndim != 4:
         raise _invalid(f"x has shape {list(x.shape)}, expected n, c, h, w")
     return x.shape
@@ -297,7 +300,7 @@ def _four(x: Array) -> tuple[int, ...]:
 def _depth_to_space(call: Call) -> Function:
     b, mode = _block(call), _one_of(call, "mode", "DCR", ("DCR", "CRD"))
 
-    def run(x: Array) -> Array:
+    def run(x: Array) -> Any:
         n, c, h, w = _four(x)
         if c % (b * b):
             raise _invalid(f"{c} channels are no multiple of the block's {b * b}")
@@ -313,7 +316,7 @@ def _depth_to_space(call: Call) -> Function:
 def _space_to_depth(call: Call) -> Function:
     b, mode = _block(call), _one_of(call, "mode", "DCR", ("DCR", "CRD"))
 
-    def run(x: Array) -> Array:
+    def run(x: Array) -> Any:
         n, c, h, w = _four(x)
         if h % b or w % b:
             raise _invalid(f"an image of {h} x {w} does not divide into blocks of {b}")
@@ -508,7 +511,7 @@ def _grid_sample_grad(call: Call) -> Function:
 
     def run(x: Array, grid: Array, dy: Array) -> tuple[Array, Array]:
         rule.check(x, grid)
-        n, c, axes = *x.shape[:2], x.ndim - 2
+        n, c, axes = x.shape[0], x.shape[1], x.ndim - 2
         if dy.shape != (n, c, *grid.shape[1:-1]):
             raise _invalid(f"dy has shape {list(dy.shape)}, expected the result's")
         area, places = math.prod(x.shape[2:]), math.prod(grid.shape[1:-1])
@@ -612,7 +615,7 @@ def _roi_align(call: Call) -> Function:
 def _roi_align_grad(call: Call) -> Function:
     rule = Regions.of(call)
 
-    def run(x: Array, rois: Array, batch: Array, dy: Array) -> Array:
+    def run(x: Array, rois: Array, batch: Array, dy: Array) -> Any:
         rule.check(x, rois, batch)
         if dy.shape != (len(rois), x.shape[1], *rule.out):
             raise _invalid(f"dy has shape {list(dy.shape)}, expected the result's")
@@ -632,5 +635,44 @@ def _roi_align_grad(call: Call) -> Function:
             for c in range(x.shape[1]):
                 np.add.at(dx[batch[r], c], at, shares[c])
         return dx.reshape(x.shape).astype(x.dtype)
+
+    return run
+
+
+# ---- MaxRoiPool ----
+
+
+def _bins(low: float, high: float, out: int, n: int) -> list[tuple[int, int]]:
+    """Where the bins of a region lie along an axis, whose ends are rounded half away from 0."""
+    ends = [math.floor(abs(v) + 0.5) * (1 if v >= 0 else -1) for v in (low, high)]
+    step = max(ends[1] - ends[0] + 1, 1) / out
+    return [
+        (
+            min(max(math.floor(i * step) + ends[0], 0), n),
+            min(max(math.ceil((i + 1) * step) + ends[0], 0), n),
+        )
+        for i in range(out)
+    ]
+
+
+@kernel("MaxRoiPool", since=1, types="FF", fresh=True)
+def _max_roi_pool(call: Call) -> Function:
+    shape, scale = call.integers("pooled_shape") or [], call.number("spatial_scale", 1.0)
+    if len(shape) != 2 or min(shape) < 1 or max(shape) >= 1 << 24:
+        raise _invalid(f"pooled_shape is {shape}, expected height and width")
+
+    def run(x: Array, rois: Array) -> Array:
+        if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
+            raise _invalid("expected x (n, c, h, w) and rois (r, 5)")
+        y = np.zeros((len(rois), x.shape[1], *shape), x.dtype)
+        for r, roi in enumerate(rois.astype(np.float64)):
+            if not (0 <= roi[0] < x.shape[0] and (np.abs(roi[1:] * scale) < 1e9).all()):
+                raise _invalid(f"region {r} is {roi.tolist()}: its image or corners do not exist")
+            left, top, right, bottom = (float(v) * scale for v in roi[1:])
+            for i, (y0, y1) in enumerate(_bins(top, bottom, shape[0], x.shape[2])):
+                for j, (x0, x1) in enumerate(_bins(left, right, shape[1], x.shape[3])):
+                    if y0 < y1 and x0 < x1:
+                        y[r, :, i, j] = x[int(roi[0]), :, y0:y1, x0:x1].max((1, 2))
+        return y
 
     return run

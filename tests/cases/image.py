@@ -137,6 +137,28 @@ bad("RoiAlign", [X, ROI, ONE + 1], error=INVALID, words=["batch index 1"], label
 bad("RoiAlign", [X, ROI[:, :3], ONE], error=INVALID, words=["rois"], label="corners")
 bad("RoiAlign", [X, ROI, ONE], {"mode": "best"}, error=INVALID, words=["mode"], label="mode")
 
+case(
+    "MaxRoiPool",
+    [X, np.array([[0.0, 0.5, 0.0, 3.5, 6.0]])],
+    {"pooled_shape": [2, 2], "spatial_scale": 0.9},
+    expect=lambda x, _: np.stack(
+        [
+            np.stack([x[:, :, :3, a:b].max((2, 3)), x[:, :, 3:, a:b].max((2, 3))], 2)
+            for a, b in ((0, 2), (2, 4))
+        ],
+        3,
+    ),
+    types=FLOATS,
+)
+bad(
+    "MaxRoiPool",
+    [X, np.array([[1.0, 0, 0, 1, 1]])],
+    {"pooled_shape": [1, 1]},
+    error=INVALID,
+    words=["region 0"],
+    label="image",
+)
+
 BOXES = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 5, 1, 6], [1, 6, 0, 5]]], F32)
 SCORES = np.array([[[0.5, 0.9, np.nan, 0.5]]], F32)
 LIMIT, OVERLAP, LEAST = np.array([3]), np.array([0.5], F32), np.array([0.5], F32)

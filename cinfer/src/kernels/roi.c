@@ -1,4 +1,4 @@
-/* roi.c - RoiAlign and its gradient by x; in double (docs/numerics.md). */
+/* roi.c - RoiAlign and its gradient by x, MaxRoiPool; in double (docs/numerics.md). */
 #include <math.h>
 
 #include "../ci_kernel.h"
@@ -171,5 +171,82 @@ ci_status run_roi_align(ci_kernel *k) {
   }
   if (k->out[0]->bytes > 0) memset(k->out[0]->data, 0, k->out[0]->bytes);
   if (k->in[0]->count > 0 && p->rois > 0) k_parallel(k, p->channels, 1, roi_channels, k);
+  return CI_OK;
+}
+
+/* ---- MaxRoiPool ---- */
+
+ci_status prepare_max_roi_pool(ci_kernel *k) {
+  const ci_value *x = k->in[0], *rois = k->in[1];
+  const int64_t *shape = NULL;
+  int count = -1;
+  double scale;
+  CI_TRY(k_attr_ints(k, "pooled_shape", &shape, &count));
+  CI_TRY(k_attr_f(k, "spatial_scale", 1.0, &scale));
+  if (count != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] >= 1 << 24 || shape[1] >= 1 << 24) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "pooled_shape must be height and width");
+  }
+  if ((x->dtype != CI_FLOAT && x->dtype != CI_DOUBLE) || rois->dtype != x->dtype) {
+    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s by %s, only for one float type",
+                  ci_dtype_name(x->dtype), ci_dtype_name(rois->dtype));
+  }
+  if (x->rank != 4 || rois->rank != 2 || rois->dims[1] != 5) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "expected x (n, c, h, w) and rois (r, 5)");
+  }
+  roi_plan *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  *p = (roi_plan){.channels = x->dims[1],
+                  .h = x->dims[2],
+                  .w = x->dims[3],
+                  .oh = shape[0],
+                  .ow = shape[1],
+                  .rois = rois->dims[0],
+                  .scale = scale};
+  return k_out(k, 0, x->dtype, 4, (const int64_t[]){p->rois, p->channels, p->oh, p->ow});
+}
+
+/* Bin i of `out` between two ends, which are rounded half away from 0, within [0, n). */
+static void roi_range(double low, double high, int64_t out, int64_t i, int64_t n, int64_t *begin, int64_t *end) {
+  const double first = low >= 0.0 ? floor(low + 0.5) : -floor(-low + 0.5);
+  const double last = high >= 0.0 ? floor(high + 0.5) : -floor(-high + 0.5);
+  const double size = last - first + 1.0, step = (size > 1.0 ? size : 1.0) / (double)out;
+  const double from = floor((double)i * step) + first, to = ceil((double)(i + 1) * step) + first, most = (double)n;
+  *begin = (int64_t)(from < 0.0 ? 0.0 : from > most ? most : from);
+  *end = (int64_t)(to < 0.0 ? 0.0 : to > most ? most : to);
+}
+
+static double roi_largest(const ci_value *x, int64_t plane, int64_t w, const int64_t *y, const int64_t *at) {
+  double best = -INFINITY;
+  if (y[0] >= y[1] || at[0] >= at[1]) return 0.0;
+  for (int64_t i = y[0]; i < y[1]; i++) {
+    for (int64_t j = at[0]; j < at[1]; j++) {
+      const double v = roi_load(x, plane + i * w + j);
+      if (v > best || isnan(v)) best = v;
+    }
+  }
+  return best;
+}
+
+ci_status run_max_roi_pool(ci_kernel *k) {
+  const roi_plan *p = k->private_memory;
+  const ci_value *x = k->in[0];
+  for (int64_t r = 0; r < p->rois; r++) {
+    double box[5];
+    bool good = true;
+    for (int i = 0; i < 5; i++) {
+      box[i] = roi_load(k->in[1], 5 * r + i) * (i > 0 ? p->scale : 1.0);
+      good = good && (i > 0 ? fabs(box[i]) < 1e9 : box[0] >= 0.0 && box[0] < (double)x->dims[0]);
+    }
+    if (!good) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "region %lld: its image or corners do not exist", (long long)r);
+    }
+    for (int64_t o = 0; o < p->channels * p->oh * p->ow; o++) {
+      const int64_t c = o / p->ow / p->oh, plane = ((int64_t)box[0] * p->channels + c) * p->h * p->w;
+      int64_t rows[2], columns[2];
+      roi_range(box[2], box[4], p->oh, o / p->ow % p->oh, p->h, rows, rows + 1);
+      roi_range(box[1], box[3], p->ow, o % p->ow, p->w, columns, columns + 1);
+      roi_store(k->out[0], r * p->channels * p->oh * p->ow + o, roi_largest(x, plane, p->w, rows, columns));
+    }
+  }
   return CI_OK;
 }
