@@ -1,4 +1,4 @@
-"""ONNX's convolutions in the C library: the bits of a result do not depend on how it is computed."""
+"""ONNX's convolutions in the C library: how a result is computed does not show in its bits."""
 
 from __future__ import annotations
 
