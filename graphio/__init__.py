@@ -89,6 +89,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "truncated_normal",
     ),
     "graphio.ops.recurrent": (),
+    "graphio.ops.sequence": (),
     "graphio.ops.reduction": (
         "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
