@@ -224,3 +224,30 @@ bad(
     words=["n, c, h, w"],
     label="rank",
 )
+
+# ---- kernels of gradients of operators that are linear in x: weights times dy ----
+
+case(
+    "ResizeGrad",
+    [np.array([3]), np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None, np.array([2], F32)],
+    domain="graphio",
+    expect=(np.array([3.0, 7.0, 11.0]),),
+    types=FLOATS,
+)
+case(
+    "GridSampleGrad",
+    [np.array([[[1.0, 3.0, 7.0]]]), np.array([[[-0.5]]]), np.array([[[2.0]]])],
+    {"align_corners": 1},
+    domain="graphio",
+    expect=(np.array([[[1.0, 1.0, 0.0]]]), np.array([[[4.0]]])),
+    types=FLOATS,
+)
+case(
+    "RoiAlignGrad",
+    [X[:, :1], np.array([[0.5, 0.5, 2.0, 1.5]]), ONE, np.array([[[[8.0]]]])],
+    {"sampling_ratio": 1},
+    domain="graphio",
+    expect=lambda x, *_: np.pad([[[[1.0, 3.0], [1.0, 3.0]]]], ((0, 0), (0, 0), (0, 2), (0, 3))),
+    types=FLOATS,
+    label="corners",
+)
