@@ -60,6 +60,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
+    "graphio.ops.conv_nd": (),
+    "graphio.ops.einsum": (),
+    "graphio.ops.image": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
@@ -75,8 +78,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "squared_difference", "subtract", "tan", "tanh", "to_bfloat16", "to_double", "to_float",
         "to_int32", "to_int64", "truediv",
     ),
+    "graphio.ops.math_gradients": (),
     "graphio.ops.nn": (),
     "graphio.ops.normalize": (),
+    "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.quantize": (),
     "graphio.ops.random": (

@@ -34,6 +34,16 @@ def not_differentiable(*ops: str, domain: str = "") -> None:
     _none.update((domain, op) for op in ops)
 
 
+def functions() -> frozenset[tuple[str, str]]:
+    """(domain, operator) of all that have a gradient function."""
+    return frozenset(_functions)
+
+
+def without() -> frozenset[tuple[str, str]]:
+    """(domain, operator) of all that are said to have none."""
+    return frozenset(_none)
+
+
 def lookup(operation: Operation) -> GradientFunction | None:
     """The gradient of an operation; None if it has none by nature.
 

@@ -65,8 +65,8 @@ def _to_power(x: Array, saturate: bool, round_mode: str) -> Array:
     bits = x.view(np.uint32)
     code = bits >> 23
     fraction = np.where(code == 0, (bits & 0x3FFFFF) << 1, bits & 0x7FFFFF)
-    more = {"up": fraction > 0, "down": False, "nearest": fraction >= 0x400000}[round_mode]
-    code = np.minimum(code + more, 0xFE if saturate else 0xFF)
+    from_here = {"up": 1, "down": 0x800000, "nearest": 0x400000}[round_mode]
+    code = np.minimum(code + (fraction >= from_here), 0xFE if saturate else 0xFF)
     code = np.where(x < 2.0**-127, 0 if saturate else 0xFF, code)
     code = np.where(np.isinf(x) & (not saturate), 0xFF, code)
     return np.asarray(np.where(np.isnan(x) | (x < 0), 0xFF, code).astype(np.uint8))

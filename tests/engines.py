@@ -56,6 +56,8 @@ def set_attribute(node: Node, key: str, value: Any) -> None:
         slot.strings.s.extend(v.encode() if isinstance(v, str) else v for v in value)
     elif value and isinstance(value[0], float):
         slot.floats.f.extend(value)
+    elif value and isinstance(value[0], (str, bytes)):
+        slot.strings.s.extend(v.encode() if isinstance(v, str) else v for v in value)
     else:
         slot.ints.SetInParent()
         slot.ints.i.extend(value)

@@ -16,9 +16,7 @@ X = np.array([[-3.1, -0.26, 0.0, 0.74, 40.0], [1.1, 0.2, -0.9, -50.0, 0.35]], np
 def run(build: Any, *values: np.ndarray, static: bool = True) -> list[Any]:
     """The output and its gradients by the inputs, with 1, 2, 3... arriving."""
     with tf.Graph().as_default(), tf.Session() as session:
-        xs = [
-            tf.placeholder(v.dtype, v.shape if static else [None] * v.ndim) for v in values
-        ]
+        xs = [tf.placeholder(v.dtype, v.shape if static else [None] * v.ndim) for v in values]
         y = build(*xs)
         arriving = tf.reshape(tf.range(1.0, 11.0), tf.shape(y))
         fetched = [y, *tf.gradients(y, xs, arriving)]

@@ -78,7 +78,8 @@ void ci_pack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
 
 bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
   const size_t bits = (size_t)ci_dtype_bits(dtype), each = 8 / bits;
-  for (size_t i = 0; i < count; i++) to[i] = (uint8_t)(from[i / each] >> i % each * bits & ((1u << bits) - 1));
+  for (size_t i = 0; i < count; i++)
+    to[i] = (uint8_t)((unsigned)from[i / each] >> i % each * bits & ((1u << bits) - 1));
   return count % each == 0 || from[count / each] >> count % each * bits == 0;
 }
 

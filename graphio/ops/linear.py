@@ -18,10 +18,12 @@ from graphio.ops.emit import (
     node,
     operands,
     require,
+    scalar,
     scope,
     static_ints,
 )
 from graphio.ops.primitive import unbroadcast
+from graphio.ops.recompute import by_parts
 from graphio.ops.shapes import dims_of
 
 __all__ = ["matmul", "matrix_transpose", "tensordot"]
@@ -194,9 +196,41 @@ def _sizes(x: Tensor, axes: Sequence[int]) -> list[Any]:
 def _matmul_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy b^T, a^T dy, each summed over batches that were repeated."""
     a, b = op.inputs
+    if a.shape.ndims == 1 or b.shape.ndims == 1:
+        return by_parts(op, [dy], _with_vectors)
     da = _product(dy, _turned(b))
     db = _product(_turned(a), dy)
     return [unbroadcast(da, a, b, fixed=2), unbroadcast(db, b, a, fixed=2)]
+
+
+def _with_vectors(a: Tensor, b: Tensor) -> Tensor:
+    """The product where an operand is a vector: a row on the left, a column on the right."""
+    row, column = a.shape.ndims == 1, b.shape.ndims == 1
+    left = primitive.unsqueeze(a, [0]) if row else a
+    right = primitive.unsqueeze(b, [1]) if column else b
+    product = _product(left, right)
+    rank = product.shape.ndims or 2
+    axes = [rank - 2] * row + [rank - 1] * column
+    return primitive.squeeze(product, axes)
+
+
+@gradient("Gemm")
+def _gemm_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """That of alpha a' b' + beta c."""
+
+    def parts(a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+        left = primitive.transpose(a, [1, 0]) if op.attrs.get("transA") else a
+        right = primitive.transpose(b, [1, 0]) if op.attrs.get("transB") else b
+        result = _scaled(_product(left, right), float(op.attrs.get("alpha", 1.0)))
+        if c is None:
+            return result
+        return primitive.binary("Add", result, _scaled(c, float(op.attrs.get("beta", 1.0))))
+
+    return by_parts(op, [dy], parts)
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    return x if factor == 1.0 else primitive.binary("Mul", x, scalar(factor, x.dtype))
 
 
 def _turned(x: Tensor) -> Tensor:

@@ -654,6 +654,13 @@ def _div_gradient(op: Operation, dy: Tensor) -> Gradients:
 def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy y x^(y-1); dy x^y log(x) where x > 0, else 0."""
     x, y = op.inputs
+    if y.dtype != x.dtype:  # the exponent's type is its own
+        dx, rise = _pow_slopes(x, _cast(y, x.dtype), op.outputs[0], dy)
+        return [dx, _cast(rise, y.dtype) if y.dtype.is_floating else None]
+    return _pow_slopes(x, y, op.outputs[0], dy)
+
+
+def _pow_slopes(x: Tensor, y: Tensor, power: Tensor, dy: Tensor) -> list[Tensor]:
     known = constant_value(y)
     if known is not None and known.shape == () and known == 2:
         slope = add(x, x)
@@ -662,7 +669,7 @@ def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
     zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
     positive = compare("Greater", x, zero)
     logarithm = select(positive, log(select(positive, x, one)), zero)
-    rise = multiply(op.outputs[0], logarithm)
+    rise = multiply(power, logarithm)
     return [unbroadcast(multiply(dy, slope), x, y), unbroadcast(multiply(dy, rise), y, x)]
 
 

@@ -467,18 +467,19 @@ def _leaky_relu_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Elu")
 def _elu_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy (y + alpha) where y < 0, else dy."""
+    """dy (y + alpha) where x < 0, else dy."""
     y, alpha = op.outputs[0], scalar(float(op.attrs.get("alpha", 1.0)), dy.dtype)
-    below = compare("Less", y, scalar(0, dy.dtype))
+    below = compare("Less", op.inputs[0], scalar(0, dy.dtype))
     return [select(below, binary("Mul", dy, binary("Add", y, alpha)), dy)]
 
 
 @gradient("Selu")
 def _selu_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy (y + alpha gamma) where y < 0, else gamma dy."""
+    """dy (y + alpha gamma) where x < 0, else gamma dy."""
     y = op.outputs[0]
-    alpha, gamma = float(op.attrs["alpha"]), float(op.attrs["gamma"])
-    below = compare("Less", y, scalar(0, dy.dtype))
+    alpha = float(op.attrs.get("alpha", 1.67326319217681884765625))
+    gamma = float(op.attrs.get("gamma", 1.05070102214813232421875))
+    below = compare("Less", op.inputs[0], scalar(0, dy.dtype))
     slope = binary("Add", y, scalar(alpha * gamma, dy.dtype))
     return [binary("Mul", dy, select(below, slope, scalar(gamma, dy.dtype)))]
 

@@ -42,6 +42,7 @@ __all__ = [
     "transpose",
     "unary",
     "unbroadcast",
+    "unbroadcast_at_run_time",
     "unsqueeze",
 ]
 
@@ -284,14 +285,14 @@ def unbroadcast(gradient: Tensor, operand: Tensor, *others: Tensor, fixed: int =
     """
     wide, narrow = dims_of(gradient), dims_of(operand)
     if wide is None or narrow is None:
-        return _unbroadcast_at_run_time(gradient, operand)
+        return unbroadcast_at_run_time(gradient, operand)
     lead = len(wide) - len(narrow)
     axes = list(range(lead))
     for i, (m, n) in enumerate(zip(wide[lead:], narrow, strict=True), lead):
         if n == 1 and m != 1:
             axes.append(i)
         elif n is None and i < len(wide) - fixed and _spreads(others, operand, i - len(wide)):
-            return _unbroadcast_at_run_time(gradient, operand)
+            return unbroadcast_at_run_time(gradient, operand)
     if not axes:
         return gradient
     summed = reduce_sum(gradient, axes, keepdims=len(axes) > lead)
@@ -306,7 +307,7 @@ def _spreads(others: Sequence[Tensor], operand: Tensor, axis: int) -> bool:
     return any(d is None or (len(d) >= -axis and d[axis] != 1) for d in shapes_of_others)
 
 
-def _unbroadcast_at_run_time(gradient: Tensor, operand: Tensor) -> Tensor:
+def unbroadcast_at_run_time(gradient: Tensor, operand: Tensor) -> Tensor:
     """Each axis n of the gradient becomes two, (n / m, m), where m is the operand's size (1 or
     n); the sum runs over the first of each two."""
     wide, narrow = dims_of(gradient), dims_of(operand)

@@ -23,9 +23,7 @@ from graphio.ops.shapes import dims_of
 
 Gradients = Sequence["Tensor | None"]
 
-not_differentiable(
-    "BitCast", "DynamicQuantizeLinear", "MatMulInteger", "QLinearMatMul"
-)
+not_differentiable("BitCast", "DynamicQuantizeLinear", "MatMulInteger", "QLinearMatMul")
 
 
 def _spread(op: Operation, values: Tensor, x: Tensor) -> Tensor:
@@ -55,7 +53,7 @@ def _spread(op: Operation, values: Tensor, x: Tensor) -> Tensor:
         )
     dims = [1] * x.shape.ndims
     dims[axis] = -1
-    static = [1] * x.shape.ndims
+    static: list[int | None] = [1] * x.shape.ndims
     static[axis] = values.shape.as_list()[0]
     return primitive.reshape(values, dims, tuple(static))
 
@@ -74,7 +72,9 @@ def _quantize_gradient(op: Operation, dy: Tensor) -> Gradients:
     zero = op.inputs[2] if len(op.inputs) > 2 else None
 
     def ratio(x: Tensor, scale: Tensor, *_: Tensor | None) -> Tensor:
-        return primitive.binary("Div", primitive.cast(x, kind), _spread(op, primitive.cast(scale, kind), x))
+        return primitive.binary(
+            "Div", primitive.cast(x, kind), _spread(op, primitive.cast(scale, kind), x)
+        )
 
     x, scale = op.inputs[0], op.inputs[1]
     assert x is not None and scale is not None
@@ -84,7 +84,10 @@ def _quantize_gradient(op: Operation, dy: Tensor) -> Gradients:
     low, high = _limits(op.outputs[0].dtype, kind)
     inside = node(
         "And",
-        [primitive.compare("GreaterOrEqual", found, low), primitive.compare("LessOrEqual", found, high)],
+        [
+            primitive.compare("GreaterOrEqual", found, low),
+            primitive.compare("LessOrEqual", found, high),
+        ],
         dtypes.bool,
         dims_of(found),
     )

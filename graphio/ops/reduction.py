@@ -40,6 +40,7 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "to_input",
 ]
 
 Gradients = Sequence["Tensor | None"]
@@ -380,7 +381,7 @@ def _spread(op: Operation, value: Tensor) -> Tensor:
     return value  # a scalar broadcasts as it is
 
 
-def _to_input(op: Operation, value: Tensor) -> Tensor:
+def to_input(op: Operation, value: Tensor) -> Tensor:
     """value of the result's shape, repeated to the input's."""
     x = op.inputs[0]
     return primitive.expand(_spread(op, value), primitive.shape_of(x), dims_of(x))
@@ -393,14 +394,14 @@ def _results(op: Operation, dx: Tensor) -> Gradients:
 @gradient("ReduceSum")
 def _sum_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy for each element."""
-    return _results(op, _to_input(op, dy))
+    return _results(op, to_input(op, dy))
 
 
 @gradient("ReduceMean")
 def _mean_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy / n for each of n elements."""
     x, y = op.inputs[0], op.outputs[0]
-    return _results(op, _to_input(op, binary("Div", dy, _per_result(x, y))))
+    return _results(op, to_input(op, binary("Div", dy, _per_result(x, y))))
 
 
 @gradient("ReduceMax")

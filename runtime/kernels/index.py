@@ -171,7 +171,8 @@ def _scatter_nd(call: Call) -> Function:
             raise errors.InvalidArgumentError(
                 message=f"updates have shape {list(updates.shape)}, expected {list(expected)}"
             )
-        return _scatter(source, index, updates, combine).reshape(x.shape)
+        result: Array = _scatter(source, index, updates, combine).reshape(x.shape)
+        return result
 
     return scatter_nd
 
@@ -187,14 +188,14 @@ def scatter_sum(indices: Any, values: Any, rows: Any) -> Array:
     check_range(indices, count, 0)
     rest = values.shape[indices.ndim :]
     result = np.zeros((count, *rest), values.dtype)
-    np.add.at(result, indices.reshape(-1), values.reshape(-1, *rest))
+    np.add.at(result, indices.reshape(-1), values.reshape(indices.size, *rest))
     return result
 
 
 function("ScatterSum", 1, scatter_sum, "INL", domain="graphio")
 
 
-@kernel("NonZero", since=9, types="X", fresh=True)
+@kernel("NonZero", since=9, types="A", fresh=True)
 def _non_zero(call: Call) -> Function:
     return lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64)
 

@@ -34,8 +34,10 @@ function("MatMul", 1, matmul, "NN")
 def _gemm(call: Call) -> Function:
     alpha, beta = call.number("alpha", 1.0), call.number("beta", 1.0)
     for factor in (alpha, beta):
-        if call.dtypes and call.dtypes[0] in WHOLE and not (
-            abs(factor) <= 1e15 and factor == int(factor)
+        if (
+            call.dtypes
+            and call.dtypes[0] in WHOLE
+            and not (abs(factor) <= 1e15 and factor == int(factor))
         ):
             raise errors.InvalidArgumentError(
                 message=f"alpha {alpha:g} and beta {beta:g} must be whole numbers for integers"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import small
 from graphio.runtime.kernels.math import cast
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
 from graphio.schema import dtypes, errors

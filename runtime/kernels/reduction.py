@@ -60,7 +60,9 @@ def _square_sum(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
 def _root_of_squares(x: Any, axes: tuple[int, ...], keep: bool) -> Any:
     """The root of the sum of squares; of integers cut to a whole number."""
     total = _square_sum(x, axes, keep)
-    return np.sqrt(total) if x.dtype.kind == "f" else cast(np.sqrt(total, dtype=np.float64), x.dtype)
+    return (
+        np.sqrt(total) if x.dtype.kind == "f" else cast(np.sqrt(total, dtype=np.float64), x.dtype)
+    )
 
 
 def _log_sum_exp(x: Any, axes: tuple[int, ...], keep: bool) -> Any:

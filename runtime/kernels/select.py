@@ -30,7 +30,7 @@ def _unique(call: Call) -> Function:
     def unique(x: Any) -> Any:
         if axis is None:
             at, flat = 0, x.reshape(-1)
-            items = _codes(x).reshape(-1, 1)
+            items = _codes(x).reshape(x.size, -1 if x.size else 0)
         else:
             at, flat = axis_of(call.integer("axis", 0), x.ndim), x
             if x.size == 0 and x.shape[at] > 0:
@@ -52,10 +52,13 @@ def _unique(call: Call) -> Function:
 
 
 def _codes(x: Any) -> Array:
-    """An integer for each element, ordered as they are; NaN is last and equal to NaN."""
+    """An integer for each element, ordered as they are; NaN is last and equal to NaN. Of complex
+    numbers one for each part, in a new last axis."""
     plain = x.astype(np.float32) if x.dtype.name == "bfloat16" else x
+    if x.dtype.kind == "c":
+        plain = np.stack([x.real, x.imag], -1)
     _, _, codes = np.unique(plain.reshape(-1), return_index=True, return_inverse=True)
-    result: Array = codes.reshape(x.shape)
+    result: Array = codes.reshape(plain.shape)
     return result
 
 

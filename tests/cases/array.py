@@ -333,6 +333,192 @@ case(
     expect=[np.float32([0.5, 2])],
     label="floats",
 )
+for label, attrs, value in (
+    ("string", {"value_string": "abc"}, np.array(b"abc", object)),
+    ("no string", {"value_string": ""}, np.array(b"", object)),
+    (
+        "strings",
+        {"value_strings": [b"a", b"", b"b\x00c"]},
+        np.array([b"a", b"", b"b\x00c"], object),
+    ),
+    ("no ints", {"value_ints": []}, np.zeros(0, np.int64)),
+):
+    case("Constant", [], attrs, version=13, expect=[value], label=label)
+
+# ---- corners ----
+
+FAR = 2**63 - 1
+TRIPLE = np.arange(24.0).reshape(2, 3, 4)
+
+
+def padded(x: np.ndarray, pads: list[int], axes: list[int], mode: str) -> np.ndarray:
+    """Crops, then copies from what is left, one element of an axis after another."""
+    for i, axis in enumerate(axes):
+        before, after = pads[i], pads[i + len(axes)]
+        lines = np.moveaxis(x, axis, 0)
+        lines = lines[max(0, -before) : len(lines) - max(0, -after)]
+        places = [*range(-max(0, before), len(lines) + max(0, after))]
+        n = len(lines)
+        if mode == "edge":
+            places = [min(max(p, 0), n - 1) for p in places]
+        elif mode == "wrap":
+            places = [p % n for p in places]
+        else:
+            period = max(1, 2 * (n - 1))
+            places = [min(p % period, period - p % period) for p in places]
+        x = np.moveaxis(lines[places], 0, axis)
+    return x
+
+
+for mode in ("reflect", "edge", "wrap"):
+    for label, pads, axes in (
+        ("crop", [1, -1, 0, 2], [-1, 1]),
+        ("crop before", [-2, 3], [1]),
+        ("crop after", [5, -2], [2]),
+        ("far", [5, 6], [0]),
+        ("one left", [-2, 4], [1]),
+    ):
+        case(
+            "Pad",
+            [TRIPLE, np.array(pads), None, np.array(axes)],
+            {"mode": mode},
+            expect=lambda x, p, v, a, m=mode: padded(x, p.tolist(), a.tolist(), m),
+            types=FLOATS,
+            label=f"{mode}-{label}",
+        )
+    case(
+        "Pad",
+        [TRIPLE, np.array([-4, 1]), None, np.array([1])],
+        {"mode": mode},
+        expect=lambda x, *r: x[:, :0],
+        types=FLOATS,
+        label=f"{mode}-nothing",
+    )
+    case("Pad", [X[0, 0, 0], np.zeros(0, "int64")], {"mode": mode}, expect=same, label=f"{mode}-0d")
+    bad(
+        "Pad",
+        [TRIPLE, np.array([-4, 2]), None, np.array([1])],
+        {"mode": mode},
+        error=INVALID,
+        words=["Pad 'node'", "axis 1"],
+        label=f"{mode}-nothing left",
+    )
+case(
+    "Pad",
+    [TRIPLE, np.array([-4, 3]), np.array(7.0), np.array([1])],
+    expect=lambda x, *r: np.full((2, 2, 4), 7.0),
+    types=FLOATS,
+    label="all cropped",
+)
+for op, inputs in (
+    ("Pad", [TRIPLE, np.array([1, 1, 1, 1]), None, np.array([0, -3])]),
+    ("Squeeze", [TRIPLE[:1], np.array([0, -3])]),
+    ("Unsqueeze", [TRIPLE, np.array([0, -5])]),
+    ("Slice", [TRIPLE, np.array([0, 0]), np.array([1, 1]), np.array([1, -2])]),
+):
+    bad(op, inputs, error=INVALID, words=[f"{op} 'node'", "twice"], label="axis twice")
+for label, bounds, part in (
+    ("far back", [-1, -FAR - 1, 1, -1], np.s_[:, ::-1]),
+    ("far both", [FAR, -FAR - 1, 2, -2], np.s_[:, :, ::-2]),
+    ("far step", [0, FAR, 1, FAR], np.s_[:, :1]),
+    ("far step back", [2, 0, 2, -FAR - 1], np.s_[:, :, 2:1:-1]),
+    ("beyond", [5, FAR, 1, 1], np.s_[:, 3:]),
+    ("below", [-FAR - 1, 2, 1, 1], np.s_[:, :2]),
+    ("empty back", [0, 2, 1, -1], np.s_[:, :0]),
+):
+    for kind in ("int64",) if "far" in label or FAR in bounds else ("int64", "int32"):
+        low = -(2**31) if kind == "int32" else -FAR - 1
+        case(
+            "Slice",
+            [TRIPLE, *(np.array([max(b, low)], kind) for b in bounds)],
+            expect=lambda x, *r, p=part: x[p],
+            types=FLOATS,
+            label=f"{label}-{kind}",
+        )
+for label, indices, depth in (
+    ("uint64", np.array([2**64 - 1, 1], "uint64"), 3),
+    ("uint8", np.array([255, 1], "uint8"), 300),
+    ("int8", np.array([-1, 1, -128], "int8"), 200),
+    ("floats", np.array([-3.5, -2.9, 2.9, 3.0, -4.0, np.nan, np.inf], "float32"), 3),
+):
+
+    def hot(i: np.ndarray, depth: np.ndarray, values: np.ndarray) -> np.ndarray:
+        result = np.full((len(i), int(depth)), values[0])
+        for row, index in zip(result, i.tolist(), strict=True):
+            if np.isfinite(index) and -int(depth) <= int(index) < int(depth):
+                row[int(index)] = values[1]
+        return result
+
+    case("OneHot", [indices, np.array(depth), np.array([2, 5])], expect=hot, label=label)
+for label, depth, values in (
+    ("negative depth", np.array(-1), np.array([0, 1])),
+    ("two depths", np.array([1, 2]), np.array([0, 1])),
+    ("depth NaN", np.array(np.nan, "float32"), np.array([0, 1])),
+    ("three values", np.array(3), np.array([0, 1, 2])),
+):
+    bad("OneHot", [np.array([1]), depth, values], error=INVALID, words=["OneHot"], label=label)
+
+
+def counted(start: float, limit: float, delta: float) -> list[float]:
+    """Python's own numbers do not overflow."""
+    found = []
+    while start < limit if delta > 0 else start > limit:
+        found.append(start)
+        start += delta
+    return found
+
+
+for kind, bounds in (
+    ("uint64", (0, 2**64 - 1, 2**63)),
+    ("int64", (FAR, -FAR - 1, -FAR)),
+    ("int8", (-128, 127, 100)),
+    ("uint8", (250, 0, 255)),
+    ("uint16", (3, 9, 4)),
+    ("int16", (3, -9, -4)),
+    ("uint32", (0, 2**32 - 1, 2**31)),
+    ("float32", (1, 4.5, 0.5)),
+    ("float64", (1, -4.5, -0.5)),
+):
+    case(
+        "Range",
+        [np.array(v, kind) for v in bounds],
+        expect=[np.array(counted(*bounds), kind)],
+        label=f"{kind}-limits",
+    )
+for label, bounds in (("0", (0, 1, 0)), ("nan", (0, np.nan, 1)), ("inf", (0, np.inf, 1))):
+    bad(
+        "Range",
+        [np.array(v, "float32") for v in bounds],
+        error=INVALID,
+        words=["Range 'node'", "no end"],
+        label=label,
+    )
+for count in (2, 3, 4):
+    case(
+        "Split",
+        [TRIPLE],
+        {"axis": -1, "num_outputs": count},
+        expect=lambda x, n=count: tuple(np.split(x, [-(-4 // n) * i for i in range(1, n)], -1)),
+        types=FLOATS,
+        version=18,
+        label=f"{count} parts",
+    )
+case(
+    "Split",
+    [TRIPLE, np.array([0, 3, 0])],
+    {"axis": 1},
+    expect=lambda x, s: (x[:, :0], x, x[:, :0]),
+    types=FLOATS,
+    label="zeros",
+)
+for attrs in ({"start": 1}, {"end": -1}, {"start": -9, "end": 9}, {"start": 2, "end": 1}):
+    case(
+        "Shape",
+        [TRIPLE],
+        attrs,
+        expect=lambda x, a=attrs: np.array(x.shape[a.get("start") : a.get("end")], np.int64),
+        label=str(attrs),
+    )
 for kind in ("int32", "int64"):
     case(
         "Range",

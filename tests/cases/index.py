@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases import FLOATS, bad, case, floats, integers
+from cases import ALL_NUMBERS, FLOATS, bad, case, floats, integers
 from graphio.schema import errors
 
 INVALID = errors.InvalidArgumentError
@@ -250,3 +250,84 @@ case(
 )
 case("NonZero", [np.array([False, True, True])], expect=[np.array([[1, 2]])], label="bool")
 case("NonZero", [np.zeros((2, 2))], expect=[np.zeros((2, 0), "int64")], label="nothing")
+
+# ---- every type, corners ----
+
+COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def one_by_one(reduction: str, places: list[tuple[int, ...]]) -> object:
+    """Updates put in one after another."""
+
+    def expect(x: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        result = x.copy()
+        parts = updates.reshape(len(places), *x.shape[len(places[0]) :])
+        for place, update in zip(places, parts, strict=True):
+            if reduction == "none":
+                result[place] = update
+            else:
+                result[place] = COMBINE[reduction](result[place], update)
+        return result
+
+    return expect
+
+
+SMALL = np.arange(12).reshape(3, 4)
+PLACES = [(0, 0), (2, 1), (0, 2), (0, 0), (1, 1), (1, 2)]
+ROWS = np.array([[0, -1, 0], [0, 1, 1]])
+for kind in ALL_NUMBERS:
+    for reduction in ("none", *COMBINE):
+        case(
+            "ScatterElements",
+            [SMALL.astype(kind), ROWS, (np.arange(6) * 7 + 60).reshape(2, 3).astype(kind)],
+            {"axis": 0, "reduction": reduction},
+            expect=one_by_one(reduction, PLACES),
+            dtype=kind,
+            version=18,
+            label=f"{kind}-{reduction}",
+        )
+        case(
+            "ScatterND",
+            [SMALL.astype(kind), np.array([[2], [-3], [2]]), SMALL[::-1].astype(kind)],
+            {"reduction": reduction},
+            expect=one_by_one(reduction, [(2,), (0,), (2,)]),
+            dtype=kind,
+            version=18,
+            label=f"{kind}-{reduction}",
+        )
+NONE = np.zeros((2, 0), np.int64)
+case("GatherND", [X, NONE], expect=lambda x, i: np.stack([x, x]), types=FLOATS, label="whole")
+case(
+    "GatherND",
+    [X[:2], NONE.reshape(2, 1, 0)],
+    {"batch_dims": 1},
+    expect=lambda x, i: x[:, np.newaxis],
+    types=FLOATS,
+    label="whole batch",
+)
+case(
+    "ScatterND",
+    [X, NONE, np.stack([X, X + 1])],
+    {"reduction": "add"},
+    expect=lambda x, i, u: x + u[0] + u[1],
+    types=FLOATS,
+    version=16,
+    label="whole",
+)
+case(
+    "GatherND",
+    [X, np.array([[[0], [-1]]] * 5)],
+    {"batch_dims": 1},
+    expect=lambda x, i: x[:, [0, -1]],
+    types=FLOATS,
+    label="batches",
+)
+for label, batch in (("negative batch", -1), ("large batch", 2)):
+    bad(
+        "GatherND",
+        [X, np.zeros((5, 1), "int64")],
+        {"batch_dims": batch},
+        error=INVALID,
+        words=["GatherND 'node'"],
+        label=label,
+    )

@@ -39,8 +39,14 @@ def places(x: np.ndarray, scale: np.ndarray, axis: int, block: int) -> Iterator[
 
 
 def quantized(
-    x: Any, scale: Any, zero: Any = None, to: str = "uint8", axis: int = 1, block: int = 0, saturate: bool = True,
-) -> np.ndarray:  # fmt: skip
+    x: Any,
+    scale: Any,
+    zero: Any = None,
+    to: str = "uint8",
+    axis: int = 1,
+    block: int = 0,
+    saturate: bool = True,
+) -> np.ndarray:
     """One element after the other, the quotient rounded to float32."""
     found = np.zeros(x.shape, kind(to))
     for at, where in places(x, scale, axis, block):
@@ -85,85 +91,228 @@ for _label, _attrs, _shape in GRIDS:
         _zero = np.asarray(_zero).astype(kind(_type))
         _q = integers(3, 4, 3, low=_low, high=_high + 1, seed=4).astype(kind(_type))
         with np.errstate(all="ignore"):
-            case("QuantizeLinear", [X, _scale, _zero], _attrs, version=28, label=f"{_label} {_type}",
-                 expect=[quantized(X, _scale, _zero, _type, **_grid)])  # fmt: skip
-            case("QuantizeLinear", [X, _scale], {**_attrs, "output_dtype": number(_type)}, version=28,
-                 label=f"{_label} {_type} by attribute", expect=[quantized(X, _scale, None, _type, **_grid)])  # fmt: skip
-        case("DequantizeLinear", [_q, _scale, _zero], _attrs, version=28, label=f"{_label} {_type}",
-             expect=[dequantized(_q, _scale, _zero, **_grid)])  # fmt: skip
+            case(
+                "QuantizeLinear",
+                [X, _scale, _zero],
+                _attrs,
+                version=28,
+                label=f"{_label} {_type}",
+                expect=[quantized(X, _scale, _zero, _type, **_grid)],
+            )
+            case(
+                "QuantizeLinear",
+                [X, _scale],
+                {**_attrs, "output_dtype": number(_type)},
+                version=28,
+                label=f"{_label} {_type} by attribute",
+                expect=[quantized(X, _scale, None, _type, **_grid)],
+            )
+        case(
+            "DequantizeLinear",
+            [_q, _scale, _zero],
+            _attrs,
+            version=28,
+            label=f"{_label} {_type}",
+            expect=[dequantized(_q, _scale, _zero, **_grid)],
+        )
     for _type in (*FLOAT8, "float4e2m1"):
         _codes = (np.arange(36) * 7 % (16 if _type == "float4e2m1" else 256)).astype(np.uint8)
         _q = _codes.reshape(3, 4, 3).view(kind(_type))
         for _saturate in (True, False):
             with np.errstate(all="ignore"):
-                _y = quantized(X * 40, _scale, None, _type, **_grid, saturate=_saturate or _type == "float4e2m1")
+                _y = quantized(
+                    X * 40,
+                    _scale,
+                    None,
+                    _type,
+                    **_grid,
+                    saturate=_saturate or _type == "float4e2m1",
+                )
             _all = {**_attrs, "output_dtype": number(_type), "saturate": int(_saturate)}
-            case("QuantizeLinear", [X * 40, _scale], _all, version=28, expect=[_y], label=f"{_label} {_type} {_saturate}")  # fmt: skip
-        case("DequantizeLinear", [_q, _scale], _attrs, version=28, label=f"{_label} {_type}",
-             expect=[dequantized(_q, _scale, **_grid)])  # fmt: skip
+            case(
+                "QuantizeLinear",
+                [X * 40, _scale],
+                _all,
+                version=28,
+                expect=[_y],
+                label=f"{_label} {_type} {_saturate}",
+            )
+        case(
+            "DequantizeLinear",
+            [_q, _scale],
+            _attrs,
+            version=28,
+            label=f"{_label} {_type}",
+            expect=[dequantized(_q, _scale, **_grid)],
+        )
 
 _X = np.array([0.5, 1.5, 2.5, -0.5, -2.5, 254.5, 255.5, np.nan, 0.0], np.float32)
-case("QuantizeLinear", [_X, np.float32(1)], version=28, label="ties",
-     expect=[np.array([0, 2, 2, 0, 0, 254, 255, 0, 0], np.uint8)])  # fmt: skip
-case("QuantizeLinear", [_X, np.float32(1), np.uint8(3)], version=28, label="the zero point after rounding",
-     expect=[np.array([3, 5, 5, 3, 1, 255, 255, 3, 3], np.uint8)])  # fmt: skip
-case("QuantizeLinear", [np.array([0.0, 1, -1], np.float32), np.float32(0), np.int8(1)], version=28,
-     label="scale 0", expect=[np.array([1, 127, -128], np.int8)])  # fmt: skip
+case(
+    "QuantizeLinear",
+    [_X, np.float32(1)],
+    version=28,
+    label="ties",
+    expect=[np.array([0, 2, 2, 0, 0, 254, 255, 0, 0], np.uint8)],
+)
+case(
+    "QuantizeLinear",
+    [_X, np.float32(1), np.uint8(3)],
+    version=28,
+    label="the zero point after rounding",
+    expect=[np.array([3, 5, 5, 3, 1, 255, 255, 3, 3], np.uint8)],
+)
+case(
+    "QuantizeLinear",
+    [np.array([0.0, 1, -1], np.float32), np.float32(0), np.int8(1)],
+    version=28,
+    label="scale 0",
+    expect=[np.array([1, 127, -128], np.int8)],
+)
 _INTS = np.array([[5, -7, 1000000]], np.int32)
-case("QuantizeLinear", [_INTS, np.float32(2), np.int8(0)], version=28, label="int32",
-     expect=[np.array([[2, -4, 127]], np.int8)])  # fmt: skip
-case("DequantizeLinear", [_INTS, np.float32(0.5)], version=28, label="int32",
-     expect=[np.array([[2.5, -3.5, 500000]], np.float32)])  # fmt: skip
+case(
+    "QuantizeLinear",
+    [_INTS, np.float32(2), np.int8(0)],
+    version=28,
+    label="int32",
+    expect=[np.array([[2, -4, 127]], np.int8)],
+)
+case(
+    "DequantizeLinear",
+    [_INTS, np.float32(0.5)],
+    version=28,
+    label="int32",
+    expect=[np.array([[2.5, -3.5, 500000]], np.float32)],
+)
 _HALF = np.array([0.3, 1.0, 100.06, -3.0], np.float16)
-case("QuantizeLinear", [_HALF, np.float16(0.1)], {"output_dtype": 5}, version=28, label="float16",
-     expect=[quantized(_HALF, np.array(0.1, np.float16), None, "int16")])  # fmt: skip
+case(
+    "QuantizeLinear",
+    [_HALF, np.float16(0.1)],
+    {"output_dtype": 5},
+    version=28,
+    label="float16",
+    expect=[quantized(_HALF, np.array(0.1, np.float16), None, "int16")],
+)
 _POWER = np.array([0.25, 8.0]).astype(kind("float8e8m0"))
 _BLOCKS = np.array([[0.6, 1.2, -20.0, 100.0]], np.float32)
-case("QuantizeLinear", [_BLOCKS, _POWER.reshape(1, 2)], {"block_size": 2, "output_dtype": number("float4e2m1")},
-     version=28, label="scales that are powers of two",
-     expect=[np.array([[2, 4, -2, 6]]).astype(kind("float4e2m1"))])  # fmt: skip
-case("DequantizeLinear", [np.array([[2, 4, -2, 6]]).astype(kind("float4e2m1")), _POWER.reshape(1, 2)],
-     {"block_size": 2}, version=28, label="scales that are powers of two",
-     expect=[np.array([[0.5, 1, -16, 48]], np.float32)])  # fmt: skip
-case("DequantizeLinear", [np.array([3, -5], np.int8), np.float32(0.1)], {"output_dtype": 10}, version=28,
-     label="to float16", expect=[np.array([0.3, -0.5], np.float16)])  # fmt: skip
-case("DequantizeLinear", [np.array([3, -5], np.int8), np.array(0.1).astype(kind("bfloat16"))], version=28,
-     label="bfloat16", expect=[(np.array([3, -5]) * np.float32(0.10009765625)).astype(kind("bfloat16"))])  # fmt: skip
-case("QuantizeLinear", [np.array([10.0, 1.0], np.float32), np.float32(3)], {"precision": 10, "output_dtype": 19},
-     version=28, label="precision", expect=[np.array([3.5, 0.3125]).astype(kind("float8e5m2"))])  # fmt: skip
+case(
+    "QuantizeLinear",
+    [_BLOCKS, _POWER.reshape(1, 2)],
+    {"block_size": 2, "output_dtype": number("float4e2m1")},
+    version=28,
+    label="scales that are powers of two",
+    expect=[np.array([[2, 4, -2, 6]]).astype(kind("float4e2m1"))],
+)
+case(
+    "DequantizeLinear",
+    [np.array([[2, 4, -2, 6]]).astype(kind("float4e2m1")), _POWER.reshape(1, 2)],
+    {"block_size": 2},
+    version=28,
+    label="scales that are powers of two",
+    expect=[np.array([[0.5, 1, -16, 48]], np.float32)],
+)
+case(
+    "DequantizeLinear",
+    [np.array([3, -5], np.int8), np.float32(0.1)],
+    {"output_dtype": 10},
+    version=28,
+    label="to float16",
+    expect=[np.array([0.3, -0.5], np.float16)],
+)
+case(
+    "DequantizeLinear",
+    [np.array([3, -5], np.int8), np.array(0.1).astype(kind("bfloat16"))],
+    version=28,
+    label="bfloat16",
+    expect=[(np.array([3, -5]) * np.float32(0.10009765625)).astype(kind("bfloat16"))],
+)
+case(
+    "QuantizeLinear",
+    [np.array([10.0, 1.0], np.float32), np.float32(3)],
+    {"precision": 10, "output_dtype": 19},
+    version=28,
+    label="precision",
+    expect=[np.array([3.5, 0.3125]).astype(kind("float8e5m2"))],
+)
 for _shape in ((0,), (2, 0, 3), (0, 2)):
     _empty = np.zeros(_shape, np.float32)
-    case("QuantizeLinear", [_empty, np.float32(1)], version=28, label=f"empty {len(_shape)}",
-         expect=[np.zeros(_shape, np.uint8)])  # fmt: skip
-case("DequantizeLinear", [np.zeros((2, 0), np.int8), np.zeros((2, 0), np.float32)], {"block_size": 4}, version=28,
-     label="no blocks", expect=[np.zeros((2, 0), np.float32)])  # fmt: skip
-case("QuantizeLinear", [np.zeros((2, 0), np.float32), np.zeros(0, np.float32)], version=28, label="an empty axis",
-     expect=[np.zeros((2, 0), np.uint8)])  # fmt: skip
+    case(
+        "QuantizeLinear",
+        [_empty, np.float32(1)],
+        version=28,
+        label=f"empty {len(_shape)}",
+        expect=[np.zeros(_shape, np.uint8)],
+    )
+case(
+    "DequantizeLinear",
+    [np.zeros((2, 0), np.int8), np.zeros((2, 0), np.float32)],
+    {"block_size": 4},
+    version=28,
+    label="no blocks",
+    expect=[np.zeros((2, 0), np.float32)],
+)
+case(
+    "QuantizeLinear",
+    [np.zeros((2, 0), np.float32), np.zeros(0, np.float32)],
+    version=28,
+    label="an empty axis",
+    expect=[np.zeros((2, 0), np.uint8)],
+)
 
 _F = floats(2, 4).astype(np.float32)
 _ONE = np.float32(1)
 for _label, _inputs, _attrs, _words in (
     ("scales of another length", [_F, np.ones(3, np.float32)], {}, ["scale", "3"]),
     ("axis", [_F, np.ones(4, np.float32)], {"axis": 2}, ["axis 2", "rank 2"]),
-    ("axis of the least integer", [_F, np.ones(4, np.float32)], {"axis": -(2**63)}, ["axis", "rank 2"]),
+    (
+        "axis of the least integer",
+        [_F, np.ones(4, np.float32)],
+        {"axis": -(2**63)},
+        ["axis", "rank 2"],
+    ),
     ("a matrix of scales", [_F, np.ones((2, 2), np.float32)], {}, ["scale", "block"]),
     ("blocks", [_F, np.ones((2, 3), np.float32)], {"block_size": 2}, ["scale", "block_size 2"]),
     ("a large block", [_F, np.ones((2, 2), np.float32)], {"block_size": 2**63 - 1}, ["scale"]),
-    ("a negative block", [_F, np.ones((2, 2), np.float32)], {"block_size": -2}, ["block_size", "-2"]),
+    (
+        "a negative block",
+        [_F, np.ones((2, 2), np.float32)],
+        {"block_size": -2},
+        ["block_size", "-2"],
+    ),
     ("another zero point", [_F, np.ones(4, np.float32), np.zeros(2, np.uint8)], {}, ["zero point"]),
     ("the zero point's type", [_F, _ONE, np.uint8(0)], {"output_dtype": 3}, ["zero point", "int8"]),
     ("a wide output", [_F, _ONE], {"output_dtype": 7}, ["int64"]),
     ("a type of x", [_F.astype(np.int8), _ONE], {}, ["x is int8"]),
     ("a type of scales", [_F, np.int8(1)], {}, ["scale", "int8"]),
-):  # fmt: skip
-    bad("QuantizeLinear", _inputs, _attrs, error=errors.InvalidArgumentError, words=_words, version=28, label=_label)
+):
+    bad(
+        "QuantizeLinear",
+        _inputs,
+        _attrs,
+        error=errors.InvalidArgumentError,
+        words=_words,
+        version=28,
+        label=_label,
+    )
 for _label, _inputs, _attrs, _words in (
     ("x", [_F, _ONE], {}, ["x is float32"]),
-    ("the zero point's type", [np.ones(2, np.int8), _ONE, np.uint8(0)], {}, ["zero point", "uint8"]),
+    (
+        "the zero point's type",
+        [np.ones(2, np.int8), _ONE, np.uint8(0)],
+        {},
+        ["zero point", "uint8"],
+    ),
     ("the output", [np.ones(2, np.int8), _ONE], {"output_dtype": 6}, ["int32"]),
     ("scales", [np.ones((2, 3), np.int8), np.ones(2, np.float32)], {}, ["scale", "2"]),
-):  # fmt: skip
-    bad("DequantizeLinear", _inputs, _attrs, error=errors.InvalidArgumentError, words=_words, version=28, label=_label)
+):
+    bad(
+        "DequantizeLinear",
+        _inputs,
+        _attrs,
+        error=errors.InvalidArgumentError,
+        words=_words,
+        version=28,
+        label=_label,
+    )
 
 # ---- DynamicQuantizeLinear ----
 
@@ -178,10 +327,18 @@ def dynamic(x: Any) -> tuple[np.ndarray, ...]:
 
 for _label, _x in (("both signs", _F), ("above", _F + 5), ("below", _F - 5)):
     case("DynamicQuantizeLinear", [_x], expect=dynamic(_x), label=_label)
-case("DynamicQuantizeLinear", [np.zeros(3, np.float32)], label="zeros",
-     expect=[np.zeros(3, np.uint8), np.float32(0), np.uint8(0)])  # fmt: skip
-case("DynamicQuantizeLinear", [np.zeros((0, 2), np.float32)], label="empty",
-     expect=[np.zeros((0, 2), np.uint8), np.float32(0), np.uint8(0)])  # fmt: skip
+case(
+    "DynamicQuantizeLinear",
+    [np.zeros(3, np.float32)],
+    label="zeros",
+    expect=[np.zeros(3, np.uint8), np.float32(0), np.uint8(0)],
+)
+case(
+    "DynamicQuantizeLinear",
+    [np.zeros((0, 2), np.float32)],
+    label="empty",
+    expect=[np.zeros((0, 2), np.uint8), np.float32(0), np.uint8(0)],
+)
 
 # ---- products ----
 
@@ -212,13 +369,43 @@ for _left in ("int8", "uint8"):
             ("rows and columns", byte(3, name=_left), byte(4, name=_right)),
             ("rows and columns of matrices", byte(3, 1, name=_left), byte(1, 4, name=_right)),
         ):
-            case("MatMulInteger", [_a, _b, _za, _zb], expect=matmul, label=f"{_left} {_right} {_label}")
+            case(
+                "MatMulInteger",
+                [_a, _b, _za, _zb],
+                expect=matmul,
+                label=f"{_left} {_right} {_label}",
+            )
 _A, _B = byte(2, 1, 3, 40, name="uint8"), byte(2, 40, 4, name="int8", seed=1)
-case("MatMulInteger", [_A, _B, byte(2, 1, 3, 1, name="uint8"), byte(2, 1, 4, name="int8")], expect=matmul, label="batches")
-case("MatMulInteger", [_A, _B, byte(3, name="uint8"), byte(4, name="int8")], expect=matmul, label="vectors for batches")
-case("MatMulInteger", [byte(5, name="uint8"), byte(5, name="uint8", seed=2), np.uint8(7)], expect=matmul, label="vectors")
-case("MatMulInteger", [np.zeros((2, 0), np.uint8), np.zeros((0, 3), np.int8), np.uint8(7)], expect=matmul, label="K 0")
-case("MatMulInteger", [np.zeros((0, 2), np.uint8), np.zeros((2, 3), np.int8)], expect=matmul, label="no rows")
+case(
+    "MatMulInteger",
+    [_A, _B, byte(2, 1, 3, 1, name="uint8"), byte(2, 1, 4, name="int8")],
+    expect=matmul,
+    label="batches",
+)
+case(
+    "MatMulInteger",
+    [_A, _B, byte(3, name="uint8"), byte(4, name="int8")],
+    expect=matmul,
+    label="vectors for batches",
+)
+case(
+    "MatMulInteger",
+    [byte(5, name="uint8"), byte(5, name="uint8", seed=2), np.uint8(7)],
+    expect=matmul,
+    label="vectors",
+)
+case(
+    "MatMulInteger",
+    [np.zeros((2, 0), np.uint8), np.zeros((0, 3), np.int8), np.uint8(7)],
+    expect=matmul,
+    label="K 0",
+)
+case(
+    "MatMulInteger",
+    [np.zeros((0, 2), np.uint8), np.zeros((2, 3), np.int8)],
+    expect=matmul,
+    label="no rows",
+)
 
 
 def product(
@@ -236,26 +423,63 @@ def product(
 for _type in ("int8", "uint8"):
     for _float in (np.float32, np.float16):
         _a, _b = byte(3, 5, name=_type), byte(5, 4, name=_type, seed=1)
-        for _label, _rows, _columns in (("one", (), ()), ("vectors", (3,), (4,)), ("matrices", (3, 1), (1, 4))):
+        for _label, _rows, _columns in (
+            ("one", (), ()),
+            ("vectors", (3,), (4,)),
+            ("matrices", (3, 1), (1, 4)),
+        ):
             _row: list[Any] = [
-                _a, floats(*_rows, low=0.01, high=0.1).astype(_float), byte(*_rows, name=_type),
-                _b, floats(*_columns, low=0.01, high=0.1).astype(_float), byte(*_columns, name=_type),
-                _float(0.5), kind(_type).type(3),
-            ]  # fmt: skip
-            case("QLinearMatMul", _row, expect=[product(*_row)], version=21, label=f"{_type} {_float.__name__} {_label}")
-_row = [byte(2, 1, 3, 5, name="uint8"), floats(2, 1, 3, 1, low=0.01, high=0.1).astype(np.float32), byte(2, 1, 3, 1, name="uint8"),
-        byte(4, 5, 2, name="int8"), floats(4, 1, 2, low=0.01, high=0.1).astype(np.float32), byte(4, 1, 2, name="int8"),
-        np.float32(0.3), np.int8(-4)]  # fmt: skip
+                _a,
+                floats(*_rows, low=0.01, high=0.1).astype(_float),
+                byte(*_rows, name=_type),
+                _b,
+                floats(*_columns, low=0.01, high=0.1).astype(_float),
+                byte(*_columns, name=_type),
+                _float(0.5),
+                kind(_type).type(3),
+            ]
+            case(
+                "QLinearMatMul",
+                _row,
+                expect=[product(*_row)],
+                version=21,
+                label=f"{_type} {_float.__name__} {_label}",
+            )
+_row = [
+    byte(2, 1, 3, 5, name="uint8"),
+    floats(2, 1, 3, 1, low=0.01, high=0.1).astype(np.float32),
+    byte(2, 1, 3, 1, name="uint8"),
+    byte(4, 5, 2, name="int8"),
+    floats(4, 1, 2, low=0.01, high=0.1).astype(np.float32),
+    byte(4, 1, 2, name="int8"),
+    np.float32(0.3),
+    np.int8(-4),
+]
 case("QLinearMatMul", _row, expect=[product(*_row)], version=21, label="batches")
 
 _U, _V = np.ones((2, 3), np.uint8), np.ones((3, 2), np.uint8)
 for _label, _inputs, _error, _words in (
     ("types", [_U.astype(np.int16), _V], errors.UnimplementedError, ["int16"]),
     ("shapes", [_U, _U], errors.InvalidArgumentError, ["3", "2"]),
-    ("zero points of rows", [_U, _V, np.ones(3, np.uint8)], errors.InvalidArgumentError, ["zero point of a", "row"]),
-    ("zero points of columns", [_U, _V, None, np.ones(3, np.uint8)], errors.InvalidArgumentError, ["zero point of b", "column"]),
-    ("a zero point's type", [_U, _V, np.int8(1)], errors.InvalidArgumentError, ["zero point of a", "int8"]),
-):  # fmt: skip
+    (
+        "zero points of rows",
+        [_U, _V, np.ones(3, np.uint8)],
+        errors.InvalidArgumentError,
+        ["zero point of a", "row"],
+    ),
+    (
+        "zero points of columns",
+        [_U, _V, None, np.ones(3, np.uint8)],
+        errors.InvalidArgumentError,
+        ["zero point of b", "column"],
+    ),
+    (
+        "a zero point's type",
+        [_U, _V, np.int8(1)],
+        errors.InvalidArgumentError,
+        ["zero point of a", "int8"],
+    ),
+):
     bad("MatMulInteger", _inputs, error=_error, words=_words, label=_label)
 for _label, _at, _value, _words in (
     ("scales of y", 6, np.ones(2, np.float32), ["y", "one number"]),
@@ -265,4 +489,11 @@ for _label, _at, _value, _words in (
 ):
     _row = [_U, _ONE, np.uint8(0), _V, _ONE, np.uint8(0), _ONE, np.uint8(0)]
     _row[_at] = _value
-    bad("QLinearMatMul", _row, error=errors.InvalidArgumentError, words=_words, version=21, label=_label)
+    bad(
+        "QLinearMatMul",
+        _row,
+        error=errors.InvalidArgumentError,
+        words=_words,
+        version=21,
+        label=_label,
+    )

@@ -119,6 +119,22 @@ case("Unique", [TEXT], expect=unique(), label="text")
 case("Unique", [TEXT], {"axis": 1, "sorted": 0}, expect=unique(1, False), label="text-columns")
 case("Unique", [CORNERS], expect=unique(), types=FLOATS, label="corners")
 case("Unique", [CORNERS.T], {"axis": 0}, expect=unique(0), types=FLOATS, label="corners-rows")
+COMPLEX = np.array([[1 + 2j, 0, 1 - 2j], [-0.0, 1 - 2j, -3j]])
+for kind in ("complex64", "complex128"):
+    x = COMPLEX.astype(kind)
+    pairs = [-3j, 0, 1 - 2j, 1 + 2j]
+    case(
+        "Unique",
+        [x],
+        expect=lambda x, p=pairs: (
+            np.array(p, x.dtype),
+            *(np.array(v) for v in ([5, 1, 2, 0], [3, 1, 2, 1, 2, 0], [1, 2, 2, 1])),
+        ),
+        label=kind,
+    )
+    case("NonZero", [x], expect=lambda x: np.array(np.nonzero(x)), label=kind)
+case("NonZero", [TEXT], expect=[np.array([[0, 0, 1, 1], [0, 2, 0, 1]])], label="text")
+case("NonZero", [CORNERS], expect=lambda x: np.array(np.nonzero(x)), types=FLOATS, label="corners")
 case("Unique", [np.zeros((0, 2))], expect=unique(), types=FLOATS, label="empty")
 case("Unique", [np.zeros((0, 2))], {"axis": 0}, expect=unique(0), types=FLOATS, label="no-rows")
 case("Unique", [np.array(3.5)], expect=unique(), types=FLOATS, label="scalar")

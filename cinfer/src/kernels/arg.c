@@ -52,9 +52,9 @@ CI_INTEGER_TYPES(ARG_TYPES)
       for (int64_t c = 0; c < inner; c++) {                                                     \
         const T before = i > 0 ? y[c - step] : (T)(start);                                      \
         if (select & ARG_EXCLUSIVE) {                                                           \
-          y[c] = i > 0 ? (T)((W)before op (W)x[c - step]) : (T)(start);                         \
+          y[c] = i > 0 ? (T)((W)before op(W) x[c - step]) : (T)(start);                         \
         } else {                                                                                \
-          y[c] = (T)((W)before op (W)x[c]);                                                     \
+          y[c] = (T)((W)before op(W) x[c]);                                                     \
         }                                                                                       \
       }                                                                                         \
     }                                                                                           \

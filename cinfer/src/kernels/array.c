@@ -1,4 +1,5 @@
-/* array.c - shape and layout: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile, Concat, Split. */
+/* array.c - shape and layout: Reshape, Flatten, Squeeze, Unsqueeze, Shape, Size, Transpose, Expand, Tile, Concat,
+ * Split. */
 #include "copy.h"
 
 static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {

@@ -104,6 +104,8 @@ CAST_LOOP(f64, f32, double, float, v)
 CAST_LOOP(f64, f64, double, double, v)
 CAST_LOOP(f32, f16, float, uint16_t, cast_to_half(v))
 CAST_LOOP(f32, bf16, float, uint16_t, cast_to_brain(v))
+CAST_LOOP(f64, f16, double, uint16_t, cast_to_half(cast_odd(v)))
+CAST_LOOP(f64, bf16, double, uint16_t, cast_to_brain(cast_odd(v)))
 CI_INTEGER_TYPES(CAST_FROM_INTEGER)
 CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
 CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v))
@@ -120,7 +122,8 @@ static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
   CI_INTEGER_TYPES(CAST_INTEGER_ROW)
   CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
   [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64, [CI_FLOAT16] = cast_f32_f16, [CI_BFLOAT16] = cast_f32_bf16},
-  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
+  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64,
+                 [CI_FLOAT16] = cast_f64_f16, [CI_BFLOAT16] = cast_f64_bf16},
   [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},
   [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
 /* clang-format on */
@@ -152,15 +155,14 @@ static const cast_format *cast_format_of(int32_t dtype) {
   return &cast_formats[dtype == CI_FLOAT4E2M1 ? 4 : dtype - CI_FLOAT8E4M3FN];
 }
 
+/* The code as a float32 with another bias, and a product, which is exact, sets that right: also for denormals. */
 static float cast_widen(const cast_format *f, uint8_t code) {
-  const uint32_t size = code & (f->sign - 1u), fraction = size & ((1u << f->fraction) - 1u);
-  const uint32_t exponent = size >> f->fraction, negative = (code & f->sign) != 0 ? 0x80000000u : 0;
-  if (f->one_zero && negative != 0 && size == 0) return cast_from_bits(0x7fc00000);
-  if (size > f->most) return cast_from_bits(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
-  if (exponent != 0)
-    return cast_from_bits(negative | (exponent + 127 - f->bias) << 23 | fraction << (23 - f->fraction));
-  const float v = (float)fraction * cast_from_bits((128u - f->bias - f->fraction) << 23);
-  return negative != 0 ? -v : v;
+  const uint32_t size = code & (f->sign - 1u), negative = (code & f->sign) != 0 ? 0x80000000u : 0;
+  if (size > f->most || (f->one_zero && code == f->nan)) {
+    return cast_from_bits(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
+  }
+  const float v = cast_from_bits(size << (23 - f->fraction)) * cast_from_bits((254u - f->bias) << 23);
+  return cast_from_bits(cast_bits(v) | negative);
 }
 
 static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {

@@ -65,9 +65,7 @@ typedef struct es_term { /* as written: ES_LETTERS stands for the ellipsis */
 
 /* ---- the equation ---- */
 
-static int es_letter(char c) {
-  return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
-}
+static int es_letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
 
 /* One term, up to the comma, the arrow or the end; *at is moved behind it. */
 static ci_status es_read_term(ci_kernel *k, ci_span text, size_t *at, es_term *term) {
@@ -325,8 +323,8 @@ static ci_status es_views(ci_kernel *k, es_plan *p, es_step *s, const es_tensor 
   es_look(p, &s->b, b, right);
   const ptrdiff_t b_row = s->b.step[dots ? 2 : 1], b_col = s->b.step[dots ? 1 : 2];
   const bool dense = s->kind == ES_PRODUCT;
-  if (s->a.copied || (dense ? ci_matmul_a_bytes(&s->product, s->m, s->a.step[1], s->a.step[2]) > 0
-                            : s->a.step[0] != 1)) {
+  if (s->a.copied ||
+      (dense ? ci_matmul_a_bytes(&s->product, s->m, s->a.step[1], s->a.step[2]) > 0 : s->a.step[0] != 1)) {
     CI_TRY(es_copied(k, p, &s->a, left));
   }
   if (s->b.copied || (dense ? ci_matmul_b_bytes(&s->product, b_row, b_col) > 0 : s->b.step[0] != 1)) {
@@ -450,7 +448,9 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
     return k_fail(k, CI_INVALID_ARGUMENT, "input %d has type %s, input 0 has %s; they must be equal: cast one", i,
                   ci_dtype_name(k->in[i]->dtype), ci_dtype_name(dtype));
   }
-  p->dtype = dtype == CI_INT8 || dtype == CI_INT16 ? CI_INT32 : dtype == CI_UINT8 || dtype == CI_UINT16 ? CI_UINT32 : dtype;
+  p->dtype = dtype == CI_INT8 || dtype == CI_INT16     ? CI_INT32
+             : dtype == CI_UINT8 || dtype == CI_UINT16 ? CI_UINT32
+                                                       : dtype;
   if (!ci_matmul_rule(&rule, p->dtype, 1, 1)) {
     return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                   ci_dtype_name(dtype));

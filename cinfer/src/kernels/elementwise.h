@@ -5,13 +5,7 @@
 #include "../isa_math.h"
 
 /* Operators of one input beyond those of isa_math.h, then of two. */
-enum {
-  CI_EW_NOT = CI_MATH_UNARY_COUNT,
-  CI_EW_IS_NAN,
-  CI_EW_IS_INF,
-  CI_EW_BIT_NOT,
-  CI_EW_UNARY_COUNT
-};
+enum { CI_EW_NOT = CI_MATH_UNARY_COUNT, CI_EW_IS_NAN, CI_EW_IS_INF, CI_EW_BIT_NOT, CI_EW_UNARY_COUNT };
 enum {
   CI_EW_MOD = CI_MATH_BINARY_COUNT,
   CI_EW_FMOD,

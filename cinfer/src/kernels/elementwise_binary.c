@@ -115,12 +115,12 @@ EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
 /* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
 
-#define EB_BITS(T, S, size)                                                                       \
-  EB_SHORT(bit_and_##size, T, T, a &b)                                                            \
-  EB_SHORT(bit_or_##size, T, T, a | b)                                                            \
-  EB_SHORT(bit_xor_##size, T, T, a ^ b)                                                           \
-  EB_SHORT(shift_left_##size, T, T, b < 8 * sizeof(T) ? (uint64_t)a << b : 0)                     \
-  EB_SHORT(shift_right_##size, T, T, b < 8 * sizeof(T) ? a >> b : 0)                              \
+#define EB_BITS(T, S, size)                                                   \
+  EB_SHORT(bit_and_##size, T, T, a &b)                                        \
+  EB_SHORT(bit_or_##size, T, T, a | b)                                        \
+  EB_SHORT(bit_xor_##size, T, T, a ^ b)                                       \
+  EB_SHORT(shift_left_##size, T, T, b < 8 * sizeof(T) ? (uint64_t)a << b : 0) \
+  EB_SHORT(shift_right_##size, T, T, b < 8 * sizeof(T) ? a >> b : 0)          \
   EB_SHORT(shift_sign_##size, S, S, (T)b < 8 * sizeof(T) ? EB_SIGN_SHIFT(a, b) : a < 0 ? -1 : 0)
 /* Of a negative number: the complement shifted, for >> of negative ones is the compiler's choice. */
 #define EB_SIGN_SHIFT(a, b) (a < 0 ? ~(~(int64_t)a >> b) : (int64_t)a >> b)

@@ -111,7 +111,7 @@ ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {
 
 /* ---- functions of one double ---- */
 
-#define EU_SCALAR_MAP(T, name)                                                         \
+#define EU_SCALAR_MAP(T, name)                                                          \
   static void eu_scalar_##name(void *out, const void *in, int64_t n, ci_scalar_fn fn) { \
     T *y = out;                                                                         \
     const T *x = in;                                                                    \

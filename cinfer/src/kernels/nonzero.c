@@ -1,12 +1,17 @@
 /* nonzero.c - NonZero: the coordinates of the elements that are not 0, in row-major order. */
 #include "../ci_kernel.h"
 
-/* The element's bits without the sign of a float, so that -0 is 0 and NaN is not. */
+/* The element's bits without the sign of a float, so that -0 is 0 and NaN is not; of a string its length. */
 static uint64_t nonzero_bits(const ci_value *x, int64_t i) {
   const void *data = x->data;
   switch (x->dtype) {
     case CI_FLOAT: return ((const uint32_t *)data)[i] & 0x7fffffffu;
     case CI_DOUBLE: return ((const uint64_t *)data)[i] & ~((uint64_t)1 << 63);
+    case CI_FLOAT16:
+    case CI_BFLOAT16: return ((const uint16_t *)data)[i] & 0x7fffu;
+    case CI_COMPLEX64: return ((const uint64_t *)data)[i] & 0x7fffffff7fffffffu;
+    case CI_COMPLEX128: return (((const uint64_t *)data)[2 * i] | ((const uint64_t *)data)[2 * i + 1]) << 1;
+    case CI_STRING: return ((const ci_string *)data)[i].length;
     case CI_INT32:
     case CI_UINT32: return ((const uint32_t *)data)[i];
     case CI_INT64:
@@ -17,28 +22,11 @@ static uint64_t nonzero_bits(const ci_value *x, int64_t i) {
   }
 }
 
-static bool nonzero_takes(int32_t dtype) {
-  switch (dtype) {
-    case CI_FLOAT:
-    case CI_DOUBLE:
-    case CI_INT8:
-    case CI_UINT8:
-    case CI_INT16:
-    case CI_UINT16:
-    case CI_INT32:
-    case CI_UINT32:
-    case CI_INT64:
-    case CI_UINT64:
-    case CI_BOOL: return true;
-    default: return false;
-  }
-}
-
 /* How many there are decides the shape, so it has to wait for the numbers. */
 ci_status prepare_nonzero(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t found = 0;
-  if (!nonzero_takes(x->dtype)) {
+  if (ci_dtype_size(x->dtype) == 0) {
     return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                   ci_dtype_name(x->dtype));
   }

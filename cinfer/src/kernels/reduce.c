@@ -195,9 +195,7 @@ static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {
 
 ci_status prepare_reduce_l1(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_ABS, CI_AFTER_NOTHING); }
 ci_status prepare_reduce_l2(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_ROOT); }
-ci_status prepare_reduce_sum_square(ci_kernel *k) {
-  return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_NOTHING);
-}
+ci_status prepare_reduce_sum_square(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_SQUARE, CI_AFTER_NOTHING); }
 ci_status prepare_reduce_log_sum(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_NOTHING, CI_AFTER_LOG); }
 ci_status prepare_reduce_log_sum_exp(ci_kernel *k) { return reduce_prepare_norm(k, CI_BEFORE_EXP, CI_AFTER_LOG); }
 
@@ -323,8 +321,14 @@ ci_status run_reduce(ci_kernel *k) {
     }
     if (p->before == CI_BEFORE_EXP) reduce_tops(k, p, job.x, top);
     if (p->before != CI_BEFORE_NOTHING) {
-      struct ci_reduce_map map = {.before = p->before, .dtype = k->in[0]->dtype, .item = p->item, .n = p->n,
-                                  .inner = p->inner, .x = job.x, .top = top, .y = copy};
+      struct ci_reduce_map map = {.before = p->before,
+                                  .dtype = k->in[0]->dtype,
+                                  .item = p->item,
+                                  .n = p->n,
+                                  .inner = p->inner,
+                                  .x = job.x,
+                                  .top = top,
+                                  .y = copy};
       ci_reduce_before(k, &map, k->in[0]->count);
       job.x = copy;
     }

@@ -55,11 +55,11 @@ void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count) {
 }
 
 /* What is no number to subtract becomes 0. */
-#define NORM_FINITE(T, name)                           \
-  static void norm_finite_##name(T *top, int64_t n) {  \
-    for (int64_t i = 0; i < n; i++) {                  \
-      if (!(top[i] - top[i] == (T)0)) top[i] = (T)0;   \
-    }                                                  \
+#define NORM_FINITE(T, name)                          \
+  static void norm_finite_##name(T *top, int64_t n) { \
+    for (int64_t i = 0; i < n; i++) {                 \
+      if (!(top[i] - top[i] == (T)0)) top[i] = (T)0;  \
+    }                                                 \
   }
 NORM_FINITE(float, float)
 NORM_FINITE(double, double)

@@ -1,6 +1,7 @@
 /* state.c - placeholders, variables, constants, and what only passes its input on. */
 #include <stdio.h>
 
+#include "../ci_schema.h"
 #include "../session.h"
 
 /* ---- pass on ---- */
@@ -126,6 +127,7 @@ static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_
   return ci_plan_fix(k, 0, copy);
 }
 
+/* A ci_span of the model's strings is laid out as an element of a tensor of strings. */
 static ci_status state_constant_lists(ci_kernel *k) {
   const int64_t *ints;
   const float *floats;
@@ -134,9 +136,19 @@ static ci_status state_constant_lists(ci_kernel *k) {
   if (int_count >= 0) return state_constant_of(k, CI_INT64, 1, int_count, ints);
   CI_TRY(k_attr_floats(k, "value_floats", &floats, &float_count));
   if (float_count >= 0) return state_constant_of(k, CI_FLOAT, 1, float_count, floats);
+  const ci_model *model = k->node->plan->model;
+  const ci_attr *strings = ci_find_attr(model, k->node->node, "value_strings");
+  if (strings != NULL && strings->kind == CI_PB_ATTRIBUTEVALUE_STRINGS && strings->count <= INT32_MAX) {
+    return state_constant_of(k, CI_STRING, 1, (int64_t)strings->count, model->strings.at + strings->as.first);
+  }
+  if (ci_find_attr(model, k->node->node, "value_string") != NULL) {
+    ci_span text;
+    CI_TRY(k_attr_s(k, "value_string", NULL, &text));
+    return state_constant_of(k, CI_STRING, 0, 1, &text);
+  }
   return k_fail(k, CI_INVALID_ARGUMENT,
-                "no value, expected attribute value, value_int, value_ints, value_float or "
-                "value_floats");
+                "no value, expected attribute value, value_int, value_ints, value_float, value_floats, value_string "
+                "or value_strings");
 }
 
 ci_status prepare_constant(ci_kernel *k) {

@@ -10,12 +10,12 @@ static uint64_t order_float_key(uint64_t magnitude, bool negative, uint64_t infi
   return negative ? middle - magnitude : middle + magnitude;
 }
 
-#define ORDER_LOOP(expression)                                     \
+#define ORDER_LOOP(expression)                                      \
   for (int64_t i = 0; i < n; i++, at += step) keys[i] = expression; \
   return true
 #define ORDER_INT(T) ORDER_LOOP((uint64_t)(int64_t)((const T *)data)[at] ^ middle)
-#define ORDER_FLOAT(T, bits, infinity)                                                                         \
-  ORDER_LOOP(order_float_key(((const T *)data)[at] & (((uint64_t)1 << (bits - 1)) - 1),                        \
+#define ORDER_FLOAT(T, bits, infinity)                                                  \
+  ORDER_LOOP(order_float_key(((const T *)data)[at] & (((uint64_t)1 << (bits - 1)) - 1), \
                              ((const T *)data)[at] >> (bits - 1) != 0, (uint64_t)(infinity)))
 
 bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys) {

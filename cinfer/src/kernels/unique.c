@@ -81,9 +81,14 @@ static void unique_by_appearance(struct unique_plan *p) {
   }
 }
 
+/* The type that is compared: a complex number is its real part, then its imaginary one. */
+static int32_t unique_part(int32_t dtype) {
+  return dtype == CI_COMPLEX64 ? CI_FLOAT : dtype == CI_COMPLEX128 ? CI_DOUBLE : dtype;
+}
+
 static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, struct unique_plan **plan) {
   const ci_value *x = k->in[0];
-  const size_t keys = x->dtype == CI_STRING ? 0 : (size_t)x->count;
+  const size_t keys = x->dtype == CI_STRING ? 0 : x->bytes / sizes->item;
   size_t lists, bytes;
   if (!ci_mul_size((size_t)sizes->n, 4, &lists) || !ci_add_size(lists, keys, &lists) ||
       !ci_mul_size(lists, sizeof(int64_t), &bytes) || !ci_add_size(bytes, sizeof **plan, &bytes)) {
@@ -99,7 +104,9 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
   p->count = next + 3 * p->n;
   if (x->dtype != CI_STRING) {
     p->keys = (uint64_t *)(void *)(next + 4 * p->n);
-    (void)ci_order_keys(x, 0, 1, x->count, p->keys);
+    ci_value numbers = *x;
+    numbers.dtype = unique_part(x->dtype);
+    (void)ci_order_keys(&numbers, 0, 1, (int64_t)keys, p->keys);
   }
   *plan = p;
   return CI_OK;
@@ -111,7 +118,8 @@ ci_status prepare_unique(ci_kernel *k) {
   int axis = 0;
   CI_TRY(k_attr_i(k, "axis", INT64_MIN, &wanted));
   CI_TRY(k_attr_i(k, "sorted", 1, &sorted));
-  if (x->dtype != CI_STRING && !ci_order_keys(x, 0, 0, 0, NULL)) {
+  const int32_t part = unique_part(x->dtype);
+  if (part != CI_STRING && !ci_order_keys(&(ci_value){.dtype = part}, 0, 0, 0, NULL)) {
     return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                   ci_dtype_name(x->dtype));
   }
@@ -123,12 +131,13 @@ ci_status prepare_unique(ci_kernel *k) {
                   k_describe(x, text, sizeof text), (long long)x->dims[axis], axis);
   }
   if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
-  struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(x->dtype)};
+  struct unique_plan *p = NULL, sizes = {.x = x, .outer = 1, .n = x->count, .inner = 1, .item = ci_dtype_size(part)};
   if (!flat && x->count > 0) {
     sizes.outer = ci_product(x->dims, 0, axis);
     sizes.n = x->dims[axis];
     sizes.inner = ci_product(x->dims, axis + 1, x->rank);
   }
+  if (part != x->dtype) sizes.inner *= 2;
   CI_TRY(unique_memory(k, &sizes, &p));
   unique_sort(p);
   unique_group(p);

@@ -1,9 +1,7 @@
 /* window.c - strides, pads and output sizes of convolution and pooling. */
 #include "window.h"
 
-#define WINDOW_MOST ((int64_t)1 << 30) /* of a size, stride or pad: their products and sums then fit 64 bits */
-
-static ci_status window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out) {
+ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out) {
   const int64_t *values = NULL;
   int count = -1;
   CI_TRY(k_attr_ints(k, name, &values, &count));
@@ -12,13 +10,24 @@ static ci_status window_ints(ci_kernel *k, const char *name, int most, int64_t l
     return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d numbers, expected %d", name, count, most);
   }
   for (int i = 0; i < most; i++) {
-    if (values[i] < least || values[i] > WINDOW_MOST) {
+    if (values[i] < least || values[i] > CI_WINDOW_MOST) {
       return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s[%d] is %lld, expected %lld to %lld", name, i,
-                    (long long)values[i], (long long)least, (long long)WINDOW_MOST);
+                    (long long)values[i], (long long)least, (long long)CI_WINDOW_MOST);
     }
     out[i] = values[i];
   }
   return CI_OK;
+}
+
+ci_status ci_window_mode(ci_kernel *k, int *mode) {
+  static const char names[4][12] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  ci_span text;
+  CI_TRY(k_attr_s(k, "auto_pad", "NOTSET", &text));
+  for (*mode = 0; *mode < 4; ++*mode) {
+    if (k_span_is(text, names[*mode])) return CI_OK;
+  }
+  return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+                (int)(text.length < 32 ? text.length : 32), text.data);
 }
 
 /* One axis: output size and the padding before. same: 0 none, 1 upper, 2 lower. */
@@ -38,25 +47,21 @@ static bool window_axis(int64_t size, int64_t span, int64_t stride, int same, in
 
 ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g) {
   int64_t strides[2] = {1, 1}, dilations[2] = {1, 1}, pads[4] = {0, 0, 0, 0};
-  ci_span mode;
-  CI_TRY(window_ints(k, "strides", 2, 1, strides));
-  CI_TRY(window_ints(k, "pads", 4, 0, pads));
-  if (!pools) CI_TRY(window_ints(k, "dilations", 2, 1, dilations));
-  CI_TRY(k_attr_s(k, "auto_pad", "NOTSET", &mode));
-  const bool valid = k_span_is(mode, "VALID");
-  const int same = k_span_is(mode, "SAME_UPPER") ? 1 : k_span_is(mode, "SAME_LOWER") ? 2 : 0;
-  if (!valid && same == 0 && !k_span_is(mode, "NOTSET")) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
-                  (int)(mode.length < 32 ? mode.length : 32), mode.data);
-  }
+  int mode;
+  CI_TRY(ci_window_ints(k, "strides", 2, 1, strides));
+  CI_TRY(ci_window_ints(k, "pads", 4, 0, pads));
+  if (!pools) CI_TRY(ci_window_ints(k, "dilations", 2, 1, dilations));
+  CI_TRY(ci_window_mode(k, &mode));
+  const bool valid = mode == CI_PAD_VALID;
+  const int same = mode == CI_PAD_SAME_UPPER ? 1 : mode == CI_PAD_SAME_LOWER ? 2 : 0;
   if (valid) memset(pads, 0, sizeof pads);
   for (int i = 0; i < 4; i++) {
-    if (x_dims[i] > WINDOW_MOST || x_dims[i] < 0) {
+    if (x_dims[i] > CI_WINDOW_MOST || x_dims[i] < 0) {
       return k_fail(k, CI_INVALID_ARGUMENT, "an image axis has %lld elements, expected 0 to %lld", (long long)x_dims[i],
-                    (long long)WINDOW_MOST);
+                    (long long)CI_WINDOW_MOST);
     }
   }
-  if (kh < 1 || kw < 1 || kh > WINDOW_MOST || kw > WINDOW_MOST) {
+  if (kh < 1 || kw < 1 || kh > CI_WINDOW_MOST || kw > CI_WINDOW_MOST) {
     return k_fail(k, CI_INVALID_ARGUMENT, "the window is %lld x %lld, both must be 1 or more", (long long)kh,
                   (long long)kw);
   }

@@ -15,6 +15,14 @@ typedef struct ci_pixel { /* an output's place, walked in row-major order */
   int64_t image, y, x;
 } ci_pixel;
 
+#define CI_WINDOW_MOST ((int64_t)1 << 30) /* of a size, stride or pad: their products and sums then fit 64 bits */
+enum { CI_PAD_NOTSET, CI_PAD_VALID, CI_PAD_SAME_UPPER, CI_PAD_SAME_LOWER };
+
+/* An attribute of `most` numbers, least to CI_WINDOW_MOST; `out` stays as it is when the attribute is absent. */
+ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out);
+/* auto_pad, one of CI_PAD_. */
+ci_status ci_window_mode(ci_kernel *k, int *mode);
+
 /* Reads strides, pads, dilations and auto_pad and fills g from x_dims (n, h, w, c) and the window (kh, kw).
  * pools: no dilations, and padding must be smaller than the window. */
 ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g);

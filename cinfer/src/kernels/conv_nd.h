@@ -1,0 +1,47 @@
+/* conv_nd.h - the plan of a convolution, channels first, and the three products that all operators are made of. */
+#ifndef CI_CONV_ND_H
+#define CI_CONV_ND_H
+#include "nd.h"
+#include "product.h"
+
+typedef struct ci_conv_nd {
+  ci_nd g;
+  int32_t dtype; /* of the products */
+  size_t item;
+  int64_t n, c, groups, ic, oc; /* images, channels; channels per group, in and out */
+  int64_t outputs, depth;       /* groups * oc; ic * taps */
+  bool direct;                  /* 1 x 1, stride 1, no padding: x is its own matrix */
+  bool depthwise;               /* several groups of one channel in and out */
+  ci_matmul product;
+  int64_t width, chunk; /* of a tile: columns, terms; of the image's gradient: width is channels */
+  int64_t tiles, parts; /* column tiles of an image, row parts of a group's outputs */
+  size_t tile_bytes;    /* of one thread */
+  size_t packed_bytes;  /* of the turned weights, before the tiles */
+  ci_nd padded;         /* depthwise: how an image lies in scratch, see conv_nd.c */
+  size_t padded_bytes;
+} ci_conv_nd;
+
+typedef struct ci_conv_nd_job ci_conv_nd_job;
+/* to[(k - k0) * k_step + (p - p0) * p_step], terms [k0, k1) of the windows [p0, p1) of a group of an image. */
+typedef struct ci_conv_nd_box {
+  int64_t image, group, k0, k1, p0, p1;
+  ptrdiff_t k_step, p_step;
+} ci_conv_nd_box;
+typedef void (*ci_conv_nd_fill)(const ci_conv_nd_job *job, char *to, const ci_conv_nd_box *box);
+
+struct ci_conv_nd_job {
+  ci_kernel *k;
+  const ci_conv_nd *p;
+  const char *x, *w;
+  const char *bias; /* one an output, or NULL */
+  char *y, *scratch;
+  ci_conv_nd_fill fill; /* NULL: x's windows */
+};
+
+/* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
+ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims, ci_conv_nd *p);
+/* The plan of y = product(w, windows of x) and its scratch, in bytes. */
+ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
+void ci_conv_nd_forward(const ci_conv_nd_job *job);
+ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype);
+#endif

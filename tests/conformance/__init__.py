@@ -1,1 +1,0 @@
-"""The ONNX standard's own cases in both engines."""
