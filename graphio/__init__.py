@@ -86,6 +86,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
+    "graphio.ops.recurrent": (),
     "graphio.ops.reduction": (
         "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",

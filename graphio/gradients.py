@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gradients", "hessians"]
 
-CONTROL_FLOW = ("If", "Loop")
+CONTROL_FLOW = ("If", "Loop", "Scan")
 
 
 def gradients(
@@ -161,7 +161,9 @@ class _Backward:
 def _carries(tensor: Tensor) -> bool:
     """Whether a gradient may arrive: quantised tensors take one in the dtype of the floats."""
     small_float = tensor.dtype.name.startswith(("float8", "float4"))
-    return tensor.dtype.is_floating or small_float or tensor.op.op == "QuantizeLinear"
+    if tensor.dtype.is_floating or small_float:
+        return True
+    return tensor.op is not None and tensor.op.op == "QuantizeLinear"
 
 
 def sources(operation: Operation) -> list[Tensor | None]:

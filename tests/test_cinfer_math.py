@@ -200,6 +200,66 @@ def test_largest_smallest_and_product(op: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-5 if op == "ReduceProd" else 0)
 
 
+@pytest.mark.parametrize("shape", [(7, 300), (3, 70000), (2, 40, 33), (5, 1)], ids=str)
+def test_norms_are_sums_of_rounded_parts(shape: tuple[int, ...]) -> None:
+    x, axes = plain(*shape), np.array([1])
+    squares = output("ReduceSum", (x * x).astype(F), axes)
+    assert bits(output("ReduceSumSquare", x, axes)) == bits(squares)
+    assert bits(output("ReduceL2", x, axes)) == bits(np.sqrt(squares))
+    assert bits(output("ReduceL1", x, axes)) == bits(output("ReduceSum", np.abs(x), axes))
+    total = output("ReduceSum", np.abs(x), axes)
+    assert bits(output("ReduceLogSum", np.abs(x), axes)) == bits(emulator.log(total))
+
+
+@pytest.mark.parametrize("axes", [[1], [0], [0, 2], [0, 1, 2]], ids=str)
+def test_log_sum_exp_subtracts_the_largest(axes: list[int]) -> None:
+    x, at = plain(6, 50, 20), np.array(axes)
+    top = x.max(axis=tuple(axes), keepdims=True)
+    total = output("ReduceSum", emulator.exp((x - top).astype(F)), at)
+    expected = (emulator.log(total) + top).astype(F)
+    assert bits(output("ReduceLogSumExp", x, at)) == bits(expected)
+
+
+EINSUMS = [
+    ("bij,bjk->bik", (3, 70, 40), (3, 40, 5)),
+    ("bij,bjk->bik", (3, 70, 40), (3, 40, 50)),
+    ("bij,bkj->bik", (2, 5, 300), (2, 3, 300)),
+    ("bi,bi->b", (9, 400), (9, 400)),
+    ("ji,jk->ik", (300, 5), (300, 33)),
+]
+
+
+@pytest.mark.parametrize(("equation", "a", "b"), EINSUMS, ids=[str(e) for e in EINSUMS])
+def test_einsum_has_the_bits_of_matrix_products(equation: str, a: Any, b: Any) -> None:
+    x, y = plain(*a), plain(*b, seed=1)
+    left = np.swapaxes(x, 0, 1)[None] if equation[:2] == "ji" else x
+    right = np.swapaxes(y, 1, 2) if "bkj" in equation else y
+    if "bi," in equation:
+        left, right = x[:, None], y[:, :, None]
+    if left.ndim > right.ndim:
+        right = right[None]
+    expected = np.stack([emulator.product(m, n) for m, n in zip(left, right, strict=True)])
+    found = outputs("Einsum", [x, y], {"equation": equation})[0]
+    assert bits(found) == bits(expected.reshape(found.shape))
+
+
+@pytest.mark.parametrize("dtype", [F, np.float64, np.int8, np.uint16, np.int64])
+@pytest.mark.parametrize("equation", ["ijk->k", "ij...,kj->k...i", "iij,j->ij", "ijk,jk,k->i"])
+def test_einsum_gives_the_same_bits_on_every_machine(equation: str, dtype: Any) -> None:
+    shapes = {"ijk->k": [(90, 41, 70)], "ij...,kj->k...i": [(40, 30, 20), (50, 30)]}
+    shapes |= {"iij,j->ij": [(60, 60, 33), (33,)], "ijk,jk,k->i": [(70, 40, 30), (40, 30), (30,)]}
+    xs = [(plain(*s, seed=i) * 3).astype(dtype) for i, s in enumerate(shapes[equation])]
+    outputs("Einsum", xs, {"equation": equation}, [dtype])
+
+
+@pytest.mark.parametrize("dtype", [F, np.float64])
+def test_a_determinant_is_the_same_on_every_machine(dtype: Any) -> None:
+    x = plain(300, 9, 9).astype(dtype)
+    np.testing.assert_allclose(
+        outputs("Det", [x], types=[dtype], version=22)[0], np.linalg.det(x), rtol=1e-3
+    )
+
+
 @pytest.mark.parametrize("n", [1, 3, 10, 16, 17, 100, 256, 1000])
 def test_softmax_has_sixteen_lanes_wherever_its_axis_is(n: int) -> None:
     x = plain(5, n, seed=n) * F(4)

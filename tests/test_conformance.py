@@ -13,7 +13,6 @@ from conformance import suite
 
 from graphio.onnx.backend import CBackend, PythonBackend
 
-
 PASSED = json.loads((Path(__file__).parent / "conformance" / "passed.json").read_text())
 BACKENDS = {"runtime": PythonBackend, "cinfer": CBackend}
 

@@ -1,7 +1,7 @@
 """onnx.backend.base.Backend for both engines, as tools of the ONNX ecosystem expect it.
 
-    from graphio.onnx.backend import CBackend
-    outputs = CBackend.run_model(onnx.load("model.onnx"), [x])
+from graphio.onnx.backend import CBackend
+outputs = CBackend.run_model(onnx.load("model.onnx"), [x])
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 from graphio import errors
 from graphio.onnx.conversion import SIGNATURE, load
 
-__all__ = ["CBackend", "PythonBackend", "Prepared"]
+__all__ = ["CBackend", "Prepared", "PythonBackend"]
 
 
 class Prepared(BackendRep):

@@ -14,9 +14,18 @@ from graphio.onnx.inference import type_proto
 from graphio.onnx.upgrade import upgrade
 from graphio.ops.shapes import dims_of
 
-__all__ = ["body", "bound"]
+__all__ = ["OPSETS", "body", "bound", "schema"]
 
-_OPSETS = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1, "ai.onnx.preview": 1}
+#: the newest opset of each domain
+OPSETS = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1, "ai.onnx.preview": 1}
+
+
+def schema(domain: str, op: str) -> Any:
+    """The standard's definition of an operator; None if it has none."""
+    try:
+        return onnx.defs.get_schema(op, OPSETS.get(domain, 1), domain)
+    except onnx.defs.SchemaError:
+        return None
 
 
 def body(
@@ -29,12 +38,13 @@ def body(
         inputs: tensors, on whose types a body may depend.
         domain: "" for ai.onnx.
     """
-    version = _OPSETS.get(domain, 1)
-    schema: Any = onnx.defs.get_schema(node.op_type, version, domain)
+    definition = schema(domain, node.op_type)
     found = onnx.FunctionProto()
-    if schema.has_function:
-        found.CopyFrom(schema.function_body)
-    elif schema.has_context_dependent_function:
+    if definition is None:
+        return None
+    if definition.has_function:
+        found.CopyFrom(definition.function_body)
+    elif definition.has_context_dependent_function:
         types = [
             (type_proto(t.dtype, dims_of(t)) if t is not None else onnx.TypeProto())
             .SerializeToString()
@@ -43,24 +53,24 @@ def body(
         plain = onnx.NodeProto()
         plain.CopyFrom(node)
         plain.domain = domain
-        _context_body(schema, plain, types, found)
+        _context_body(definition, plain, types, found)
     else:
         return None
     made = _newest(found)
     own = {a.name for a in made.attribute_proto}
     made.attribute_proto.extend(
         spec.default_value
-        for name, spec in sorted(schema.attributes.items())
+        for name, spec in sorted(definition.attributes.items())
         if spec.default_value.name and name not in own
     )
     return made
 
 
 def _context_body(
-    schema: Any, node: onnx.NodeProto, types: list[bytes], into: onnx.FunctionProto
+    definition: Any, node: onnx.NodeProto, types: list[bytes], into: onnx.FunctionProto
 ) -> None:
-    versions = schema.context_dependent_function_opset_versions
-    data = schema.get_context_dependent_function_with_opset_version(
+    versions = definition.context_dependent_function_opset_versions
+    data = definition.get_context_dependent_function_with_opset_version(
         versions[-1], node.SerializeToString(), types
     )
     into.ParseFromString(data)

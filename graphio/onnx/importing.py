@@ -108,7 +108,7 @@ class Importer:
         self.source = source
         self.found = Imported()
         try:
-            self.model = upgrade(source.model)
+            self.model = upgrade(source.model, keep_unknown=True)
         except ValueError as error:
             self.problems.add(str(error))
             self.problems.raise_if_any()
@@ -222,9 +222,7 @@ class Importer:
         if function is not None:
             return self.call(function, node, inputs, scope)
         row = operators.find(domain, node.op_type, OPSET)
-        if row is None:
-            raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
-        wrong = node_problems(node, row)
+        wrong = [] if row is None else node_problems(node, row)
         if wrong:
             raise ValueError("; ".join(wrong))
         lowered = lowering.TABLE.get((domain, node.op_type))
@@ -232,13 +230,11 @@ class Importer:
             return lowered(node, inputs)
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
-        if not domain and node.op_type in operators.table().forms:
+        if row is not None and not domain and node.op_type in operators.table().forms:
             return self.plain(node, row.version, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:
-            raise errors.UnimplementedError(
-                message=f"graphio has no kernel for {domain or 'ai.onnx'}.{node.op_type}"
-            )
+            raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
         self.lenient += 1
         try:
             return self.call(body, node, inputs, Scope())
@@ -340,7 +336,9 @@ def name_of(node: onnx.NodeProto) -> str:
 
 
 def _unknown(domain: str, op: str) -> str:
-    if domain in ("", "ai.onnx.ml", "ai.onnx.preview.training", "ai.onnx.preview"):
+    if expansion.schema(domain, op) is not None:
+        return f"graphio has no kernel for {domain or 'ai.onnx'}.{op}"
+    if domain in expansion.OPSETS:
         return f"the standard has no operator {op} in {domain or 'ai.onnx'}"
     return (
         f"operator {domain}.{op} is not the standard's and the model has no function of that name; "

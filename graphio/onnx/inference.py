@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import onnx
+import onnx.checker
 import onnx.defs
 import onnx.shape_inference
 from onnx import helper, numpy_helper
@@ -59,11 +60,31 @@ def infer(
         )
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(_plain(str(error))) from None
+    except onnx.checker.ValidationError as error:
+        raise ValueError(_types_text(node, str(error), types)) from None
     signature = by_signature(node, version, inputs)
     return [
         _merged(found.get(name), fallback)
         for name, fallback in zip(node.output, signature, strict=True)
     ]
+
+
+def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto]) -> str:
+    """The checker's sentence, and the types that it is about in our words."""
+    listed = ", ".join(
+        f"{name} {dtypes.of_number(types[name].tensor_type.elem_type).name}"
+        for name in node.input
+        if name in types
+    )
+    schema = onnx.defs.get_schema(node.op_type, domain=node.domain)
+    admitted = {
+        c.type_param_str: ", ".join(
+            sorted(s.removeprefix("tensor(")[:-1] for s in c.allowed_type_strs)
+        )
+        for c in schema.type_constraints
+    }
+    wanted = "; ".join(f"{i.name}: {admitted.get(i.type_str, i.type_str)}" for i in schema.inputs)
+    return f"{text} (found {listed}; expected {wanted})"
 
 
 def _plain(text: str) -> str:

@@ -413,3 +413,81 @@ def _holds(invariant: TensorShape, shape: TensorShape) -> bool:
         return False
     pairs = zip(invariant.as_list(), shape.as_list(), strict=True)
     return all(want is None or want == got for want, got in pairs)
+
+
+# ---- scan ----
+
+Way = builtins.tuple[int, bool]  # an axis, and whether it runs backward
+
+
+def scan_node(
+    body: Callable[
+        [list[Tensor], list[Tensor]], builtins.tuple[Sequence[Tensor], Sequence[Tensor]]
+    ],
+    state: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    cuts: Sequence[Way] | None = None,
+    joins: Sequence[Way] | None = None,
+    name: str = "Scan",
+) -> list[Tensor]:
+    """One Scan node: the body runs once for every piece of the inputs.
+
+    Args:
+        body: from the state and one piece of each input to the next state and the outputs.
+        state: its first value; dtypes and shapes stay.
+        inputs: what is cut, at least one.
+        cuts: how each input is cut; None: along axis 0, forward.
+        joins: the same for the outputs.
+        name: of the node.
+
+    Returns:
+        The last state, then the joined outputs.
+    """
+    outer = scopes.get_default_graph()
+    cuts = [(0, False)] * len(inputs) if cuts is None else list(cuts)
+    graph = Graph(outer=outer)
+    with graph.as_body(), scopes.name_scope("body"):
+        carried = [graph.add_input(s.dtype, s.shape, f"state_{i}") for i, s in enumerate(state)]
+        pieces = [
+            graph.add_input(x.dtype, _without(x.shape, axis), f"piece_{i}")
+            for i, (x, (axis, _)) in enumerate(zip(inputs, cuts, strict=True))
+        ]
+        following, outputs = body(carried, pieces)
+        graph.outputs.extend([*following, *outputs])
+    joins = [(0, False)] * len(outputs) if joins is None else list(joins)
+    specs = [(s.dtype, s.shape) for s in state]
+    specs += [
+        (y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, joins, strict=True)
+    ]
+    operation = outer.create_op(
+        "Scan", [*state, *inputs], specs, scan_attributes(graph, cuts, joins), name=name
+    )
+    return list(operation.outputs)
+
+
+def scan_attributes(
+    body: Graph, cuts: Sequence[Way], joins: Sequence[Way]
+) -> dict[str, object]:
+    """The attributes of a Scan."""
+    found: dict[str, object] = {"body": body, "num_scan_inputs": len(cuts)}
+    for key, ways in (("scan_input", cuts), ("scan_output", joins)):
+        if ways:
+            found[f"{key}_axes"] = [axis for axis, _ in ways]
+            found[f"{key}_directions"] = [int(backward) for _, backward in ways]
+    return found
+
+
+def _without(shape: TensorShape, axis: int) -> TensorShape:
+    if shape.ndims is None:
+        return TensorShape(None)
+    dims = shape.as_list()
+    del dims[axis]
+    return TensorShape(dims)
+
+
+def _with(shape: TensorShape, axis: int) -> TensorShape:
+    if shape.ndims is None:
+        return TensorShape(None)
+    dims = shape.as_list()
+    dims.insert(axis % (len(dims) + 1), None)
+    return TensorShape(dims)

@@ -1,4 +1,4 @@
-"""Gradients of If and Loop: a backward If, and a Loop that runs the iterations in reverse.
+"""Gradients of If, Loop and Scan: a backward If, a Loop or Scan that runs in reverse.
 
 What the backward pass needs of a forward body leaves it as a trailing output, the one change
 that an existing operation may undergo: of an If as it is, of a Loop stacked over the
@@ -16,6 +16,7 @@ from graphio.constants import constant, constant_from
 from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array, index, math
+from graphio.ops.control_flow import scan_attributes
 from graphio.tensor_shape import TensorShape
 
 Gradients = list[Tensor | None]
@@ -204,6 +205,129 @@ def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
     """The stacked value of one iteration."""
     assert stacked is not None
     return index.gather(stacked, position)
+
+
+# ---- Scan ----
+
+
+@gradient("Scan")
+def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+    """As Loop's, by a Scan that goes the other way: what arrives at the joined outputs and what
+    the forward body leaves are cut, and the gradients of what was cut are joined."""
+    body: Graph = op.attrs["body"]
+    cuts, joins = _ways(op, "scan_input"), _ways(op, "scan_output")
+    count = len(op.inputs) - len(cuts)
+    captures = op.captures
+    carried = [i for i in range(count) if _flows(body.inputs[i])]
+    scans = [k for k in range(count, len(dy)) if dy[k] is not None]
+    pieces = [i for i in range(len(cuts)) if wanted[count + i] and _flows(body.inputs[count + i])]
+    inner = wanted[len(op.inputs) :]
+    sums = [t for t, want in zip(captures, inner, strict=True) if want and _flows(t)]
+    if not carried and not scans:
+        return [None] * (len(op.inputs) + len(captures))
+    outer = scopes.get_default_graph()
+    initial = [_or_zeros(dy[i], op.outputs[i]) for i in carried]
+    initial += [_zeros_like(t) for t in sums]
+    given: list[tuple[Tensor, tuple[int, bool]]] = []
+
+    intermediates = _Intermediates(body)
+    backward = _backward_body(outer, intermediates)
+
+    def cut(whole: Tensor, way: tuple[int, bool], like: Tensor) -> Tensor:
+        given.append((whole, (way[0], not way[1])))
+        return backward.add_input(like.dtype, like.shape, f"piece_{len(given)}")
+
+    def leave(tensor: Tensor) -> Tensor:
+        for i, way in enumerate(cuts):
+            if body.inputs[count + i] is tensor:
+                whole = op.inputs[count + i]
+                assert whole is not None
+                return cut(whole, way, tensor)
+        return cut(_join(op, body, tensor), (0, False), tensor)
+
+    with backward.as_body(), scopes.name_scope("body"):
+        state = [
+            backward.add_input(t.dtype, t.shape, f"gradient_{k}") for k, t in enumerate(initial)
+        ]
+        arriving = state[: len(carried)]
+        for k in scans:
+            whole = dy[k]
+            assert whole is not None
+            arriving.append(cut(whole, joins[k - count], body.outputs[k]))
+        intermediates.export = leave
+        ys = [body.outputs[k] for k in (*carried, *scans)]
+        xs = [body.inputs[i] for i in carried] + sums + [body.inputs[count + i] for i in pieces]
+        found = _differentiate(ys, xs, arriving)
+        first, last = len(carried), len(carried) + len(sums)
+        following = [
+            _zeros_like(s) if dx is None else _inside(dx)
+            for s, dx in zip(state[:first], found[:first], strict=True)
+        ]
+        following += [
+            array.identity(s) if dx is None else math.add(s, dx)
+            for s, dx in zip(state[first:], found[first:last], strict=True)
+        ]
+        left = [(i, dx) for i, dx in zip(pieces, found[last:], strict=True) if dx is not None]
+        if not given:  # the steps have to be counted by something
+            cut(*_first_cut(op, cuts, count))
+        backward.outputs.extend([*following, *(_inside(dx) for _, dx in left)])
+    ways = [(cuts[i][0], not cuts[i][1]) for i, _ in left]
+    specs = [(t.dtype, t.shape) for t in initial]
+    specs += [(dx.dtype, _shape(op.inputs[count + i])) for i, dx in left]
+    operation = outer.create_op(
+        "Scan",
+        [*initial, *(whole for whole, _ in given)],
+        specs,
+        scan_attributes(backward, [way for _, way in given], ways),
+        name="Scan",
+    )
+    results = operation.outputs
+    by_input = dict(zip(carried, results[:first], strict=True))
+    by_input.update(zip((count + i for i, _ in left), results[last:], strict=True))
+    by_capture = dict(zip(sums, results[first:last], strict=True))
+    return [
+        *(by_input.get(i) for i in range(len(op.inputs))),
+        *(by_capture.get(t) for t in captures),
+    ]
+
+
+def _ways(op: Operation, side: str) -> list[tuple[int, bool]]:
+    """Axis and whether it runs backward, of each input that is cut or output that is joined."""
+    sliced: int = op.attrs["num_scan_inputs"]
+    count = sliced if side == "scan_input" else len(op.outputs) - (len(op.inputs) - sliced)
+    axes = op.attrs.get(f"{side}_axes") or [0] * count
+    directions = op.attrs.get(f"{side}_directions") or [0] * count
+    return [(axis, bool(direction)) for axis, direction in zip(axes, directions, strict=True)]
+
+
+def _join(op: Operation, body: Graph, tensor: Tensor) -> Tensor:
+    """An output of a Scan that joins the tensor along axis 0, made once."""
+    joins = _ways(op, "scan_output")
+    first = len(op.outputs) - len(joins)
+    for k, way in enumerate(joins):
+        if body.outputs[first + k] is tensor and way == (0, False):
+            return op.outputs[first + k]
+    for key, new in (("scan_output_axes", 0), ("scan_output_directions", 0)):
+        op.attrs[key] = [*(op.attrs.get(key) or [0] * len(joins)), new]
+    body.outputs.append(tensor)
+    shape = TensorShape(None)
+    if tensor.shape.ndims is not None:
+        shape = TensorShape([None, *tensor.shape.as_list()])
+    (output,) = op.append_outputs([(tensor.dtype, shape)])
+    return output
+
+
+def _first_cut(
+    op: Operation, cuts: list[tuple[int, bool]], count: int
+) -> tuple[Tensor, tuple[int, bool], Tensor]:
+    whole = op.inputs[count]
+    assert whole is not None
+    return whole, cuts[0], op.attrs["body"].inputs[count]
+
+
+def _shape(tensor: Tensor | None) -> TensorShape:
+    assert tensor is not None
+    return tensor.shape
 
 
 # ---- shared ----

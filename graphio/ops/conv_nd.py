@@ -40,12 +40,16 @@ def _rank(*tensors: Tensor) -> int:
     )
 
 
-def _input_gradient(x_shape: Tensor, w: Tensor, dy: Tensor, attrs: Attributes, dims: Dims) -> Tensor:
+def _input_gradient(
+    x_shape: Tensor, w: Tensor, dy: Tensor, attrs: Attributes, dims: Dims
+) -> Tensor:
     given = [x_shape, w, dy]
     return node("ConvGradInput", given, dy.dtype, dims, domain="graphio", **attrs)
 
 
-def _weight_gradient(x: Tensor, w_shape: Tensor, dy: Tensor, attrs: Attributes, dims: Dims) -> Tensor:
+def _weight_gradient(
+    x: Tensor, w_shape: Tensor, dy: Tensor, attrs: Attributes, dims: Dims
+) -> Tensor:
     given = [x, w_shape, dy]
     return node("ConvGradWeight", given, dy.dtype, dims, domain="graphio", **attrs)
 
@@ -129,7 +133,7 @@ def _transposed_attributes(op: Operation) -> dict[str, Any]:
 
 def _computed_pads(op: Operation, rank: int, mode: str, wanted: Any) -> list[int]:
     x, w = dims_of(op.inputs[0]), dims_of(op.inputs[1])
-    sizes = [None] * rank if x is None else list(x[2:])
+    sizes: list[Any] = [None] * rank if x is None else list(x[2:])
     kernel = op.attrs.get("kernel_shape") or (None if w is None else list(w[2:]))
     steps = op.attrs.get("strides") or [1] * rank
     gaps = op.attrs.get("dilations") or [1] * rank

@@ -236,7 +236,7 @@ class GraphChecker:
 
 
 def control_flow_problems(node: Node) -> Iterator[str]:
-    """What is wrong between an If or Loop and its bodies."""
+    """What is wrong between an If, Loop or Scan and its bodies."""
     if node.domain:
         return
     graphs = {a.key: a.value.g for a in node.attr if a.value.WhichOneof("value") == "g"}
@@ -246,6 +246,8 @@ def control_flow_problems(node: Node) -> Iterator[str]:
                 yield from _if_problems(node, key, graphs[key])
     elif node.op == "Loop" and "body" in graphs:
         yield from _loop_problems(node, graphs["body"])
+    elif node.op == "Scan" and "body" in graphs:
+        yield from _scan_problems(node, graphs["body"])
 
 
 def _if_problems(node: Node, key: str, body: Graph) -> Iterator[str]:
@@ -264,6 +266,13 @@ def _loop_problems(node: Node, body: Graph) -> Iterator[str]:
             f"carries {carried} values and has {len(node.output_type)} outputs, its body gives "
             f"{len(body.output) - 1}"
         )
+
+
+def _scan_problems(node: Node, body: Graph) -> Iterator[str]:
+    if len(body.input) != len(node.input):
+        yield f"has {len(node.input)} inputs, its body takes {len(body.input)}"
+    if len(body.output) != len(node.output_type):
+        yield f"has {len(node.output_type)} outputs, its body gives {len(body.output)}"
 
 
 def sorted_by(items: Sequence[object], key: str) -> list[str]:

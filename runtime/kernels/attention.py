@@ -244,6 +244,11 @@ def _rotary_embedding(call: Call) -> Function:
                 f"{by_head.shape[3]}"
             )
         half = width // 2
+        if cos.shape != sin.shape:
+            raise _invalid(
+                f"cos_cache has shape {list(cos.shape)} and sin_cache {list(sin.shape)}, they must "
+                "be equal"
+            )
         c = _angles(by_head, cos, places, half, "cos_cache")
         s = _angles(by_head, sin, places, half, "sin_cache")
         first = slice(0, width, 2) if interleaved else slice(0, half)

@@ -1,4 +1,4 @@
-"""If and Loop: bodies are compiled once and run on slots of their own."""
+"""If, Loop and Scan: bodies are compiled once and run on slots of their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.plan import Block
 from graphio.runtime.registry import Array, Call, Function, kernel, numpy_dtype
 from graphio.runtime.steps import Values
@@ -131,3 +132,100 @@ def _stack(column: list[Any], kind: Type) -> Array:
     for i, value in enumerate(column):
         rows[i] = value
     return rows
+
+
+@kernel("Scan", since=9, fold=False)
+def _scan(call: Call) -> Function:
+    block = _body(call, "body")
+    sliced = call.integer("num_scan_inputs", 0)
+    carried = len(call.dtypes) - sliced
+    scans = len(call.outputs) - carried
+    if not 1 <= sliced <= len(call.dtypes):
+        raise errors.InvalidArgumentError(
+            message=f"attribute num_scan_inputs is {sliced} with {len(call.dtypes)} inputs"
+        )
+    if (
+        scans < 0
+        or len(block.inputs) != len(call.dtypes)
+        or len(block.outputs) != len(call.outputs)
+    ):
+        raise errors.InvalidArgumentError(
+            message=f"{len(call.dtypes)} inputs and {len(call.outputs)} outputs, of which {carried}"
+            f" are carried, with a body of {len(block.inputs)} inputs and {len(block.outputs)} "
+            "outputs"
+        )
+    cuts = _ways(call, "scan_input", sliced)
+    joins = _ways(call, "scan_output", scans)
+    entries = _enter(block, call)
+    kinds = call.outputs[carried:]
+
+    def scan(*values: Any) -> Any:
+        base = block.template[:]
+        for i, slot in entries:
+            base[slot] = values[carried + sliced + i]
+        state = list(values[:carried])
+        pieces = [
+            _cut(x, axis, backward)
+            for x, (axis, backward) in zip(values[carried:], cuts, strict=False)
+        ]
+        stacked: list[list[Any]] = [[] for _ in range(scans)]
+        for row in zip(*_of_one_length(pieces, carried), strict=True):
+            slots = base[:]
+            for slot, value in zip(block.inputs, (*state, *row), strict=True):
+                slots[slot] = value
+            block.execute(slots)
+            results = [slots[slot] for slot in block.outputs]
+            state = results[:carried]
+            for column, value in zip(stacked, results[carried:], strict=True):
+                column.append(value)
+        joined = [
+            _join(*parts) for parts in zip(stacked, kinds, joins, strict=True)
+        ]
+        found = (*state, *joined)
+        return found[0] if len(found) == 1 else found
+
+    return scan
+
+
+def _ways(call: Call, side: str, count: int) -> list[tuple[int, bool]]:
+    """Axis and whether it runs backward, of each input that is cut or output that is joined."""
+    found = []
+    for key in (f"{side}_axes", f"{side}_directions"):
+        values = call.integers(key)
+        if values is not None and len(values) != count:
+            raise errors.InvalidArgumentError(
+                message=f"attribute {key} has {len(values)} values, expected {count}"
+            )
+        found.append([0] * count if values is None else values)
+    for direction in found[1]:
+        if direction not in (0, 1):
+            raise errors.InvalidArgumentError(
+                message=f"attribute {side}_directions has the value {direction}, expected 0 or 1"
+            )
+    return [(axis, bool(d)) for axis, d in zip(*found, strict=True)]
+
+
+def _cut(x: Any, axis: int, backward: bool) -> Any:
+    """x with the axis of the steps first, in their order."""
+    moved = np.moveaxis(x, axis_of(axis, x.ndim), 0)
+    return moved[::-1] if backward else moved
+
+
+def _of_one_length(pieces: list[Any], carried: int) -> list[Any]:
+    for i, piece in enumerate(pieces):
+        if len(piece) != len(pieces[0]):
+            raise errors.InvalidArgumentError(
+                message=f"input {carried + i} has {len(piece)} steps, another one {len(pieces[0])}"
+            )
+    return [list(map(np.ascontiguousarray, piece)) if piece.ndim > 1 else piece for piece in pieces]
+
+
+def _join(column: list[Any], kind: Type, way: tuple[int, bool]) -> Array:
+    """The values of a scan output along the axis of the steps."""
+    if column:
+        rows = _stack(column[::-1] if way[1] else column, kind)
+    else:
+        dims = [d.size if d.WhichOneof("value") == "size" else 0 for d in kind.tensor.shape.dim]
+        at = axis_of(way[0], len(dims) or 1)
+        rows = np.empty((0, *dims[:at], *dims[at + 1 :]), numpy_dtype(kind.tensor.dtype))
+    return np.ascontiguousarray(np.moveaxis(rows, 0, axis_of(way[0], rows.ndim)))

@@ -438,4 +438,3 @@ def _base(at: Places, axis: int, dtype: np.dtype[Any]) -> Array:
     shape = [1, 1, 1, 1]
     shape[axis], shape[2 + axis] = len(tap), len(window)
     return (tap[:, None] + window[None, :]).reshape(shape).astype(dtype)
-

@@ -171,7 +171,8 @@ def _scatter_nd(call: Call) -> Function:
             raise errors.InvalidArgumentError(
                 message=f"updates have shape {list(updates.shape)}, expected {list(expected)}"
             )
-        return _scatter(source, index, updates, combine).reshape(x.shape)
+        result: Array = _scatter(source, index, updates, combine).reshape(x.shape)
+        return result
 
     return scatter_nd
 

@@ -176,6 +176,15 @@ OPERANDS = {
 }
 for label, shape in OPERANDS.items():
     inputs = [floats(2, 3, 4, 5), floats(*shape, seed=1), floats(*shape, seed=2)]
+    for other, bias in (("scalar", ()), ("vector", (4, 5))):
+        case(
+            "LayerNormalization",
+            [*inputs[:2], floats(*bias, seed=2)],
+            {"axis": 2},
+            expect=lambda x, s, b: layer(x, 2, s, b),
+            label=f"{label}, bias {other}",
+            **LOOSE,
+        )
     case(
         "LayerNormalization",
         inputs,

@@ -84,9 +84,7 @@ def reference(op: str, attrs: dict[str, Any], outputs: int) -> Callable[..., tup
     def compute(x: Any, w: Any, r: Any, *rest: Any) -> tuple[Array, ...]:
         b, lengths, h0, c0, p = [*rest, *[None] * (5 - len(rest))]
         turned = attrs.get("layout", 0)
-        x, h0, c0 = (
-            v if v is None or not turned else np.swapaxes(v, 0, 1) for v in (x, h0, c0)
-        )
+        x, h0, c0 = (v if v is None or not turned else np.swapaxes(v, 0, 1) for v in (x, h0, c0))
         (steps, batch, _), (d, _, n) = x.shape, r.shape
         lengths = np.full(batch, steps) if lengths is None else lengths
         b = np.zeros((d, 2 * GATES[op] * n)) if b is None else b
@@ -187,7 +185,11 @@ for op, states in (("RNN", "h"), ("GRU", "h"), ("LSTM", "hc")):
             },
             given=f"b{states}",
         )
-add("RNN", "names of both directions", {"direction": "bidirectional", "activations": ["Relu", "Tanh"]})
+add(
+    "RNN",
+    "names of both directions",
+    {"direction": "bidirectional", "activations": ["Relu", "Tanh"]},
+)
 add("RNN", "default numbers", {"activations": ["LeakyRelu"]}, given="bh")
 add("GRU", "default numbers", {"activations": ["HardSigmoid", "Elu"]}, given="bh")
 for way in ("forward", "bidirectional"):

@@ -98,6 +98,7 @@ struct array_part_pad {
   ci_copy fill;                 /* constant: the whole output, one value */
   bool keeps;
   enum array_part_mode mode;
+  int64_t first, run; /* other modes: the places of the last axis that are copied as they lie */
   ptrdiff_t *source[CI_MAX_RANK]; /* other modes: for each place of an axis of the output, the input's bytes */
 };
 
@@ -174,6 +175,8 @@ static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const
       return k_fail(k, CI_INVALID_ARGUMENT, "axis %d has no elements to pad it with", axis);
     }
     p->source[axis] = next;
+    p->first = before[axis] > 0 ? before[axis] : 0;
+    p->run = left;
     for (int64_t i = 0; i < y->dims[axis]; i++) {
       const int64_t place = array_part_source(p->mode, i - before[axis] - first, left);
       *next++ = (ptrdiff_t)(first + place) * in[axis] * (ptrdiff_t)item;
@@ -245,7 +248,12 @@ static void array_part_mapped(const ci_kernel *k, const struct array_part_pad *p
   for (;;) {
     const char *from = k->in[0]->data;
     for (int i = 0; i < inner; i++) from += p->source[i][at[i]];
-    for (int64_t i = 0; i < y->dims[inner]; i++, to += item) memcpy(to, from + p->source[inner][i], item);
+    for (int64_t i = 0; i < y->dims[inner];) {
+      const int64_t n = i == p->first ? p->run : 1;
+      ci_copy_bytes(to, from + p->source[inner][i], (size_t)n * item);
+      to += (size_t)n * item;
+      i += n;
+    }
     int axis = inner - 1;
     for (; axis >= 0; axis--) {
       if (++at[axis] < y->dims[axis]) break;

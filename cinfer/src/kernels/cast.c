@@ -152,15 +152,14 @@ static const cast_format *cast_format_of(int32_t dtype) {
   return &cast_formats[dtype == CI_FLOAT4E2M1 ? 4 : dtype - CI_FLOAT8E4M3FN];
 }
 
+/* The code as a float32 with another bias, and a product, which is exact, sets that right: also for denormals. */
 static float cast_widen(const cast_format *f, uint8_t code) {
-  const uint32_t size = code & (f->sign - 1u), fraction = size & ((1u << f->fraction) - 1u);
-  const uint32_t exponent = size >> f->fraction, negative = (code & f->sign) != 0 ? 0x80000000u : 0;
-  if (f->one_zero && negative != 0 && size == 0) return cast_from_bits(0x7fc00000);
-  if (size > f->most) return cast_from_bits(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
-  if (exponent != 0)
-    return cast_from_bits(negative | (exponent + 127 - f->bias) << 23 | fraction << (23 - f->fraction));
-  const float v = (float)fraction * cast_from_bits((128u - f->bias - f->fraction) << 23);
-  return negative != 0 ? -v : v;
+  const uint32_t size = code & (f->sign - 1u), negative = (code & f->sign) != 0 ? 0x80000000u : 0;
+  if (size > f->most || (f->one_zero && code == f->nan)) {
+    return cast_from_bits(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
+  }
+  const float v = cast_from_bits(size << (23 - f->fraction)) * cast_from_bits((254u - f->bias) << 23);
+  return cast_from_bits(cast_bits(v) | negative);
 }
 
 static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {

@@ -1,4 +1,4 @@
-/* control.c - If and Loop. */
+/* control.c - If, Loop and Scan. */
 #include "../compile.h"
 
 static int32_t control_index(const ci_plan *plan, const ci_cell *cell) { return (int32_t)(cell - plan->cells); }
@@ -87,7 +87,16 @@ ci_status run_if(ci_kernel *k) {
 
 enum { LOOP_TRIPS, LOOP_CONDITION, LOOP_VALUES }; /* inputs; the formal inputs are iteration, condition, values */
 
-typedef struct loop_plan { /* the step's private memory */
+typedef struct scan_way { /* how a Scan cuts an input or joins an output */
+  int64_t axis;
+  bool backward;
+} scan_way;
+
+typedef struct loop_plan { /* the step's private memory, of a Scan too */
+  int32_t head;    /* where the carried values begin among the inputs and the formal inputs: 0 for Scan */
+  int32_t results; /* and among what the body gives */
+  int32_t sliced;  /* Scan's inputs that are cut, after the carried ones */
+  scan_way *ways;  /* [sliced + scans] of a Scan */
   int64_t iteration; /* what the formal inputs show */
   uint8_t condition;
   int32_t carried, scans;
@@ -98,19 +107,23 @@ typedef struct loop_plan { /* the step's private memory */
   size_t *filled;  /* [scans]: bytes that are there */
 } loop_plan;
 
-static loop_plan *loop_make(ci_kernel *k) {
-  size_t carried = (size_t)(k->n_in - LOOP_VALUES), scans = (size_t)k->n_out - carried;
+static loop_plan *loop_make(ci_kernel *k, int head, int sliced) {
+  size_t carried = (size_t)(k->n_in - head - sliced), scans = (size_t)k->n_out - carried;
   ci_pool *pool = &k->node->plan->pool;
   loop_plan *loop = k_private(k, sizeof *loop);
   if (loop == NULL) return NULL;
+  loop->head = head;
+  loop->results = head > 0 ? 1 : 0;
+  loop->sliced = sliced;
   loop->carried = (int32_t)carried;
   loop->scans = (int32_t)scans;
   loop->grows = ci_pool_alloc(pool, carried * sizeof *loop->grows);
   loop->staged = ci_pool_alloc(pool, carried * sizeof *loop->staged);
   loop->next = ci_pool_alloc(pool, carried * sizeof *loop->next);
   loop->filled = ci_pool_alloc(pool, scans * sizeof *loop->filled);
+  loop->ways = ci_pool_alloc(pool, ((size_t)sliced + scans) * sizeof *loop->ways);
   bool whole = loop->grows != NULL && loop->staged != NULL && loop->next != NULL && loop->filled != NULL;
-  return whole ? loop : NULL;
+  return whole && loop->ways != NULL ? loop : NULL;
 }
 
 static ci_status loop_check(ci_kernel *k) {
@@ -150,8 +163,8 @@ static ci_status loop_scalar(ci_kernel *k, ci_cell *cell, int32_t dtype, void *d
 /* A carried value: the formal input's buffer is the output's too, so that the last iteration leaves it there. */
 static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
   ci_plan *plan = k->node->plan;
-  const ci_value *start = k->in[LOOP_VALUES + i];
-  ci_cell *formal = k->node->bodies[0]->formals[LOOP_VALUES + i], *output = ci_cell_of(k->out[i]);
+  const ci_value *start = k->in[loop->head + i];
+  ci_cell *formal = k->node->bodies[0]->formals[loop->head + i], *output = ci_cell_of(k->out[i]);
   formal->value = *start;
   formal->value.data = NULL;
   if (loop->grows[i]) formal->value.rank = -1;
@@ -171,11 +184,49 @@ static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
   return CI_OK;
 }
 
+/* The shape of one piece of the input that a Scan cuts. */
+static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci_value *one) {
+  const ci_value *whole = k->in[loop->carried + i];
+  size_t bytes = ci_dtype_size(whole->dtype);
+  int axis = 0;
+  CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
+  *one = (ci_value){.dtype = whole->dtype, .rank = whole->rank - 1, .count = 1};
+  bool fits = true, empty = false;
+  for (int32_t d = 0; d < one->rank; d++) {
+    one->dims[d] = whole->dims[d < axis ? d : d + 1];
+    if (one->dims[d] == 0) empty = true;
+  }
+  for (int32_t d = 0; d < one->rank && !empty; d++) fits = fits && ci_mul_size(bytes, (size_t)one->dims[d], &bytes);
+  if (!fits || bytes > k->node->plan->session->limits.max_memory) {
+    return k_fail(k, CI_RESOURCE_EXHAUSTED, "one step of input %d is larger than this session may hold",
+                  loop->carried + i);
+  }
+  one->bytes = empty ? 0 : bytes;
+  one->count = (int64_t)(one->bytes / ci_dtype_size(whole->dtype));
+  return CI_OK;
+}
+
+/* A piece of an input that a Scan cuts: refilled before every iteration. */
+static ci_status scan_formal(ci_kernel *k, const loop_plan *loop, int i) {
+  ci_plan *plan = k->node->plan;
+  const ci_value *whole = k->in[loop->carried + i];
+  ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
+  formal->value = (ci_value){.dtype = whole->dtype, .rank = -1};
+  if (whole->rank >= 0) CI_TRY(scan_slice_shape(k, loop, i, &formal->value));
+  formal->last_read = CI_NONE;
+  CI_TRY(control_place(k, formal));
+  plan->places.at[formal->place].carried = control_index(plan, formal); /* it is no result's buffer */
+  return CI_OK;
+}
+
 static ci_status loop_formals(ci_kernel *k, loop_plan *loop) {
   ci_frame *frame = k->node->bodies[0];
-  CI_TRY(loop_scalar(k, frame->formals[LOOP_TRIPS], CI_INT64, &loop->iteration));
-  CI_TRY(loop_scalar(k, frame->formals[LOOP_CONDITION], CI_BOOL, &loop->condition));
+  if (loop->head > 0) {
+    CI_TRY(loop_scalar(k, frame->formals[LOOP_TRIPS], CI_INT64, &loop->iteration));
+    CI_TRY(loop_scalar(k, frame->formals[LOOP_CONDITION], CI_BOOL, &loop->condition));
+  }
   for (int i = 0; i < loop->carried; i++) CI_TRY(loop_carried(k, loop, i));
+  for (int i = 0; i < loop->sliced; i++) CI_TRY(scan_formal(k, loop, i));
   return CI_OK;
 }
 
@@ -188,8 +239,8 @@ static ci_status loop_try(ci_kernel *k, loop_plan *loop, bool *again) {
   CI_TRY(loop_formals(k, loop));
   CI_TRY(ci_plan_frame_compile(k, 0));
   for (int i = 0; i < loop->carried; i++) {
-    const ci_value *result = &frame->outputs[1 + i]->value;
-    if (loop->grows[i] || control_same_shape(result, &frame->formals[LOOP_VALUES + i]->value)) continue;
+    const ci_value *result = &frame->outputs[loop->results + i]->value;
+    if (loop->grows[i] || control_same_shape(result, &frame->formals[loop->head + i]->value)) continue;
     loop->grows[i] = true;
     *again = true;
   }
@@ -247,8 +298,8 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
   ci_plan *plan = k->node->plan;
   ci_frame *frame = k->node->bodies[0];
   for (int i = 0; i < loop->carried; i++) {
-    ci_cell *root = &plan->cells[frame->outputs[1 + i]->root];
-    const ci_cell *formal = frame->formals[LOOP_VALUES + i];
+    ci_cell *root = &plan->cells[frame->outputs[loop->results + i]->root];
+    const ci_cell *formal = frame->formals[loop->head + i];
     if (loop->grows[i]) continue;
     plan->places.at[formal->place].first = k->node->begin; /* also when nobody reads it: it is written every time */
     plan->places.at[formal->place].last = frame->end;
@@ -266,21 +317,35 @@ static ci_status loop_results(ci_kernel *k, loop_plan *loop) {
   return CI_OK;
 }
 
-ci_status prepare_loop(ci_kernel *k) {
-  CI_TRY(ci_plan_frame(k, 0, "body"));
-  CI_TRY(loop_check(k));
-  loop_plan *loop = loop_make(k);
-  if (loop == NULL) return k_no_memory(k);
+/* Compiles the body and finds a place for everything that is carried. */
+static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
   CI_TRY(loop_compile(k, loop));
   CI_TRY(loop_results(k, loop));
   for (int i = 0; i < loop->carried; i++) { /* the start value's buffer, if nobody else reads it */
-    ci_cell *formal = k->node->bodies[0]->formals[LOOP_VALUES + i];
-    if (!loop->grows[i]) (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[LOOP_VALUES + i]), k->node->begin);
+    ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
+    if (!loop->grows[i]) (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[loop->head + i]), k->node->begin);
   }
+  return CI_OK;
+}
+
+ci_status prepare_loop(ci_kernel *k) {
+  CI_TRY(ci_plan_frame(k, 0, "body"));
+  CI_TRY(loop_check(k));
+  loop_plan *loop = loop_make(k, LOOP_VALUES, 0);
+  if (loop == NULL) return k_no_memory(k);
+  CI_TRY(loop_prepare(k, loop));
   return loop_scans(k, loop);
 }
 
 /* ---- running a Loop ---- */
+
+static ci_status loop_first_values(ci_kernel *k, loop_plan *loop) {
+  for (int i = 0; i < loop->carried; i++) {
+    CI_TRY(ci_heap_copy(k, &k->node->bodies[0]->formals[loop->head + i]->value, k->in[loop->head + i]));
+  }
+  for (int s = 0; s < loop->scans; s++) loop->filled[s] = 0;
+  return CI_OK;
+}
 
 static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *go) {
   *most = INT64_MAX;
@@ -290,11 +355,7 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
     memcpy(most, k->in[LOOP_TRIPS]->data, sizeof *most);
   }
   if (k->in[LOOP_CONDITION] != NULL) CI_TRY(control_bool(k, k->in[LOOP_CONDITION], "the condition", go));
-  for (int i = 0; i < loop->carried; i++) {
-    CI_TRY(ci_heap_copy(k, &k->node->bodies[0]->formals[LOOP_VALUES + i]->value, k->in[LOOP_VALUES + i]));
-  }
-  for (int s = 0; s < loop->scans; s++) loop->filled[s] = 0;
-  return CI_OK;
+  return loop_first_values(k, loop);
 }
 
 /* Sets the shape of a scan output whose length was not known: steps of the shape of `one`. */
@@ -343,7 +404,7 @@ static ci_status loop_scan_step(ci_kernel *k, loop_plan *loop, int64_t step) {
 static ci_status loop_stage(ci_kernel *k, loop_plan *loop) {
   ci_plan *plan = k->node->plan;
   for (int i = 0; i < loop->carried; i++) {
-    const ci_value *result = &k->node->bodies[0]->outputs[1 + i]->value;
+    const ci_value *result = &k->node->bodies[0]->outputs[loop->results + i]->value;
     if (loop->staged[i] == CI_NONE) continue;
     ci_place *place = &plan->places.at[loop->staged[i]];
     loop->next[i] = *result;
@@ -359,8 +420,8 @@ static ci_status loop_carry(ci_kernel *k, loop_plan *loop) {
   ci_plan *plan = k->node->plan;
   CI_TRY(loop_stage(k, loop));
   for (int i = 0; i < loop->carried; i++) {
-    const ci_value *result = &k->node->bodies[0]->outputs[1 + i]->value;
-    ci_cell *formal = k->node->bodies[0]->formals[LOOP_VALUES + i];
+    const ci_value *result = &k->node->bodies[0]->outputs[loop->results + i]->value;
+    ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
     if (loop->staged[i] != CI_NONE) result = &loop->next[i];
     if (loop->grows[i]) {
       ci_place *now = ci_place_of(plan, &formal->value), *next = &plan->places.at[loop->staged[i]];
@@ -400,29 +461,227 @@ static ci_status loop_iterate(ci_kernel *k, loop_plan *loop, int64_t *steps) {
   return CI_OK;
 }
 
-/* No iteration: length 0, other dimensions from the type, unknown ones 0. */
-static ci_status loop_scan_empty(ci_kernel *k, const loop_plan *loop, int s) {
+/* What a scan output would get in an iteration: unknown dimensions are 0. */
+static ci_value loop_scan_type(ci_kernel *k, const loop_plan *loop, int s) {
   const ci_model *m = k->node->plan->model;
   const ci_graph *graph = &m->graphs.at[k->node->bodies[0]->graph];
-  int32_t edge = m->refs.at[graph->outputs + 1 + (uint32_t)(loop->carried + s)];
+  int32_t edge = m->refs.at[graph->outputs + (uint32_t)(loop->results + loop->carried + s)];
   ci_type type = {.rank = -1};
   if (ci_type_parse(m->edges.at[edge].type, &type, NULL) != CI_OK || type.rank < 0) type.rank = 0;
   ci_value one = {.dtype = type.dtype != 0 ? type.dtype : k->out[loop->carried + s]->dtype, .rank = type.rank};
   for (int32_t d = 0; d < type.rank; d++) one.dims[d] = type.dims[d] < 0 ? 0 : type.dims[d];
+  return one;
+}
+
+/* No iteration: length 0. */
+static ci_status loop_scan_empty(ci_kernel *k, const loop_plan *loop, int s) {
+  const ci_value one = loop_scan_type(k, loop, s);
   CI_TRY(loop_scan_shape(k, loop->carried + s, &one, 0));
   return ci_heap_value(k, k->out[loop->carried + s]);
+}
+
+static void loop_last_values(ci_kernel *k, const loop_plan *loop) {
+  for (int i = 0; i < loop->carried; i++) {
+    if (loop->grows[i]) *k->out[i] = k->node->bodies[0]->formals[loop->head + i]->value;
+  }
 }
 
 ci_status run_loop(ci_kernel *k) {
   loop_plan *loop = k->private_memory;
   int64_t steps;
   CI_TRY(loop_iterate(k, loop, &steps));
-  for (int i = 0; i < loop->carried; i++) {
-    if (loop->grows[i]) *k->out[i] = k->node->bodies[0]->formals[LOOP_VALUES + i]->value;
-  }
+  loop_last_values(k, loop);
   for (int s = 0; s < loop->scans && steps == 0; s++) {
     if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home == CI_HOME_HEAP)
       CI_TRY(loop_scan_empty(k, loop, s));
   }
   return CI_OK;
+}
+
+/* ---- Scan ---- */
+
+/* How inputs are cut or outputs joined: `count` ways from the attributes of that side. */
+static ci_status scan_ways(ci_kernel *k, const char *axes_name, const char *directions_name, int count,
+                           scan_way *ways) {
+  const int64_t *axes, *directions;
+  int axis_count, direction_count;
+  CI_TRY(k_attr_ints(k, axes_name, &axes, &axis_count));
+  CI_TRY(k_attr_ints(k, directions_name, &directions, &direction_count));
+  const int wrong = axis_count >= 0 && axis_count != count ? axis_count : direction_count;
+  if (wrong >= 0 && wrong != count) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has %d values, expected %d",
+                  wrong == axis_count && axis_count != count ? axes_name : directions_name, wrong, count);
+  }
+  for (int i = 0; i < count; i++) {
+    const int64_t direction = direction_count < 0 ? 0 : directions[i];
+    if (direction != 0 && direction != 1) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s has the value %lld, expected 0 or 1", directions_name,
+                    (long long)direction);
+    }
+    ways[i] = (scan_way){axis_count < 0 ? 0 : axes[i], direction == 1};
+  }
+  return CI_OK;
+}
+
+static ci_status scan_check(ci_kernel *k, int *sliced) {
+  const ci_frame *frame = k->node->bodies[0];
+  int64_t count;
+  CI_TRY(k_attr_i(k, "num_scan_inputs", 0, &count));
+  if (count < 1 || count > k->n_in) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute num_scan_inputs is %lld with %d inputs", (long long)count,
+                  k->n_in);
+  }
+  const int carried = k->n_in - (int)count;
+  if (k->n_out < carried || frame->formal_count != k->n_in || frame->output_count != k->n_out) {
+    return k_fail(k, CI_INVALID_ARGUMENT,
+                  "%d inputs and %d outputs, of which %d are carried, with a body of %d inputs and %d outputs", k->n_in,
+                  k->n_out, carried, (int)frame->formal_count, (int)frame->output_count);
+  }
+  for (int i = 0; i < k->n_in; i++) {
+    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a value", i);
+  }
+  *sliced = (int)count;
+  return CI_OK;
+}
+
+/* The number of iterations, which all inputs that are cut agree on; -1: not known yet. */
+static ci_status scan_steps(ci_kernel *k, const loop_plan *loop, int64_t *steps) {
+  *steps = -1;
+  for (int i = 0; i < loop->sliced; i++) {
+    const ci_value *whole = k->in[loop->carried + i];
+    int axis = 0;
+    if (whole->rank < 0) continue;
+    CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
+    if (*steps >= 0 && *steps != whole->dims[axis]) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "input %d has %lld steps, another one %lld", loop->carried + i,
+                    (long long)whole->dims[axis], (long long)*steps);
+    }
+    *steps = whole->dims[axis];
+  }
+  return CI_OK;
+}
+
+/* The shape of a joined output from that of one step. */
+static ci_status scan_joined(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t steps,
+                             int64_t *dims) {
+  int axis = 0;
+  if (one->rank >= CI_MAX_RANK) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "a scan output would have rank %d, the limit is %d", one->rank + 1,
+                  CI_MAX_RANK);
+  }
+  CI_TRY(k_axis(k, loop->ways[loop->sliced + s].axis, one->rank + 1, &axis));
+  for (int32_t d = 0; d <= one->rank; d++) dims[d] = d == axis ? steps : one->dims[d < axis ? d : d - 1];
+  return CI_OK;
+}
+
+static ci_status scan_outputs(ci_kernel *k, const loop_plan *loop) {
+  int64_t steps, dims[CI_MAX_RANK];
+  CI_TRY(scan_steps(k, loop, &steps));
+  for (int s = 0; s < loop->scans; s++) {
+    const ci_value *one = &k->node->bodies[0]->outputs[loop->carried + s]->value;
+    if (steps >= 0 && one->rank >= 0) {
+      CI_TRY(scan_joined(k, loop, s, one, steps, dims));
+      CI_TRY(control_known(k, loop->carried + s, one->dtype, one->rank + 1, dims));
+    } else {
+      CI_TRY(control_unknown(k, loop->carried + s, one->dtype));
+    }
+  }
+  return CI_OK;
+}
+
+ci_status prepare_scan(ci_kernel *k) {
+  ci_plan *plan = k->node->plan;
+  int sliced = 0;
+  CI_TRY(ci_plan_frame(k, 0, "body"));
+  CI_TRY(scan_check(k, &sliced));
+  loop_plan *loop = loop_make(k, 0, sliced);
+  if (loop == NULL) return k_no_memory(k);
+  CI_TRY(scan_ways(k, "scan_input_axes", "scan_input_directions", sliced, loop->ways));
+  CI_TRY(scan_ways(k, "scan_output_axes", "scan_output_directions", loop->scans, loop->ways + sliced));
+  CI_TRY(loop_prepare(k, loop));
+  for (int i = 0; i < sliced; i++) { /* written before every iteration */
+    const ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
+    if (formal->value.rank < 0) continue;
+    plan->places.at[formal->place].first = k->node->begin;
+    plan->places.at[formal->place].last = k->node->bodies[0]->end;
+  }
+  return scan_outputs(k, loop);
+}
+
+/* Copies one step between a whole tensor and its piece. */
+static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
+  const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);
+  const int64_t outer = ci_product(whole->dims, 0, axis), steps = whole->dims[axis];
+  const size_t inner = (size_t)ci_product(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
+  char *at = (char *)whole->data + (size_t)(way->backward ? steps - 1 - step : step) * inner;
+  if (whole->bytes == 0) return;
+  for (int64_t o = 0; o < outer; o++, at += (size_t)steps * inner, piece += inner) {
+    memcpy(out ? at : piece, out ? piece : at, inner);
+  }
+}
+
+static ci_status scan_take(ci_kernel *k, const loop_plan *loop, int64_t step) {
+  for (int i = 0; i < loop->sliced; i++) {
+    ci_value *one = &k->node->bodies[0]->formals[loop->carried + i]->value;
+    if (ci_place_of(k->node->plan, one)->home == CI_HOME_HEAP) {
+      CI_TRY(scan_slice_shape(k, loop, i, one));
+      CI_TRY(ci_heap_value(k, one));
+    }
+    scan_move(k->in[loop->carried + i], one->data, &loop->ways[i], step, false);
+  }
+  return CI_OK;
+}
+
+static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, int64_t steps) {
+  for (int s = 0; s < loop->scans; s++) {
+    const ci_value *one = &k->node->bodies[0]->outputs[loop->carried + s]->value;
+    ci_value *out = k->out[loop->carried + s];
+    int64_t dims[CI_MAX_RANK];
+    CI_TRY(scan_joined(k, loop, s, one, steps, dims));
+    if (step == 0 && ci_place_of(k->node->plan, out)->home == CI_HOME_HEAP) {
+      CI_TRY(k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
+      CI_TRY(ci_heap_value(k, out));
+    }
+    if (one->rank + 1 != out->rank || memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
+      char found[160];
+      return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
+                    k_describe(one, found, sizeof found), (long long)step);
+    }
+    scan_move(out, one->data, &loop->ways[loop->sliced + s], step, true);
+  }
+  return CI_OK;
+}
+
+/* No iteration: the outputs that have no shape yet get that of their type. */
+static ci_status scan_nothing(ci_kernel *k, const loop_plan *loop) {
+  for (int s = 0; s < loop->scans; s++) {
+    int64_t dims[CI_MAX_RANK];
+    const ci_value one = loop_scan_type(k, loop, s);
+    if (ci_place_of(k->node->plan, k->out[loop->carried + s])->home != CI_HOME_HEAP) continue;
+    CI_TRY(scan_joined(k, loop, s, &one, 0, dims));
+    CI_TRY(k_out(k, loop->carried + s, one.dtype, one.rank + 1, dims));
+    CI_TRY(ci_heap_value(k, k->out[loop->carried + s]));
+  }
+  return CI_OK;
+}
+
+ci_status run_scan(ci_kernel *k) {
+  loop_plan *loop = k->private_memory;
+  ci_frame *frame = k->node->bodies[0];
+  int64_t steps;
+  CI_TRY(scan_steps(k, loop, &steps));
+  if ((uint64_t)steps > k->node->plan->session->limits.max_loop_steps) {
+    return k_fail(k, CI_RESOURCE_EXHAUSTED, "%lld steps are more than the session's limit", (long long)steps);
+  }
+  CI_TRY(loop_first_values(k, loop));
+  for (int64_t step = 0; step < steps; step++) {
+    CI_TRY(scan_take(k, loop, step));
+    CI_TRY(ci_frame_run(frame));
+    CI_TRY(scan_give(k, loop, step, steps));
+    CI_TRY(loop_carry(k, loop));
+    ci_frame_release(frame);
+    if (ci_session_cancelled(k->node->plan)) return k_fail(k, CI_CANCELLED, "the run was cancelled");
+  }
+  loop_last_values(k, loop);
+  return steps == 0 ? scan_nothing(k, loop) : CI_OK;
 }

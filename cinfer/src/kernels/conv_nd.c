@@ -120,7 +120,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   ci_matmul_rule(&p->product, dtype, g->places, p->depth);
   p->depthwise = p->groups > 1 && p->ic == 1 && p->oc == 1 && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
   p->direct = g->taps == 1 && !p->product.dots;
-  for (int i = 0; i < g->rank; i++) p->direct = p->direct && g->stride[i] == 1 && g->size[i] == g->out[i] && !g->before[i];
+  for (int i = 0; i < g->rank; i++)
+    p->direct = p->direct && g->stride[i] == 1 && g->size[i] == g->out[i] && !g->before[i];
   p->width = conv_nd_least(CONV_ND_WIDTH, g->places > 0 ? g->places : 1);
   const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
   p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
@@ -137,7 +138,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
     p->parts = conv_nd_least(p->oc / 64, conv_nd_parts(2 * (int64_t)threads, (int64_t)units));
   }
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
-  if (p->direct || p->depthwise) p->tile_bytes = 0;
+  if (p->depthwise) CI_TRY(conv_nd_bytes(k, g->out[g->rank - 1], 1, p->item, &p->tile_bytes)); /* a row */
+  if (p->direct) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -210,7 +212,7 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
   const ptrdiff_t stride = (ptrdiff_t)g->stride[g->rank - 1];
-  (void)thread;
+  char *copy = job->scratch + (size_t)thread * p->tile_bytes;
   for (int64_t plane = begin; plane < end; plane++) {
     const int64_t channel = plane % p->c;
     char *y = job->y + (size_t)(plane * g->places) * p->item;
@@ -225,8 +227,12 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
         const char *x = job->x + (size_t)(plane * g->area + walk.source) * p->item;
         char *to = y + (size_t)(walk.first + walk.low) * p->item;
         if (p->dtype == CI_FLOAT) {
-          job->k->isa->linear->scale_add((float *)(void *)to, 1.0f, *(const float *)(const void *)w,
-                                        (const float *)(const void *)x, stride, n);
+          const void *row = x;
+          if (stride != 1) { /* scale_add reads neighbours */
+            conv_nd_copy(p->item, copy, 1, x, stride, n);
+            row = copy;
+          }
+          job->k->isa->linear->scale_add((float *)(void *)to, 1.0f, *(const float *)(const void *)w, row, 1, n);
           continue;
         }
         const double weight = *(const double *)(const void *)w;
@@ -242,7 +248,7 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
 
 void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
-  if (p->n * p->outputs == 0 || p->g.places == 0) return;
+  if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
     k_parallel(job->k, p->n * p->c, 1, conv_nd_depthwise, (void *)(uintptr_t)job);
   } else {
@@ -329,14 +335,13 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
     }
     a.data = (const char *)a.data + (size_t)(c0 * g->taps * a.row) * p->item;
     const char *x = job->x + (size_t)((image * p->outputs + group * p->oc) * g->places) * p->item;
-    const ci_matmul_part part = {
-        .a = a,
-        .b = ci_matmul_pack_b(&p->product, (ci_operand){x, (ptrdiff_t)g->places, 1}, copy),
-        .c = tile,
-        .c_row = (ptrdiff_t)g->places,
-        .m = (c1 - c0) * g->taps,
-        .n = g->places,
-        .k = p->oc};
+    const ci_matmul_part part = {.a = a,
+                                 .b = ci_matmul_pack_b(&p->product, (ci_operand){x, (ptrdiff_t)g->places, 1}, copy),
+                                 .c = tile,
+                                 .c_row = (ptrdiff_t)g->places,
+                                 .m = (c1 - c0) * g->taps,
+                                 .n = g->places,
+                                 .k = p->oc};
     ci_matmul_compute(&p->product, job->k->isa, &part);
     for (int64_t c = c0; c < c1; c++) {
       const int64_t channel = group * p->ic + c;
@@ -350,7 +355,7 @@ static void conv_nd_spread_units(void *argument, int64_t begin, int64_t end, int
 
 static void conv_nd_spread(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
-  if (p->n * p->c == 0 || p->g.area == 0) return;
+  if (job->k->out[0]->count == 0) return;
   for (int64_t group = 0; p->packed_bytes > 0 && group < p->groups; group++) {
     char *copy = job->scratch + (size_t)(group * p->depth * p->oc) * p->item;
     ci_matmul_pack_a(&p->product, p->depth, conv_nd_turned(job, group), copy);
@@ -422,7 +427,8 @@ static ci_status conv_nd_grad_prepare(ci_kernel *k, int shape_input, ci_conv_nd 
   }
   char text[128];
   if (!fits) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give", k_describe(dy, text, sizeof text));
+    return k_fail(k, CI_INVALID_ARGUMENT, "dy is %s, which is not what x and w give",
+                  k_describe(dy, text, sizeof text));
   }
   CI_TRY(ci_nd_totals(k, &p->g));
   return k_out(k, 0, dy->dtype, count, dims);
@@ -470,11 +476,12 @@ static void conv_nd_weight_units(void *argument, int64_t begin, int64_t end, int
     const int64_t group = unit / p->tiles, k0 = unit % p->tiles * p->width, k1 = conv_nd_least(k0 + p->width, p->depth);
     for (int64_t image = 0; image < p->n; image++) {
       for (int64_t p0 = 0; p0 < places; p0 += p->chunk) {
-        const ci_conv_nd_box box = {image, group, k0, k1, p0, conv_nd_least(p0 + p->chunk, places), 1,
-                                    (ptrdiff_t)(k1 - k0)};
+        const ci_conv_nd_box box = {
+            image, group, k0, k1, p0, conv_nd_least(p0 + p->chunk, places), 1, (ptrdiff_t)(k1 - k0)};
         conv_nd_gather(job, tile, &box);
         const ci_matmul_part part = {
-            .a = {job->w + (size_t)((image * p->outputs + group * p->oc) * places + p0) * p->item, (ptrdiff_t)places, 1},
+            .a = {job->w + (size_t)((image * p->outputs + group * p->oc) * places + p0) * p->item, (ptrdiff_t)places,
+                  1},
             .b = {tile, box.p_step, 1},
             .c = job->y + (size_t)(group * p->oc * p->depth + k0) * p->item,
             .c_row = (ptrdiff_t)p->depth,

@@ -13,6 +13,17 @@ typedef struct ci_copy { /* strides in bytes; a step of 0 repeats, a negative on
   ptrdiff_t from[CI_COPY_AXES], to[CI_COPY_AXES];
 } ci_copy;
 
+/* A few bytes, without a call where they are one number. */
+CI_INLINE void ci_copy_bytes(void *to, const void *from, size_t bytes) {
+  if (bytes == 4) {
+    memcpy(to, from, 4);
+  } else if (bytes == 8) {
+    memcpy(to, from, 8);
+  } else {
+    memcpy(to, from, bytes);
+  }
+}
+
 void ci_copy_start(ci_copy *copy, size_t item);
 /* Adds an axis inside those before; strides in elements. Axes that continue each other become one. */
 void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);

@@ -205,7 +205,7 @@ ci_status run_gather_nd(ci_kernel *k) {
     for (int64_t i = 0; i < p->rows; i++, row++, to += bytes) {
       int64_t slice;
       CI_TRY(index_nd_slice(k, p, row, &slice));
-      if (bytes > 0) memcpy(to, from + (size_t)slice * bytes, bytes);
+      if (bytes > 0) ci_copy_bytes(to, from + (size_t)slice * bytes, bytes);
     }
   }
   return CI_OK;
@@ -282,7 +282,7 @@ static ci_status index_reduction_attr(ci_kernel *k, int32_t dtype, int *reductio
 /* The update x of n elements at y; several updates of one place happen in ascending order. */
 static void index_update(char *y, const char *x, int64_t n, size_t item, index_reduce_fn reduce, int reduction) {
   if (reduction == INDEX_NONE) {
-    memcpy(y, x, (size_t)n * item);
+    ci_copy_bytes(y, x, (size_t)n * item);
   } else {
     reduce(y, x, n, reduction);
   }
@@ -389,7 +389,7 @@ ci_status run_gather_elements(ci_kernel *k) {
   for (int64_t i = 0; i < indices->count; i++, to += p->item) {
     int64_t index;
     INDEX_READ(k, indices, i, k->in[0]->dims[p->axis], index);
-    memcpy(to, from + (offset + (ptrdiff_t)index * p->along) * (ptrdiff_t)p->item, p->item);
+    ci_copy_bytes(to, from + (offset + (ptrdiff_t)index * p->along) * (ptrdiff_t)p->item, p->item);
     index_elements_next(p, indices, at, &offset);
   }
   return CI_OK;

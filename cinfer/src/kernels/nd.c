@@ -152,10 +152,10 @@ bool ci_nd_next(ci_nd_walk *walk) {
   int64_t count = g->out[last] - walk->at[last], row = 0;
   if (count > walk->end - walk->place) count = walk->end - walk->place;
   bool inside = true;
-  for (int i = 0; i < last; i++) {
+  for (int i = 0; i < last && inside; i++) {
     const int64_t y = walk->at[i] * g->stride[i] + walk->start[i];
-    inside = inside && y >= 0 && y < g->size[i];
-    row = row * g->size[i] + y;
+    inside = y >= 0 && y < g->size[i];
+    if (inside) row = row * g->size[i] + y;
   }
   const int64_t stride = g->stride[last], x = walk->at[last] * stride + walk->start[last], room = g->size[last] - x;
   int64_t low = x < 0 ? (stride - 1 - x) / stride : 0, high = room > 0 ? (room - 1) / stride + 1 : 0;

@@ -206,6 +206,7 @@ static ci_status norm_form(ci_kernel *k, norm_plan *p, int which, int axis) {
                   k_describe(v, found[0], sizeof found[0]), k_describe(x, found[1], sizeof found[1]));
   }
   p->form[which] = row ? NORM_ROW : v->count == 1 ? NORM_CHANNELS : NORM_LATER;
+  if (p->form[0] == NORM_LATER) p->form[which] = NORM_LATER; /* the bias comes after the scale */
   const ci_value *both[2] = {k->out[0], v};
   if (p->form[which] == NORM_LATER) ci_broadcast_plan(&p->walk[which], k->out[0], both, 2);
   return CI_OK;
@@ -238,7 +239,9 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   CI_TRY(k_out_like(k, 0, x->dtype, x));
   for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
   for (int i = 1; i < k->n_out; i++) CI_TRY(k_out(k, i, stash, x->rank, dims));
-  const int64_t rows = ci_product(x->dims, 0, axis), n = ci_product(x->dims, axis, x->rank);
+  const bool some = x->count > 0; /* products of sizes may overflow beside a zero; k_out has checked those it made */
+  const int64_t n = some ? ci_product(x->dims, axis, x->rank) : 0;
+  const int64_t rows = some ? x->count / n : k->n_out > 1 ? k->out[1]->count : 0;
   norm_plan *p = norm_make(k, rows, n, 0);
   if (p == NULL) return k_no_memory(k);
   p->centred = centred;

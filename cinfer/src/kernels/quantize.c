@@ -212,16 +212,33 @@ static int32_t quant_integer(double v, double zero, double least, double most) {
   return (int32_t)quant_limit(quant_whole(quant_limit(v, -0x1p40, 0x1p40)) + zero, least, most);
 }
 
+/* x becomes the rounded quotient. */
+static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
+  if (p->precision == CI_FLOAT) {
+    for (int64_t i = 0; i < n; i++) piece->x[i] = piece->x[i] / piece->scale[i];
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const float x = ci_round_to(p->precision, piece->x[i]), scale = ci_round_to(p->precision, piece->scale[i]);
+    piece->x[i] = ci_round_to(p->precision, x / scale);
+  }
+}
+
 static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
   int32_t numbers[QUANT_PIECE];
-  for (int64_t i = 0; i < n; i++) {
-    const float x = ci_round_to(p->precision, piece->x[i]), s = ci_round_to(p->precision, piece->scale[i]);
-    const float ratio = ci_round_to(p->precision, x / s);
-    if (p->integers)
-      numbers[i] = quant_integer((double)ratio, (double)piece->zero[i], (double)p->least, (double)p->most);
-    else piece->x[i] = piece->zero[i] != 0.0f ? ratio + piece->zero[i] : ratio;
+  const double least = (double)p->least, most = (double)p->most;
+  quant_divide(p, piece, n);
+  if (p->integers) {
+    for (int64_t i = 0; i < n; i++) {
+      numbers[i] = quant_integer((double)piece->x[i], (double)piece->zero[i], least, most);
+    }
+    ci_caster_run(&p->store, y, numbers, n);
+    return;
   }
-  ci_caster_run(&p->store, y, p->integers ? (const void *)numbers : (const void *)piece->x, n);
+  for (int64_t i = 0; i < n; i++) {
+    if (piece->zero[i] != 0.0f) piece->x[i] += piece->zero[i];
+  }
+  ci_caster_run(&p->store, y, piece->x, n);
 }
 
 static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes) {
@@ -232,7 +249,7 @@ static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes)
     const int64_t n = end - at < QUANT_PIECE ? end - at : QUANT_PIECE;
     void *y = (char *)k->out[0]->data + (size_t)at * p->store.to_bytes;
     ci_caster_run(&p->load, piece.x, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, n);
-    quant_spread(p, scales, zeros, at, n, &piece);
+    if (!p->one || at == begin) quant_spread(p, scales, zeros, at, n, &piece);
     if (quantizes) {
       quant_make(p, &piece, n, y);
       continue;
@@ -302,23 +319,31 @@ static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows,
 
 static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
 
-/* The wide operands and, for QLinearMatMul, the wide result: where they lie in scratch. */
+/* The wide operands and, for QLinearMatMul, the wide result and float32 scales: where they lie in scratch. */
 typedef struct quant_room {
-  size_t b, y, end;
+  size_t b, y, a_scale, b_scale, end;
 } quant_room;
 
-static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t results, quant_room *room) {
-  size_t a_bytes, b_bytes, y_bytes;
-  if (!ci_mul_size((size_t)k->in[q->a]->count, sizeof(int32_t), &a_bytes) ||
-      !ci_mul_size((size_t)k->in[q->b]->count, sizeof(int32_t), &b_bytes) ||
-      !ci_mul_size((size_t)results, sizeof(int32_t), &y_bytes) || a_bytes > PTRDIFF_MAX / 4 ||
-      b_bytes > PTRDIFF_MAX / 4 || y_bytes > PTRDIFF_MAX / 4) {
-    return false;
-  }
-  room->b = ci_round_up(a_bytes, 64);
-  room->y = room->b + ci_round_up(b_bytes, 64);
-  room->end = room->y + ci_round_up(y_bytes, 64) + 64; /* not 0: then there would be no pointer to add to */
-  return true;
+static bool quant_take(size_t *end, const ci_value *v) {
+  size_t bytes;
+  if (v == NULL) return true;
+  return ci_mul_size((size_t)v->count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
+         ci_add_size(*end, ci_round_up(bytes, 64), end);
+}
+
+static bool quant_room_of(const ci_kernel *k, const quant_product *q, const ci_value *y, quant_room *room) {
+  size_t end = 0;
+  bool fits = quant_take(&end, k->in[q->a]);
+  room->b = end;
+  fits = fits && quant_take(&end, k->in[q->b]);
+  room->y = end;
+  fits = fits && quant_take(&end, y);
+  room->a_scale = end;
+  fits = fits && quant_take(&end, quant_optional(k, q->a_scale));
+  room->b_scale = end;
+  fits = fits && quant_take(&end, quant_optional(k, q->b_scale));
+  room->end = end;
+  return fits && ci_add_size(end, 64, &room->end); /* not 0: then there would be no pointer to add to */
 }
 
 static ci_value quant_wide(const ci_value *v) {
@@ -358,8 +383,7 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_
   CI_TRY(quant_along(k, b, b_zero, "the zero point of b", false));
   ci_value wide_a = quant_wide(a), wide_b = quant_wide(b);
   CI_TRY(quant_matmul(k, &wide_a, &wide_b, y, prepare_matmul));
-  if (!quant_room_of(k, q, keeps ? y->count : 0, &room) ||
-      !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
+  if (!quant_room_of(k, q, keeps ? y : NULL, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
   }
   return CI_OK;
@@ -396,7 +420,7 @@ ci_status prepare_matmul_integer(ci_kernel *k) {
 
 ci_status run_matmul_integer(ci_kernel *k) {
   quant_room room;
-  if (!quant_room_of(k, &quant_matmul_integer, 0, &room)) return k_no_memory(k);
+  if (!quant_room_of(k, &quant_matmul_integer, NULL, &room)) return k_no_memory(k);
   return quant_run_product(k, &quant_matmul_integer, k->out[0], &room);
 }
 
@@ -425,14 +449,11 @@ ci_status prepare_qlinear_matmul(ci_kernel *k) {
   return k_out_like(k, 0, y_zero->dtype, &wide);
 }
 
-/* One number of a scale or zero point. */
-static float quant_number(const ci_value *v, int64_t i) {
+/* Scales or zero points as float32. */
+static const float *quant_numbers(const ci_value *v, void *y) {
   ci_caster c;
-  float number = 0.0f;
-  if (ci_caster_make(&c, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) {
-    ci_caster_run(&c, &number, (const char *)v->data + (size_t)i * c.from_bytes, 1);
-  }
-  return number;
+  if (ci_caster_make(&c, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) ci_caster_run(&c, y, v->data, v->count);
+  return y;
 }
 
 /* Which number belongs to row or column i of matrix `batch` of the result; the operand may have fewer batch axes, or
@@ -450,39 +471,42 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
   return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
-static void quant_requantize(ci_kernel *k, const int32_t *wide) {
+static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
+  const float *left = quant_numbers(a_scale, (char *)k->scratch + room->a_scale);
+  const float *right = quant_numbers(b_scale, (char *)k->scratch + room->b_scale);
   const int32_t dtype = a_scale->dtype;
-  const float y_scale = quant_number(k->in[QUANT_Y_SCALE], 0);
-  const double zero = (double)quant_number(k->in[QUANT_Y_ZERO], 0);
+  float y_scale, y_zero;
+  quant_numbers(k->in[QUANT_Y_SCALE], &y_scale);
+  quant_numbers(k->in[QUANT_Y_ZERO], &y_zero);
   const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
   const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
   const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
+  const bool same = b_scale->count == 1;
   uint8_t *to = y->data;
   double factor = 0.0;
-  const bool same = a_scale->count == 1 && b_scale->count == 1;
   for (int64_t i = 0; i < y->count; i++) {
-    if (i == 0 || !same) {
+    if (i % n == 0 || !same) {
       const int64_t batch = i / n / m;
-      const float left = quant_number(a_scale, quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m));
-      const float right = quant_number(b_scale, quant_scale_at(b, b_scale, y, axes, batch, false, i % n));
-      factor = (double)ci_round_to(dtype, ci_round_to(dtype, left * right) / y_scale);
+      const float one = left[quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m)];
+      const float other = right[quant_scale_at(b, b_scale, y, axes, batch, false, i % n)];
+      factor = (double)ci_round_to(dtype, ci_round_to(dtype, one * other) / y_scale);
     }
-    to[i] = (uint8_t)quant_integer((double)wide[i] * factor, zero, least, least + 255.0);
+    to[i] = (uint8_t)quant_integer((double)wide[i] * factor, (double)y_zero, least, least + 255.0);
   }
 }
 
 ci_status run_qlinear_matmul(ci_kernel *k) {
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, &room)) return k_no_memory(k);
+  if (!quant_room_of(k, &quant_qlinear, k->out[0], &room)) return k_no_memory(k);
   ci_value wide = *k->out[0];
   wide.dtype = CI_INT32;
   wide.bytes = (size_t)wide.count * sizeof(int32_t);
   wide.data = (char *)k->scratch + room.y;
   CI_TRY(quant_run_product(k, &quant_qlinear, &wide, &room));
-  quant_requantize(k, wide.data);
+  quant_requantize(k, wide.data, &room);
   return CI_OK;
 }
 

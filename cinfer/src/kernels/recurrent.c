@@ -373,7 +373,8 @@ static char *rec_given(const ci_kernel *k, int i) { return k->n_in > i && k->in[
 static void rec_direction(rec_job *j) {
   const rec *p = j->p;
   ci_kernel *k = j->k;
-  const size_t w_bytes = (size_t)(p->columns * p->width) * p->item, r_bytes = (size_t)(p->columns * p->hidden) * p->item;
+  const size_t w_bytes = (size_t)(p->columns * p->width) * p->item,
+               r_bytes = (size_t)(p->columns * p->hidden) * p->item;
   char *scratch = k->scratch;
   rec_input in = {.job = j};
   const ci_operand w = {(const char *)k->in[REC_W]->data + (size_t)j->d * w_bytes, 1, (ptrdiff_t)p->width};
@@ -496,7 +497,8 @@ static ci_status rec_check(ci_kernel *k, const rec *p, int i, const char *name, 
   if (k->n_in <= i || k->in[i] == NULL) return CI_OK;
   const ci_value *v = k->in[i];
   memcpy(wanted.dims, dims, (size_t)rank * sizeof *dims);
-  const bool fits = v->rank == rank && v->dtype == wanted.dtype && memcmp(v->dims, dims, (size_t)rank * sizeof *dims) == 0;
+  const bool fits =
+      v->rank == rank && v->dtype == wanted.dtype && memcmp(v->dims, dims, (size_t)rank * sizeof *dims) == 0;
   if (fits) return CI_OK;
   return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected %s", name, k_describe(v, found[0], sizeof found[0]),
                 k_describe(&wanted, found[1], sizeof found[1]));
@@ -551,14 +553,13 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   ci_matmul_rule(&p->x_rule, p->dtype, p->columns, p->width);
   ci_matmul_rule(&p->h_rule, p->dtype, p->columns, p->hidden);
   size_t all_rows;
-  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
-                    rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) &&
-                    rec_reserve(k, p, &p->w_copy, p->columns, p->width) &&
-                    rec_reserve(k, p, &p->r_copy, p->columns, p->hidden) &&
-                    rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
-                    rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
-                    rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
-                    rec_reserve(k, p, &p->aside, p->batch, p->hidden);
+  const bool fits =
+      ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
+      rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) &&
+      rec_reserve(k, p, &p->w_copy, p->columns, p->width) && rec_reserve(k, p, &p->r_copy, p->columns, p->hidden) &&
+      rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) && rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
+      rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
+      rec_reserve(k, p, &p->aside, p->batch, p->hidden);
   if (!fits) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the sequences need more memory than this machine can hold");
   return CI_OK;
 }

@@ -1,4 +1,5 @@
 /* select.c - Trilu, EyeLike, Compress, ReverseSequence, TensorScatter: elements kept, left out or put elsewhere. */
+#include "copy.h"
 #include "elementwise.h"
 
 /* The one number in an int64 input, in run. */
@@ -141,7 +142,7 @@ ci_status run_compress(ci_kernel *k) {
   for (int64_t o = 0; o < p->outer; o++, from += (size_t)p->n * p->inner) {
     for (int64_t i = 0; i < k->in[1]->count; i++) {
       if (condition[i] == 0) continue;
-      memcpy(to, from + (size_t)i * p->inner, p->inner);
+      ci_copy_bytes(to, from + (size_t)i * p->inner, p->inner);
       to += p->inner;
     }
   }

@@ -23,7 +23,9 @@ _REFUSALS = (Unsupported, ArithmeticError, IndexError, KeyError, TypeError, Valu
 Owner = onnx.GraphProto | onnx.FunctionProto
 
 
-def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
+def upgrade(
+    model: onnx.ModelProto, *, copy: bool = True, keep_unknown: bool = False
+) -> onnx.ModelProto:
     """An equal model of the newest opset of ai.onnx; other domains stay as they are.
 
     Every value and node keeps its name; new nodes are named after those that need them, and new
@@ -31,6 +33,8 @@ def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
 
     Args:
         model: of any opset from 1 on; without any opset, of opset 1.
+        keep_unknown: True leaves nodes of operators that the standard never had as they are, for
+            a reader that says so together with what else it finds.
         copy: False changes the model itself and returns it, so that its weights are not copied.
 
     Raises:
@@ -49,9 +53,18 @@ def upgrade(model: onnx.ModelProto, *, copy: bool = True) -> onnx.ModelProto:
     names = _names(graphs)
     for graph in graphs:
         facts = Facts(result if graph is graphs[0] else None)
-        changes.append((graph, _Walk(version, facts, names, own, refused).nodes(graph.node)))
+        changes.append(
+            (graph, _Walk(version, facts, names, own, refused, keep_unknown).nodes(graph.node))
+        )
     for function in result.functions:
-        walk = _Walk(_version(function.opset_import), Facts(None), _names([function]), own, refused)
+        walk = _Walk(
+            _version(function.opset_import),
+            Facts(None),
+            _names([function]),
+            own,
+            refused,
+            keep_unknown,
+        )
         changes.append((function, walk.nodes(function.node)))
     if refused:
         raise ValueError(_message(refused))
@@ -69,15 +82,16 @@ def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def _version(imports: Iterable[onnx.OperatorSetIdProto], default: int = 1) -> int:
-    """The opset of ai.onnx.
+    """The opset of ai.onnx; one that we do not know yet counts as the newest that we do, so that
+    what a model uses decides and not its number.
 
     Raises:
-        ValueError: it is not from 1 to the newest that we know.
+        ValueError: it is below 1.
     """
     version = next((o.version for o in imports if o.domain in _OURS), default)
-    if not 1 <= version <= TARGET:
-        raise ValueError(f"the model is of opset {version}; opsets 1 to {TARGET} are known")
-    return version
+    if version < 1:
+        raise ValueError(f"the model is of opset {version}; the first one is 1")
+    return min(version, TARGET)
 
 
 def _stamp(model: onnx.ModelProto) -> None:
@@ -141,12 +155,14 @@ class _Walk:
         names: Names,
         own: frozenset[tuple[str, str]],
         refused: list[str],
+        keep_unknown: bool,
     ) -> None:
         self._version = version
         self._facts = facts
         self._names = names
         self._own = own
         self._refused = refused
+        self._keep_unknown = keep_unknown
 
     def nodes(self, nodes: Iterable[onnx.NodeProto], path: Path = MAIN) -> list[onnx.NodeProto]:
         """The nodes in the newest form; those that need no change are the same objects."""
@@ -191,6 +207,8 @@ class _Walk:
         except onnx.defs.SchemaError:
             if node.op_type in EXPERIMENTAL:
                 return [EXPERIMENTAL[node.op_type]]
+            if self._keep_unknown and node.op_type not in RULES:
+                return []
             raise Unsupported(
                 "the standard has no such operator in this opset",
                 "replace it by operators of the standard, or by a function in the model",

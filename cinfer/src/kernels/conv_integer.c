@@ -1,0 +1,149 @@
+/* conv_integer.c - ConvInteger and QLinearConv: bytes less their zero points are widened to int32 in scratch and go
+ * through the products of conv_nd.c. Padding is the zero point.
+ */
+#include "conv_nd.h"
+
+typedef struct conv_bytes {
+  ci_conv_nd conv;
+  size_t x_bytes, w_bytes, y_bytes; /* of the widened copies, in this order before the tiles */
+} conv_bytes;
+
+static bool conv_is_byte(const ci_value *v) { return v->dtype == CI_INT8 || v->dtype == CI_UINT8; }
+
+static const ci_value *conv_input(const ci_kernel *k, int i) { return k->n_in > i ? k->in[i] : NULL; }
+
+/* One number, or with rows > 0 one for each row. */
+static ci_status conv_row_values(ci_kernel *k, int i, const char *name, int32_t dtype, int64_t rows) {
+  const ci_value *v = conv_input(k, i);
+  char text[128];
+  if (v == NULL) return CI_OK;
+  const bool one = v->rank <= 1 && v->count == 1, each = rows > 0 && v->rank == 1 && v->dims[0] == rows;
+  if (v->dtype == dtype && (one || each)) return CI_OK;
+  return k_fail(k, CI_INVALID_ARGUMENT, "%s is %s, expected one %s%s", name, k_describe(v, text, sizeof text),
+                ci_dtype_name(dtype), rows > 0 ? " or one for each output" : "");
+}
+
+static ci_status conv_bytes_prepare(ci_kernel *k, int x, int w, int zero_x, int zero_w, conv_bytes **plan) {
+  const ci_value *a = k->in[x], *b = k->in[w];
+  char left[128], right[128];
+  if (!conv_is_byte(a) || !conv_is_byte(b)) {
+    return k_fail(k, CI_UNIMPLEMENTED, "x is %s and w is %s, there is a kernel for int8 and uint8",
+                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+  }
+  if (a->rank < 3 || a->rank != b->rank) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected one rank, 3 or more",
+                  k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
+  }
+  conv_bytes *p = *plan = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  CI_TRY(ci_conv_nd_prepare(k, a->rank, a->dims, b->dims, &p->conv));
+  CI_TRY(conv_row_values(k, zero_x, "x_zero_point", a->dtype, 0));
+  CI_TRY(conv_row_values(k, zero_w, "w_zero_point", b->dtype, b->dims[0]));
+  size_t tiles;
+  CI_TRY(ci_conv_nd_plan(k, CI_INT32, &p->conv, &tiles));
+  p->x_bytes = ci_round_up((size_t)a->count * 4, 64);
+  p->w_bytes = ci_round_up((size_t)b->count * 4, 64);
+  if (!ci_add_size(tiles, p->x_bytes + p->w_bytes, &k->scratch_bytes)) return k_no_memory(k);
+  return CI_OK;
+}
+
+static ci_status conv_bytes_out(ci_kernel *k, int32_t dtype, const conv_bytes *p) {
+  const ci_nd *g = &p->conv.g;
+  int64_t dims[CI_MAX_RANK] = {p->conv.n, p->conv.outputs};
+  memcpy(dims + 2, g->out, (size_t)g->rank * sizeof *dims);
+  return k_out(k, 0, dtype, g->rank + 2, dims);
+}
+
+static int32_t conv_byte(const ci_value *v, int64_t i) {
+  return v->dtype == CI_INT8 ? ((const int8_t *)v->data)[i] : ((const uint8_t *)v->data)[i];
+}
+
+/* v less its zero points, one or one for each of the first axis. */
+static void conv_widen(int32_t *to, const ci_value *v, const ci_value *zero) {
+  const int64_t rows = v->dims[0], each = rows > 0 ? v->count / rows : 0;
+  for (int64_t row = 0; row < rows; row++) {
+    const int32_t less = zero == NULL ? 0 : conv_byte(zero, zero->count == 1 ? 0 : row);
+    for (int64_t i = row * each; i < (row + 1) * each; i++) to[i] = conv_byte(v, i) - less;
+  }
+}
+
+static void conv_bytes_run(ci_kernel *k, int x, int w, int zero_x, int zero_w, const char *bias, void *y) {
+  const conv_bytes *p = k->private_memory;
+  char *wide_x = k->scratch, *wide_w = wide_x + p->x_bytes;
+  conv_widen((int32_t *)(void *)wide_x, k->in[x], conv_input(k, zero_x));
+  conv_widen((int32_t *)(void *)wide_w, k->in[w], conv_input(k, zero_w));
+  const ci_conv_nd_job job = {.k = k,
+                              .p = &p->conv,
+                              .x = wide_x,
+                              .w = wide_w,
+                              .bias = bias,
+                              .y = y,
+                              .scratch = wide_w + p->w_bytes + p->y_bytes};
+  ci_conv_nd_forward(&job);
+}
+
+/* ---- ConvInteger ---- */
+
+ci_status prepare_conv_integer(ci_kernel *k) {
+  conv_bytes *p;
+  CI_TRY(conv_bytes_prepare(k, 0, 1, 2, 3, &p));
+  return conv_bytes_out(k, CI_INT32, p);
+}
+
+ci_status run_conv_integer(ci_kernel *k) {
+  if (k->out[0]->count > 0) conv_bytes_run(k, 0, 1, 2, 3, NULL, k->out[0]->data);
+  return CI_OK;
+}
+
+/* ---- QLinearConv ---- */
+
+ci_status prepare_qlinear_conv(ci_kernel *k) {
+  conv_bytes *p;
+  CI_TRY(conv_bytes_prepare(k, 0, 3, 2, 5, &p));
+  const ci_value *zero = k->in[7];
+  if (!conv_is_byte(zero)) {
+    return k_fail(k, CI_UNIMPLEMENTED, "y_zero_point is %s, there is a kernel for int8 and uint8",
+                  ci_dtype_name(zero->dtype));
+  }
+  CI_TRY(conv_row_values(k, 1, "x_scale", CI_FLOAT, 0));
+  CI_TRY(conv_row_values(k, 4, "w_scale", CI_FLOAT, p->conv.outputs));
+  CI_TRY(conv_row_values(k, 6, "y_scale", CI_FLOAT, 0));
+  CI_TRY(conv_row_values(k, 7, "y_zero_point", zero->dtype, 0));
+  CI_TRY(ci_conv_nd_bias(k, 8, p->conv.outputs, CI_INT32));
+  CI_TRY(conv_bytes_out(k, zero->dtype, p));
+  if (k->out[0]->bytes > SIZE_MAX / 8) return k_no_memory(k);
+  p->y_bytes = ci_round_up(k->out[0]->bytes * 4, 64);
+  if (!ci_add_size(k->scratch_bytes, p->y_bytes, &k->scratch_bytes)) return k_no_memory(k);
+  return CI_OK;
+}
+
+/* The nearest integer, ties to even, plus zero, within low and high; NaN gives the nearest to 0. */
+static int32_t conv_round(float value, float zero, float low, float high) {
+  const float magic = 0x1.8p+23f;
+  if (!(value == value)) return low > 0.0f ? (int32_t)low : 0;
+  value = value < -4096.0f ? -4096.0f : value > 4096.0f ? 4096.0f : value; /* far outside of a byte */
+  const float shifted = value + magic;
+  const float rounded = shifted - magic, sum = rounded + zero;
+  return (int32_t)(sum < low ? low : sum > high ? high : sum);
+}
+
+ci_status run_qlinear_conv(ci_kernel *k) {
+  const conv_bytes *p = k->private_memory;
+  const int64_t places = p->conv.g.places, outputs = p->conv.outputs;
+  int32_t *sums = (int32_t *)(void *)((char *)k->scratch + p->x_bytes + p->w_bytes);
+  if (k->out[0]->count == 0) return CI_OK;
+  conv_bytes_run(k, 0, 3, 2, 5, k->n_in > 8 && k->in[8] != NULL ? k->in[8]->data : NULL, sums);
+  const ci_value *w_scale = k->in[4];
+  const bool sign = k->out[0]->dtype == CI_INT8;
+  const float x_scale = *(const float *)k->in[1]->data, y_scale = *(const float *)k->in[6]->data;
+  const float zero = (float)conv_byte(k->in[7], 0), low = sign ? -128.0f : 0.0f, high = sign ? 127.0f : 255.0f;
+  uint8_t *y = k->out[0]->data;
+  for (int64_t row = 0; row < p->conv.n * outputs; row++) {
+    const float product = x_scale * ((const float *)w_scale->data)[w_scale->count == 1 ? 0 : row % outputs];
+    const float factor = product / y_scale;
+    for (int64_t i = row * places; i < (row + 1) * places; i++) {
+      y[i] = (uint8_t)conv_round((float)sums[i] * factor, zero, low, high);
+    }
+  }
+  return CI_OK;
+}

@@ -1,0 +1,420 @@
+"""ONNX models in: what is taken, and what is refused with all its reasons at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import graphio as tf
+import graphio.onnx as tfonnx
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+ENGINES = pytest.mark.parametrize("target", ["", "cinfer"])
+Node = onnx.NodeProto
+node = helper.make_node
+
+
+def model(
+    nodes: list[Node],
+    inputs: dict[str, Any],
+    outputs: list[str],
+    weights: dict[str, np.ndarray] | None = None,
+    opset: int = 21,
+    **more: Any,
+) -> onnx.ModelProto:
+    """A model; inputs: name to (type, shape)."""
+    graph = helper.make_graph(
+        nodes,
+        "test",
+        [helper.make_tensor_value_info(n, t, s) for n, (t, s) in inputs.items()],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [numpy_helper.from_array(a, n) for n, a in (weights or {}).items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **more)
+    return made
+
+
+def run(source: Any, target: str, **feeds: Any) -> dict[str, np.ndarray]:
+    found: dict[str, np.ndarray] = tfonnx.load(source, target).signature("predict")(**feeds)
+    return found
+
+
+X = {"x": (FLOAT, ["batch", 3])}
+DATA = np.float32([[1, -2, 3], [0, 5, -6]])
+
+# ---- what is taken ----
+
+
+@ENGINES
+def test_names_of_inputs_and_outputs_are_kept_whatever_they_are(target: str) -> None:
+    made = model([node("Relu", ["input:0"], ["out put"])], {"input:0": X["x"]}, ["out put"])
+    found = run(made, target, **{"input:0": DATA})
+    np.testing.assert_array_equal(found["out put"], np.maximum(DATA, 0))
+
+
+@ENGINES
+@pytest.mark.parametrize("ir_version", [3, 14, 99])
+def test_nothing_is_refused_for_its_ir_version(target: str, ir_version: int) -> None:
+    made = model([node("Relu", ["x"], ["y"])], X, ["y"])
+    made.ir_version = ir_version
+    np.testing.assert_array_equal(run(made, target, x=DATA)["y"], np.maximum(DATA, 0))
+
+
+@ENGINES
+def test_functions_of_the_model_are_expanded(target: str) -> None:
+    function = helper.make_function(
+        "mine",
+        "Scaled",
+        ["v"],
+        ["w"],
+        [
+            node("Constant", [], ["k"]),
+            node("Mul", ["v", "k"], ["w"]),
+        ],
+        [helper.make_opsetid("", 12)],
+        ["factor"],
+    )
+    reference = function.node[0].attribute.add()
+    reference.name, reference.ref_attr_name = "value_float", "factor"
+    reference.type = onnx.AttributeProto.FLOAT
+    calls = [
+        node("Scaled", ["x"], ["a"], domain="mine", factor=2.0),
+        node("Scaled", ["a"], ["y"], domain="mine", factor=0.25),
+    ]
+    made = model(calls, X, ["y"], functions=[function])
+    made.opset_import.append(helper.make_opsetid("mine", 1))
+    np.testing.assert_array_equal(run(made, target, x=DATA)["y"], DATA / 2)
+
+
+@ENGINES
+def test_nodes_may_come_in_any_order(target: str) -> None:
+    nodes = [node("Add", ["a", "b"], ["y"]), node("Neg", ["a"], ["b"]), node("Relu", ["x"], ["a"])]
+    np.testing.assert_array_equal(run(model(nodes, X, ["y"]), target, x=DATA)["y"], 0 * DATA)
+
+
+@ENGINES
+def test_branches_and_loops_see_values_around_them(target: str) -> None:
+    def branch(op: str) -> onnx.GraphProto:
+        return helper.make_graph(
+            [node(op, ["x", "w"], ["r"])], op, [], [helper.make_tensor_value_info("r", FLOAT, None)]
+        )
+
+    body = helper.make_graph(
+        [node("Add", ["v", "w"], ["v2"]), node("Identity", ["c"], ["c2"]),
+         node("Identity", ["v2"], ["s"])],
+        "body",
+        [helper.make_tensor_value_info("i", INT64, []),
+         helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("v", FLOAT, None)],
+        [onnx.ValueInfoProto(name=n) for n in ("c2", "v2", "s")],
+    )  # fmt: skip
+    nodes = [
+        node("ReduceSum", ["x"], ["total"], keepdims=0),
+        node("Greater", ["total", "zero"], ["positive"]),
+        node("If", ["positive"], ["picked"], then_branch=branch("Add"), else_branch=branch("Sub")),
+        node("Loop", ["count", "", "picked"], ["y", "steps"], body=body),
+    ]
+    weights = {"w": np.float32([1, 10, 100]), "zero": np.float32(0), "count": np.int64(3)}
+    made = model(nodes, X, ["y", "steps"], weights)
+    found = run(made, target, x=DATA)
+    np.testing.assert_array_equal(found["y"], DATA + 4 * weights["w"])
+    assert found["steps"].shape == (3, 2, 3)
+    found = run(made, target, x=-DATA)
+    np.testing.assert_array_equal(found["y"], -DATA + 2 * weights["w"])
+
+
+@ENGINES
+def test_weights_beside_the_file_are_read(target: str, tmp_path: Path) -> None:
+    weights = {"w": np.arange(12, dtype=np.float32).reshape(3, 4)}
+    made = model([node("MatMul", ["x", "w"], ["y"])], X, ["y"], weights)
+    onnx.save(
+        made, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
+    )
+    found = run(tmp_path / "m.onnx", target, x=DATA)["y"]
+    np.testing.assert_array_equal(found, DATA @ weights["w"])
+
+
+def test_weights_are_trainable_by_choice() -> None:
+    weights = {
+        "w": np.ones((3, 4), np.float32),
+        "b": np.zeros(4, np.float32),
+        "shape": np.int64([-1, 2, 2]),
+        "low": np.float32(0),
+    }
+    nodes = [
+        node("Gemm", ["x", "w", "b"], ["a"]),
+        node("Clip", ["a", "low"], ["c"]),
+        node("Reshape", ["c", "shape"], ["y"]),
+    ]
+    made = model(nodes, X, ["y"], weights)
+    for trainable, expected in (
+        (False, set()),
+        (True, {"w", "b"}),
+        (lambda name: name == "b", {"b"}),
+    ):
+        with tf.Graph().as_default():
+            found = tfonnx.import_model(made, trainable=trainable)
+            assert set(found.variables) == expected
+            assert {v.op.name for v in tf.trainable_variables()} == expected
+            assert found.outputs["y"].shape.as_list() == [None, 2, 2]
+
+
+def test_an_imported_model_is_trained_further() -> None:
+    weights = {"w": np.float32([[1], [0], [0]]), "mean": np.zeros(1, np.float32)}
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = model([node("MatMul", ["x", "w"], ["y"])], X, ["y"], weights)
+        found = tfonnx.import_model(made, trainable=True, prefix="net")
+        loss = tf.reduce_mean(tf.square(found.outputs["y"] - [[1.0], [2.0]]))
+        step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        losses = [session.run([loss, step], {found.inputs["x"]: DATA})[0] for _ in range(50)]
+        assert losses[-1] < 0.1 * losses[0]
+        assert found.variables["w"].op.name == "net/w"
+
+
+def test_a_model_becomes_a_file(tmp_path: Path) -> None:
+    made = model([node("Neg", ["x"], ["y"])], X, ["y"])
+    helper.set_model_props(made, {"author": "me"})
+    assert tfonnx.convert(made, tmp_path / "m.gio") is None
+    loaded = tf.saved_model.load(tmp_path / "m.gio")
+    np.testing.assert_array_equal(loaded.signature("predict")(x=DATA)["y"], -DATA)
+    assert loaded.metadata["author"] == "me"
+
+
+# ---- what is refused ----
+
+Bad = Callable[[], onnx.ModelProto]
+WEIGHT = np.ones((4, 2), np.float32)
+
+
+def cyclic() -> onnx.ModelProto:
+    return model([node("Add", ["x", "b"], ["a"], "first"), node("Relu", ["a"], ["b"])], X, ["b"])
+
+
+def negative_dims() -> onnx.ModelProto:
+    made = model([node("Add", ["x", "w"], ["y"])], X, ["y"], {"w": WEIGHT})
+    made.graph.initializer[0].dims[0] = -4
+    return made
+
+
+def short_data() -> onnx.ModelProto:
+    made = model([node("Add", ["x", "w"], ["y"])], X, ["y"], {"w": WEIGHT})
+    made.graph.initializer[0].raw_data = b"123"
+    return made
+
+
+def strange_type() -> onnx.ModelProto:
+    made = model([node("Add", ["x", "w"], ["y"])], X, ["y"], {"w": WEIGHT})
+    made.graph.initializer[0].data_type = 999
+    return made
+
+
+REFUSED: dict[str, tuple[Bad, type[Exception], list[str]]] = {
+    "unknown operator": (
+        lambda: model([node("Frobnicate", ["x"], ["y"], "f")], X, ["y"]),
+        tf.errors.UnimplementedError,
+        ["Frobnicate 'f'", "the standard has no operator Frobnicate"],
+    ),
+    "unknown domain": (
+        lambda: model([node("Op", ["x"], ["y"], "f", domain="com.example")], X, ["y"]),
+        tf.errors.UnimplementedError,
+        ["Op 'f'", "com.example.Op", "no function of that name"],
+    ),
+    "wrong attribute type": (
+        lambda: model([node("Softmax", ["x"], ["y"], "s", axis=1.5)], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Softmax 's'", "attribute 'axis' is of kind float, expected int"],
+    ),
+    "unknown attribute": (
+        lambda: model([node("Relu", ["x"], ["y"], "r", slope=1)], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Relu 'r'", "has no attribute 'slope'"],
+    ),
+    "missing attribute": (
+        lambda: model([node("Concat", ["x", "x"], ["y"], "c")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Concat 'c'", "attribute 'axis' is missing"],
+    ),
+    "missing input": (
+        lambda: model([node("Add", ["x"], ["y"], "a")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Add 'a'", "has 1 inputs, expected 2"],
+    ),
+    "absent input": (
+        lambda: model([node("Add", ["", "x"], ["y"], "a")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Add 'a'", "input A is missing"],
+    ),
+    "shapes that clash": (
+        lambda: model([node("MatMul", ["x", "w"], ["y"], "m")], X, ["y"], {"w": WEIGHT}),
+        tf.errors.InvalidArgumentError,
+        ["MatMul 'm'", "Incompatible dimensions"],
+    ),
+    "types that clash": (
+        lambda: model([node("Add", ["x", "i"], ["y"], "a")], {**X, "i": (INT64, [3])}, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Add 'a'", "float32", "int64"],
+    ),
+    "type outside the constraint": (
+        lambda: model([node("Not", ["x"], ["y"], "n")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Not 'n'", "float32", "bool"],
+    ),
+    "a value that nothing makes": (
+        lambda: model([node("Relu", ["z"], ["y"], "r")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Relu 'r'", "nothing makes its input 'z'"],
+    ),
+    "an output that nothing makes": (
+        lambda: model([node("Relu", ["x"], ["y"])], X, ["z"]),
+        tf.errors.InvalidArgumentError,
+        ["output 'z'", "nothing makes it"],
+    ),
+    "two producers": (
+        lambda: model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"], "n")], X, ["y"]),
+        tf.errors.InvalidArgumentError,
+        ["Neg 'n'", "'y' is made twice"],
+    ),
+    "a cycle": (
+        cyclic,
+        tf.errors.InvalidArgumentError,
+        ["2 nodes wait for one another in a cycle", "Add 'first'"],
+    ),
+    "negative dimensions": (
+        negative_dims,
+        tf.errors.InvalidArgumentError,
+        ["tensor 'w' has dimensions [-4, 2]"],
+    ),
+    "short data": (short_data, tf.errors.InvalidArgumentError, ["tensor 'w' of shape [4, 2]"]),
+    "an element type that is none": (
+        strange_type,
+        tf.errors.InvalidArgumentError,
+        ["tensor 'w' has element type 999"],
+    ),
+    "no outputs": (
+        lambda: model([node("Relu", ["x"], ["y"])], X, []),
+        tf.errors.InvalidArgumentError,
+        ["the graph has no outputs"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_bad_model_is_refused_with_words_that_help(name: str) -> None:
+    make, error, words = REFUSED[name]
+    with pytest.raises(error) as caught:
+        tfonnx.convert(make())
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_all_problems_are_listed_at_once() -> None:
+    nodes = [
+        node("Frobnicate", ["x"], ["a"], "one"),
+        node("Relu", ["a"], ["b"], "follows"),
+        node("Softmax", ["x"], ["c"], "two", axis="no"),
+        node("Add", ["x", "nowhere"], ["d"], "three"),
+    ]
+    with pytest.raises(tf.errors.UnimplementedError) as caught:
+        tfonnx.convert(model(nodes, X, ["b", "c", "d"]))
+    message = str(caught.value)
+    assert "3 problems" in message and "follows" not in message
+    for word in ("'one'", "'two'", "'three'"):
+        assert word in message
+
+
+def test_no_protobuf_and_no_file(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"\xff" * 100)
+    with pytest.raises(tf.errors.DataLossError, match="no ONNX model"):
+        tfonnx.convert(tmp_path / "m.onnx")
+    with pytest.raises(tf.errors.DataLossError, match="it has no graph"):
+        tfonnx.convert(b"")
+    with pytest.raises(tf.errors.NotFoundError, match="there is no file"):
+        tfonnx.convert(tmp_path / "other.onnx")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is a folder"):
+        tfonnx.convert(tmp_path)
+
+
+OUTSIDE = {
+    "above": ("../secret", 0, 24),
+    "absolute": ("/etc/passwd", 0, 24),
+    "a device": ("/dev/zero", 0, 24),
+    "empty": ("", 0, 24),
+    "missing": ("nothing.bin", 0, 24),
+    "a link out": ("link", 0, 24),
+    "a hard link": ("hard", 0, 24),
+    "behind the end": ("w.bin", 20, 24),
+    "too long": ("w.bin", 0, 48),
+    "a strange offset": ("w.bin", -4, 24),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_external_data_stay_in_their_folder(name: str, tmp_path: Path) -> None:
+    location, offset, length = OUTSIDE[name]
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(64))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "w.bin").write_bytes(bytes(24))
+    (folder / "link").symlink_to(secret)
+    os.link(secret, folder / "hard")
+    made = model([node("MatMul", ["x", "w"], ["y"])], X, ["y"], {"w": np.zeros((3, 2), np.float32)})
+    weight = made.graph.initializer[0]
+    weight.ClearField("raw_data")
+    weight.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
+        weight.external_data.add(key=key, value=str(value))
+    (folder / "m.onnx").write_bytes(made.SerializeToString())
+    with pytest.raises(tf.errors.InvalidArgumentError, match="tensor 'w'"):
+        tfonnx.convert(folder / "m.onnx")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="give the path of its file"):
+        tfonnx.convert(made)
+
+
+# ---- what only the run can see ----
+
+RUN_TIME: dict[str, tuple[Node, dict[str, Any], list[str]]] = {
+    "an index": (
+        node("Gather", ["x", "i"], ["y"], "g", axis=1),
+        {"x": DATA, "i": np.int64([7])},
+        ["Gather 'g'", "7"],
+    ),
+    "an axis": (
+        node("ReduceSum", ["x", "i"], ["y"], "r"),
+        {"x": DATA, "i": np.int64([5])},
+        ["ReduceSum 'r'", "5"],
+    ),
+    "a shape": (
+        node("Reshape", ["x", "i"], ["y"], "r"),
+        {"x": DATA, "i": np.int64([4, 5])},
+        ["Reshape 'r'"],
+    ),
+    "a split": (
+        node("Split", ["x", "i"], ["y", "z"], "s", axis=1),
+        {"x": DATA, "i": np.int64([1, 5])},
+        ["Split 's'"],
+    ),
+}
+
+
+@ENGINES
+@pytest.mark.parametrize("name", RUN_TIME)
+def test_numbers_out_of_range_are_refused_in_the_run(name: str, target: str) -> None:
+    made, feeds, words = RUN_TIME[name]
+    inputs = {
+        "x": (FLOAT, ["n", "m"]),
+        "i": (INT64, ["k"]),
+    }
+    loaded = tfonnx.load(model([made], inputs, ["y"]), target)
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        loaded.signature("predict")(**feeds)
+    for word in words:
+        assert word in str(caught.value)
