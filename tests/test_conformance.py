@@ -1,6 +1,6 @@
 """The standard's own cases through onnx.backend.base.Backend: what once passed never fails again.
 
-`python tools/conformance.py` adds cases that pass now to passed.json and writes docs/operators.md.
+`python tools/onnx_suite.py` adds cases that pass now to passed.json and writes docs/operators.md.
 """
 
 from __future__ import annotations
