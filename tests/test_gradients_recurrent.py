@@ -126,3 +126,18 @@ def test_gradients_are_those_of_torch(op: str, steps: int, both: bool) -> None:
         np.testing.assert_allclose(
             reordered(op, found), parameter.grad.numpy(), rtol=1e-6, atol=1e-12
         )
+
+
+@pytest.mark.parametrize("op", list(GATES))
+def test_the_engines_agree_on_the_gradient(op: str) -> None:
+    pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
+    values = weights(op, 5, True)
+    lengths = np.array([5, 0, 2], np.int32)
+    found = []
+    for target in ("", "cinfer"):
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            xs = [tf.placeholder(tf.float64, [None] * v.ndim) for v in values]
+            y = total(layer(op, xs, lengths, direction="bidirectional"))
+            found.append(session.run(dense_gradients(y, xs), dict(zip(xs, values, strict=True))))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)

@@ -21,6 +21,7 @@ from graphio.runtime.registry import Array, Call, Function, kernel
 from graphio.schema import errors
 
 Ints = tuple[int, ...]
+MOST = 1 << 30  # of a stride, dilation or pad, as in the C library
 _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
@@ -116,8 +117,8 @@ class Rule:
             ("pads", self.pads, 2 * rank, 0),
         ):
             values = [least] * count if given is None else given
-            if len(values) != count or min(values) < least:
-                raise _invalid(f"{key} are {values}, expected {count}, all >= {least}")
+            if len(values) != count or min(values) < least or max(values) > MOST:
+                raise _invalid(f"{key} are {values}, expected {count}, all {least} to {MOST}")
             found.append(tuple(values))
         return found[0], found[1], found[2] if self.auto_pad == "NOTSET" else (0,) * (2 * rank)
 
