@@ -194,7 +194,8 @@ def resize(label: str, x: Sequence[int], sizes: Any, **attrs: Any) -> None:
     array = np.asarray(sizes, np.int64 if isinstance(sizes[0], int) else np.float32)
     inputs = ["x", "", "", "sizes"] if array.dtype == np.int64 else ["x", "", "sizes"]
     made = node("Resize", inputs, ["y"], **attrs)
-    CASES[f"Resize {label}"] = Case([made], {"x": values(*x, seed=1)}, {"sizes": array}, False)
+    whole = array.dtype == np.int64 and len(array) == len(x)  # the batch is said too
+    CASES[f"Resize {label}"] = Case([made], {"x": values(*x, seed=1)}, {"sizes": array}, not whole)
 
 
 resize("nearest", (2, 3, 4, 5), [1.0, 1.0, 2.0, 3.0], coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
@@ -204,6 +205,21 @@ resize("linear aligned", (2, 3, 4, 5), [2, 3, 9, 3], mode="linear", coordinate_t
 resize("linear antialias", (1, 2, 8, 7), [1, 2, 4, 3], mode="linear", antialias=1)
 resize("cubic", (1, 2, 4, 5), [1.0, 1.0, 2.0, 1.6], mode="cubic", cubic_coeff_a=-0.5)
 resize("cubic of two axes", (1, 2, 4, 5), [7, 8], mode="cubic", axes=[2, 3])
+CASES["Resize to a computed size"] = Case(
+    [
+        node("Shape", ["x"], ["n"], end=2),
+        node("Concat", ["n", "wanted"], ["sizes"], axis=0),
+        node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear"),
+    ],
+    {"x": values(2, 3, 4, 5)},
+    {"wanted": ints(7, 3)},
+)
+CASES["Resize of a crop"] = Case(
+    [node("Resize", ["x", "roi", "", "sizes"], ["y"], mode="linear", axes=[2, 3],
+          coordinate_transformation_mode="tf_crop_and_resize")],
+    {"x": values(2, 3, 4, 5)},
+    {"roi": np.float32([0.2, -0.3, 0.9, 1.2]), "sizes": ints(5, 6)},
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("label", CASES)

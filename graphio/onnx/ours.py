@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphio.onnx import ours_windows
+from graphio.onnx import ours_images, ours_windows
 from graphio.onnx.attributes import message_value
 from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Node
@@ -95,4 +95,5 @@ OURS: dict[str, Lower] = {
     "MaxPool2DGrad": ours_windows.max_pool_2d_grad,
     "AveragePool2DGrad": ours_windows.average_pool_2d_grad,
     "AveragePoolGrad": ours_windows.average_pool_grad,
+    "ResizeGrad": ours_images.resize_grad,
 }
