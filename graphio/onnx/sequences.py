@@ -6,6 +6,7 @@ Without the sequence these are a Split, which has a gradient.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -65,12 +66,13 @@ def _constants(graph: onnx.GraphProto) -> dict[str, Any]:
         if node.op_type == "Constant" and node.output:
             found += [(a.t, node.output[0]) for a in node.attribute if a.name == "value"]
     integers = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
-    return {
-        name: numpy_helper.to_array(t).astype(np.int64)
-        for t, name in found
-        if t.data_type in integers and len(t.dims) < 2 and np.prod(t.dims, initial=1) <= _LIMIT
-        if t.data_location != onnx.TensorProto.EXTERNAL
-    }  # fmt: skip
+    values: dict[str, Any] = {}
+    for t, name in found:
+        short = len(t.dims) < 2 and all(0 <= d <= _LIMIT for d in t.dims)
+        if t.data_type in integers and short and t.data_location != onnx.TensorProto.EXTERNAL:
+            with contextlib.suppress(ValueError):  # wrong data are noted where they are read
+                values[name] = numpy_helper.to_array(t).astype(np.int64)
+    return values
 
 
 def _splits(graph: onnx.GraphProto, known: dict[str, Any]) -> dict[str, list[int]]:
