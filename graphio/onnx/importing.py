@@ -17,6 +17,7 @@ from graphio.onnx.inference import by_signature, infer
 from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
+from graphio.onnx.sequences import without_sequences
 from graphio.onnx.upgrade import upgrade
 from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import operation
@@ -112,6 +113,7 @@ class Importer:
         except ValueError as error:
             self.problems.add(str(error))
             self.problems.raise_if_any()
+        without_sequences(self.model.graph)
         self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self.weights = Weights(source, trainable, self.problems)
         graph = self.model.graph
