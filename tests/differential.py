@@ -111,7 +111,9 @@ def run_theirs(model: onnx.ModelProto, values: Values, key: tuple[Any, ...]) -> 
             REFUSED.add(key)
             return None
         raise
-    found: list[Array] = session.run(None, {i.name: values[i.name] for i in session.get_inputs()})
+    # Copies: a kernel may write to its inputs.
+    fed = {i.name: values[i.name].copy() for i in session.get_inputs()}
+    found: list[Array] = session.run(None, fed)
     return found
 
 
@@ -182,6 +184,7 @@ class Checker:
     def node(self, graph: Drawn, call: Call, names: list[str]) -> None:
         """Runs a call alone in all three; its results become values of the graph."""
         inputs = [graph.values[n] for n in call.inputs if n]
+        before = [x.tobytes() for x in inputs]
         known = {n: graph.values[n] for n in call.inputs if n}
         model = proto([(call, names)], known, graph.constants, names, static=False)
         data = graphio.onnx.convert(model)
@@ -189,6 +192,8 @@ class Checker:
         ours = run_ours(cinfer, data, known, names)
         for name, a, b in zip(names, ours, run_ours(runtime, data, known, names), strict=True):
             compare(call, inputs, a, b, f"{name}, cinfer and runtime")
+        if before != [x.tobytes() for x in inputs]:
+            raise Disagreement(f"{call.op} {call.attrs} has changed what was fed{small(inputs)}")
         self.nodes[call.op] += 1
         graph.values.update(zip(names, ours, strict=True))
         if not any(d.applies(call, inputs) for d in self.defects.get(call.op, ())):

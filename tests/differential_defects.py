@@ -39,41 +39,64 @@ def _leaves_the_type(call: Call, inputs: list[Array]) -> bool:
         return x.dtype.kind == "f" and not bool(((x > -1) & (x < 128)).all())
 
 
-def _negative_power(call: Call, inputs: list[Array]) -> bool:
-    x = inputs[1]
-    return all(i.dtype.kind in "iu" for i in inputs) and bool((x < 0).any())
+def _power_of_integers(call: Call, inputs: list[Array]) -> bool:
+    """Negative exponents, and what doubles cannot hold."""
+    a, b = inputs
+    if a.dtype.kind not in "iu" or not (a.size and b.size):
+        return False
+    with np.errstate(all="ignore"):
+        large = np.abs(a.astype(np.float64)).max() ** b.astype(np.float64).max()
+    return bool((b < 0).any()) or not large < 2**31
+
+
+def _no_logarithm(call: Call, inputs: list[Array]) -> bool:
+    return inputs[0].dtype.kind in "iu" or _is_empty(call, inputs)
+
+
+def _no_axes(call: Call, inputs: list[Array]) -> bool:
+    return len(inputs) > 1 and inputs[1].size == 0
+
+
+def _same_and_gaps(call: Call, inputs: list[Array]) -> bool:
+    """SAME with strides beyond the kernel: the padding would be negative."""
+    strides, kernel = call.attrs["strides"], call.attrs["kernel_shape"]
+    return "SAME" in call.attrs.get("auto_pad", "") and any(
+        s > k for s, k in zip(strides, kernel, strict=True)
+    )
 
 
 def _of(*types: str) -> Callable[[Call, list[Array]], bool]:
     return lambda call, inputs: inputs[0].dtype.name in types
 
 
-def _always(call: Call, inputs: list[Array]) -> bool:
-    return True
+#: reason, the condition, operators
+TABLE = (
+    ("division by zero, and of the least number by -1, ends the process", _divides_by_zero,
+     "Div Mod"),
+    ("NaN is passed over, or comes anywhere; ours is numpy's", _has_nan,
+     "ArgMax ArgMin TopK MaxPool GlobalMaxPool Softmax LogSoftmax Hardmax ReduceMax ReduceMin "
+     "QuantizeLinear Unique Max Min Clip"),
+    ("an axis of size 0 is not reduced", _is_empty,
+     "ReduceSum ReduceMean ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp ReduceMax "
+     "ReduceMin"),
+    ("integers: the logarithm of 0 or less is undefined; of size 0 as above", _no_logarithm,
+     "ReduceLogSum"),
+    ("what the type cannot hold is undefined; ours saturates", _leaves_the_type, "Cast CastLike"),
+    ("integers go through double; to a negative power ours are 0", _power_of_integers, "Pow"),
+    ("the kernel is missing, which is told in the run", _of("float64"), "GRU LSTM RNN"),
+    ("the kernel is missing, which is told in the run", _of("int32", "uint8"), "Resize"),
+    ("the kernel is missing, which is told in the run", _of("float16"), "ScatterND"),
+    ("four axes alone", lambda call, inputs: inputs[0].ndim != 4, "LRN"),
+    ("nothing to sum is refused", _is_empty, "MatMul"),
+    ("divides in float32; the standard: in the type of the scale", _of("float16"),
+     "QuantizeLinear"),
+    ("float64 is computed in float32, as stash_type allows", _of("float64"), "GroupNormalization"),
+    ("the bias is cast to the integers by the standard's body", lambda call, inputs:
+     inputs[0].dtype.kind != "f", "Shrink"),
+    ("axes that are none are taken for absent ones", _no_axes, "Squeeze"),
+    ("SAME with gaps between windows shifts them", _same_and_gaps, "AveragePool LpPool MaxPool"),
+)  # fmt: skip
 
-
-ZERO = "integers: division by zero, and of the least number by -1, ends the process"
-NAN = "NaN is passed over or comes anywhere; ours is that of numpy"
-EMPTY = "an axis of size 0 is not reduced"
-NO_KERNEL = "the kernel is missing, which is told in the run"
-
-DEFECTS: list[Defect] = [
-    *(Defect(op, ZERO, _divides_by_zero) for op in ("Div", "Mod")),
-    *(Defect(op, NAN, _has_nan) for op in "ArgMax ArgMin TopK MaxPool GlobalMaxPool".split()),
-    *(
-        Defect(f"Reduce{op}", EMPTY, _is_empty)
-        for op in "Sum Mean Prod L1 L2 SumSquare LogSum LogSumExp Max Min".split()
-    ),
-    *(Defect(op, "what the type cannot hold is undefined; ours saturates", _leaves_the_type)
-      for op in ("Cast", "CastLike")),
-    Defect("Pow", "integers to a negative power are undefined; ours is 0", _negative_power),
-    *(Defect(op, NO_KERNEL, _of("float64")) for op in ("GRU", "LSTM", "RNN")),
-    Defect("LRN", "of four axes alone", lambda call, inputs: inputs[0].ndim != 4),
-    Defect("MatMul", "nothing to sum is refused", _is_empty),
-    Defect("QuantizeLinear", "divides in float32; the standard: in the type of the scale",
-           _of("float16")),
-    Defect("GroupNormalization", "float64 is computed in float32, as stash_type allows",
-           _of("float64")),
-    Defect("Resize", NO_KERNEL, _of("int32", "uint8")),
-    Defect("ScatterND", NO_KERNEL, _of("float16")),
+DEFECTS = [
+    Defect(op, reason, applies) for reason, applies, ops in TABLE for op in ops.split()
 ]
