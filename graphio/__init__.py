@@ -62,6 +62,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
+    "graphio.ops.image": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
@@ -80,6 +81,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.math_gradients": (),
     "graphio.ops.nn": (),
     "graphio.ops.normalize": (),
+    "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.quantize": (),
     "graphio.ops.random": (
@@ -87,6 +89,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "truncated_normal",
     ),
     "graphio.ops.recurrent": (),
+    "graphio.ops.sequence": (),
     "graphio.ops.reduction": (
         "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",

@@ -22,7 +22,9 @@ _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
 
 
 def describe(value: Any) -> str:
-    """ "float32[2,3]"."""
+    """ "float32[2,3]", "sequence of 3"."""
+    if isinstance(value, list):
+        return f"sequence of {len(value)}"
     array = np.asarray(value)
     return f"{dtypes.of_numpy(array.dtype).name}{shape_text(array.shape)}"
 

@@ -135,7 +135,7 @@ class Signature:
             inputs=[b.value for b in proto.input],
             outputs=[b.value for b in proto.output],
             targets=proto.target,
-            types={b.value: b.type for b in proto.input if b.type.HasField("tensor")},
+            types={b.value: b.type for b in proto.input if b.type.WhichOneof("kind")},
         )
         self._feeds = [
             _Feed(s, i) for s, i in zip(self.inputs.values(), self._block.inputs, strict=True)
@@ -157,7 +157,9 @@ class Signature:
         if inputs.keys() != self.inputs.keys():
             raise calls.wrong_names(self.name, self.inputs, inputs)
         ready = [
-            calls.convert(inputs[key], spec.dtype, f"input {key!r} of signature {self.name!r}")
+            calls.convert_value(
+                inputs[key], spec.kinds, spec.dtype, f"input {key!r} of signature {self.name!r}"
+            )
             for key, spec in self.inputs.items()
         ]
         return dict(zip(self.outputs, self.run(ready), strict=True))
@@ -202,22 +204,30 @@ class Signature:
             return [_leave(values[slot], owned) for slot, owned in self._fetches]
 
 
-def _leave(value: Any, owned: bool) -> Array:
-    """The value as an array that nobody else holds."""
+def _leave(value: Any, owned: bool) -> Any:
+    """The value as an array that nobody else holds; lists and None stay what they are."""
+    if isinstance(value, list):
+        return [_leave(v, False) for v in value]
+    if value is None:
+        return None
     if owned:
         return np.asarray(value, order="C")
     return np.array(value, order="C")
 
 
 def _spec(binding: pb.Signature.Binding, graph: GraphInfo) -> TensorSpec:
-    kind = binding.type if binding.type.HasField("tensor") else graph.types.get(binding.value)
+    kind = binding.type if binding.type.WhichOneof("kind") else graph.types.get(binding.value)
+    kinds = []
+    while kind is not None and kind.WhichOneof("kind") in ("sequence", "optional"):
+        kinds.append(kind.WhichOneof("kind") or "")
+        kind = kind.sequence if kinds[-1] == "sequence" else kind.optional
     if kind is None or not kind.HasField("tensor"):
         raise errors.DataLossError(
             message=f"the signature's {binding.key!r} is the value "
             f"'{binding.value}', whose type is not known"
         )
     shape = static_shape(kind.tensor.shape) if kind.tensor.HasField("shape") else None
-    return TensorSpec(binding.key, registry.numpy_dtype(kind.tensor.dtype), shape)
+    return TensorSpec(binding.key, registry.numpy_dtype(kind.tensor.dtype), shape, tuple(kinds))
 
 
 class _Feed:
@@ -231,6 +241,29 @@ class _Feed:
 
     def check(self, array: Any) -> None:
         """Refuses what does not fit; remembers the shape of what does."""
+        if self.spec.kinds:
+            self._check_inside(array, self.spec.kinds)
+            return
+        self._check_array(array)
+        if len(self.shapes) >= _MOST_SHAPES:
+            self.shapes.clear()
+        self.shapes.add(array.shape)
+
+    def _check_inside(self, value: Any, kinds: tuple[str, ...]) -> None:
+        if not kinds:
+            self._check_array(value)
+        elif kinds[0] == "optional":
+            if value is not None:
+                self._check_inside(value, kinds[1:])
+        elif isinstance(value, list):
+            for v in value:
+                self._check_inside(v, kinds[1:])
+        else:
+            raise errors.InvalidArgumentError(
+                message=f"input {self.spec.name!r} is {type(value).__name__}, expected a list"
+            )
+
+    def _check_array(self, array: Any) -> None:
         name = self.spec.name
         if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
             found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
@@ -247,6 +280,3 @@ class _Feed:
                 message=f"input {name!r} is {failure.describe(array)}, expected shape "
                 f"{failure.shape_text(self.spec.shape)}"
             )
-        if len(self.shapes) >= _MOST_SHAPES:
-            self.shapes.clear()
-        self.shapes.add(array.shape)

@@ -99,6 +99,7 @@ ELSEWHERE = {
     ("graphio", "RandomInteger"): "test_runtime.py",
     ("", "If"): "test_runtime.py",
     ("", "Loop"): "test_runtime.py",
+    ("", "Scan"): "test_scan.py",
 }
 
 

@@ -50,8 +50,13 @@ def model(
     return b.bytes()
 
 
-def expected(h: Any, a: Any, b: Any, axes: Any = (0, 0), ways: Any = (0, 0), out: Any = (0, 0)) -> Any:
-    pieces = [np.moveaxis(v, axis, 0)[:: -1 if way else 1] for v, axis, way in zip((a, b), axes, ways, strict=True)]
+def expected(
+    h: Any, a: Any, b: Any, axes: Any = (0, 0), ways: Any = (0, 0), out: Any = (0, 0)
+) -> Any:
+    pieces = [
+        np.moveaxis(v, axis, 0)[:: -1 if way else 1]
+        for v, axis, way in zip((a, b), axes, ways, strict=True)
+    ]
     rows = []
     for p, q in zip(*pieces, strict=True):
         rows.append(p * q * h)
@@ -64,7 +69,11 @@ def values(a_axis: int = 0, b_axis: int = 0, steps: int = 5) -> list[np.ndarray]
     rng = np.random.RandomState(4)
     a, b = (rng.randn(steps, 2, 3).astype(np.float32) for _ in range(2))
     h = rng.randn(2, 3).astype(np.float32)
-    return [h, np.ascontiguousarray(np.moveaxis(a, 0, a_axis)), np.ascontiguousarray(np.moveaxis(b, 0, b_axis))]
+    return [
+        h,
+        np.ascontiguousarray(np.moveaxis(a, 0, a_axis)),
+        np.ascontiguousarray(np.moveaxis(b, 0, b_axis)),
+    ]
 
 
 @BOTH
@@ -177,12 +186,60 @@ def test_scan_has_the_gradient_of_its_differences(ways: Any, unknown: bool) -> N
     check(function, [h, np.ascontiguousarray(a), np.ascontiguousarray(b), w], shapes=shapes)
 
 
-@BOTH
-def test_a_gradient_through_scan_runs_in_both_engines(engine: str) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_gradient_through_scan_is_the_same_in_both_engines(dtype: str) -> None:
+    pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     rng = np.random.RandomState(2)
-    arrays = [rng.randn(*s) for s in ((2, 3), (4, 2, 3), (4, 2, 3), (3, 3))]
-    with tf.Graph().as_default() as graph, tf.Session() as session:
-        xs = [tf.placeholder(tf.float64, v.shape) for v in arrays]
-        last, joined, _ = recurrence(*xs)
-        gradients = tf.gradients([last, joined], xs)
-        wanted = session.run(gradients, dict(zip(xs, arrays, strict=True)))
+    arrays = [rng.randn(*s).astype(dtype) for s in ((2, 3), (4, 2, 3), (4, 2, 3), (3, 3))]
+    found = []
+    for target in ("", "cinfer"):
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            xs = [tf.placeholder(dtype, [None] * v.ndim) for v in arrays]
+            last, joined, _ = recurrence(*xs)
+            gradients = tf.gradients([last, joined], xs)
+            found.append(session.run(gradients, dict(zip(xs, arrays, strict=True))))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@BOTH
+def test_inputs_may_have_a_shape_that_only_the_run_knows(engine: str) -> None:
+    """The places of what is not 0 are cut; an outer Loop repeats that with other lengths."""
+    b = Builder()
+    x = b.placeholder("x", np.float32, [None])
+    i64, f64 = tensor_type(np.int64), tensor_type(np.float64)
+    b.node("places", "NonZero", [x], [i64], version=9)
+    b.node("numbers", "Cast", ["places"], [f64], {"to": 11}, version=9)
+    b.constant("zero", np.zeros(1))
+    node = b.node("scan", "Scan", ["zero", "numbers"], [f64, f64], version=16)
+    body = node.attr.add(key="body").value.g
+    for name in ("total", "place"):
+        body.input.add(name=name).type.CopyFrom(f64)
+    made = body.node.add(name="next", op="Add", version=14)
+    made.input.extend(["total", "place"])
+    made.output_type.add().CopyFrom(f64)
+    body.output.extend(["next", "next"])
+    set_attribute(node, "num_scan_inputs", 1)
+    set_attribute(node, "scan_input_axes", [1])
+    set_attribute(node, "scan_output_directions", [1])
+    b.signature({"x": "x"}, {"last": "scan", "sums": "scan:1"})
+    signature = module(engine).load(b.bytes()).signature()
+    for given in ([0, 1, 1, 0, 1], [1, 0], [0, 0, 0], [1] * 9):
+        found = signature(x=np.float32(given))
+        sums = np.cumsum(np.flatnonzero(given)).astype(np.float64)
+        assert found["sums"].ravel().tolist() == sums[::-1].tolist()
+        assert found["last"].tolist() == [sums[-1] if len(sums) else 0]
+
+
+def test_a_scan_inside_a_loop_has_a_gradient() -> None:
+    rng = np.random.RandomState(6)
+    h, a, w = rng.randn(2, 3), rng.randn(3, 2, 3), rng.randn(3, 3)
+
+    def function(h: Any, a: Any, w: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            last, joined, _ = recurrence(s, a, a, w)
+            return i + 1, last + tf.reduce_sum(joined) * 0.1
+
+        return tf.while_loop(lambda i, s: i < 2, body, [tf.constant(0), h])[1]
+
+    check(function, [h, a, w], second=False)

@@ -456,18 +456,14 @@ def scan_node(
         graph.outputs.extend([*following, *outputs])
     joins = [(0, False)] * len(outputs) if joins is None else list(joins)
     specs = [(s.dtype, s.shape) for s in state]
-    specs += [
-        (y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, joins, strict=True)
-    ]
+    specs += [(y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, joins, strict=True)]
     operation = outer.create_op(
         "Scan", [*state, *inputs], specs, scan_attributes(graph, cuts, joins), name=name
     )
     return list(operation.outputs)
 
 
-def scan_attributes(
-    body: Graph, cuts: Sequence[Way], joins: Sequence[Way]
-) -> dict[str, object]:
+def scan_attributes(body: Graph, cuts: Sequence[Way], joins: Sequence[Way]) -> dict[str, object]:
     """The attributes of a Scan."""
     found: dict[str, object] = {"body": body, "num_scan_inputs": len(cuts)}
     for key, ways in (("scan_input", cuts), ("scan_output", joins)):

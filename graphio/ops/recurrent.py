@@ -1,7 +1,4 @@
-"""Gradients of RNN, GRU and LSTM: the layer again as a composition, differentiated step by step.
-
-A short sequence of known length is written out; any other one goes through a Loop.
-"""
+"""Gradients of RNN, GRU and LSTM: the layer again as a Scan over its steps, differentiated."""
 
 from __future__ import annotations
 
@@ -9,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import dtypes
 from graphio.constants import constant
 from graphio.gradient_registry import gradient
-from graphio.graph import Graph, Operation, Tensor
+from graphio.graph import Operation, Tensor
 from graphio.ops import primitive as p
+from graphio.ops.control_flow import scan_node
 from graphio.ops.emit import node, scalar
 from graphio.ops.recompute import by_parts
 from graphio.ops.shapes import dims_of
-from graphio.tensor_shape import TensorShape
 
 Activation = Callable[[Tensor], Tensor]
 State = list[Tensor]
@@ -26,7 +23,6 @@ Step = Callable[[Tensor, State], State]
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 DEFAULTS = {"RNN": ["tanh"], "GRU": ["sigmoid", "tanh"], "LSTM": ["sigmoid", "tanh", "tanh"]}
-WRITTEN_OUT = 16  # the longest sequence that is written out
 
 
 def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
@@ -84,17 +80,22 @@ def _activations(op: Operation, directions: int) -> Iterator[Activation]:
     """The node's functions; each list of numbers serves the functions that have one, in order."""
     alphas, betas = (iter(_attribute(op, f"activation_{k}", [])) for k in ("alpha", "beta"))
     clip = float(_attribute(op, "clip", 0.0))
-    for given in _attribute(op, "activations", DEFAULTS[op.op] * directions):
+    names = _attribute(op, "activations", DEFAULTS[op.op] * directions)
+    for i, given in enumerate(names):
         name = given.decode() if isinstance(given, bytes) else given
         function, numbers, (alpha, beta) = ACTIVATIONS[name.lower()]
         alpha = next(alphas, alpha) if numbers > 0 else alpha
         beta = next(betas, beta) if numbers > 1 else beta
 
-        def activate(x: Tensor, f: Any = function, a: float = alpha, b: float = beta) -> Tensor:
-            found: Tensor = f(_clipped(x, -clip, clip) if clip else x, a, b)
-            return found
+        # LSTM's cell is not clipped before the last function.
+        bound = 0.0 if i % len(DEFAULTS[op.op]) == 2 else clip
+        yield _activation(function, bound, alpha, beta)
 
-        yield activate
+
+def _activation(
+    function: Callable[..., Tensor], clip: float, alpha: float, beta: float
+) -> Activation:
+    return lambda x: function(_clipped(x, -clip, clip) if clip else x, alpha, beta)
 
 
 def _product(x: Tensor, w: Tensor) -> Tensor:
@@ -174,63 +175,35 @@ def _at(x: Tensor, position: Tensor) -> Tensor:
     return p.gather(x, position, 0)
 
 
-def _masked(step: Step, lengths: Tensor | None) -> Callable[[Tensor, Tensor, State], State]:
-    """The step at a position: [y, *state]; a row behind its end keeps its state and gives 0."""
-
-    def run(x: Tensor, position: Tensor, state: State) -> State:
-        found = step(_at(x, position), state)
-        if lengths is None:
-            return [found[0], *found]
-        runs = p.compare("Less", position, lengths)
-        y = p.select(runs, found[0], scalar(0, x.dtype))
-        return [y, *(p.select(runs, n, s) for n, s in zip(found, state, strict=True))]
-
-    return run
-
-
 def _walk(
-    step: Step, x: Tensor, state: State, backward: bool, lengths: Any
+    step: Step, x: Tensor, state: State, backward: bool, lengths: Tensor | None
 ) -> tuple[Tensor, State]:
-    """All outputs (steps, batch, hidden) and the last state."""
-    run = _masked(step, lengths)
+    """All outputs (steps, batch, hidden) and the last state.
+
+    A row behind its end keeps its state and gives 0, so going backward it starts at its end.
+    """
+    inputs = [x] if lengths is None else [x, _runs(x, lengths)]
+
+    def body(before: State, pieces: list[Tensor]) -> tuple[State, State]:
+        after = step(pieces[0], before)
+        if lengths is None:
+            return after, [p.unary("Identity", after[0])]
+        y = p.select(pieces[1], after[0], scalar(0, x.dtype))
+        kept = [p.select(pieces[1], n, s) for n, s in zip(after, before, strict=True)]
+        return kept, [y]
+
+    ways = [(0, backward)] * len(inputs)
+    *last, y = scan_node(body, state, inputs, ways, ways[:1])
+    return y, last
+
+
+def _runs(x: Tensor, lengths: Tensor) -> Tensor:
+    """(steps, batch, 1): whether a row has not ended yet."""
     dims = dims_of(x)
-    steps = None if dims is None else dims[0]
-    if steps is None or steps == 0 or steps > WRITTEN_OUT:
-        return _loop(run, x, state, backward)
-    rows: dict[int, Tensor] = {}
-    for t in reversed(range(steps)) if backward else range(steps):
-        rows[t], *state = run(x, constant(t, dtypes.int64), state)
-    return p.concat([p.unsqueeze(rows[t], [0]) for t in range(steps)], 0), state
-
-
-def _loop(
-    run: Callable[[Tensor, Tensor, State], State], x: Tensor, state: State, backward: bool
-) -> tuple[Tensor, State]:
-    outer = scopes.get_default_graph()
-    count = p.gather(p.shape_of(x), constant(0, dtypes.int64), 0)
-    last = p.binary("Sub", count, constant(1, dtypes.int64))
-    body = Graph(outer=outer)
-    with body.as_body(), scopes.name_scope("body"):
-        step = body.add_input(dtypes.int64, TensorShape([]), "iteration")
-        go_on = body.add_input(dtypes.bool, TensorShape([]), "condition")
-        carried = [body.add_input(s.dtype, s.shape, f"state_{i}") for i, s in enumerate(state)]
-        y, *following = run(x, p.binary("Sub", last, step) if backward else step, carried)
-        body.outputs.extend([p.unary("Identity", go_on), *following, y])
-    shape = TensorShape([None, *state[0].shape.as_list()])
-    made = outer.create_op(
-        "Loop",
-        [count, None, *state],
-        [*((s.dtype, s.shape) for s in state), (x.dtype, shape)],
-        {"body": body},
-        name="Loop",
-        tf_type="While",
-    )
-    *final, stacked = made.outputs
-    if backward:
-        zero, one = (constant(v, dtypes.int64) for v in (0, 1))
-        order = p.binary("Sub", last, node("Range", [zero, count, one], dtypes.int64, (None,)))
-        stacked = p.gather(stacked, order, 0)
-    return stacked, final
+    zero, one = (constant(v, dtypes.int64) for v in (0, 1))
+    count = p.gather(p.shape_of(x), zero, 0)
+    steps = node("Range", [zero, count, one], dtypes.int64, (None if dims is None else dims[0],))
+    return p.compare("Less", p.unsqueeze(steps, [1, 2]), lengths)
 
 
 # ---- the layer ----
@@ -281,7 +254,7 @@ def _biases(op: Operation, b: Tensor | None, d: int, hidden: int) -> tuple[Any, 
         return p.binary("Add", w, r), None
     parts = [p.slice_axes(v, [0], [2 * hidden], [0]) for v in (w, r)]
     rest = [p.slice_axes(v, [2 * hidden], [size], [0]) for v in (w, r)]
-    return p.concat([p.binary("Add", *parts), rest[0]], 0), rest[1]
+    return p.concat([p.binary("Add", parts[0], parts[1]), rest[0]], 0), rest[1]
 
 
 def _direction(

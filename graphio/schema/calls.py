@@ -50,6 +50,31 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
     return np.asarray(made, wanted, order="C")
 
 
+def convert_value(value: Any, kinds: Sequence[str], wanted: np.dtype[Any], what: str) -> Any:
+    """As `convert`, for what may be a sequence of values or an optional one.
+
+    Args:
+        value: an array, a list of values, or None for an optional value that holds nothing.
+        kinds: see TensorSpec.
+        wanted: dtype of the arrays.
+        what: for errors.
+
+    Raises:
+        InvalidArgumentError: naming `what`.
+    """
+    if not kinds:
+        return convert(value, wanted, what)
+    if kinds[0] == "optional":
+        return None if value is None else convert_value(value, kinds[1:], wanted, what)
+    if not isinstance(value, (list, tuple)):
+        raise errors.InvalidArgumentError(
+            message=f"{what} is {type(value).__name__}, expected a list of values"
+        )
+    return [
+        convert_value(v, kinds[1:], wanted, f"{what}, element {i},") for i, v in enumerate(value)
+    ]
+
+
 def _castable(value: Any, found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
         return np.can_cast(found, wanted, "same_kind")

@@ -13,11 +13,16 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """An input or output of a signature; None stands for what is unknown."""
+    """An input or output of a signature; None stands for what is unknown.
+
+    `kinds` says what lies around the tensor, "sequence" (a list) and "optional" (it or None), the
+    outermost first; dtype and shape are then those of each tensor inside.
+    """
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int | None, ...] | None
+    kinds: tuple[str, ...] = ()
 
 
 class State(Protocol):

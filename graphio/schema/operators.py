@@ -82,6 +82,11 @@ class Operator:
         """How many outputs at most."""
         return _most(self.outputs)
 
+    @property
+    def has_one_type(self) -> bool:
+        """Whether all inputs must have the same element type."""
+        return len({p.type for p in self.inputs}) == 1 and self.inputs[0].type in self.types
+
     def takes(self, dtype: int) -> bool:
         """Whether any input may have the element type of that number."""
         name = dtypes.name(dtype)
@@ -156,7 +161,11 @@ class Table:
             if wanted <= set(r.attributes)
             and (inputs is None or r.min_inputs <= inputs <= r.max_inputs)
         ]
-        typed = [r for r in shaped if all(map(r.takes, numbers))]
+        typed = [
+            r
+            for r in shaped
+            if all(map(r.takes, numbers)) and (len(numbers) < 2 or not r.has_one_type)
+        ]
         # Our element types are a superset of the standard's, so none may list this one.
         return (typed or shaped or rows)[0].version
 

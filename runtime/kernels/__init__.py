@@ -22,6 +22,7 @@ FAMILIES = (
     "random",
     "recurrent",
     "reduction",
+    "sequence",
     "select",
     "state",
     "training",

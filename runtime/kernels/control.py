@@ -178,9 +178,7 @@ def _scan(call: Call) -> Function:
             state = results[:carried]
             for column, value in zip(stacked, results[carried:], strict=True):
                 column.append(value)
-        joined = [
-            _join(*parts) for parts in zip(stacked, kinds, joins, strict=True)
-        ]
+        joined = [_join(*parts) for parts in zip(stacked, kinds, joins, strict=True)]
         found = (*state, *joined)
         return found[0] if len(found) == 1 else found
 

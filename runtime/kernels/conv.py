@@ -21,6 +21,7 @@ from graphio.runtime.registry import Array, Call, Function, kernel
 from graphio.schema import errors
 
 Ints = tuple[int, ...]
+MOST = 1 << 30  # of a stride, dilation or pad, as in the C library
 _AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
@@ -116,8 +117,8 @@ class Rule:
             ("pads", self.pads, 2 * rank, 0),
         ):
             values = [least] * count if given is None else given
-            if len(values) != count or min(values) < least:
-                raise _invalid(f"{key} are {values}, expected {count}, all >= {least}")
+            if len(values) != count or min(values) < least or max(values) > MOST:
+                raise _invalid(f"{key} are {values}, expected {count}, all {least} to {MOST}")
             found.append(tuple(values))
         return found[0], found[1], found[2] if self.auto_pad == "NOTSET" else (0,) * (2 * rank)
 
@@ -206,7 +207,9 @@ def _product(columns: Array, w: Array, group: int, out: Ints) -> Any:
     n, m = columns.shape[0], w.shape[0]
     depth, area = math.prod(w.shape[1:]), math.prod(out)
     rows = columns.reshape(n, group, depth, area)
-    return np.matmul(w.reshape(group, m // group, depth), rows).reshape(n, m, *out)
+    # A BLAS rounds equal rows unequally by their place in its tiles; doubles hide that.
+    wide = np.matmul(w.reshape(group, m // group, depth), rows, dtype=np.float64)
+    return wide.astype(w.dtype, copy=False).reshape(n, m, *out)
 
 
 def _with_bias(y: Array, b: Array | None) -> Any:

@@ -86,14 +86,15 @@ def _activations(
 ) -> list[list[Activation]]:
     """The functions of each direction, clipping included."""
     alphas, betas = _numbers(call, "activation_alpha"), _numbers(call, "activation_beta")
-    found = []
+    found: list[Activation] = []
+    count = len(defaults)
     for name in _names(call, defaults, directions):
         function, numbers, (alpha, beta) = ACTIVATIONS[name.lower()]
         # Each list gives its next number to the next function that has one.
         alpha = next(alphas, alpha) if numbers > 0 else alpha
         beta = next(betas, beta) if numbers > 1 else beta
-        found.append(_clipped(function, clip, alpha, beta))
-    count = len(defaults)
+        # LSTM's cell is not clipped before the last function.
+        found.append(_clipped(function, 0.0 if len(found) % count == 2 else clip, alpha, beta))
     return [found[i * count : (i + 1) * count] for i in range(directions)]
 
 

@@ -41,9 +41,10 @@ def activations(op: str, attrs: dict[str, Any], directions: int) -> list[Callabl
         function, numbers, (alpha, beta) = FUNCTIONS[name]
         alpha = alphas.pop(0) if numbers > 0 and alphas else alpha
         beta = betas.pop(0) if numbers > 1 and betas else beta
+        bound = math.inf if len(found) % len(DEFAULTS[op]) == 2 else clip  # not LSTM's cell
         found.append(
-            lambda v, f=function, a=alpha, b=beta: np.array(
-                [f(min(max(x, -clip), clip), a, b) for x in v]
+            lambda v, f=function, a=alpha, b=beta, c=bound: np.array(
+                [f(min(max(x, -c), c), a, b) for x in v]
             )
         )
     return found

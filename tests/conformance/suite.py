@@ -52,7 +52,8 @@ def cases() -> dict[str, SuiteCase]:
 def _case(test: Any) -> SuiteCase:
     name = f"{test.kind}/{test.name}"
     if test.model is not None:
-        return SuiteCase(name, test.model, tuple(test.data_sets), test.rtol, test.atol)
+        data = tuple((_plain(inputs), _plain(outputs)) for inputs, outputs in test.data_sets)
+        return SuiteCase(name, test.model, data, test.rtol, test.atol)
     folder = Path(test.model_dir)
     model = onnx.load(folder / "model.onnx")
     data = tuple(
@@ -60,6 +61,13 @@ def _case(test: Any) -> SuiteCase:
         for each in sorted(folder.glob("test_data_set_*"))
     )
     return SuiteCase(name, model, data, test.rtol, test.atol)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays for messages, also inside lists."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def _values(folder: Path, prefix: str, declared: Any) -> list[Any]:

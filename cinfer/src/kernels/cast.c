@@ -104,6 +104,8 @@ CAST_LOOP(f64, f32, double, float, v)
 CAST_LOOP(f64, f64, double, double, v)
 CAST_LOOP(f32, f16, float, uint16_t, cast_to_half(v))
 CAST_LOOP(f32, bf16, float, uint16_t, cast_to_brain(v))
+CAST_LOOP(f64, f16, double, uint16_t, cast_to_half(cast_odd(v)))
+CAST_LOOP(f64, bf16, double, uint16_t, cast_to_brain(cast_odd(v)))
 CI_INTEGER_TYPES(CAST_FROM_INTEGER)
 CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
 CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v))
@@ -120,7 +122,8 @@ static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
   CI_INTEGER_TYPES(CAST_INTEGER_ROW)
   CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
   [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64, [CI_FLOAT16] = cast_f32_f16, [CI_BFLOAT16] = cast_f32_bf16},
-  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64},
+  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64,
+                 [CI_FLOAT16] = cast_f64_f16, [CI_BFLOAT16] = cast_f64_bf16},
   [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},
   [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
 /* clang-format on */

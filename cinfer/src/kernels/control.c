@@ -599,7 +599,9 @@ ci_status prepare_scan(ci_kernel *k) {
   CI_TRY(scan_ways(k, "scan_input_axes", "scan_input_directions", sliced, loop->ways));
   CI_TRY(scan_ways(k, "scan_output_axes", "scan_output_directions", loop->scans, loop->ways + sliced));
   CI_TRY(loop_prepare(k, loop));
-  for (int i = 0; i < sliced; i++) { /* written before every iteration */
+  const int32_t end = (int32_t)plan->compiler->step_at.count; /* the position that this step's end will have */
+  for (int i = 0; i < sliced; i++) { /* read and written before every iteration */
+    ci_compile_read(plan, control_index(plan, ci_cell_of(k->in[loop->carried + i])), end);
     const ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
     if (formal->value.rank < 0) continue;
     plan->places.at[formal->place].first = k->node->begin;

@@ -10,7 +10,7 @@
 #include "../isa_linear.h"
 #include "window.h"
 
-enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64 };
+enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64, CONV_ND_PADDED = 1 << 26 };
 
 static size_t conv_nd_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
 static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -89,25 +89,138 @@ static void conv_nd_zero(size_t item, char *to, ptrdiff_t step, int64_t n) {
   }
 }
 
+/* One tap of a plane for the windows [p0, p1), p_step elements apart. */
+static void conv_nd_gather_tap(const ci_nd *g, size_t item, char *to, ptrdiff_t p_step, const char *plane, int64_t tap,
+                               int64_t p0, int64_t p1) {
+  const ptrdiff_t stride = (ptrdiff_t)g->stride[g->rank - 1];
+  const size_t step = (size_t)p_step * item;
+  ci_nd_walk walk;
+  ci_nd_start(&walk, g, tap, p0, p1);
+  while (ci_nd_next(&walk)) {
+    char *at = to + (size_t)(walk.first - p0) * step;
+    conv_nd_zero(item, at, p_step, walk.low);
+    conv_nd_copy(item, at + (size_t)walk.low * step, p_step, plane + (size_t)walk.source * item, stride,
+                 walk.high - walk.low);
+    conv_nd_zero(item, at + (size_t)walk.high * step, p_step, walk.count - walk.high);
+  }
+}
+
 static void conv_nd_gather(const ci_conv_nd_job *job, char *to, const ci_conv_nd_box *box) {
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
-  const size_t item = p->item;
-  const ptrdiff_t stride = (ptrdiff_t)g->stride[g->rank - 1];
-  const char *x = job->x + (size_t)((box->image * p->c + box->group * p->ic) * g->area) * item;
-  for (int64_t term = box->k0; term < box->k1; term++, to += (size_t)box->k_step * item) {
+  const char *x = job->x + (size_t)((box->image * p->c + box->group * p->ic) * g->area) * p->item;
+  for (int64_t term = box->k0; term < box->k1; term++, to += (size_t)box->k_step * p->item) {
     const int64_t channel = term / g->taps;
-    const char *plane = x + (size_t)(channel * g->area) * item;
-    ci_nd_walk walk;
-    ci_nd_start(&walk, g, term - channel * g->taps, box->p0, box->p1);
-    while (ci_nd_next(&walk)) {
-      char *at = to + (size_t)((walk.first - box->p0) * box->p_step) * item;
-      const size_t step = (size_t)box->p_step * item;
-      conv_nd_zero(item, at, box->p_step, walk.low);
-      conv_nd_copy(item, at + (size_t)walk.low * step, box->p_step, plane + (size_t)walk.source * item, stride,
-                   walk.high - walk.low);
-      conv_nd_zero(item, at + (size_t)walk.high * step, box->p_step, walk.count - walk.high);
+    conv_nd_gather_tap(g, p->item, to, box->p_step, x + (size_t)(channel * g->area) * p->item, term - channel * g->taps,
+                       box->p0, box->p1);
+  }
+}
+
+static void conv_nd_add_bias(const ci_conv_nd *p, const ci_kernel *k, char *y, const char *bias, int64_t n) {
+  if (p->dtype == CI_FLOAT) {
+    k->isa->linear->scale_add((float *)(void *)y, 1.0f, 1.0f, (const float *)(const void *)bias, 0, n);
+  } else if (p->dtype == CI_DOUBLE) {
+    const double b = *(const double *)(const void *)bias;
+    for (int64_t i = 0; i < n; i++) ((double *)(void *)y)[i] = ((double *)(void *)y)[i] + b;
+  } else {
+    const uint32_t b = *(const uint32_t *)(const void *)bias;
+    for (int64_t i = 0; i < n; i++) ((uint32_t *)(void *)y)[i] = ((uint32_t *)(void *)y)[i] + b;
+  }
+}
+
+/* ---- depthwise: a padded plane in scratch, columns sorted by their remainder by the stride, so that the taps of a row
+ * of windows are rows of neighbours ---- */
+
+/* The padded plane is itself the columns of a convolution: one tap a remainder, one window an element. */
+static bool conv_nd_plan_padded(ci_kernel *k, ci_conv_nd *p) {
+  const ci_nd *g = &p->g;
+  ci_nd *q = &p->padded;
+  *q = *g;
+  for (int i = 0; i < g->rank; i++) {
+    q->kernel[i] = q->dilation[i] = q->stride[i] = 1;
+    q->out[i] = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
+    if (g->out[i] < 1) return false;
+  }
+  const int last = g->rank - 1;
+  q->kernel[last] = q->stride[last] = g->stride[last];
+  q->out[last] = conv_nd_parts(q->out[last], g->stride[last]);
+  int64_t elements = g->stride[last];
+  for (int i = 0; i < g->rank; i++) {
+    if (elements > CONV_ND_PADDED / q->out[i]) return false;
+    elements *= q->out[i];
+  }
+  if (ci_nd_totals(k, q) != CI_OK || g->taps > CONV_ND_PADDED / g->out[last]) return false;
+  p->padded_bytes = ci_round_up((size_t)elements * p->item, 64);
+  p->packed_bytes = ci_round_up((size_t)(g->taps * g->out[last]) * p->item, 64);
+  p->tile_bytes = p->padded_bytes + p->packed_bytes + ci_round_up((size_t)g->taps * (sizeof(char *) + 8), 64);
+  return true;
+}
+
+/* Where in the padded plane the first window finds a tap. */
+static int64_t conv_nd_padded_at(const ci_conv_nd *p, int64_t tap) {
+  const ci_nd *g = &p->g, *q = &p->padded;
+  const int last = g->rank - 1;
+  int64_t offset = 0, pitch = 1;
+  for (int i = last; i >= 0; i--) {
+    const int64_t x = tap % g->kernel[i] * g->dilation[i];
+    offset += i == last ? x % g->stride[i] * q->places + x / g->stride[i] : x * pitch;
+    pitch *= q->out[i];
+    tap /= g->kernel[i];
+  }
+  return offset;
+}
+
+/* A row of windows: one chain over the taps from +0. weights: (taps, n). */
+static void conv_nd_depthwise_row(const ci_conv_nd *p, const ci_kernel *k, char *y, const char **taps,
+                                  const char *weights, int64_t n) {
+  if (p->dtype == CI_FLOAT) {
+    k->isa->linear->depthwise((float *)(void *)y, (const float *const *)(const void *)taps,
+                              (const float *)(const void *)weights, p->g.taps, n);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (int64_t tap = 0; tap < p->g.taps; tap++) {
+      const double product =
+          ((const double *)(const void *)taps[tap])[i] * ((const double *)(const void *)weights)[tap * n];
+      sum = sum + product;
     }
+    ((double *)(void *)y)[i] = sum;
+  }
+}
+
+static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_conv_nd_job *job = argument;
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g, *q = &p->padded;
+  const int last = g->rank - 1;
+  const int64_t n = g->out[last];
+  char *padded = job->scratch + (size_t)thread * p->tile_bytes, *weights = padded + p->padded_bytes;
+  const char **taps = (const char **)(void *)(weights + p->packed_bytes);
+  int64_t *offsets = (int64_t *)(void *)(taps + g->taps);
+  for (int64_t tap = 0; tap < g->taps; tap++) offsets[tap] = conv_nd_padded_at(p, tap);
+  for (int64_t plane = begin; plane < end; plane++) {
+    const int64_t channel = plane % p->c;
+    char *y = job->y + (size_t)(plane * g->places) * p->item;
+    for (int64_t tap = 0; tap < q->taps; tap++) {
+      conv_nd_gather_tap(q, p->item, padded + (size_t)(tap * q->places) * p->item, 1,
+                         job->x + (size_t)(plane * g->area) * p->item, tap, 0, q->places);
+    }
+    for (int64_t tap = 0; tap < g->taps; tap++) {
+      conv_nd_copy(p->item, weights + (size_t)(tap * n) * p->item, 1,
+                   job->w + (size_t)(channel * g->taps + tap) * p->item, 0, n);
+    }
+    for (int64_t place = 0; place < g->places; place += n) {
+      int64_t rest = place / n, at = 0, pitch = q->out[last];
+      for (int i = last - 1; i >= 0; i--) {
+        at += rest % g->out[i] * g->stride[i] * pitch;
+        rest /= g->out[i];
+        pitch *= q->out[i];
+      }
+      for (int64_t tap = 0; tap < g->taps; tap++) taps[tap] = padded + (size_t)(at + offsets[tap]) * p->item;
+      conv_nd_depthwise_row(p, job->k, y + (size_t)place * p->item, taps, weights, n);
+    }
+    if (job->bias != NULL) conv_nd_add_bias(p, job->k, y, job->bias + (size_t)channel * p->item, g->places);
   }
 }
 
@@ -138,22 +251,10 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
     p->parts = conv_nd_least(p->oc / 64, conv_nd_parts(2 * (int64_t)threads, (int64_t)units));
   }
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
-  if (p->depthwise) CI_TRY(conv_nd_bytes(k, g->out[g->rank - 1], 1, p->item, &p->tile_bytes)); /* a row */
   if (p->direct) p->tile_bytes = 0;
+  p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
-}
-
-static void conv_nd_add_bias(const ci_conv_nd *p, const ci_kernel *k, char *y, const char *bias, int64_t n) {
-  if (p->dtype == CI_FLOAT) {
-    k->isa->linear->scale_add((float *)(void *)y, 1.0f, 1.0f, (const float *)(const void *)bias, 0, n);
-  } else if (p->dtype == CI_DOUBLE) {
-    const double b = *(const double *)(const void *)bias;
-    for (int64_t i = 0; i < n; i++) ((double *)(void *)y)[i] = ((double *)(void *)y)[i] + b;
-  } else {
-    const uint32_t b = *(const uint32_t *)(const void *)bias;
-    for (int64_t i = 0; i < n; i++) ((uint32_t *)(void *)y)[i] = ((uint32_t *)(void *)y)[i] + b;
-  }
 }
 
 /* One tile: rows [r0, r1) of a group, windows [p0, p1) of an image. */
@@ -203,46 +304,6 @@ static void conv_nd_units(void *argument, int64_t begin, int64_t end, int thread
                                 .p1 = conv_nd_least((tile + 1) * p->width, p->g.places)};
     const int64_t r0 = part * rows;
     conv_nd_tile(job, box, r0, conv_nd_least(r0 + rows, p->oc), job->scratch + (size_t)thread * p->tile_bytes);
-  }
-}
-
-/* One chain over the taps that lie in the image, from +0. */
-static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int thread) {
-  const ci_conv_nd_job *job = argument;
-  const ci_conv_nd *p = job->p;
-  const ci_nd *g = &p->g;
-  const ptrdiff_t stride = (ptrdiff_t)g->stride[g->rank - 1];
-  char *copy = job->scratch + (size_t)thread * p->tile_bytes;
-  for (int64_t plane = begin; plane < end; plane++) {
-    const int64_t channel = plane % p->c;
-    char *y = job->y + (size_t)(plane * g->places) * p->item;
-    memset(y, 0, (size_t)g->places * p->item);
-    for (int64_t tap = 0; tap < g->taps; tap++) {
-      const char *w = job->w + (size_t)(channel * g->taps + tap) * p->item;
-      ci_nd_walk walk;
-      ci_nd_start(&walk, g, tap, 0, g->places);
-      while (ci_nd_next(&walk)) {
-        const int64_t n = walk.high - walk.low;
-        if (n == 0) continue;
-        const char *x = job->x + (size_t)(plane * g->area + walk.source) * p->item;
-        char *to = y + (size_t)(walk.first + walk.low) * p->item;
-        if (p->dtype == CI_FLOAT) {
-          const void *row = x;
-          if (stride != 1) { /* scale_add reads neighbours */
-            conv_nd_copy(p->item, copy, 1, x, stride, n);
-            row = copy;
-          }
-          job->k->isa->linear->scale_add((float *)(void *)to, 1.0f, *(const float *)(const void *)w, row, 1, n);
-          continue;
-        }
-        const double weight = *(const double *)(const void *)w;
-        for (int64_t i = 0; i < n; i++) {
-          const double product = weight * ((const double *)(const void *)x)[i * stride];
-          ((double *)(void *)to)[i] = ((double *)(void *)to)[i] + product;
-        }
-      }
-    }
-    if (job->bias != NULL) conv_nd_add_bias(p, job->k, y, job->bias + (size_t)channel * p->item, g->places);
   }
 }
 

@@ -17,6 +17,8 @@ typedef struct ci_conv_nd {
   int64_t tiles, parts; /* column tiles of an image, row parts of a group's outputs */
   size_t tile_bytes;    /* of one thread */
   size_t packed_bytes;  /* of the turned weights, before the tiles */
+  ci_nd padded;         /* depthwise: how an image lies in scratch, see conv_nd.c */
+  size_t padded_bytes;
 } ci_conv_nd;
 
 typedef struct ci_conv_nd_job ci_conv_nd_job;

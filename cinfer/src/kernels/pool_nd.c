@@ -65,7 +65,7 @@ static ci_status nd_axis(ci_kernel *k, nd_plan *p, int i, ci_span automatic, boo
   return CI_OK;
 }
 
-static ci_status nd_attributes(ci_kernel *k, nd_plan *p) {
+static ci_status pool_attributes(ci_kernel *k, nd_plan *p) {
   int64_t pads[2 * CI_MAX_RANK];
   CI_TRY(nd_list(k, "kernel_shape", p->axes, 1, 0, p->kernel));
   CI_TRY(nd_list(k, "strides", p->axes, 1, 1, p->stride));
@@ -86,7 +86,7 @@ static ci_status nd_geometry(ci_kernel *k, nd_plan *p) {
     return k_fail(k, CI_INVALID_ARGUMENT, "auto_pad is '%.*s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER",
                   (int)(automatic.length < 40 ? automatic.length : 40), automatic.data);
   }
-  CI_TRY(nd_attributes(k, p));
+  CI_TRY(pool_attributes(k, p));
   for (int i = 0; i < p->axes; i++) CI_TRY(nd_axis(k, p, i, automatic, ceiling != 0));
   return CI_OK;
 }
@@ -402,7 +402,7 @@ ci_status prepare_max_unpool(ci_kernel *k) {
   nd_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   p->axes = x->rank - 2;
-  CI_TRY(nd_attributes(k, p));
+  CI_TRY(pool_attributes(k, p));
   int64_t dims[CI_MAX_RANK] = {x->dims[0], x->dims[1]};
   for (int i = 0; i < p->axes; i++) {
     if (x->dims[i + 2] >= nd_limit) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");

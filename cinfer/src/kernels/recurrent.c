@@ -147,19 +147,20 @@ static void rec_activate_float(const rec_job *j, const rec_activation *f, float 
   }
 }
 
-/* y = f(clip(y)) with function `which` of the direction. */
+/* y = f(y) with function `which` of the direction; the gates' sums are clipped, LSTM's cell before h is not. */
 static void rec_activate(const rec_job *j, int which, void *y, int64_t n) {
   const rec *p = j->p;
   const rec_activation *f = &p->f[j->d * p->per_direction + which];
+  const bool clips = p->clips && which < 2;
   double *wide = y;
   if (p->dtype == CI_FLOAT) {
-    if (p->clips) j->k->isa->math->unary[CI_MATH_clip](y, y, n, -(float)p->clip, (float)p->clip);
+    if (clips) j->k->isa->math->unary[CI_MATH_clip](y, y, n, -(float)p->clip, (float)p->clip);
     rec_activate_float(j, f, y, n);
     return;
   }
   for (int64_t i = 0; i < n; i++) {
     double v = wide[i];
-    if (p->clips) v = v < -p->clip ? -p->clip : v > p->clip ? p->clip : v;
+    if (clips) v = v < -p->clip ? -p->clip : v > p->clip ? p->clip : v;
     wide[i] = rec_value(f, v);
   }
 }

@@ -1,4 +1,5 @@
-/* resize.c - Resize and its gradient: one pass along each axis that changes, with a table of taps (docs/numerics.md). */
+/* resize.c - Resize and its gradient: one pass along each axis that changes, with a table of taps (docs/numerics.md).
+ */
 #include <math.h>
 
 #include "../ci_kernel.h"
@@ -40,9 +41,9 @@ static ci_status resize_word(ci_kernel *k, const char *name, const char *const *
 
 enum { RS_HALF_PIXEL, RS_SYMMETRIC, RS_PYTORCH, RS_ALIGN_CORNERS, RS_ASYMMETRIC, RS_CROP };
 static const char *const resize_modes[] = {"nearest", "linear", "cubic", NULL};
-static const char *const resize_coordinates[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                                 "align_corners", "asymmetric",           "tf_crop_and_resize",
-                                                 NULL};
+static const char *const resize_coordinates[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+    NULL};
 static const char *const resize_nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
 static const char *const resize_policies[] = {"stretch", "not_larger", "not_smaller", NULL};
 
@@ -89,8 +90,8 @@ static double resize_number(const ci_value *v, int64_t i) {
 /* A vector of `count` known numbers, float or (whole) integer. */
 static ci_status resize_vector(ci_kernel *k, int i, const char *name, bool whole, int count) {
   const ci_value *v = k->in[i];
-  const bool type = whole ? v->dtype == CI_INT64 || v->dtype == CI_INT32
-                          : v->dtype == CI_FLOAT || v->dtype == CI_DOUBLE;
+  const bool type =
+      whole ? v->dtype == CI_INT64 || v->dtype == CI_INT32 : v->dtype == CI_FLOAT || v->dtype == CI_DOUBLE;
   if (!type || v->rank != 1 || v->count != count) {
     return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld numbers of type %s, expected %d %s", name, (long long)v->count,
                   ci_dtype_name(v->dtype), count, whole ? "integers" : "floats");
@@ -334,7 +335,8 @@ static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) 
     for (int64_t c = 0; c < s->inner; c++) y[c] = 0.0;
     for (int64_t t = 0; t < a->taps; t++) {
       const double w = a->weights[o * a->taps + t];
-      const double *x = (const double *)(const void *)s->from + (outer * a->size + a->index[o * a->taps + t]) * s->inner;
+      const double *x =
+          (const double *)(const void *)s->from + (outer * a->size + a->index[o * a->taps + t]) * s->inner;
       for (int64_t c = 0; c < s->inner; c++) y[c] = y[c] + x[c] * w;
     }
   }
@@ -413,7 +415,10 @@ static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *s
   const int64_t work = pass.inner * a->taps * (p->transposed ? a->out : 1);
   shape[axis] = p->transposed ? a->size : a->out;
   k_parallel(k, p->transposed ? outer : outer * a->out, (1 << 15) / (work > 0 ? work : 1) + 1,
-             copies ? resize_copies : p->transposed ? resize_spreads : resize_sums, &pass);
+             copies          ? resize_copies
+             : p->transposed ? resize_spreads
+                             : resize_sums,
+             &pass);
 }
 
 static ci_status resize_run(ci_kernel *k, const ci_value *x) {

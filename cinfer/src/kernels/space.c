@@ -27,7 +27,7 @@ static ci_status space_prepare(ci_kernel *k, bool to_space) {
   }
   space_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  *p = (space_plan){k_span_is(mode, "CRD"),     b, d[0], to_space ? d[1] / (b * b) : d[1], to_space ? d[2] : d[2] / b,
+  *p = (space_plan){k_span_is(mode, "CRD"),    b, d[0], to_space ? d[1] / (b * b) : d[1], to_space ? d[2] : d[2] / b,
                     to_space ? d[3] : d[3] / b};
   if (to_space) {
     if (d[2] > INT64_MAX / b || d[3] > INT64_MAX / b) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
