@@ -50,6 +50,11 @@ def infer(
     present = {n: t for n, t in zip(node.input, inputs, strict=True) if n and t is not None}
     types = {n: type_proto(t.dtype, dims_of(t)) for n, t in present.items()}
     values = {n: v for n, t in present.items() if (v := _known(t)) is not None}
+    if node.op_type == "Resize" and len(inputs) > 3 and (x := inputs[0]) is not None:
+        # onnx takes sizes that it does not know for none.
+        if (sizes := inputs[3]) is not None and _known(sizes) is None:
+            rank = x.shape.ndims
+            return [(x.dtype.base_dtype, None if rank is None else (None,) * rank)]
     try:
         found = onnx.shape_inference.infer_node_outputs(
             schema,
