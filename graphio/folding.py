@@ -15,7 +15,7 @@ import numpy as np
 from graphio.graph import Operation, Tensor
 from graphio.tensor_shape import TensorShape
 
-__all__ = ["constant_shape", "constant_value"]
+__all__ = ["constant_shape", "constant_value", "partial_value"]
 
 Array = np.ndarray[Any, Any]
 _LIMIT = 64  # elements; shapes are never longer
@@ -28,7 +28,7 @@ def constant_value(tensor: Tensor) -> Array | None:
         return value
     if tensor.op.op == "StopGradient" or tensor.op.op == "Identity":
         return constant_value(tensor.op.inputs[0])
-    partial = _partial(tensor)
+    partial = partial_value(tensor)
     if partial is None or any(v is None for v in partial.ravel()):
         return None
     return partial.astype(tensor.dtype.as_numpy_dtype)
@@ -40,7 +40,7 @@ def constant_shape(tensor: Tensor) -> TensorShape | None:
     Returns:
         None if not even the length is known.
     """
-    partial = _partial(tensor)
+    partial = partial_value(tensor)
     if partial is None:
         if tensor.shape.ndims == 1 and tensor.shape[0].value is not None:
             return TensorShape([None] * tensor.shape[0].value)
@@ -50,8 +50,9 @@ def constant_shape(tensor: Tensor) -> TensorShape | None:
     return TensorShape([None if v is None or v < 0 else int(v) for v in partial])
 
 
-def _partial(tensor: Tensor) -> Array | None:
-    """The numbers as objects, None for unknown ones; None if nothing is known."""
+def partial_value(tensor: Tensor) -> Array | None:
+    """An integer or bool tensor's numbers as objects, None for unknown ones; None if not even the
+    shape is known."""
     if not tensor.dtype.is_integer and not tensor.dtype.is_bool:
         return None
     operation = tensor.op
@@ -103,7 +104,7 @@ def _size(op: Operation) -> Array | None:
 
 
 def _first(op: Operation) -> Array | None:
-    return _partial(op.inputs[0])
+    return partial_value(op.inputs[0])
 
 
 def _ints(tensor: Tensor | None) -> list[int]:
@@ -116,7 +117,7 @@ def _ints(tensor: Tensor | None) -> list[int]:
 
 
 def _gather(op: Operation) -> Array | None:
-    data, indices = _partial(op.inputs[0]), constant_value(op.inputs[1])
+    data, indices = partial_value(op.inputs[0]), constant_value(op.inputs[1])
     if data is None or indices is None:
         return None
     out = np.empty(np.take(np.zeros(data.shape), indices, op.attrs.get("axis", 0)).shape, object)
@@ -125,14 +126,14 @@ def _gather(op: Operation) -> Array | None:
 
 
 def _concat(op: Operation) -> Array | None:
-    parts = [_partial(t) for t in op.inputs]
+    parts = [partial_value(t) for t in op.inputs]
     if any(p is None for p in parts):
         return None
     return np.concatenate([p for p in parts if p is not None], op.attrs["axis"])
 
 
 def _slice(op: Operation) -> Array | None:
-    data = _partial(op.inputs[0])
+    data = partial_value(op.inputs[0])
     if data is None:
         return None
     starts, ends = _ints(op.inputs[1]), _ints(op.inputs[2])
@@ -147,7 +148,7 @@ def _slice(op: Operation) -> Array | None:
 
 
 def _squeeze(op: Operation) -> Array | None:
-    data = _partial(op.inputs[0])
+    data = partial_value(op.inputs[0])
     if data is None:
         return None
     axes = tuple(_ints(op.inputs[1])) if len(op.inputs) > 1 else None
@@ -155,14 +156,14 @@ def _squeeze(op: Operation) -> Array | None:
 
 
 def _unsqueeze(op: Operation) -> Array | None:
-    data = _partial(op.inputs[0])
+    data = partial_value(op.inputs[0])
     if data is None:
         return None
     return data.reshape(np.expand_dims(np.zeros(data.shape), tuple(_ints(op.inputs[1]))).shape)
 
 
 def _reshape(op: Operation) -> Array | None:
-    data = _partial(op.inputs[0])
+    data = partial_value(op.inputs[0])
     return None if data is None else data.reshape(_ints(op.inputs[1]))
 
 
@@ -181,7 +182,7 @@ def _binary(function: Callable[[int, int], int]) -> Callable[[Operation], Array 
     def rule(op: Operation) -> Array | None:
         result: Any = None
         for i, tensor in enumerate(op.inputs):
-            part = _partial(tensor)
+            part = partial_value(tensor)
             if part is None:
                 return None
             result = apply(result, part) if i else part
@@ -191,7 +192,7 @@ def _binary(function: Callable[[int, int], int]) -> Callable[[Operation], Array 
 
 
 def _not(op: Operation) -> Array | None:
-    values = None if op.inputs[0] is None else _partial(op.inputs[0])
+    values = None if op.inputs[0] is None else partial_value(op.inputs[0])
     return (
         None
         if values is None
@@ -202,7 +203,7 @@ def _not(op: Operation) -> Array | None:
 
 
 def _where(op: Operation) -> Array | None:
-    parts = [None if t is None else _partial(t) for t in op.inputs]
+    parts = [None if t is None else partial_value(t) for t in op.inputs]
     if any(p is None for p in parts):
         return None
     condition, one, other = np.broadcast_arrays(*(p for p in parts if p is not None))
@@ -218,11 +219,18 @@ def _truncated(a: int, b: int) -> int:
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
+def _modulo(op: Operation) -> Array | None:
+    """Of the divisor's sign, or of the dividend's with fmod."""
+    if op.attrs.get("fmod", 0):
+        return _binary(lambda a, b: a - b * _truncated(a, b))(op)
+    return _binary(operator.mod)(op)
+
+
 def _reduced(function: Callable[[list[int]], int]) -> Callable[[Operation], Array | None]:
     """Reductions of a whole vector to a scalar or a vector of one."""
 
     def rule(op: Operation) -> Array | None:
-        data = _partial(op.inputs[0])
+        data = partial_value(op.inputs[0])
         if data is None or data.ndim != 1 or any(v is None for v in data):
             return None
         result = function([int(v) for v in data])
@@ -258,6 +266,7 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Size"): _size,
     ("", "Identity"): _first,
     ("", "Cast"): _first,
+    ("", "CastLike"): _first,
     ("graphio", "StopGradient"): _first,
     ("", "Gather"): _gather,
     ("", "Concat"): _concat,
@@ -269,6 +278,7 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Sub"): _binary(lambda a, b: a - b),
     ("", "Mul"): _binary(lambda a, b: a * b),
     ("", "Div"): _binary(_truncated),
+    ("", "Mod"): _modulo,
     ("", "Max"): _binary(max),
     ("", "Min"): _binary(min),
     ("", "Equal"): _binary(operator.eq),

@@ -141,3 +141,19 @@ def test_the_engines_agree_on_the_gradient(op: str) -> None:
             found.append(session.run(dense_gradients(y, xs), dict(zip(xs, values, strict=True))))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("op", list(GATES))
+def test_a_row_does_not_depend_on_the_others(op: str) -> None:
+    pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
+    rng = np.random.RandomState(3)
+    n, size = 40, GATES[op] * 40
+    shapes = ((6, 19, 33), (2, size, 33), (2, size, n), (2, 2 * size))
+    x, *rest = [rng.randn(*s).astype(np.float32) for s in shapes]
+    with tf.Graph().as_default(), tf.Session("cinfer") as session:
+        given = tf.placeholder(tf.float32, [None, None, 33])
+        call: Any = onnx.call(op, given, *rest, direction="bidirectional", hidden_size=n)
+        whole = session.run(call, {given: x})
+        for row in (0, 13, 18):
+            alone = session.run(call, {given: x[:, row : row + 1]})
+            np.testing.assert_array_equal(alone, whole[:, :, row : row + 1])

@@ -418,3 +418,51 @@ def test_numbers_out_of_range_are_refused_in_the_run(name: str, target: str) -> 
         loaded.signature("predict")(**feeds)
     for word in words:
         assert word in str(caught.value)
+
+
+def shapes(source: Any) -> dict[str, Any]:
+    """Static shapes of the outputs."""
+    with tf.Graph().as_default():
+        found = tfonnx.import_model(source)
+        return {n: t.shape.as_list() for n, t in found.outputs.items()}
+
+
+def test_sizes_that_are_computed_from_a_shape_are_known_as_far_as_it_is() -> None:
+    """Exporters compute the shape of a Reshape with nodes; gradients need the ranks."""
+    nodes = [
+        node("Shape", ["x"], ["all"]),
+        node("Slice", ["all", "zero", "one"], ["batch"]),
+        node("Concat", ["batch", "two", "minus"], ["to"], axis=0),
+        node("Reshape", ["x", "to"], ["reshaped"]),
+        node("Expand", ["one_by_three", "to_wide"], ["expanded"]),
+        node("Concat", ["batch", "two", "one"], ["to_wide"], axis=0),
+        node("ConstantOfShape", ["to_wide"], ["filled"]),
+        node("Mod", ["six", "four"], ["rest"]),
+        node("Reshape", ["x", "rest"], ["remainder"]),
+    ]
+    numbers = {"zero": 0, "one": 1, "two": 2, "minus": -1}
+    weights = {k: np.array([v], np.int64) for k, v in numbers.items()}
+    weights["one_by_three"] = np.ones((1, 3), np.float32)
+    weights |= {"six": np.array([6, 6], np.int64), "four": np.array([4, 3], np.int64)}
+    outputs = ["reshaped", "expanded", "filled", "remainder"]
+    found = shapes(model(nodes, {"x": (FLOAT, ["n", 6])}, outputs, weights))
+    assert found["reshaped"] == [None, 2, None] and found["filled"] == [None, 2, 1]
+    assert found["expanded"] == [None, 2, 3] and found["remainder"] == [2, 6]
+
+
+def test_weights_are_found_behind_what_rearranges_them() -> None:
+    nodes = [
+        node("Slice", ["a", "zero", "two"], ["rows"]),
+        node("Concat", ["rows", "b"], ["joined"], axis=0),
+        node("Transpose", ["joined"], ["turned"]),
+        node("MatMul", ["x", "turned"], ["y"]),
+        node("Max", ["y", "floor"], ["z"]),
+    ]
+    weights = {
+        "a": np.ones((4, 3), np.float32), "b": np.ones((1, 3), np.float32),
+        "zero": np.array([0], np.int64), "two": np.array([2], np.int64),
+        "floor": np.zeros(1, np.float32),
+    }
+    with tf.Graph().as_default():
+        found = tfonnx.import_model(model(nodes, X, ["z"], weights), trainable=True)
+        assert sorted(found.variables) == ["a", "b"]

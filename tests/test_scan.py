@@ -200,3 +200,46 @@ def test_a_gradient_through_scan_is_the_same_in_both_engines(dtype: str) -> None
             found.append(session.run(gradients, dict(zip(xs, arrays, strict=True))))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@BOTH
+def test_inputs_may_have_a_shape_that_only_the_run_knows(engine: str) -> None:
+    """The places of what is not 0 are cut; an outer Loop repeats that with other lengths."""
+    b = Builder()
+    x = b.placeholder("x", np.float32, [None])
+    i64, f64 = tensor_type(np.int64), tensor_type(np.float64)
+    b.node("places", "NonZero", [x], [i64], version=9)
+    b.node("numbers", "Cast", ["places"], [f64], {"to": 11}, version=9)
+    b.constant("zero", np.zeros(1))
+    node = b.node("scan", "Scan", ["zero", "numbers"], [f64, f64], version=16)
+    body = node.attr.add(key="body").value.g
+    for name in ("total", "place"):
+        body.input.add(name=name).type.CopyFrom(f64)
+    made = body.node.add(name="next", op="Add", version=14)
+    made.input.extend(["total", "place"])
+    made.output_type.add().CopyFrom(f64)
+    body.output.extend(["next", "next"])
+    set_attribute(node, "num_scan_inputs", 1)
+    set_attribute(node, "scan_input_axes", [1])
+    set_attribute(node, "scan_output_directions", [1])
+    b.signature({"x": "x"}, {"last": "scan", "sums": "scan:1"})
+    signature = module(engine).load(b.bytes()).signature()
+    for given in ([0, 1, 1, 0, 1], [1, 0], [0, 0, 0], [1] * 9):
+        found = signature(x=np.float32(given))
+        sums = np.cumsum(np.flatnonzero(given)).astype(np.float64)
+        assert found["sums"].ravel().tolist() == sums[::-1].tolist()
+        assert found["last"].tolist() == [sums[-1] if len(sums) else 0]
+
+
+def test_a_scan_inside_a_loop_has_a_gradient() -> None:
+    rng = np.random.RandomState(6)
+    h, a, w = rng.randn(2, 3), rng.randn(3, 2, 3), rng.randn(3, 3)
+
+    def function(h: Any, a: Any, w: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            last, joined, _ = recurrence(s, a, a, w)
+            return i + 1, last + tf.reduce_sum(joined) * 0.1
+
+        return tf.while_loop(lambda i, s: i < 2, body, [tf.constant(0), h])[1]
+
+    check(function, [h, a, w], second=False)

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from graphio import dtypes
 from graphio.dtypes import DType
-from graphio.folding import constant_value
+from graphio.folding import constant_shape, constant_value, partial_value
 from graphio.graph import Tensor
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import dtypes as table
@@ -63,10 +63,71 @@ def infer(
     except onnx.checker.ValidationError as error:
         raise ValueError(_types_text(node, str(error), types)) from None
     signature = by_signature(node, version, inputs)
-    return [
+    result = [
         _merged(found.get(name), fallback)
         for name, fallback in zip(node.output, signature, strict=True)
     ]
+    if node.op_type in _SHAPED and node.domain in ("", "ai.onnx"):
+        dtype, dims = result[0]
+        result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
+    return result
+
+
+def _sharper(dims: Dims, more: Dims) -> Dims:
+    """What both say of one shape; where they differ the standard's word stands."""
+    if dims is None or more is None:
+        return more if dims is None else dims
+    if len(dims) != len(more):
+        return dims
+    return tuple(b if a is None else a for a, b in zip(dims, more, strict=True))
+
+
+def _reshaped(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """By the sizes of which only some are known; the standard's rule wants all."""
+    x, shape = inputs
+    assert x is not None and shape is not None
+    sizes = partial_value(shape)
+    if sizes is None or sizes.ndim != 1:
+        return None
+    kept = any(a.name == "allowzero" and a.i for a in node.attribute)
+    dims = list(sizes)
+    for i, size in enumerate(dims):
+        if size == 0 and not kept:
+            dims[i] = _size(x, i)
+        elif size is not None and size < 0:
+            dims[i] = None
+    return tuple(dims)
+
+
+def _size(x: Tensor, axis: int) -> int | None:
+    known = dims_of(x)
+    return known[axis] if known is not None and axis < len(known) else None
+
+
+def _expanded(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """The sizes asked for, and x's own where those are 1."""
+    x, shape = inputs
+    assert x is not None and shape is not None
+    sizes, dims = partial_value(shape), dims_of(x)
+    if sizes is None or sizes.ndim != 1 or dims is None:
+        return None
+    rank = max(len(dims), len(sizes))
+    own = [1] * (rank - len(dims)) + list(dims)
+    asked = [1] * (rank - len(sizes)) + list(sizes)
+    return tuple(
+        wide if wide not in (None, 1) else None if wide is None and size == 1 else size
+        for size, wide in zip(own, asked, strict=True)
+    )
+
+
+def _filled(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """The sizes asked for."""
+    assert inputs[0] is not None
+    shape = constant_shape(inputs[0])
+    return None if shape is None else dims_of(shape)
+
+
+_SHAPED = {"ConstantOfShape": _filled, "Expand": _expanded, "Reshape": _reshaped}
 
 
 def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto]) -> str:

@@ -46,26 +46,41 @@ PARAMETERS = {
 }
 #: Inputs that a forward pass would update; variables, but none that an optimizer changes.
 STATISTICS = {"BatchNormalization": (3, 4)}
-#: What passes a weight on as it is.
-_VIEWS = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Cast", "Concat", "Expand")
+#: What passes weights on as they are, and which inputs; None: all.
+_VIEWS = {
+    "Cast": 1,
+    "CastLike": 1,
+    "Concat": None,
+    "Expand": 1,
+    "Flatten": 1,
+    "Identity": 1,
+    "Reshape": 1,
+    "Slice": 1,
+    "Split": 1,
+    "Squeeze": 1,
+    "Transpose": 1,
+    "Unsqueeze": 1,
+}
 
 
 def parameter_names(model: onnx.ModelProto) -> dict[str, bool]:
     """Names of initializers that are weights (True) or statistics (False) of some operator."""
     found: dict[str, bool] = {}
-    source: dict[str, str] = {}
+    sources: dict[str, list[str]] = {}
     for node in model.graph.node:
-        if node.op_type in _VIEWS and node.input and node.output:
-            source[node.output[0]] = node.input[0]
+        if node.op_type in _VIEWS:
+            passed = list(node.input[: _VIEWS[node.op_type]])
+            sources.update(dict.fromkeys(node.output, passed))
     for nodes in (model.graph.node, *(f.node for f in model.functions)):
         for node in nodes:
             for table, trainable in ((PARAMETERS, True), (STATISTICS, False)):
                 for i in table.get(node.op_type, ()):
-                    if i < len(node.input):
-                        name = node.input[i]
-                        for _ in range(8):
-                            found.setdefault(name, trainable)
-                            name = source.get(name, name)
+                    waiting = [node.input[i]] if i < len(node.input) else []
+                    while waiting:
+                        name = waiting.pop()
+                        if name not in found:
+                            found[name] = trainable
+                            waiting += sources.get(name, [])
     return found
 
 

@@ -615,6 +615,12 @@ def _cast_gradient(op: Operation, dy: Tensor) -> Gradients:
     return [_cast(dy, x.dtype) if x.dtype.is_floating else None]
 
 
+@gradient("CastLike")
+def _cast_like_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """As Cast's; nothing flows to the tensor that gives the type."""
+    return [*_cast_gradient(op, dy), None]
+
+
 # ---- gradients of two operands; each is summed over what broadcasting repeated ----
 
 
