@@ -358,6 +358,15 @@ class Emitter:
             return None
         return [d.size if d.WhichOneof("value") == "size" else None for d in kind.tensor.shape.dim]
 
+    def known(self, value: str) -> Array | None:
+        """What a constant of the file holds; None for other values and for absent ones."""
+        for node in self.message.graph.node:
+            if node.name == value and node.domain == "" and node.op == "Constant":
+                held = self._constant({a.key: a.value for a in node.attr}, value)
+                found: Array = numpy_helper.to_array(held)
+                return found
+        return None
+
 
 def _known(domain: str, op: str, version: int) -> bool:
     """Whether a node may stay: the standard's, those with state, those that are lowered here."""

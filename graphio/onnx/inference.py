@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import onnx
 import onnx.checker
 import onnx.defs
@@ -127,7 +128,37 @@ def _filled(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return None if shape is None else dims_of(shape)
 
 
-_SHAPED = {"ConstantOfShape": _filled, "Expand": _expanded, "Reshape": _reshaped}
+def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """By constant scales, or by sizes of which only some are known."""
+    x, _, scales, sizes = [*inputs, None, None, None][:4]
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    old = None if x is None else dims_of(x)
+    if old is None or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        return None
+    axes = [a % len(old) for a in attributes.get("axes", range(len(old)))]
+    factors = None if scales is None else constant_value(scales)
+    wanted = None if sizes is None else partial_value(sizes)
+    dims: list[int | None] = list(old)
+    if factors is not None and factors.shape == (len(axes),):
+        for axis, factor in zip(axes, factors.astype(np.float32), strict=True):
+            exact = np.float32(dims[axis] or 0) * factor
+            if dims[axis] is not None and not 0 <= exact < 1 << 31:
+                return None
+            dims[axis] = None if dims[axis] is None else int(exact)
+    elif wanted is not None and wanted.shape == (len(axes),):
+        for axis, new in zip(axes, wanted, strict=True):
+            dims[axis] = new
+    else:
+        return None
+    return tuple(dims)
+
+
+_SHAPED = {
+    "ConstantOfShape": _filled,
+    "Expand": _expanded,
+    "Reshape": _reshaped,
+    "Resize": _resized,
+}
 
 
 def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto]) -> str:
