@@ -122,7 +122,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "cinfer": False, "errors": False, "initializers": True, "losses": True, "nest": False,
-    "nn": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "nn": True, "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
