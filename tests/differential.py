@@ -16,7 +16,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -210,6 +210,7 @@ class Checker:
         found = run_theirs(model, fed, (*key, str(call.attrs) if call.op == "Attention" else ""))
         if found is not None:
             self.theirs[call.op] += 1
+            call = replace(call, sums=True)  # their exp and tanh are not exact near zero
             for name, b in zip(names, found, strict=True):
                 compare(call, inputs, graph.values[name], np.asarray(b), f"{name}, cinfer and ORT")
 

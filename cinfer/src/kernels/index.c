@@ -306,7 +306,7 @@ ci_status prepare_scatter_nd(ci_kernel *k) {
   }
   p->reduction = reduction;
   CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
@@ -411,7 +411,7 @@ ci_status prepare_scatter_elements(ci_kernel *k) {
                   k_describe(indices, right, sizeof right));
   }
   CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 

@@ -243,7 +243,7 @@ ci_status prepare_tensor_scatter(ci_kernel *k) {
                   k_describe(starts, left, sizeof left), (long long)cache->dims[0]);
   }
   CI_TRY(k_out_like(k, 0, cache->dtype, cache));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
