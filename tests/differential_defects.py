@@ -18,7 +18,6 @@ class Defect:
     applies: Callable[[Call, list[Array]], bool]
 
 
-
 def _divides_by_zero(call: Call, inputs: list[Array]) -> bool:
     x = inputs[1]
     return x.dtype.kind in "iu" and bool((x == 0).any() or (x.astype(np.int64) == -1).any())
@@ -106,6 +105,4 @@ TABLE = (
     ("SAME with gaps between windows shifts them", _same_and_gaps, "AveragePool LpPool MaxPool"),
 )  # fmt: skip
 
-DEFECTS = [
-    Defect(op, reason, applies) for reason, applies, ops in TABLE for op in ops.split()
-]
+DEFECTS = [Defect(op, reason, applies) for reason, applies, ops in TABLE for op in ops.split()]

@@ -14,10 +14,10 @@ from onnx import TensorProto, helper
 pytest.importorskip("onnxruntime")
 pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
 
-from differential import Checker, check  # noqa: E402
-from differential_rows import ROWS  # noqa: E402
+from differential import Checker, check
+from differential_rows import ROWS
 
-import graphio.onnx  # noqa: E402
+import graphio.onnx
 
 GRAPHS = 450
 
