@@ -17,7 +17,8 @@ worker process with little memory and five seconds of processor time each. Repor
 The exit status is 1 if there was one of the first two, or an internal error of cinfer. For
 sanitizers, build the module with them and name it:
 
-    cmake -S . -B build/asan -DCINFER_SANITIZE=address,undefined,float-cast-overflow && ninja -C build/asan _native
+    cmake -S . -B build/asan -DCINFER_SANITIZE=address,undefined,float-cast-overflow
+    cmake --build build/asan --target _native
     python tools/fuzz_operators.py --native build/asan/_native.abi3.so --preload libasan.so
 """
 
@@ -89,7 +90,9 @@ class Node:
 
     def _place(self) -> str:
         constant = f" constant {list(self.constant)}" * bool(self.constant)
-        return f"{constant}{' static' * self.static}{f' huge {self.huge}' * (self.huge is not None)}"
+        return (
+            f"{constant}{' static' * self.static}{f' huge {self.huge}' * (self.huge is not None)}"
+        )
 
     def file(self) -> tuple[bytes, list[Array]]:
         """The model, and what to feed it."""
@@ -137,10 +140,14 @@ def _text(x: Array | None) -> str:
 # ---- seeds ----
 
 
-def seeds() -> list[Node]:
-    """The rows of tests/cases and, where onnx is installed, the standard's one-node cases."""
+def seeds(rows: bool = False) -> list[Node]:
+    """The rows of tests/cases and, where onnx is installed, the standard's one-node cases.
+
+    Args:
+        rows: the rows alone.
+    """
     found = [*_rows()]
-    if importlib.util.find_spec("onnx") is not None:
+    if not rows and importlib.util.find_spec("onnx") is not None:
         found += _standard()
     return [
         node
@@ -506,7 +513,7 @@ class Report:
 
 def fuzz(options: argparse.Namespace) -> Report:
     """Runs mutants until the time is over."""
-    nodes = [node for node in seeds() if not options.op or node.op in options.op]
+    nodes = [node for node in seeds(options.rows) if not options.op or node.op in options.op]
     report, end = Report(0, Counter(), []), time.monotonic() + options.seconds
     first = options.first if options.only is None else options.only
     with tempfile.TemporaryDirectory() as folder:
@@ -578,6 +585,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--op", action="append", help="only this operator; may be repeated")
+    parser.add_argument("--rows", action="store_true", help="only the rows of tests/cases as seeds")
     parser.add_argument("--only", type=int, help="the number of one mutant")
     parser.add_argument("--native", default="", help="a module built with sanitizers")
     parser.add_argument("--preload", default="", help="the sanitizers' library, for that module")

@@ -580,7 +580,9 @@ class Regions:
         (y, wy), (x, wx) = sides
         if y.shape[-1] * x.shape[-1] > MOST_SAMPLES:
             taps = f"{y.shape[-1]} x {x.shape[-1]}"
-            raise _invalid(f"region {roi.tolist()} takes {taps} samples for a bin, the limit is 2^22")
+            raise _invalid(
+                f"region {roi.tolist()} takes {taps} samples for a bin, the limit is 2^22"
+            )
         shape = (4, self.out[0] * self.out[1], -1 if wy.size and wx.size else 0)
         at = y[:, None, :, None, :, None] * size[1] + x[None, :, None, :, None, :]
         weights = wy[:, None, :, None, :, None] * wx[None, :, None, :, None, :]

@@ -251,3 +251,12 @@ case(
     types=FLOATS,
     label="corners",
 )
+for label, roi, ratio in (("region", ROI * 1e9, 0), ("ratio", ROI, 65535)):
+    bad(
+        "RoiAlign",
+        [X, roi, ONE],
+        {"sampling_ratio": ratio},
+        error=INVALID,
+        words=["RoiAlign 'node'", "samples for a bin"],
+        label=f"samples by {label}",
+    )

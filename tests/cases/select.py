@@ -430,3 +430,14 @@ for label, x in {**kinds(2, 3, 4), "text": TEXT.reshape(1, 2, 3)}.items():
 case("Flatten", [floats()], {"axis": 0}, expect=lambda x: x.reshape(1, 1), label="scalar")
 case("Flatten", [floats(0, 3)], expect=lambda x: x, label="empty")
 bad("Flatten", [floats(2, 3)], {"axis": 3}, error=INVALID, words=["Flatten 'node'"], label="axis")
+
+LEAST = {"axis": -(2**63)}  # no sign of an absent axis
+bad(
+    "Compress",
+    [floats(2, 3), np.array([True])],
+    LEAST,
+    error=INVALID,
+    words=["Compress 'node'", "axis"],
+    label="least axis",
+)
+bad("Unique", [floats(2, 3)], LEAST, error=INVALID, words=["Unique 'node'", "axis"], label="least")
