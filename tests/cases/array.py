@@ -614,3 +614,13 @@ case(
     expect=[np.array([[5, 1, 1], [1, 1, 5]], "int32")],
     label="depth of half",
 )
+for op, version in {"Concat": 4, "Einsum": 12, "Max": 8, "Sum": 8}.items():
+    bad(
+        op,
+        [floats(2, 3), None, floats(2, 3)],
+        {"Concat": {"axis": 0}, "Einsum": {"equation": "ij,ij,ij->ij"}}.get(op, {}),
+        error=INVALID,
+        words=[f"{op} 'node'", "input"],
+        version=version,
+        label="absent",
+    )

@@ -144,11 +144,3 @@ bad(
     words=["int64"],
     label="integers",
 )
-bad(
-    "Einsum",
-    [floats(2, 3), None],
-    {"equation": "ij,ij->ij"},
-    error=INVALID,
-    words=["Einsum 'node'", "input 1 is absent"],
-    label="absent",
-)
