@@ -159,10 +159,10 @@ class Call:
         raise _wrong_kind(key, value, "an integer")
 
     def number(self, key: str, default: float) -> float:
-        """A number attribute."""
+        """A number attribute; files hold float32, and a default is one, too."""
         value = self.attrs.get(key, default)
         if isinstance(value, (float, int)):
-            return float(value)
+            return float(np.float32(value))
         raise _wrong_kind(key, value, "a number")
 
     def text(self, key: str, default: str) -> str:

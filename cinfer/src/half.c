@@ -147,7 +147,8 @@ ci_status ci_half_run(ci_kernel *k) {
   k->out = h->out;
   k->scratch_bytes = whole;
   for (int o = 0; status == CI_OK && o < k->n_out; o++) {
-    if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o]) continue;
+    /* An output that is an input's memory holds its bytes already. */
+    if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o] || k->node->alias[o] >= 0) continue;
     ci_find_cast(CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
   }
   return status;
