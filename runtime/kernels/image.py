@@ -592,6 +592,7 @@ class Regions:
 def _neighbours(v: Array, n: int) -> tuple[Array, Array]:
     """The two elements around each coordinate and their weights, (2, ...)."""
     inside = (v >= -1) & (v <= n)
+    v = np.where(inside, v, 0)
     low = np.minimum(np.maximum(v, 0).astype(np.int64), n - 1)
     high = np.minimum(low + 1, n - 1)
     part = np.where(low >= n - 1, 0.0, np.maximum(v, 0) - low)

@@ -442,3 +442,11 @@ bad(
     label="least axis",
 )
 bad("Unique", [floats(2, 3)], LEAST, error=INVALID, words=["Unique 'node'", "axis"], label="least")
+case(
+    "TensorScatter",
+    [floats(1, 4, 2), floats(1, 2, 2, seed=1), np.array([2**63 - 1])],
+    {"mode": "circular"},
+    expect=lambda x, u, i: np.stack([u[:, 1], x[:, 1], x[:, 2], u[:, 0]], 1),
+    types=FLOATS,
+    label="largest place",
+)
