@@ -5,6 +5,8 @@
 #include "threads.h"
 #include "wire.h"
 
+enum { KERNEL_SMALL = 1 << 16 }; /* bytes of private memory that every session has */
+
 static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
 static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
 
@@ -177,7 +179,8 @@ void *k_private(ci_kernel *k, size_t bytes) {
     return k->private_memory;
   }
   ci_release(allocator, k->private_memory, k->node->private_bytes);
-  k->private_memory = ci_alloc(allocator, bytes);
+  const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
+  k->private_memory = fits ? ci_alloc(allocator, bytes) : NULL;
   k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
   return k->private_memory;
 }

@@ -374,8 +374,8 @@ static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_place_of(k->node->plan, out);
-  bool same =
-      one->rank + 1 == out->rank && memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
+  bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
+              memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
   if (step > 0 && !same) {
     char found[160];
     return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
@@ -612,11 +612,11 @@ ci_status prepare_scan(ci_kernel *k) {
 
 /* Copies one step between a whole tensor and its piece. */
 static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
+  if (whole->bytes == 0) return;
   const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);
   const int64_t outer = ci_product(whole->dims, 0, axis), steps = whole->dims[axis];
   const size_t inner = (size_t)ci_product(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
   char *at = (char *)whole->data + (size_t)(way->backward ? steps - 1 - step : step) * inner;
-  if (whole->bytes == 0) return;
   for (int64_t o = 0; o < outer; o++, at += (size_t)steps * inner, piece += inner) {
     memcpy(out ? at : piece, out ? piece : at, inner);
   }
@@ -644,7 +644,8 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
       CI_TRY(k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
-    if (one->rank + 1 != out->rank || memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
+    if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
+        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
       char found[160];
       return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
                     k_describe(one, found, sizeof found), (long long)step);
