@@ -7,8 +7,9 @@ from typing import Any
 
 import onnx
 import onnx.defs
-from onnx import helper
+from onnx import helper, numpy_helper
 
+from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.onnx.inference import type_proto
 from graphio.onnx.upgrade import upgrade
@@ -56,6 +57,8 @@ def body(
         _context_body(definition, plain, types, found)
     else:
         return None
+    if node.op_type == "MeanVarianceNormalization" and inputs and inputs[0] is not None:
+        _constants_in(found, inputs[0].dtype)
     made = _newest(found)
     own = {a.name for a in made.attribute_proto}
     made.attribute_proto.extend(
@@ -64,6 +67,15 @@ def body(
         if spec.default_value.name and name not in own
     )
     return made
+
+
+def _constants_in(function: onnx.FunctionProto, dtype: DType) -> None:
+    """Gives a body whose constants are float32 those of its operand's type."""
+    for node in function.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t") and attribute.t.data_type == onnx.TensorProto.FLOAT:
+                array = numpy_helper.to_array(attribute.t).astype(dtype.as_numpy_dtype)
+                attribute.t.CopyFrom(numpy_helper.from_array(array))
 
 
 def _context_body(
