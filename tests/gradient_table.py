@@ -102,7 +102,7 @@ class Row:
         fresh: whether each run starts from a new state, so that random numbers repeat.
         differences: whether finite differences tell the truth: not for straight-through ones.
         make: the nodes, where it is not one of these inputs x0, x1, ... and outputs y0, y1, ...
-        sizes: which static sizes of the fed inputs are known: all, not the first, or none.
+        keeps: inputs whose static sizes must be known.
         pending: why the gradient is not there yet.
     """
 
@@ -116,7 +116,7 @@ class Row:
     fresh: bool = False
     differences: bool = True
     make: Callable[[], list[NodeProto]] | None = None
-    sizes: tuple[str, ...] = ("known", "batch", "none")
+    keeps: tuple[int, ...] = ()
     pending: str = ""
 
     def __str__(self) -> str:
@@ -321,11 +321,11 @@ row("Col2Im", draw(2, 8, 6), axes(3, 4), axes(2, 2))
 row(
     "CausalConvWithState",
     f32(draw(2, 3, 5)), f32(draw(3, 1, 3)), f32(draw(3)), f32(draw(2, 3, 2)),
-    outputs=2, sizes=("known", "batch"),
+    outputs=2, keeps=(1,),
 )  # fmt: skip
 row(
     "CausalConvWithState", f32(draw(2, 3, 5)), f32(draw(3, 1, 3)), label="silu", activation="silu",
-    sizes=("known", "batch"),
+    keeps=(1,),
 )  # fmt: skip
 row("MaxPool", IMAGE, outputs=2, kernel_shape=[2, 3], strides=[1, 2], pads=[1, 0, 0, 1])
 row("MaxPool", away(2, 2, 9), label="dilated", kernel_shape=[3], dilations=[2])
@@ -359,11 +359,11 @@ row(
     "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", second=False, output_height=2,
     output_width=2, sampling_ratio=2, mode="max",
 )  # fmt: skip
-PENDING = "its gradient is being written"
 row(
     "DeformConv", IMAGE, draw(2, 3, 2, 2), 0.4 * draw(2, 8, 5, 4), draw(2), draw(2, 4, 5, 4),
-    second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], pending=PENDING,
+    second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
 )  # fmt: skip
+PENDING = "its gradient is being written"
 row(
     "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), second=False,
     pooled_shape=[2, 2], pending=PENDING,

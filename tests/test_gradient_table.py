@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,8 @@ def model(row: Row, sizes: str) -> ModelProto:
         if isinstance(x, Const):
             weights.append(numpy_helper.from_array(array, name))
         elif x is not None:
-            shape: list[Any] = list(array.shape)
-            for axis in range(array.ndim):
-                if sizes == "none" or (sizes == "batch" and axis == 0 and array.ndim > 1):
-                    shape[axis] = f"n{i}_{axis}"
+            shape = [] if i in row.keeps else unknown(array.ndim, sizes)
+            shape = [name or size for name, size in zip_longest(shape, array.shape)]
             number = helper.np_dtype_to_tensor_dtype(array.dtype)
             fed.append(helper.make_tensor_value_info(name, number, shape))
     while names and not names[-1]:
@@ -46,6 +45,12 @@ def model(row: Row, sizes: str) -> ModelProto:
         nodes, "test", fed, [ValueInfoProto(name=name) for name in made], weights
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", row.opset)])
+
+
+def unknown(rank: int, sizes: str) -> list[str | None]:
+    """Names of the sizes that are not known."""
+    open_axes = rank if sizes == "none" else 1 if sizes == "batch" and rank > 1 else 0
+    return [f"n{axis}" for axis in range(open_axes)]
 
 
 def value(x: Any) -> Array:
@@ -124,7 +129,7 @@ def parameters() -> list[Any]:
         pytest.param(row, sizes, id=f"{row}-{sizes}", marks=pending(row))
         for row in ROWS
         if EXPECTED[row.op] == YES
-        for sizes in row.sizes
+        for sizes in ("known", "batch", "none")
     ]
 
 

@@ -162,6 +162,14 @@ void k_in_place(ci_kernel *k, int o, int i) {
     (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
 }
 
+void k_in_place_alone(ci_kernel *k, int o, int i) {
+  if (k->node->dynamic || k->node->widens) return;
+  for (int j = 0; j < k->n_in; j++) {
+    if (j != i && k->in[j] != NULL && ci_cell_of(k->in[j])->root == ci_cell_of(k->in[i])->root) return;
+  }
+  k_in_place(k, o, i);
+}
+
 void *k_private(ci_kernel *k, size_t bytes) {
   const ci_allocator *allocator = &k->node->plan->session->allocator;
   if (k->private_memory != NULL && k->node->private_bytes >= bytes) {

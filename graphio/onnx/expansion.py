@@ -7,11 +7,10 @@ from typing import Any
 
 import onnx
 import onnx.defs
-from onnx import helper, numpy_helper
+from onnx import helper
 
-from graphio.dtypes import DType
 from graphio.graph import Tensor
-from graphio.onnx.inference import type_proto
+from graphio.onnx.types import type_proto
 from graphio.onnx.upgrade import upgrade
 from graphio.ops.shapes import dims_of
 
@@ -57,9 +56,9 @@ def body(
         _context_body(definition, plain, types, found)
     else:
         return None
-    if node.op_type == "MeanVarianceNormalization" and inputs and inputs[0] is not None:
-        _constants_in(found, inputs[0].dtype)
     made = _newest(found)
+    if node.op_type == "MeanVarianceNormalization":
+        _type_constants(made)
     own = {a.name for a in made.attribute_proto}
     made.attribute_proto.extend(
         spec.default_value
@@ -69,13 +68,19 @@ def body(
     return made
 
 
-def _constants_in(function: onnx.FunctionProto, dtype: DType) -> None:
-    """Gives a body whose constants are float32 those of its operand's type."""
-    for node in function.node:
-        for attribute in node.attribute:
-            if attribute.HasField("t") and attribute.t.data_type == onnx.TensorProto.FLOAT:
-                array = numpy_helper.to_array(attribute.t).astype(dtype.as_numpy_dtype)
-                attribute.t.CopyFrom(numpy_helper.from_array(array))
+def _type_constants(function: onnx.FunctionProto) -> None:
+    """Constants of float32 take the type of the input; the standard's body forgets the others."""
+    nodes = list(function.node)
+    del function.node[:]
+    for node in nodes:
+        function.node.append(node)
+        if node.op_type != "Constant" or node.attribute[0].t.data_type != onnx.TensorProto.FLOAT:
+            continue
+        name = node.output[0]
+        function.node[-1].output[0] = f"{name}_float"
+        function.node.append(
+            helper.make_node("CastLike", [f"{name}_float", function.input[0]], [name])
+        )
 
 
 def _context_body(

@@ -306,6 +306,7 @@ for k in (0, -2, 9, -(2**63), 2**63 - 1):
         types=FLOATS,
         label=str(k),
     )
+case("EyeLike", [np.zeros((2, 3), np.float16)], expect=lambda x: np.eye(2, 3, dtype=np.float16))
 case("EyeLike", [floats(0, 3)], expect=lambda x: x, types=FLOATS, label="empty")
 bad("EyeLike", [floats(2, 2, 2)], error=INVALID, words=["EyeLike 'node'"], label="rank")
 

@@ -337,7 +337,7 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   p->segment = p->n;
   p->p = training != 0;
   if (training == 0) {
-    k_in_place(k, 0, 0);
+    k_in_place_alone(k, 0, 0);
     k->scratch_bytes = x->count > 0 ? ci_round_up((size_t)p->rows * p->item, 64) : 0;
     p->grain = inner > 1     ? (NORM_PART_WORK + inner - 1) / inner
                : p->rows > 0 ? (NORM_PART_WORK + p->rows - 1) / p->rows
