@@ -62,6 +62,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
+    "graphio.ops.deform": (),
     "graphio.ops.image": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
@@ -120,7 +121,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "cinfer": False, "errors": False, "initializers": True, "losses": True, "nest": False,
-    "nn": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "nn": True, "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -35,23 +35,29 @@ _PROTO_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 class DType:
-    """An element type; there is one object for each.
+    """An element type, or what holds values of one; there is one object for each.
 
     Attributes:
-        name: "float32".
-        number: ONNX's number, which files hold.
+        name: "float32"; "sequence(float32)", "optional(float32)" for what holds values.
+        number: ONNX's number of the element type, which files hold.
+        kind: "tensor", or "sequence" or "optional" of values of the type `inside`.
+        inside: the dtype of the values held; None for tensors.
     """
 
-    __slots__ = ("_row", "name", "number")
+    __slots__ = ("_row", "inside", "kind", "name", "number")
 
-    def __init__(self, row: table.ElementType) -> None:
+    def __init__(
+        self, row: table.ElementType, kind: str = "tensor", inside: DType | None = None
+    ) -> None:
         self._row = row
-        self.name = row.name
+        self.kind = kind
+        self.inside = inside
+        self.name: str = row.name if inside is None else f"{kind}({inside.name})"
         self.number = row.number
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """numpy's scalar type, or that of ml_dtypes; object for string.
+        """numpy's scalar type of the elements, or that of ml_dtypes; object for string.
 
         Raises:
             TypeError: ml_dtypes is needed and not installed.
@@ -167,6 +173,8 @@ class DType:
         return self.as_datatype_enum
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.inside is not None:
+            return holder, (self.kind, self.inside)
         return as_dtype, (self.name,)
 
     def __str__(self) -> str:
@@ -208,6 +216,7 @@ __all__ = [
     "float32",
     "float64",
     "half",
+    "holder",
     "int8",
     "int16",
     "int32",
@@ -228,6 +237,17 @@ _PYTHON[builtins.bool] = bool
 def of_number(number: int) -> DType:
     """The dtype of ONNX's number, as files hold it."""
     return _BY_NUMBER[table.of_number(number).number]
+
+
+_holders: dict[tuple[str, DType], DType] = {}
+
+
+def holder(kind: str, inside: DType) -> DType:
+    """The dtype of a "sequence" of values of a dtype, or of an "optional" one."""
+    key = kind, inside
+    if key not in _holders:
+        _holders[key] = DType(inside._row, kind, inside)
+    return _holders[key]
 
 
 def as_dtype(value: Any) -> DType:

@@ -414,8 +414,12 @@ class _Writer:
 
 
 def set_type(message: model_pb2.Type, dtype: DType, shape: TensorShape) -> None:
-    """Fills a tensor type."""
-    message.tensor.dtype = dtypes.as_dtype(dtype).number  # type: ignore[assignment]
+    """Fills a type; of what holds tensors, shape is that of each."""
+    kind = dtypes.as_dtype(dtype)
+    while kind.inside is not None:
+        message = message.sequence if kind.kind == "sequence" else message.optional
+        kind = kind.inside
+    message.tensor.dtype = kind.number  # type: ignore[assignment]
     if shape.ndims is not None:
         set_shape(message.tensor.shape, shape)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from graphio import dtypes
 from graphio.constants import as_array
+from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 
@@ -99,20 +100,25 @@ class Feeder:
         tensor: what is fed.
     """
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Tensor, dtype: DType | None = None) -> None:
         self.tensor = tensor
-        self._numpy = np.dtype(tensor.dtype.as_numpy_dtype)
+        self._dtype = dtype or tensor.dtype
+        inside = self._dtype.inside
+        self._inside = None if inside is None else Feeder(tensor, inside)
+        self._numpy = np.dtype(self._dtype.as_numpy_dtype)
         self._exact: tuple[int, ...] | None = None
         if tensor.shape.is_fully_defined():
             self._exact = tuple(d or 0 for d in tensor.shape.as_list())
 
-    def __call__(self, value: Any) -> Array:
-        """A contiguous array of the tensor's dtype.
+    def __call__(self, value: Any) -> Any:
+        """A contiguous array of the tensor's dtype; a list of such, or None, where it holds them.
 
         Raises:
             TypeError: a tensor as value, or a number that the dtype cannot hold.
             ValueError: the shape does not fit, or the value is no array of such elements.
         """
+        if self._inside is not None:
+            return self._held(value, self._inside)
         array: Array
         if type(value) is np.ndarray and value.dtype is self._numpy and value.flags.c_contiguous:
             array = value
@@ -121,6 +127,13 @@ class Feeder:
         if array.shape != self._exact:
             self._check_shape(array)
         return array
+
+    def _held(self, value: Any, inside: Feeder) -> Any:
+        if self._dtype.kind == "optional":
+            return None if value is None else inside(value)
+        if not isinstance(value, (list, tuple)):
+            raise self._refused(TypeError, value, "a sequence is fed as a list")
+        return [inside(v) for v in value]
 
     def _check_shape(self, array: Array) -> None:
         if not self.tensor.shape.is_compatible_with(array.shape):
@@ -138,7 +151,7 @@ class Feeder:
             )
         if value is None:
             raise ValueError(f"None was fed to '{self.tensor.name}'; feed {self._expected()}")
-        if self.tensor.dtype == dtypes.string:
+        if self._dtype == dtypes.string:
             return self._strings(value)
         try:
             raw = np.asarray(value)
@@ -151,7 +164,7 @@ class Feeder:
             return np.asarray(raw, self._numpy, order="C")
 
     def _check_kind(self, raw: Array, value: Any) -> None:
-        wanted = self.tensor.dtype
+        wanted = self._dtype
         if raw.dtype.kind == "O" and raw.size and all(isinstance(v, int) for v in raw.ravel()):
             raise self._refused(TypeError, value, "the integer does not fit")
         if raw.dtype.kind not in "biufc":
@@ -165,12 +178,13 @@ class Feeder:
 
     def _strings(self, value: Any) -> Array:
         try:
-            return as_array(np.array(value, object), self.tensor.dtype)
+            return as_array(np.array(value, object), self._dtype)
         except (TypeError, ValueError) as error:
             raise self._refused(ValueError, value, str(error)) from None
 
     def _expected(self) -> str:
-        return f"an array of {self.tensor.dtype.name} and shape {self.tensor.shape}"
+        what = "an array of " if self._inside is None else ""
+        return f"{what}{self._dtype.name} and shape {self.tensor.shape}"
 
     def _refused(self, kind: type[Exception], value: Any, reason: str) -> Exception:
         text = repr(value)

@@ -121,6 +121,10 @@ def _rebuilt(structure: Any, function: Any) -> Any:
     return structure
 
 
-def unwrapped(array: Array) -> Any:
-    """A scalar as a numpy scalar (bytes for strings), anything else as it is."""
+def unwrapped(array: Any) -> Any:
+    """A scalar as a numpy scalar (bytes for strings), anything else as it is; so in lists."""
+    if isinstance(array, list):
+        return [unwrapped(v) for v in array]
+    if array is None:
+        return None
     return array if array.ndim else array[()]

@@ -61,7 +61,6 @@ def import_model(
 
     Raises:
         ValueError: the default graph is the body of a loop or branch, or a name is malformed.
-        UnimplementedError: a value is a sequence or optional.
     """
     graph = scopes.get_default_graph()
     if graph.outer is not None:
@@ -102,7 +101,7 @@ class _Importer:
         made = graph.create_op(
             node.op,
             [values[name] if name else None for name in node.input],
-            [static_type(t, node.name) for t in node.output_type],
+            [static_type(t) for t in node.output_type],
             attrs,
             domain=node.domain,
             version=node.version,
@@ -137,7 +136,7 @@ class _Importer:
         if kind == "tensor":
             return np.array(self.arrays[value.tensor])
         if kind == "type":
-            return static_type(value.type, node.name)
+            return static_type(value.type)
         if kind == "g":
             return self.body(graph, value.g, values)
         if kind in ("f", "d"):
@@ -165,7 +164,7 @@ class _Importer:
         values = dict(around)
         with graph.as_body():
             for argument in proto.input:
-                dtype, shape = static_type(argument.type, argument.name)
+                dtype, shape = static_type(argument.type)
                 values[argument.name] = graph.add_input(dtype, shape, argument.name)
             for node in proto.node:
                 self.node(graph, node, values)
@@ -222,14 +221,12 @@ class _Importer:
         return getattr(item, kind) if kind else None
 
 
-def static_type(proto: model_pb2.Type, name: str) -> tuple[dtypes.DType, TensorShape]:
-    """dtype and static shape of a tensor type.
-
-    Raises:
-        UnimplementedError: it is a sequence or optional; `name` says whose.
-    """
-    if proto.WhichOneof("kind") not in ("tensor", None):
-        raise errors.UnimplementedError(message=f"'{name}' is no tensor; graphs hold tensors only")
+def static_type(proto: model_pb2.Type) -> tuple[dtypes.DType, TensorShape]:
+    """dtype and static shape of a type; of what holds tensors, the shape is that of each."""
+    kind = proto.WhichOneof("kind")
+    if kind in ("sequence", "optional"):
+        inside, shape = static_type(proto.sequence if kind == "sequence" else proto.optional)
+        return dtypes.holder(kind, inside), shape
     tensor = proto.tensor
     dtype = dtypes.of_number(tensor.dtype) if tensor.dtype else dtypes.float32
     if not tensor.HasField("shape"):

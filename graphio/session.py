@@ -7,6 +7,7 @@ engine on the session's state: a run executes exactly what a file would hold.
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -280,7 +281,7 @@ class _Plan:
             if source is None:
                 leaves.append(None)
             elif source[0]:
-                leaves.append(fetching.unwrapped(fed[source[1]].copy()))
+                leaves.append(fetching.unwrapped(copy.deepcopy(fed[source[1]])))
             else:
                 leaves.append(fetching.unwrapped(found[source[1]]))
         return self._structure.packed(leaves)

@@ -494,10 +494,32 @@ def test_weights_are_found_behind_what_rearranges_them() -> None:
         node("Max", ["y", "floor"], ["z"]),
     ]
     weights = {
-        "a": np.ones((4, 3), np.float32), "b": np.ones((1, 3), np.float32),
-        "zero": np.array([0], np.int64), "two": np.array([2], np.int64),
+        "a": np.ones((4, 3), np.float32),
+        "b": np.ones((1, 3), np.float32),
+        "zero": np.array([0], np.int64),
+        "two": np.array([2], np.int64),
         "floor": np.zeros(1, np.float32),
     }
     with tf.Graph().as_default():
         found = tfonnx.import_model(model(nodes, X, ["z"], weights), trainable=True)
         assert sorted(found.variables) == ["a", "b"]
+
+
+@ENGINES
+@pytest.mark.parametrize("sizes", ["sizes", "each"])
+def test_a_sequence_whose_elements_are_read_by_number_is_a_split(sizes: str, target: str) -> None:
+    nodes = [
+        node("SplitToSequence", ["x", sizes], ["parts"], axis=1),
+        node("SequenceAt", ["parts", "last"], ["a"]),
+        node("SequenceAt", ["parts", "zero"], ["b"]),
+        node("SequenceConstruct", ["a", "b", "x"], ["three"]),
+        node("ConcatFromSequence", ["three"], ["y"], axis=-1),
+    ]
+    weights = {"sizes": np.array([2, 1], np.int64), "each": np.array(2, np.int64)}
+    weights |= {"last": np.array(-1, np.int64), "zero": np.array(0, np.int32)}
+    made = model(nodes, X, ["y"], weights)
+    expected = np.concatenate([DATA[:, 2:], DATA[:, :2], DATA], axis=1)
+    np.testing.assert_array_equal(run(made, target, x=DATA)["y"], expected)
+    with tf.Graph().as_default():
+        found = tfonnx.import_model(made)
+        assert None not in tf.gradients(found.outputs["y"], [found.inputs["x"]])

@@ -1,4 +1,4 @@
-"""Sequences and optional values in the Python runtime."""
+"""Sequences and optional values: in the engines, the builder, and ONNX files."""
 
 from __future__ import annotations
 
@@ -179,3 +179,91 @@ def test_nothing_is_no_element() -> None:
     empty = g.add("Optional", [], optional(), version=15, type=F32)
     with pytest.raises(INVALID, match="holds nothing"):
         g.run(g.add("OptionalGetElement", [empty], F32))
+
+
+# ---- the builder and ONNX files ----
+
+
+def onnx_model() -> Any:
+    """A sequence and an optional value go in; one with one more element and what it holds out."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    one = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [None])
+    kinds = {
+        "s": helper.make_sequence_type_proto(one),
+        "o": helper.make_optional_type_proto(one),
+        "longer": helper.make_sequence_type_proto(one),
+        "same": helper.make_optional_type_proto(one),
+    }
+    value = {k: helper.make_value_info(k, v) for k, v in kinds.items()}
+    has = helper.make_tensor_value_info("has", onnx.TensorProto.BOOL, [])
+    nodes = [
+        helper.make_node("OptionalHasElement", ["o"], ["has"]),
+        helper.make_node("Constant", [], ["c"], value_floats=[7.0]),
+        helper.make_node("SequenceInsert", ["s", "c"], ["longer"]),
+        helper.make_node("Identity", ["o"], ["same"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [value["s"], value["o"]], [has, value["longer"], value["same"]]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def check_onnx_model(run: Any) -> None:
+    has, longer, same = run([f32(1, 2)], f32(3))
+    assert has and [v.tolist() for v in longer] == [[1, 2], [7]] and same.tolist() == [3]
+    has, longer, same = run([], None)
+    assert not has and [v.tolist() for v in longer] == [[7]] and same is None
+
+
+def test_a_model_of_sequences_comes_from_onnx_and_goes_back() -> None:
+    import graphio.onnx as to_onnx
+    from graphio import Graph as TfGraph
+    from graphio import Session
+
+    source = onnx_model()
+    graph = TfGraph()
+    with graph.as_default():
+        found = to_onnx.import_model(source)
+        assert found.inputs["s"].dtype.name == "sequence(float32)"
+        assert found.inputs["o"].shape.as_list() == [None]
+        outputs = dict(found.outputs)
+        session = Session(graph=graph)
+
+        def run(s: Any, o: Any) -> Any:
+            return session.run(list(outputs.values()), {found.inputs["s"]: s, found.inputs["o"]: o})
+
+        check_onnx_model(run)
+        for key, wrong in (("s", f32(1)), ("s", None), ("s", [f32(1), ["x"]]), ("o", [["x"]])):
+            with pytest.raises((TypeError, ValueError), match="feed"):
+                session.run(outputs["has"], {found.inputs[key]: wrong, found.inputs["o"]: None}
+                            if key == "s" else {found.inputs["o"]: wrong})  # fmt: skip
+        again = to_onnx.export(None, session, found.inputs, outputs)
+    for a, b in zip(
+        (*source.graph.input, *source.graph.output),
+        (*again.graph.input, *again.graph.output),
+        strict=True,
+    ):
+        assert a.type.WhichOneof("value") == b.type.WhichOneof("value")
+    model = to_onnx.load(again).signature("predict")
+    check_onnx_model(lambda s, o: model.run([s, o]))
+
+
+def test_a_model_of_sequences_is_saved_and_imported(tmp_path: Any) -> None:
+    import graphio as tf
+    import graphio.onnx as to_onnx
+
+    graph = tf.Graph()
+    with graph.as_default():
+        found = to_onnx.import_model(onnx_model())
+        x = tf.placeholder(tf.float32, [None], name="x")
+        empty = to_onnx.call("Optional", type=(tf.float32, x.shape))
+        pair = to_onnx.call("SequenceConstruct", x, x)
+        assert empty.dtype.name == "optional(float32)" and pair.shape.as_list() == [None]
+        outputs = {**found.outputs, "empty": empty, "pair": pair}
+        with tf.Session() as session:
+            tf.saved_model.save(
+                tmp_path / "m.gio", session, {"f": ({**found.inputs, "x": x}, outputs)}
+            )
+    result = tf.saved_model.load(tmp_path / "m.gio").signature("f")(s=[f32(1)], o=None, x=f32(5))
+    assert result["empty"] is None and [v.tolist() for v in result["pair"]] == [[5], [5]]

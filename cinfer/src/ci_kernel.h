@@ -56,7 +56,8 @@ void k_alias(ci_kernel *k, int o, int i);
 /* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
  * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */
 void k_in_place(ci_kernel *k, int o, int i);
-/* The same for kernels that read other inputs in an order of their own: not where one of them is that memory, too. */
+/* The same for an operator that reads other inputs at other places than it writes: not if one of them is the same
+ * memory, as in ScatterND(x, indices, x). */
 void k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return k_no_memory(k). */
 void *k_private(ci_kernel *k, size_t bytes);

@@ -11,6 +11,8 @@ from onnx import helper, numpy_helper
 
 from graphio import dtypes
 from graphio.dtypes import DType
+from graphio.onnx.types import static_type, type_proto
+from graphio.ops.shapes import dims_of
 from graphio.schema.model_pb2 import AttributeValue
 
 __all__ = ["DTYPE_KEYS", "from_proto", "message_value", "to_protos"]
@@ -23,7 +25,7 @@ def from_proto(attribute: onnx.AttributeProto) -> Any:
     """The value of an attribute that holds no graph.
 
     Raises:
-        ValueError: it is a graph, a list of tensors, a sparse tensor or a type.
+        ValueError: it is a graph, a list of tensors, a sparse tensor or an unknown type.
     """
     kind = onnx.AttributeProto.AttributeType.Name(attribute.type)
     if kind == "INT":
@@ -40,6 +42,8 @@ def from_proto(attribute: onnx.AttributeProto) -> Any:
         return [float(f) for f in attribute.floats]
     if kind == "STRINGS":
         return list(attribute.strings)
+    if kind == "TYPE_PROTO" and (known := static_type(attribute.tp)) is not None:
+        return known
     raise ValueError(f"attribute {attribute.name!r} is of kind {kind}")
 
 
@@ -69,6 +73,8 @@ def to_protos(attrs: Mapping[str, Any]) -> list[onnx.AttributeProto]:
             value = value.number
         elif isinstance(value, np.ndarray):
             value = numpy_helper.from_array(value)
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], DType):
+            value = type_proto(value[0], dims_of(value[1]))
         elif not isinstance(value, (bool, int, float, str, bytes, list, tuple)):
             continue
         if isinstance(value, (list, tuple)) and not value:

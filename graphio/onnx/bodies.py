@@ -13,6 +13,7 @@ from graphio.folding import constant_value
 from graphio.graph import Graph, Tensor
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
+from graphio.onnx.types import static_type
 from graphio.ops.control_flow import common_shape
 from graphio.schema import operators
 from graphio.tensor_shape import TensorShape
@@ -131,8 +132,6 @@ def _if(
 
 def _carried(value: onnx.ValueInfoProto, initial: Tensor) -> Spec:
     """A shape that the body declares holds in every iteration; without one nothing is known."""
-    from graphio.onnx.importing import static_type
-
     declared = static_type(value.type)
     shape = TensorShape(None) if declared is None else declared[1]
     if not shape.is_compatible_with(initial.shape):

@@ -18,7 +18,7 @@ from graphio.onnx.checking import read_names
 from graphio.onnx.ours import OURS
 from graphio.onnx.problems import Problems
 from graphio.schema import errors, functions, operators, tensors
-from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Signature, Type
+from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
 from graphio.version import __version__
 
 __all__ = ["Emitter"]
@@ -298,6 +298,8 @@ class Emitter:
             return helper.make_attribute(
                 key, values, attr_type=getattr(onnx.AttributeProto, kind.upper())
             )
+        if kind == "type":
+            return helper.make_attribute(key, _type(value.type))
         if kind not in ("i", "f", "d", "s"):
             raise errors.UnimplementedError(
                 message=f"{node.op} '{node.name}': attribute {key!r} of kind {kind}"
@@ -356,6 +358,15 @@ class Emitter:
             return None
         return [d.size if d.WhichOneof("value") == "size" else None for d in kind.tensor.shape.dim]
 
+    def known(self, value: str) -> Array | None:
+        """What a constant of the file holds; None for other values and for absent ones."""
+        for node in self.message.graph.node:
+            if node.name == value and node.domain == "" and node.op == "Constant":
+                held = self._constant({a.key: a.value for a in node.attr}, value)
+                found: Array = numpy_helper.to_array(held)
+                return found
+        return None
+
 
 def _known(domain: str, op: str, version: int) -> bool:
     """Whether a node may stay: the standard's, those with state, those that are lowered here."""
@@ -380,19 +391,33 @@ def _where(node: Node) -> str:
 def _value_info(name: str, kind: Type | None, shaped: bool = True) -> onnx.ValueInfoProto:
     """A typed name; results of bodies leave their shapes open."""
     made = onnx.ValueInfoProto(name=name)
-    if kind is None or not kind.tensor.dtype:
-        return made
-    made.type.tensor_type.elem_type = kind.tensor.dtype
-    if not shaped or not kind.tensor.HasField("shape"):
-        return made
-    made.type.tensor_type.shape.SetInParent()
-    for d in kind.tensor.shape.dim:
-        dimension = made.type.tensor_type.shape.dim.add()
+    if kind is not None:
+        made.type.CopyFrom(_type(kind, shaped))
+    return made
+
+
+def _type(kind: Type, shaped: bool = True) -> onnx.TypeProto:
+    """A type; without any field set where the file says nothing."""
+    made = onnx.TypeProto()
+    if kind.HasField("sequence"):
+        made.sequence_type.elem_type.CopyFrom(_type(kind.sequence, shaped))
+    elif kind.HasField("optional"):
+        made.optional_type.elem_type.CopyFrom(_type(kind.optional, shaped))
+    elif kind.tensor.dtype:
+        made.tensor_type.elem_type = kind.tensor.dtype
+        if shaped and kind.tensor.HasField("shape"):
+            _shape(kind.tensor.shape, made.tensor_type.shape)
+    return made
+
+
+def _shape(shape: Shape, made: onnx.TensorShapeProto) -> None:
+    made.SetInParent()
+    for d in shape.dim:
+        dimension = made.dim.add()
         if d.WhichOneof("value") == "size":
             dimension.dim_value = d.size
         elif d.symbol:
             dimension.dim_param = d.symbol
-    return made
 
 
 def _ir_version(opset: int) -> int:

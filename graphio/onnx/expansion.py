@@ -10,7 +10,7 @@ import onnx.defs
 from onnx import helper
 
 from graphio.graph import Tensor
-from graphio.onnx.inference import type_proto
+from graphio.onnx.types import type_proto
 from graphio.onnx.upgrade import upgrade
 from graphio.ops.shapes import dims_of
 

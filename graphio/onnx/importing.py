@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from graphio import dtypes, scopes
+from graphio import scopes
 from graphio.graph import Operation, Tensor
 from graphio.onnx import bodies, expansion, lowering
 from graphio.onnx.attributes import from_proto
@@ -17,6 +17,8 @@ from graphio.onnx.inference import by_signature, infer
 from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
+from graphio.onnx.sequences import without_sequences
+from graphio.onnx.types import static_type
 from graphio.onnx.upgrade import upgrade
 from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import operation
@@ -29,6 +31,12 @@ __all__ = ["OPSET", "Imported", "Importer", "Scope", "import_model"]
 OPSET = 28
 #: The standard's own cases give Range vectors of one number, which its inference refuses.
 _TOLERANT = ("Range",)
+#: the operators on sequences and optional values
+_HOLDERS = (
+    "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
+    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+    "SplitToSequence",
+)  # fmt: skip
 
 
 @dataclass
@@ -112,6 +120,7 @@ class Importer:
         except ValueError as error:
             self.problems.add(str(error))
             self.problems.raise_if_any()
+        without_sequences(self.model.graph)
         self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self.weights = Weights(source, trainable, self.problems)
         graph = self.model.graph
@@ -158,8 +167,8 @@ class Importer:
         if found is None:
             kind = value.type.WhichOneof("value") or "no type"
             self.problems.add(
-                f"input '{value.name}' is {kind.replace('_type', '')}, expected a tensor; graphs "
-                "take tensors only",
+                f"input '{value.name}' is {kind.replace('_type', '')}, expected a tensor, or a "
+                "sequence or optional of tensors",
                 unknown=True,
             )
             return None
@@ -230,7 +239,8 @@ class Importer:
             return lowered(node, inputs)
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
-        if row is not None and not domain and node.op_type in operators.table().forms:
+        known = node.op_type in operators.table().forms or node.op_type in _HOLDERS
+        if row is not None and not domain and known:
             return self.plain(node, row.version, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:
@@ -306,21 +316,6 @@ class Importer:
     #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may
     #: never be taken, and in the standard's own bodies, which do not always satisfy its inference.
     lenient = 0
-
-
-def static_type(proto: onnx.TypeProto) -> tuple[dtypes.DType, TensorShape] | None:
-    """dtype and static shape of a tensor type; None if it is none, or has no element type."""
-    if not proto.HasField("tensor_type") or not proto.tensor_type.elem_type:
-        return None
-    tensor = proto.tensor_type
-    dtype = dtypes.of_number(tensor.elem_type)
-    if not tensor.HasField("shape"):
-        return dtype, TensorShape(None)
-    sizes = [
-        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
-        for d in tensor.shape.dim
-    ]
-    return dtype, TensorShape(sizes)
 
 
 def title(node: onnx.NodeProto) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import onnx
 import onnx.checker
 import onnx.defs
@@ -14,19 +15,14 @@ from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.folding import constant_shape, constant_value, partial_value
 from graphio.graph import Tensor
+from graphio.onnx.types import static_type, type_proto
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import dtypes as table
 from graphio.schema import operators
 
-__all__ = ["by_signature", "infer", "type_proto"]
+__all__ = ["by_signature", "infer"]
 
 _KNOWN_ELEMENTS = 64  # inputs with at most as many integers tell their values
-
-
-def type_proto(dtype: DType, dims: Dims) -> onnx.TypeProto:
-    """A tensor's type as ONNX writes it; unknown sizes have neither value nor name."""
-    shape = None if dims is None else list(dims)
-    return helper.make_tensor_type_proto(dtype.base_dtype.number, shape)
 
 
 def infer(
@@ -132,16 +128,43 @@ def _filled(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return None if shape is None else dims_of(shape)
 
 
-_SHAPED = {"ConstantOfShape": _filled, "Expand": _expanded, "Reshape": _reshaped}
+def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """By constant scales, or by sizes of which only some are known."""
+    x, _, scales, sizes = [*inputs, None, None, None][:4]
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    old = None if x is None else dims_of(x)
+    if old is None or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        return None
+    axes = [a % len(old) for a in attributes.get("axes", range(len(old)))]
+    factors = None if scales is None else constant_value(scales)
+    wanted = None if sizes is None else partial_value(sizes)
+    dims: list[int | None] = list(old)
+    if factors is not None and factors.shape == (len(axes),):
+        for axis, factor in zip(axes, factors.astype(np.float32), strict=True):
+            exact = np.float32(dims[axis] or 0) * factor
+            if dims[axis] is not None and not 0 <= exact < 1 << 31:
+                return None
+            dims[axis] = None if dims[axis] is None else int(exact)
+    elif wanted is not None and wanted.shape == (len(axes),):
+        for axis, new in zip(axes, wanted, strict=True):
+            dims[axis] = new
+    else:
+        return None
+    return tuple(dims)
+
+
+_SHAPED = {
+    "ConstantOfShape": _filled,
+    "Expand": _expanded,
+    "Reshape": _reshaped,
+    "Resize": _resized,
+}
 
 
 def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto]) -> str:
     """The checker's sentence, and the types that it is about in our words."""
-    listed = ", ".join(
-        f"{name} {dtypes.of_number(types[name].tensor_type.elem_type).name}"
-        for name in node.input
-        if name in types
-    )
+    found = {name: static_type(types[name]) for name in node.input if name in types}
+    listed = ", ".join(f"{name} {kind[0].name}" for name, kind in found.items() if kind)
     schema = onnx.defs.get_schema(node.op_type, domain=node.domain)
     admitted = {
         c.type_param_str: ", ".join(
@@ -168,16 +191,8 @@ def _known(tensor: Tensor) -> onnx.TensorProto | None:
 
 
 def _merged(found: onnx.TypeProto | None, fallback: DType) -> tuple[DType, Dims]:
-    if found is None or not found.HasField("tensor_type") or not found.tensor_type.elem_type:
-        return fallback, None
-    tensor = found.tensor_type
-    dims: Dims = None
-    if tensor.HasField("shape"):
-        dims = tuple(
-            d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
-            for d in tensor.shape.dim
-        )
-    return dtypes.of_number(tensor.elem_type), dims
+    known = None if found is None else static_type(found)
+    return (fallback, None) if known is None else (known[0], dims_of(known[1]))
 
 
 def by_signature(

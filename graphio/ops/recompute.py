@@ -31,9 +31,7 @@ def by_parts(
     from graphio.gradients import gradients
 
     # What one input owes to another outside the operation must not count, hence the copies.
-    copies = [
-        None if x is None else node("Identity", [x], x.dtype, dims_of(x)) for x in op.inputs
-    ]
+    copies = [None if x is None else node("Identity", [x], x.dtype, dims_of(x)) for x in op.inputs]
     found = parts(*copies)
     outputs = [found] if isinstance(found, Tensor) else list(found)
     pairs = [

@@ -114,12 +114,13 @@ struct select_compress {
 
 ci_status prepare_compress(ci_kernel *k) {
   const ci_value *x = k->in[0], *condition = k->in[1];
-  int64_t wanted, found = 0, dims[CI_MAX_RANK];
+  int64_t wanted, other, found = 0, dims[CI_MAX_RANK];
   int axis = 0;
   size_t item;
   CI_TRY(select_item(k, &item));
-  CI_TRY(k_attr_i(k, "axis", INT64_MIN, &wanted));
-  const bool flat = wanted == INT64_MIN;
+  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(k_attr_i(k, "axis", 1, &other));
+  const bool flat = wanted != other; /* there is no such attribute */
   if (!flat) CI_TRY(k_axis(k, wanted, x->rank, &axis));
   const int64_t n = flat ? x->count : x->dims[axis];
   if (condition->dtype != CI_BOOL || condition->rank != 1 || condition->count > n) {
