@@ -32,6 +32,11 @@ static ci_status control_known(ci_kernel *k, int o, int32_t dtype, int rank, con
   return control_place(k, ci_cell_of(k->out[o]));
 }
 
+static ci_status control_like(ci_kernel *k, int o, const ci_value *value) {
+  CI_TRY(k_out_like(k, o, value->dtype, value));
+  return control_place(k, ci_cell_of(k->out[o]));
+}
+
 static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *what, bool *truth) {
   if (value->dtype != CI_BOOL || value->count != 1) {
     char text[160];
@@ -65,7 +70,7 @@ ci_status prepare_if(ci_kernel *k) {
     ci_compile_read(plan, control_index(plan, yes), end);
     ci_compile_read(plan, control_index(plan, no), end);
     if (control_same_shape(&yes->value, &no->value)) {
-      CI_TRY(control_known(k, o, yes->value.dtype, yes->value.rank, yes->value.dims));
+      CI_TRY(control_like(k, o, &yes->value));
     } else {
       CI_TRY(control_unknown(k, o, yes->value.dtype));
     }
@@ -178,7 +183,7 @@ static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
     if (loop->staged[i] == CI_NONE) return k_no_memory(k);
     CI_TRY(control_unknown(k, i, start->dtype));
   } else {
-    CI_TRY(control_known(k, i, start->dtype, start->rank, start->dims));
+    CI_TRY(control_like(k, i, start));
   }
   plan->places.at[output->place].same_as = formal->place;
   return CI_OK;
@@ -189,6 +194,10 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
   const ci_value *whole = k->in[loop->carried + i];
   size_t bytes = ci_dtype_size(whole->dtype);
   int axis = 0;
+  if (bytes == 0) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, which cannot be cut into steps", loop->carried + i,
+                  ci_dtype_name(whole->dtype));
+  }
   CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
   *one = (ci_value){.dtype = whole->dtype, .rank = whole->rank - 1, .count = 1};
   bool fits = true, empty = false;
@@ -351,7 +360,9 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
   *most = INT64_MAX;
   *go = true;
   if (k->in[LOOP_TRIPS] != NULL) {
-    if (k->in[LOOP_TRIPS]->count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one number");
+    if (k->in[LOOP_TRIPS]->dtype != CI_INT64 || k->in[LOOP_TRIPS]->count != 1) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one int64");
+    }
     memcpy(most, k->in[LOOP_TRIPS]->data, sizeof *most);
   }
   if (k->in[LOOP_CONDITION] != NULL) CI_TRY(control_bool(k, k->in[LOOP_CONDITION], "the condition", go));
