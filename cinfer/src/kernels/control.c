@@ -385,8 +385,8 @@ static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_place_of(k->node->plan, out);
-  bool same =
-      one->dtype == out->dtype && one->rank + 1 == out->rank && memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
+  bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
+              memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
   if (step > 0 && !same) {
     char found[160];
     return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
@@ -655,7 +655,8 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
       CI_TRY(k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
-    if (one->dtype != out->dtype || one->rank + 1 != out->rank || memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
+    if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
+        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
       char found[160];
       return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
                     k_describe(one, found, sizeof found), (long long)step);
