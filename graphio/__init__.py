@@ -62,6 +62,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
+    "graphio.ops.deform": (),
     "graphio.ops.image": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
@@ -95,6 +96,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
         "reduce_sum",
     ),
+    "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
@@ -120,7 +122,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "cinfer": False, "errors": False, "initializers": True, "losses": True, "nest": False,
-    "nn": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "nn": True, "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

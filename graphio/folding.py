@@ -65,7 +65,23 @@ def partial_value(tensor: Tensor) -> Array | None:
         found = None
     if found is None or found.size > _LIMIT:
         return _unknown(tensor)
-    return found
+    return _held(found, tensor)
+
+
+def _held(values: Array, tensor: Tensor) -> Array:
+    """Numbers as the dtype holds them: integers wrap."""
+    kind = np.dtype(tensor.dtype.as_numpy_dtype)
+    if kind.kind not in "iub":
+        return values
+    bits = 8 * kind.itemsize
+    low = -(1 << (bits - 1)) if kind.kind == "i" else 0
+
+    def hold(v: int | None) -> int | None:
+        if v is None:
+            return None
+        return bool(v) if kind.kind == "b" else (int(v) - low) % (1 << bits) + low
+
+    return _kept(np.frompyfunc(hold, 1, 1)(values))
 
 
 def _unknown(tensor: Tensor) -> Array | None:
@@ -233,6 +249,9 @@ def _reduced(function: Callable[[list[int]], int]) -> Callable[[Operation], Arra
         data = partial_value(op.inputs[0])
         if data is None or data.ndim != 1 or any(v is None for v in data):
             return None
+        axes = op.inputs[1] if len(op.inputs) > 1 else None
+        if op.attrs.get("noop_with_empty_axes", 0) and (axes is None or not _ints(axes)):
+            return data
         result = function([int(v) for v in data])
         return _objects([result] if op.attrs.get("keepdims", 1) else result)
 

@@ -159,10 +159,10 @@ class Call:
         raise _wrong_kind(key, value, "an integer")
 
     def number(self, key: str, default: float) -> float:
-        """A number attribute."""
+        """A number attribute; files hold float32, and a default is one, too."""
         value = self.attrs.get(key, default)
         if isinstance(value, (float, int)):
-            return float(value)
+            return float(np.float32(value))
         raise _wrong_kind(key, value, "a number")
 
     def text(self, key: str, default: str) -> str:
@@ -238,7 +238,7 @@ def check_types(row: Row, found: Sequence[int]) -> None:
         if not letter or number <= 0:
             continue
         words, kinds = KINDS[letter]
-        wide = letter not in "L" or number == 7
+        wide = letter not in "IJL" or number == 7 or (number == 6 and letter != "L")
         if letter not in "AE" and (_kind(number) not in kinds or not wide):
             raise errors.UnimplementedError(
                 message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "

@@ -47,11 +47,6 @@ def bundled(name: str) -> tuple[Path, Array]:
 @BOTH
 @ARCHITECTURES
 def test_as_bundled(name: str, engine: str) -> None:
-    if (name, engine) == ("squeezenet", "runtime"):
-        pytest.skip(
-            "its softmax sees numbers of 1e10 that must be equal to the last bit; numpy's matrix "
-            "product rounds equal rows differently"
-        )
     path, expected = bundled(name)
     size = 3 * 224 * 224
     x = (np.arange(size).reshape(1, 3, 224, 224) / size).astype(np.float32)
@@ -139,6 +134,8 @@ def in_onnxruntime(name: str) -> tuple[bytes, Array, Array]:
 @BOTH
 @ARCHITECTURES
 def test_as_in_onnxruntime(name: str, engine: str) -> None:
+    if (name, engine) == ("vgg19", "runtime"):
+        pytest.skip("143 million weights; this network runs in the C library only")
     model, x, expected = in_onnxruntime(name)
     got = run(model, engine, x)
     largest = np.abs(expected).max()

@@ -94,6 +94,41 @@ def test_functions_of_the_model_are_expanded(target: str) -> None:
 
 
 @ENGINES
+def test_resize_takes_sizes_that_only_the_run_knows(target: str) -> None:
+    resize = node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest")
+    made = model([resize], {**X, "sizes": (INT64, [2])}, ["y"])
+    found = run(made, target, x=DATA, sizes=np.array([2, 6]))["y"]
+    np.testing.assert_array_equal(found, np.repeat(DATA, 2, axis=1))
+
+
+@ENGINES
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_mean_variance_normalization_of_other_floats(target: str, dtype: Any) -> None:
+    x = np.arange(12).reshape(2, 3, 2, 1).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(x.dtype)
+    call = node("MeanVarianceNormalization", ["x"], ["y"], axes=[0, 2, 3])
+    found = run(model([call], {"x": (kind, None)}, ["y"]), target, x=x)["y"]
+    wide = x.astype(np.float64)
+    expected = (wide - wide.mean((0, 2, 3), keepdims=True)) / wide.std((0, 2, 3), keepdims=True)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=4e-3 if dtype == np.float16 else 1e-7)
+
+
+@ENGINES
+def test_numbers_known_while_importing_wrap_as_they_do_in_a_run(target: str) -> None:
+    weights = {"a": np.int16([32767, 3]), "b": np.int16([2, -5]), "dims": np.array([2, 3])}
+    nodes = [
+        node("Add", ["a", "b"], ["sum"]),
+        node("Abs", ["sum"], ["y"]),
+        node("ReduceSum", ["dims"], ["kept"], noop_with_empty_axes=1),
+        node("ConstantOfShape", ["kept"], ["zeros"]),
+    ]
+    found = run(model(nodes, X, ["y", "zeros"], weights), target, x=DATA)
+    np.testing.assert_array_equal(found["y"], np.abs(np.int16([-32767, -2])))
+    assert found["zeros"].shape == (2, 3)
+
+
+@ENGINES
 def test_nodes_may_come_in_any_order(target: str) -> None:
     nodes = [node("Add", ["a", "b"], ["y"]), node("Neg", ["a"], ["b"]), node("Relu", ["x"], ["a"])]
     np.testing.assert_array_equal(run(model(nodes, X, ["y"]), target, x=DATA)["y"], 0 * DATA)
@@ -459,10 +494,32 @@ def test_weights_are_found_behind_what_rearranges_them() -> None:
         node("Max", ["y", "floor"], ["z"]),
     ]
     weights = {
-        "a": np.ones((4, 3), np.float32), "b": np.ones((1, 3), np.float32),
-        "zero": np.array([0], np.int64), "two": np.array([2], np.int64),
+        "a": np.ones((4, 3), np.float32),
+        "b": np.ones((1, 3), np.float32),
+        "zero": np.array([0], np.int64),
+        "two": np.array([2], np.int64),
         "floor": np.zeros(1, np.float32),
     }
     with tf.Graph().as_default():
         found = tfonnx.import_model(model(nodes, X, ["z"], weights), trainable=True)
         assert sorted(found.variables) == ["a", "b"]
+
+
+@ENGINES
+@pytest.mark.parametrize("sizes", ["sizes", "each"])
+def test_a_sequence_whose_elements_are_read_by_number_is_a_split(sizes: str, target: str) -> None:
+    nodes = [
+        node("SplitToSequence", ["x", sizes], ["parts"], axis=1),
+        node("SequenceAt", ["parts", "last"], ["a"]),
+        node("SequenceAt", ["parts", "zero"], ["b"]),
+        node("SequenceConstruct", ["a", "b", "x"], ["three"]),
+        node("ConcatFromSequence", ["three"], ["y"], axis=-1),
+    ]
+    weights = {"sizes": np.array([2, 1], np.int64), "each": np.array(2, np.int64)}
+    weights |= {"last": np.array(-1, np.int64), "zero": np.array(0, np.int32)}
+    made = model(nodes, X, ["y"], weights)
+    expected = np.concatenate([DATA[:, 2:], DATA[:, :2], DATA], axis=1)
+    np.testing.assert_array_equal(run(made, target, x=DATA)["y"], expected)
+    with tf.Graph().as_default():
+        found = tfonnx.import_model(made)
+        assert None not in tf.gradients(found.outputs["y"], [found.inputs["x"]])

@@ -54,7 +54,10 @@ def run_case(engine: str, case: Case, *, constant: bool) -> list[np.ndarray]:
         version=case.version,
         constant=constant,
     )
-    return run(engine, data, inputs)
+    before = [x.tobytes() for x in inputs]
+    outputs = run(engine, data, inputs)
+    assert [x.tobytes() for x in inputs] == before, f"{case} has changed what was fed"
+    return outputs
 
 
 @BOTH

@@ -63,6 +63,9 @@ void k_alias(ci_kernel *k, int o, int i);
 /* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
  * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */
 void k_in_place(ci_kernel *k, int o, int i);
+/* The same for an operator that reads other inputs at other places than it writes: not if one of them is the same
+ * memory, as in ScatterND(x, indices, x). */
+void k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return k_no_memory(k). */
 void *k_private(ci_kernel *k, size_t bytes);
 /* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are

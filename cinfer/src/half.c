@@ -4,7 +4,7 @@
 #include "kernels/elementwise.h"
 #include "session.h"
 
-enum { HALF_KNOWN = 16 }; /* elements that prepare may look at */
+enum { HALF_KNOWN = 2 * CI_MAX_RANK }; /* elements that prepare may look at */
 
 typedef struct half_value {
   ci_value wide;
@@ -118,7 +118,12 @@ ci_status ci_half_prepare(ci_step *step) {
   ci_status status = step->node->kernel->prepare(k);
   k->in = h->in;
   k->out = h->out;
-  return status == CI_OK ? half_outputs(step) : status;
+  if (status != CI_OK) return status;
+  if (k->n_out == 1 && step->alias[0] != CI_NONE) { /* the same bytes in every type: nothing is computed */
+    step->widens = false;
+    return k_out_like(k, 0, k->in[step->alias[0]]->dtype, h->wide_out[0]);
+  }
+  return half_outputs(step);
 }
 
 ci_status ci_half_run(ci_kernel *k) {
@@ -142,7 +147,8 @@ ci_status ci_half_run(ci_kernel *k) {
   k->out = h->out;
   k->scratch_bytes = whole;
   for (int o = 0; status == CI_OK && o < k->n_out; o++) {
-    if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o]) continue;
+    /* An output that is an input's memory holds its bytes already. */
+    if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o] || k->node->alias[o] >= 0) continue;
     ci_find_cast(CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
   }
   return status;

@@ -5,6 +5,8 @@
 #include "threads.h"
 #include "wire.h"
 
+enum { KERNEL_SMALL = 1 << 16 }; /* bytes of private memory that every session has */
+
 static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
 static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
 
@@ -176,6 +178,14 @@ void k_in_place(ci_kernel *k, int o, int i) {
     (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
 }
 
+void k_in_place_alone(ci_kernel *k, int o, int i) {
+  if (k->node->dynamic || k->node->widens) return;
+  for (int j = 0; j < k->n_in; j++) {
+    if (j != i && k->in[j] != NULL && ci_cell_of(k->in[j])->root == ci_cell_of(k->in[i])->root) return;
+  }
+  k_in_place(k, o, i);
+}
+
 void *k_private(ci_kernel *k, size_t bytes) {
   const ci_allocator *allocator = &k->node->plan->session->allocator;
   if (k->private_memory != NULL && k->node->private_bytes >= bytes) {
@@ -183,7 +193,8 @@ void *k_private(ci_kernel *k, size_t bytes) {
     return k->private_memory;
   }
   ci_release(allocator, k->private_memory, k->node->private_bytes);
-  k->private_memory = ci_alloc(allocator, bytes);
+  const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
+  k->private_memory = fits ? ci_alloc(allocator, bytes) : NULL;
   k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
   return k->private_memory;
 }

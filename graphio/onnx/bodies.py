@@ -139,6 +139,14 @@ def _carried(value: onnx.ValueInfoProto, initial: Tensor) -> Spec:
     return initial.dtype.base_dtype, shape
 
 
+def _state(value: onnx.ValueInfoProto, initial: Tensor) -> Spec:
+    """As _carried; a state of a Scan keeps its rank, whatever the body declares."""
+    dtype, shape = _carried(value, initial)
+    if shape.ndims is None and initial.shape.ndims is not None:
+        shape = TensorShape([None] * initial.shape.ndims)
+    return dtype, shape
+
+
 def _loop(
     importer: Importer, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope
 ) -> Made:
@@ -193,7 +201,7 @@ def _scan(
         raise ValueError(f"scan_input_axes has {len(axes)} entries for {scanned} scan inputs")
     if len(proto.input) != len(values):
         raise ValueError(f"its body has {len(proto.input)} inputs, expected {len(values)}")
-    formals = [_carried(v, x) for v, x in zip(proto.input, values[:states], strict=False)]
+    formals = [_state(v, x) for v, x in zip(proto.input, values[:states], strict=False)]
     formals += [_slice(x, axis) for x, axis in zip(values[states:], axes, strict=True)]
     body, outputs = _body(importer, proto, formals, scope, "body")
     if len(outputs) < states or len(node.output) > len(outputs):

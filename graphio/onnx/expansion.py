@@ -57,6 +57,8 @@ def body(
     else:
         return None
     made = _newest(found)
+    if node.op_type == "MeanVarianceNormalization":
+        _type_constants(made)
     own = {a.name for a in made.attribute_proto}
     made.attribute_proto.extend(
         spec.default_value
@@ -64,6 +66,21 @@ def body(
         if spec.default_value.name and name not in own
     )
     return made
+
+
+def _type_constants(function: onnx.FunctionProto) -> None:
+    """Constants of float32 take the type of the input; the standard's body forgets the others."""
+    nodes = list(function.node)
+    del function.node[:]
+    for node in nodes:
+        function.node.append(node)
+        if node.op_type != "Constant" or node.attribute[0].t.data_type != onnx.TensorProto.FLOAT:
+            continue
+        name = node.output[0]
+        function.node[-1].output[0] = f"{name}_float"
+        function.node.append(
+            helper.make_node("CastLike", [f"{name}_float", function.input[0]], [name])
+        )
 
 
 def _context_body(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import onnx
 import onnx.checker
 import onnx.defs
@@ -45,6 +46,11 @@ def infer(
     present = {n: t for n, t in zip(node.input, inputs, strict=True) if n and t is not None}
     types = {n: type_proto(t.dtype, dims_of(t)) for n, t in present.items()}
     values = {n: v for n, t in present.items() if (v := _known(t)) is not None}
+    if node.op_type == "Resize" and len(inputs) > 3 and (x := inputs[0]) is not None:
+        # onnx takes sizes that it does not know for none.
+        if (sizes := inputs[3]) is not None and _known(sizes) is None:
+            rank = x.shape.ndims
+            return [(x.dtype.base_dtype, None if rank is None else (None,) * rank)]
     try:
         found = onnx.shape_inference.infer_node_outputs(
             schema,
@@ -62,10 +68,19 @@ def infer(
         _merged(found.get(name), fallback)
         for name, fallback in zip(node.output, signature, strict=True)
     ]
+    if node.op_type == "Attention":
+        result = [(dtype, _without_zeros(dims, inputs)) for dtype, dims in result]
     if node.op_type in _SHAPED and node.domain in ("", "ai.onnx"):
         dtype, dims = result[0]
         result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
     return result
+
+
+def _without_zeros(dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:
+    """The standard's rule takes an unknown size for 0 when it divides it into heads."""
+    if dims is None or all(None not in (dims_of(t) or (None,)) for t in inputs if t is not None):
+        return dims
+    return tuple(size or None for size in dims)
 
 
 def _sharper(dims: Dims, more: Dims) -> Dims:
@@ -122,7 +137,37 @@ def _filled(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return None if shape is None else dims_of(shape)
 
 
-_SHAPED = {"ConstantOfShape": _filled, "Expand": _expanded, "Reshape": _reshaped}
+def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """By constant scales, or by sizes of which only some are known."""
+    x, _, scales, sizes = [*inputs, None, None, None][:4]
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    old = None if x is None else dims_of(x)
+    if old is None or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        return None
+    axes = [a % len(old) for a in attributes.get("axes", range(len(old)))]
+    factors = None if scales is None else constant_value(scales)
+    wanted = None if sizes is None else partial_value(sizes)
+    dims: list[int | None] = list(old)
+    if factors is not None and factors.shape == (len(axes),):
+        for axis, factor in zip(axes, factors.astype(np.float32), strict=True):
+            exact = np.float32(dims[axis] or 0) * factor
+            if dims[axis] is not None and not 0 <= exact < 1 << 31:
+                return None
+            dims[axis] = None if dims[axis] is None else int(exact)
+    elif wanted is not None and wanted.shape == (len(axes),):
+        for axis, new in zip(axes, wanted, strict=True):
+            dims[axis] = new
+    else:
+        return None
+    return tuple(dims)
+
+
+_SHAPED = {
+    "ConstantOfShape": _filled,
+    "Expand": _expanded,
+    "Reshape": _reshaped,
+    "Resize": _resized,
+}
 
 
 def _types_text(node: onnx.NodeProto, text: str, types: dict[str, onnx.TypeProto]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphio.onnx import ours_windows
+from graphio.onnx import composed, ours_images, ours_windows
 from graphio.onnx.attributes import message_value
 from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Node
@@ -88,8 +88,14 @@ OURS: dict[str, Lower] = {
     "RandomNormal": _random("RandomNormalLike"),
     "RandomInteger": _random_integer,
     "ScatterSum": _scatter_sum,
-    "Conv2DGradInput": ours_windows.conv_grad_input,
-    "Conv2DGradFilter": ours_windows.conv_grad_filter,
-    "MaxPool2DGrad": ours_windows.max_pool_grad,
-    "AveragePool2DGrad": ours_windows.average_pool_grad,
+    "Conv2DGradInput": ours_windows.conv_2d_grad_input,
+    "Conv2DGradFilter": ours_windows.conv_2d_grad_filter,
+    "ConvGradInput": ours_windows.conv_grad_input,
+    "ConvGradWeight": ours_windows.conv_grad_weight,
+    "MaxPool2DGrad": ours_windows.max_pool_2d_grad,
+    "AveragePool2DGrad": ours_windows.average_pool_2d_grad,
+    "AveragePoolGrad": ours_windows.average_pool_grad,
+    "ResizeGrad": ours_images.resize_grad,
+    "GridSampleGrad": composed.grid_sample_grad,
+    "RoiAlignGrad": composed.roi_align_grad,
 }

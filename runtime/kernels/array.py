@@ -13,8 +13,13 @@ from graphio.schema import errors
 
 
 def ints(x: Any) -> list[int]:
-    """The integers of a scalar or vector."""
-    result: list[int] = np.asarray(x).reshape(-1).tolist()
+    """The integers of a scalar or vector; InvalidArgumentError for another rank."""
+    x = np.asarray(x)
+    if x.ndim > 1:
+        raise errors.InvalidArgumentError(
+            message=f"{x.dtype.name}{list(x.shape)} is no list of numbers, expected rank 1"
+        )
+    result: list[int] = x.reshape(-1).tolist()
     return result
 
 
@@ -151,7 +156,7 @@ def _expand(call: Call) -> Function:
             return x
         try:
             return np.broadcast_to(x, np.broadcast_shapes(x.shape, target))
-        except ValueError:
+        except (ValueError, RuntimeError):  # of shapes that differ, and of too many axes
             raise errors.InvalidArgumentError(
                 message=f"shape {list(x.shape)} does not broadcast with {list(target)}"
             ) from None
@@ -234,7 +239,16 @@ def _split(call: Call) -> Function:
     def split(x: Any, sizes: Any = None) -> Any:
         at = axis_of(axis, x.ndim)
         length = x.shape[at]
-        parts = _even(length, wanted) if sizes is None else ints(sizes)
+        if wanted != count:
+            raise errors.InvalidArgumentError(
+                message=f"num_outputs is {wanted}, the node has {count} outputs"
+            )
+        parts = _even(length, count) if sizes is None else ints(sizes)
+        uneven = sizes is None and length % count != 0
+        if uneven and (call.version < 18 or parts[0] * (count - 1) > length):
+            raise errors.InvalidArgumentError(
+                message=f"an axis of {length} cannot be split into {count} equal parts; give split"
+            )
         if len(parts) != count or sum(parts) != length or min(parts, default=0) < 0:
             raise errors.InvalidArgumentError(
                 message=f"axis {at} of size {length} cannot be split into {count} parts of sizes "

@@ -118,6 +118,8 @@ case(
     expect=lambda x: np.where(x < 0, 0.25 * x, x),
     types=FLOATS,
 )
+case("LeakyRelu", [floats(3, 4)], expect=lambda x: np.where(x < 0, np.float32(0.01) * x, x),
+     types=FLOATS, label="default")  # fmt: skip
 A, G = float(np.float32(1.67326319217681884765625)), float(np.float32(1.05070102214813232421875))
 case(
     "Selu",
@@ -498,6 +500,7 @@ for op, count in (("Sum", 1), ("Mean", 3)):
     )
     case(op, [floats(3, 1)], expect=lambda a: a, types=FLOATS, label="one")
     case(op, [floats(0, 2), floats(2)], expect=np.add, types=FLOATS, label="empty")
+    case(op, [np.float16([1, -2, 3])], expect=lambda a: a, label="one")
     bad(op, [floats(2), floats(3)], error=INVALID, words=[f"{op} 'node'"], label="shapes")
 for kind in ALL_NUMBERS[2:]:
     x, y = np.array([1, 7, 100], kind), np.array([3, 1, 90], kind)
@@ -628,3 +631,7 @@ case(
     expect=[np.array([2, 3, -8], "int32")],
     label="int by float",
 )
+
+for kind in ("float16", "float32"):
+    for op in ("Sum", "Mean", "Max"):
+        case(op, [np.array([1, 2, 3], kind)], expect=lambda x: x, dtype=kind, label=f"one {kind}")

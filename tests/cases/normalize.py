@@ -45,7 +45,7 @@ ACTIVATIONS: list[tuple[str, dict[str, Any], Any]] = [
     ("Mish", {}, lambda x: x * np.tanh(np.log1p(np.exp(np.minimum(x, 50))))),
     ("Swish", {}, lambda x: x * sigmoid(x)),
     ("Swish", {"alpha": 1.5}, lambda x: x * sigmoid(1.5 * x)),
-    ("HardSigmoid", {}, lambda x: hard(x, np.float32(0.2), 0.5)),
+    ("HardSigmoid", {}, lambda x: hard(x, float(np.float32(0.2)), 0.5)),
     ("HardSigmoid", {"alpha": 0.5, "beta": 0.25}, lambda x: hard(x, 0.5, 0.25)),
     ("HardSwish", {}, lambda x: x * hard(x, 1 / 6, 0.5)),
     ("Softsign", {}, lambda x: x / (1 + np.abs(x))),

@@ -191,7 +191,7 @@ static void attn_append(const attn_plan *p, char *present, const ci_value *past,
                         const attn_view *from) {
   const size_t row = (size_t)from->size * p->item, before = (size_t)p->past * row;
   const char *old = past != NULL ? past->data : NULL;
-  if (row == 0) return;
+  if (row == 0 || from->length + p->past == 0) return; /* there may be any number of heads without rows */
   for (int64_t head = 0; head < from->n * from->heads; head++) {
     if (before > 0) memcpy(present, old + (size_t)head * before, before);
     present += before;

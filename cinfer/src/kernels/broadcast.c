@@ -5,7 +5,9 @@ enum { BROADCAST_PART_WORK = 1 << 15 }; /* elements that are worth a thread */
 
 void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs) {
   ptrdiff_t stride[CI_BROADCAST_MOST + 1]; /* of the dimension at hand, dense */
-  *b = (ci_broadcast){.inputs = inputs, .count = out->count};
+  *b = (ci_broadcast){.rank = 1, .inputs = inputs, .count = out->count, .grain = 1};
+  if (out->count == 0) return; /* beside an axis of size 0 others may be of any size */
+  b->rank = 0;
   for (int i = 0; i < inputs; i++) stride[i] = (ptrdiff_t)ci_dtype_size(in[i]->dtype);
   stride[inputs] = (ptrdiff_t)ci_dtype_size(out->dtype);
   for (int d = 0; d < out->rank; d++) {

@@ -623,11 +623,11 @@ ci_status prepare_scan(ci_kernel *k) {
 
 /* Copies one step between a whole tensor and its piece. */
 static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
+  if (whole->bytes == 0) return;
   const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);
   const int64_t outer = ci_product(whole->dims, 0, axis), steps = whole->dims[axis];
   const size_t inner = (size_t)ci_product(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
   char *at = (char *)whole->data + (size_t)(way->backward ? steps - 1 - step : step) * inner;
-  if (whole->bytes == 0) return;
   for (int64_t o = 0; o < outer; o++, at += (size_t)steps * inner, piece += inner) {
     memcpy(out ? at : piece, out ? piece : at, inner);
   }

@@ -10,9 +10,9 @@
 
 static ci_status conv_mismatch(ci_kernel *k, const int64_t *x, const int64_t *w, int64_t groups) {
   return k_fail(k, CI_INVALID_ARGUMENT,
-                "x has %lld channels, w expects %lld with group %lld (x [%lld,%lld,%lld,%lld] is n, h, w, c; "
+                "x has %lld channels, w expects %lld for each of %lld groups (x [%lld,%lld,%lld,%lld] is n, h, w, c; "
                 "w [%lld,%lld,%lld,%lld] is kh, kw, c / group, m)",
-                (long long)x[3], (long long)(w[2] * groups), (long long)groups, (long long)x[0], (long long)x[1],
+                (long long)x[3], (long long)w[2], (long long)groups, (long long)x[0], (long long)x[1],
                 (long long)x[2], (long long)x[3], (long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
 }
 

@@ -201,6 +201,7 @@ ci_status run_gather_nd(ci_kernel *k) {
   const size_t bytes = (size_t)p->slice * p->item;
   const char *from = k->in[0]->data;
   char *to = k->out[0]->data;
+  if (k->in[1]->count == 0 && k->out[0]->count == 0) return CI_OK; /* however many batches of no rows there are */
   for (int64_t batch = 0, row = 0; batch < p->batches; batch++, from += (size_t)p->batch_slices * bytes) {
     for (int64_t i = 0; i < p->rows; i++, row++, to += bytes) {
       int64_t slice;
@@ -306,7 +307,7 @@ ci_status prepare_scatter_nd(ci_kernel *k) {
   }
   p->reduction = reduction;
   CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 
@@ -317,6 +318,7 @@ ci_status run_scatter_nd(ci_kernel *k) {
   const char *x = k->in[2]->data;
   char *y = k->out[0]->data;
   if (y != k->in[0]->data && k->out[0]->bytes > 0) memcpy(y, k->in[0]->data, k->out[0]->bytes);
+  if (k->in[1]->count == 0 && k->in[2]->count == 0) return CI_OK; /* however many rows there are */
   for (int64_t row = 0; row < p->rows; row++, x += bytes) {
     int64_t slice;
     CI_TRY(index_nd_slice(k, p, row, &slice));
@@ -411,7 +413,7 @@ ci_status prepare_scatter_elements(ci_kernel *k) {
                   k_describe(indices, right, sizeof right));
   }
   CI_TRY(k_out_like(k, 0, data->dtype, data));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 

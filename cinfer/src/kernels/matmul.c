@@ -165,6 +165,7 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
   const int64_t each = p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of a row or panel */
   const int64_t depth_1 = depth > 0 ? depth : 1;
   p->grain = each > 0 ? MATMUL_PART_WORK / depth_1 / each + 1 : 1;
+  if (p->batches == 0) p->a_bytes = k->scratch_bytes = 0; /* the other sizes may be anything */
 }
 
 /* Batch strides of one operand, aligned at the right with the output's batch axes. */
@@ -258,8 +259,8 @@ ci_status prepare_gemm(ci_kernel *k) {
                   k_describe(a, left, sizeof left), k_describe(b, right, sizeof right));
   }
   const bool whole = a->dtype != CI_FLOAT && a->dtype != CI_DOUBLE;
-  if (whole && (alpha < -1e15 || alpha > 1e15 || beta < -1e15 || beta > 1e15 || alpha != (double)(int64_t)alpha ||
-                beta != (double)(int64_t)beta)) {
+  const bool small = alpha >= -1e15 && alpha <= 1e15 && beta >= -1e15 && beta <= 1e15; /* not NaN either */
+  if (whole && (!small || alpha != (double)(int64_t)alpha || beta != (double)(int64_t)beta)) {
     return k_fail(k, CI_INVALID_ARGUMENT, "alpha %g and beta %g must be whole numbers for %s", alpha, beta,
                   ci_dtype_name(a->dtype));
   }

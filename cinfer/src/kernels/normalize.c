@@ -228,7 +228,7 @@ static ci_status norm_stash(ci_kernel *k, int32_t *dtype) {
 static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   const ci_value *x = k->in[0];
   int64_t wanted, dims[CI_MAX_RANK];
-  int axis;
+  int axis = 0;
   int32_t stash;
   double epsilon;
   CI_TRY(ci_same_floats(k, 3));
@@ -337,7 +337,7 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   p->segment = p->n;
   p->p = training != 0;
   if (training == 0) {
-    k_in_place(k, 0, 0);
+    k_in_place_alone(k, 0, 0);
     k->scratch_bytes = x->count > 0 ? ci_round_up((size_t)p->rows * p->item, 64) : 0;
     p->grain = inner > 1     ? (NORM_PART_WORK + inner - 1) / inner
                : p->rows > 0 ? (NORM_PART_WORK + p->rows - 1) / p->rows
@@ -436,7 +436,7 @@ ci_status run_batch_normalization(ci_kernel *k) {
 ci_status prepare_lp_normalization(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, norm;
-  int axis;
+  int axis = 0;
   CI_TRY(ci_same_floats(k, 1));
   CI_TRY(k_attr_i(k, "axis", -1, &wanted));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));

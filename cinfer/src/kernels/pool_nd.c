@@ -95,6 +95,11 @@ static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool 
   if (rank < (whole ? 2 : 3)) {
     return k_fail(k, CI_INVALID_ARGUMENT, "x has rank %d, expected n, c and %d or more axes", rank, whole ? 0 : 1);
   }
+  for (int i = 2; i < rank; i++) { /* beside an axis of size 0 others may be of any size */
+    if (dims[i] < nd_limit) continue;
+    return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of x has %lld elements, expected fewer than 2^31", i,
+                  (long long)dims[i]);
+  }
   nd_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   p->axes = rank - 2;
@@ -107,7 +112,7 @@ static ci_status nd_plan_make(ci_kernel *k, const int64_t *dims, int rank, bool 
   if (p->axes == 0) p->axes = 1, p->x[0] = p->kernel[0] = p->y[0] = p->stride[0] = p->dilation[0] = 1;
   p->planes = ci_product(dims, 0, 2);
   p->area = 1;
-  for (int i = 0; i < p->axes; i++) p->area *= p->kernel[i] < p->x[i] ? p->kernel[i] : p->x[i];
+  for (int i = 0; i < p->axes && p->area < nd_limit; i++) p->area *= p->kernel[i] < p->x[i] ? p->kernel[i] : p->x[i];
   *plan = p;
   return CI_OK;
 }
@@ -289,7 +294,8 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   const nd_plan *p = k->private_memory;
   nd_job job = {k, p, kind};
   if (k->out[0]->count == 0) return CI_OK;
-  const int64_t work = (p->y_count > 0 ? p->y_count : 1) * (p->area > 0 ? p->area : 1);
+  const int64_t area = p->area > 0 ? p->area : 1;
+  const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
   k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1,
              kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes, &job);
   return CI_OK;

@@ -45,13 +45,16 @@ static ci_status reduce_axes(ci_kernel *k, bool *reduced) {
   return CI_OK;
 }
 
+/* Beside an axis of size 0 others may be of any size: no overflow of signed numbers, and the product is 0. */
+static int64_t reduce_times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
 /* Neighbours of one kind become one; sizes of 1 vanish. Returns how many there are. */
 static int reduce_groups(const ci_value *x, const bool *reduced, int64_t *size, bool *kind) {
   int groups = 0;
   for (int i = 0; i < x->rank; i++) {
     if (x->dims[i] == 1) continue;
     if (groups > 0 && kind[groups - 1] == reduced[i]) {
-      size[groups - 1] *= x->dims[i];
+      size[groups - 1] = reduce_times(size[groups - 1], x->dims[i]);
     } else {
       size[groups] = x->dims[i];
       kind[groups++] = reduced[i];
@@ -98,9 +101,9 @@ static void reduce_shape(reduce_plan *p, const ci_value *x, const bool *reduced)
     p->transposed = true;
     for (int i = 0; i < groups; i++) {
       if (kind[i]) {
-        p->n *= size[i];
+        p->n = reduce_times(p->n, size[i]);
       } else {
-        p->outer *= size[i];
+        p->outer = reduce_times(p->outer, size[i]);
       }
     }
     if (x->count > 0) reduce_transpose(p, size, kind, groups);
@@ -156,9 +159,9 @@ static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
   }
   reduce_shape(p, x, reduced);
   p->empty = x->count == 0;
+  if (p->empty) return CI_OK;
   p->block = reduce_block(p->n, p->inner);
   reduce_parts(p);
-  if (p->empty) return CI_OK;
   if (p->transposed) k->scratch_bytes = ci_round_up(x->bytes, 64);
   const bool ordered = op == CI_REDUCE_SUM || op == CI_REDUCE_PROD;
   if (ordered && p->inner == 1 && p->n > CI_REDUCE_LONGEST) {

@@ -223,15 +223,21 @@ static bool resize_table_bytes(const resize_axis *a, size_t *bytes) {
          *bytes < PTRDIFF_MAX / 4;
 }
 
+static bool resize_is_empty(const resize_plan *p) {
+  bool empty = false;
+  for (int i = 0; i < p->rank; i++) empty |= p->axis[i].size == 0 || p->axis[i].out == 0;
+  return empty;
+}
+
 /* The tables follow the plan in its memory; the passes' buffers hold the largest stage. */
 static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
   size_t bytes = sizeof *head, largest = 0, item = head->mode == RS_NEAREST ? ci_dtype_size(dtype) : sizeof(double);
-  for (int i = 0; i < head->rank; i++) {
+  for (int i = 0; i < head->rank && !resize_is_empty(head); i++) { /* else nothing is read, whatever the other sizes */
     CI_TRY(resize_taps(k, head, &head->axis[i]));
     if (!resize_table_bytes(&head->axis[i], &bytes)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
     if (head->axis[i].taps > 0) head->order[head->changes++] = i;
   }
-  for (int pass = -1; pass < head->changes; pass++) { /* sizes after each pass */
+  for (int pass = resize_is_empty(head) ? 0 : -1; pass < head->changes; pass++) { /* sizes after each pass */
     size_t stage = item;
     for (int i = 0; i < head->rank; i++) {
       bool done = head->axis[i].taps == 0;

@@ -10,6 +10,8 @@ typedef struct roi_plan {
   double scale;
 } roi_plan;
 
+#define ROI_MOST_SAMPLES ((int64_t)1 << 22) /* of a bin: a region far beyond the image would ask for any number */
+
 typedef struct roi_corners { /* what a sample reads: four elements and their weights */
   int64_t at[4];
   double weight[4];
@@ -165,9 +167,15 @@ ci_status run_roi_align(ci_kernel *k) {
   const roi_plan *p = k->private_memory;
   for (int64_t r = 0; r < p->rois; r++) {
     const int64_t n = ci_read_integer(k->in[2], r);
-    if (n >= 0 && n < k->in[0]->dims[0]) continue;
-    return k_fail(k, CI_INVALID_ARGUMENT, "batch index %lld of region %lld is outside [0, %lld)", (long long)n,
-                  (long long)r, (long long)k->in[0]->dims[0]);
+    const roi_box b = roi_box_of(p, k->in[1], r);
+    if (n < 0 || n >= k->in[0]->dims[0]) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "batch index %lld of region %lld is outside [0, %lld)", (long long)n,
+                    (long long)r, (long long)k->in[0]->dims[0]);
+    }
+    if (b.rows * b.columns > ROI_MOST_SAMPLES) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "region %lld takes %lld x %lld samples for a bin, the limit is 2^22",
+                    (long long)r, (long long)b.rows, (long long)b.columns);
+    }
   }
   if (k->out[0]->bytes > 0) memset(k->out[0]->data, 0, k->out[0]->bytes);
   if (k->in[0]->count > 0 && p->rois > 0) k_parallel(k, p->channels, 1, roi_channels, k);

@@ -1,4 +1,5 @@
 /* select.c - Trilu, EyeLike, Compress, ReverseSequence, TensorScatter: elements kept, left out or put elsewhere. */
+#include "cast.h"
 #include "copy.h"
 #include "elementwise.h"
 
@@ -65,17 +66,23 @@ ci_status run_trilu(ci_kernel *k) {
 
 /* ---- EyeLike ---- */
 
+typedef struct select_eye {
+  int64_t diagonal;
+  ci_caster caster; /* of the ones */
+} select_eye;
+
 ci_status prepare_eye_like(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t *diagonal = k_private(k, sizeof *diagonal), dtype = 0;
-  if (diagonal == NULL) return k_no_memory(k);
-  CI_TRY(k_attr_i(k, "k", 0, diagonal));
+  select_eye *eye = k_private(k, sizeof *eye);
+  int64_t dtype = 0;
+  if (eye == NULL) return k_no_memory(k);
+  CI_TRY(k_attr_i(k, "k", 0, &eye->diagonal));
   CI_TRY(k_attr_i(k, "dtype", x->dtype, &dtype));
   if (x->rank != 2) {
     char text[128];
     return k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", k_describe(x, text, sizeof text));
   }
-  if (dtype < 0 || dtype >= CI_DTYPES || ci_find_cast(CI_DOUBLE, (int32_t)dtype) == NULL) {
+  if (dtype < 0 || dtype >= CI_DTYPES || !ci_caster_make(&eye->caster, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
     return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for type %lld", (long long)dtype);
   }
   return k_out_like(k, 0, (int32_t)dtype, x);
@@ -83,16 +90,17 @@ ci_status prepare_eye_like(ci_kernel *k) {
 
 ci_status run_eye_like(ci_kernel *k) {
   const ci_value *y = k->out[0];
-  const double one = 1.0;
+  const select_eye *eye = k->private_memory;
+  const float one = 1.0f;
   if (y->count == 0) return CI_OK;
   const int64_t rows = y->dims[0], columns = y->dims[1];
-  const int64_t diagonal = select_clamp(*(const int64_t *)k->private_memory, -rows, columns);
+  const int64_t diagonal = select_clamp(eye->diagonal, -rows, columns);
   const size_t item = ci_dtype_size(y->dtype);
   memset(y->data, 0, y->bytes);
   for (int64_t r = 0; r < rows; r++) {
     const int64_t c = r + diagonal;
     if (c < 0 || c >= columns) continue;
-    ci_find_cast(CI_DOUBLE, y->dtype)((char *)y->data + (size_t)(r * columns + c) * item, &one, 1);
+    ci_caster_run(&eye->caster, (char *)y->data + (size_t)(r * columns + c) * item, &one, 1);
   }
   return CI_OK;
 }
@@ -106,12 +114,13 @@ struct select_compress {
 
 ci_status prepare_compress(ci_kernel *k) {
   const ci_value *x = k->in[0], *condition = k->in[1];
-  int64_t wanted, found = 0, dims[CI_MAX_RANK];
+  int64_t wanted, other, found = 0, dims[CI_MAX_RANK];
   int axis = 0;
   size_t item;
   CI_TRY(select_item(k, &item));
-  CI_TRY(k_attr_i(k, "axis", INT64_MIN, &wanted));
-  const bool flat = wanted == INT64_MIN;
+  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(k_attr_i(k, "axis", 1, &other));
+  const bool flat = wanted != other; /* there is no such attribute */
   if (!flat) CI_TRY(k_axis(k, wanted, x->rank, &axis));
   const int64_t n = flat ? x->count : x->dims[axis];
   if (condition->dtype != CI_BOOL || condition->rank != 1 || condition->count > n) {
@@ -235,7 +244,7 @@ ci_status prepare_tensor_scatter(ci_kernel *k) {
                   k_describe(starts, left, sizeof left), (long long)cache->dims[0]);
   }
   CI_TRY(k_out_like(k, 0, cache->dtype, cache));
-  k_in_place(k, 0, 0);
+  k_in_place_alone(k, 0, 0);
   return CI_OK;
 }
 

@@ -114,16 +114,17 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
 
 ci_status prepare_unique(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t wanted = INT64_MIN, sorted = 1, dims[CI_MAX_RANK];
+  int64_t wanted = 0, other = 1, sorted = 1, dims[CI_MAX_RANK];
   int axis = 0;
-  CI_TRY(k_attr_i(k, "axis", INT64_MIN, &wanted));
+  CI_TRY(k_attr_i(k, "axis", 0, &wanted));
+  CI_TRY(k_attr_i(k, "axis", 1, &other));
   CI_TRY(k_attr_i(k, "sorted", 1, &sorted));
   const int32_t part = unique_part(x->dtype);
   if (part != CI_STRING && !ci_order_keys(&(ci_value){.dtype = part}, 0, 0, 0, NULL)) {
     return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                   ci_dtype_name(x->dtype));
   }
-  const bool flat = wanted == INT64_MIN;
+  const bool flat = wanted != other; /* there is no such attribute */
   if (!flat) CI_TRY(k_axis(k, wanted, x->rank, &axis));
   if (!flat && x->count == 0 && x->dims[axis] > 0) {
     char text[128];

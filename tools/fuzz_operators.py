@@ -1,0 +1,619 @@
+"""Feeds both engines nodes that a stranger might have made, and reports what goes wrong.
+
+python tools/fuzz_operators.py --seconds 600               every operator
+python tools/fuzz_operators.py --op Conv --op Pad          these
+python tools/fuzz_operators.py --seed 3 --only 1234        one mutant again, with what came of it
+
+A seed is a row of tests/cases or a one-node case of the ONNX standard. A mutant is a seed with a
+few changes: attributes, shapes, element types, numbers, absent inputs, outputs. Mutants run in a
+worker process with little memory and five seconds of processor time each. Reported are
+
+    crash      the process died: a signal, or a sanitizer's finding
+    hang       no end after five seconds
+    internal   an exception that no kernel meant to raise
+    refused    one engine answers, the other refuses
+    differs    both answer, but not the same
+
+The exit status is 1 if there was one of the first two, or an internal error of cinfer. For
+sanitizers, build the module with them and name it:
+
+    cmake -S . -B build/asan -DCINFER_SANITIZE=address,undefined,float-cast-overflow
+    cmake --build build/asan --target _native
+    python tools/fuzz_operators.py --native build/asan/_native.abi3.so --preload libasan.so
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import pickle
+import pkgutil
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT / "tests")  # not tools/: a module there has the name of a package in tests/
+
+from graphio.schema import dtypes, errors  # noqa: E402
+
+Array = np.ndarray[Any, Any]
+SECONDS = 5  # of processor time for one mutant in one engine
+MEMORY = 1 << 26  # what a session may hold
+BIG = 1 << 16  # elements of a mutated input
+FATAL = ("crash", "hang", "internal cinfer")
+
+INT64 = (-(2**63), 2**63 - 1)
+INTS = (0, -1, 1, 2, 3, -2, 7, 17, 255, 2**31 - 1, -(2**31), 2**31, 2**32, 2**40, 2**62, *INT64)
+FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 3e38, -3e38, 1e300, *map(float, ("inf", "-inf", "nan")))
+WORDS = ("", "x", "reflect", "linear", "SAME_UPPER", "VALID", "bhwc,bc->b", "forward", "a" * 300)
+TYPES = [row.numpy for row in dtypes.TABLE if row.numpy is not None and row.number != dtypes.STRING]
+if importlib.util.find_spec("ml_dtypes") is not None:
+    import ml_dtypes
+
+    TYPES += [np.dtype(getattr(ml_dtypes, dtypes.ML_DTYPES[n])) for n in (16, 17, 21, 22)]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node, what it is given, and the element types that its outputs are said to have."""
+
+    op: str
+    domain: str
+    version: int
+    inputs: tuple[Array | None, ...]
+    attrs: dict[str, Any]
+    outputs: tuple[Any, ...]
+    constant: tuple[int, ...] = ()  # inputs that are constants; the others are fed
+    static: bool = False  # the shapes of those that are fed are in the file
+    huge: tuple[int, tuple[int, ...]] | None = None  # an input, and its shape without elements
+
+    def __str__(self) -> str:
+        given = ", ".join(map(_text, self.inputs))
+        attrs = "".join(f", {k}={v!r:.200}" for k, v in self.attrs.items())
+        kinds = ",".join(np.dtype(t).name for t in self.outputs)
+        return f"{self.op}-{self.version}({given}{attrs}) -> {kinds}{self._place()}"
+
+    def _place(self) -> str:
+        constant = f" constant {list(self.constant)}" * bool(self.constant)
+        return (
+            f"{constant}{' static' * self.static}{f' huge {self.huge}' * (self.huge is not None)}"
+        )
+
+    def file(self) -> tuple[bytes, list[Array]]:
+        """The model, and what to feed it."""
+        import engines
+
+        builder, names, fed = engines.Builder(), [], {}
+        for i, x in enumerate(self.inputs):
+            name = f"in{i:02}"
+            if x is None:
+                names.append("")
+            elif self.huge is not None and self.huge[0] == i:
+                names.append(_huge(builder, x.dtype, self.huge[1]))
+            elif i in self.constant:
+                names.append(builder.constant(name, x))
+            else:
+                names.append(builder.placeholder(name, x.dtype, x.shape if self.static else None))
+                fed[name] = x
+        kinds = [engines.tensor_type(kind) for kind in self.outputs]
+        builder.node(
+            "node", self.op, names, kinds, self.attrs, domain=self.domain, version=self.version
+        )
+        results = {f"out{k}": f"node:{k}" if k else "node" for k in range(len(kinds))}
+        builder.signature({name: name for name in fed}, results)
+        return builder.bytes(), list(fed.values())
+
+
+def _huge(builder: Any, dtype: Any, dims: tuple[int, ...]) -> str:
+    """A shape that no array of numpy can have."""
+    import engines
+
+    source = builder.constant("none", np.zeros(0, dtype))
+    shape = builder.constant("dims", np.array(dims, np.int64))
+    kind = engines.tensor_type(dtype)
+    builder.node("huge", "Reshape", [source, shape], [kind], {"allowzero": 1}, version=14)
+    return "huge"
+
+
+def _text(x: Array | None) -> str:
+    if x is None:
+        return "-"
+    values = f"={x.tolist()}" if 0 < x.size <= 12 else ""
+    return f"{x.dtype}{list(x.shape)}{values}"
+
+
+# ---- seeds ----
+
+
+def seeds(rows: bool = False) -> list[Node]:
+    """The rows of tests/cases and, where onnx is installed, the standard's one-node cases.
+
+    Args:
+        rows: the rows alone.
+    """
+    found = [*_rows()]
+    if not rows and importlib.util.find_spec("onnx") is not None:
+        found += _standard()
+    return [
+        node
+        for node in found
+        if all(x is None or _is_array(x) for x in node.inputs)
+        and all(not isinstance(x, np.ndarray) or _is_array(x) for x in node.attrs.values())
+    ]
+
+
+def _rows() -> Iterator[Node]:
+    import cases
+
+    for module in pkgutil.iter_modules(cases.__path__):
+        importlib.import_module(f"cases.{module.name}")
+    for row in cases.CASES:
+        kinds = tuple(x.dtype for x in row.outputs)
+        yield Node(row.op, row.domain, row.version, row.inputs, dict(row.attrs), kinds)
+    for bad in cases.BAD:
+        kind = next((x.dtype for x in bad.inputs if x is not None), np.dtype("float32"))
+        kinds = (kind,) * bad.outputs
+        yield Node(bad.op, bad.domain, bad.version, bad.inputs, dict(bad.attrs), kinds)
+
+
+def _standard() -> Iterator[Node]:
+    from conformance import suite
+    from onnx import TensorProto, helper, numpy_helper
+
+    for case in suite.cases().values():
+        graph = case.model.graph
+        if len(graph.node) != 1 or graph.node[0].domain not in ("", "ai.onnx") or not case.data:
+            continue
+        node, (inputs, outputs) = graph.node[0], case.data[0]
+        fed = dict(zip((value.name for value in graph.input), inputs, strict=False))
+        arrays = tuple(fed.get(name) for name in node.input)
+        values = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        attrs = {
+            k: numpy_helper.to_array(v) if isinstance(v, TensorProto) else v
+            for k, v in values.items()
+        }
+        if all(map(_is_array, outputs)) and all(map(_is_plain, attrs.values())):
+            version = next(o.version for o in case.model.opset_import if o.domain == node.domain)
+            kinds = tuple(x.dtype for x in outputs)
+            yield Node(node.op_type, "", version, arrays, attrs, kinds)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind not in "OUSM"
+
+
+def _is_plain(x: Any) -> bool:
+    return _is_array(x) or isinstance(x, (int, float, str, bytes, list))
+
+
+# ---- mutations ----
+
+
+def mutant(nodes: list[Node], seed: int, index: int) -> Node:
+    """The same for the same arguments."""
+    rng = random.Random(f"{seed}:{index}")
+    ops = sorted({node.op for node in nodes})
+    op = rng.choice(ops)
+    made = rng.choice([node for node in nodes if node.op == op])
+    others = [node for node in nodes if node.op == op]
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3, 5))):
+        made = rng.choice(MUTATIONS)(rng, made, others)
+    constant = tuple(i for i in range(len(made.inputs)) if rng.random() < 0.5)
+    ranks = [(i, x.ndim) for i, x in enumerate(made.inputs) if x is not None]
+    if rng.random() < 0.12 and ranks:
+        at, rank = rng.choice(ranks)
+        dims = [rng.choice((1, 3, 2**31, 2**40, 2**63 - 1)) for _ in range(rank)]
+        made = replace(made, huge=(at, (*dims[1:], 0) if rng.random() < 0.5 else (0, *dims[1:])))
+    return replace(made, constant=constant, static=rng.random() < 0.5)
+
+
+def _attribute(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """Another value, length or kind; one that another seed has; none."""
+    attrs = dict(node.attrs)
+    key = rng.choice([key for other in others for key in other.attrs] or ["axis"])
+    if rng.random() < 0.1:
+        attrs.pop(key, None)
+        return replace(node, attrs=attrs)
+    values = [other.attrs[key] for other in others if key in other.attrs] or [0]
+    value = attrs.get(key, rng.choice(values))
+    attrs[key] = _other(rng, rng.choice((value, rng.choice(values))))
+    return replace(node, attrs=attrs)
+
+
+def _other(rng: random.Random, value: Any) -> Any:
+    if rng.random() < 0.05:
+        return rng.choice((rng.choice(INTS), rng.choice(FLOATS), "x", [], [1, 2], [0.5], _NUMBERS))
+    if isinstance(value, np.ndarray):
+        return _values(rng, value) if rng.random() < 0.5 else _reshaped(rng, value)
+    if isinstance(value, list):
+        return _list(rng, list(value))
+    if isinstance(value, (str, bytes)):
+        return rng.choice(WORDS)
+    if isinstance(value, int):
+        return rng.choice((*INTS, value + 1, value - 1))
+    return rng.choice(FLOATS) if isinstance(value, float) else value
+
+
+def _list(rng: random.Random, value: list[Any]) -> list[Any]:
+    kind = rng.randrange(6)
+    if kind == 0:
+        return value * rng.choice((0, 2, 5, 17, 300))
+    if kind == 1:
+        return value[:-1]
+    if kind == 2:
+        return value + value[:1]
+    if kind == 3 and value:
+        return [_other(rng, value[0])] * len(value)
+    for at in range(len(value)):
+        if rng.random() < 0.5:
+            fresh = _other(rng, value[at])
+            if isinstance(fresh, type(value[at])):
+                value[at] = fresh
+    return value
+
+
+def _shape(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """An input of another shape, or all inputs with another size where they have the same."""
+    return _one_input(rng, node, _reshaped)
+
+
+def _reshaped(rng: random.Random, x: Array) -> Array:
+    dims = list(x.shape)
+    kind = rng.randrange(8)
+    if kind == 0 and dims:
+        dims[rng.randrange(len(dims))] = 0
+    elif kind == 1 and dims:
+        at = rng.randrange(len(dims))
+        dims[at] = max(0, dims[at] + rng.choice((-1, 1, 2)))
+    elif kind == 2:
+        dims = dims[1:]
+    elif kind == 3:
+        dims.insert(rng.randrange(len(dims) + 1), rng.choice((1, 2, 0)))
+    elif kind == 4:
+        dims = [1] * (16 - len(dims)) + dims
+    elif kind == 5:  # nothing in it, but large all the same
+        dims = [rng.choice((0, 1, 2**31, 2**40)) for _ in dims[:1]] + [0]
+    elif kind == 6 and dims:
+        dims[rng.randrange(len(dims))] = rng.choice((1, 40, 257))
+    else:
+        dims = rng.choice(([], [0], [1], [2, 0], [0] * len(dims), [1] * len(dims)))
+    return _resized(x, dims)
+
+
+def _resized(x: Array, dims: list[int]) -> Array:
+    if 0 in dims:
+        return np.empty(dims, x.dtype)
+    if math.prod(dims) > BIG:
+        dims = [min(size, 3) for size in dims]
+    return np.resize(x, dims) if x.size else np.zeros(dims, x.dtype)
+
+
+def _number(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """Other numbers in an input."""
+    return _one_input(rng, node, _values)
+
+
+def _values(rng: random.Random, x: Array) -> Array:
+    x = np.array(x, order="C")
+    flat = x.reshape(-1)
+    for _ in range(rng.choice((1, 1, 3, x.size))):
+        if x.size and x.dtype.kind in "iu":
+            info = np.iinfo(x.dtype)
+            flat[rng.randrange(x.size)] = min(max(rng.choice(INTS), info.min), info.max)
+        elif x.size:
+            with np.errstate(all="ignore"):
+                flat[rng.randrange(x.size)] = np.float64(rng.choice(FLOATS)).astype(x.dtype)
+    return x
+
+
+def _small(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """Other numbers in the smallest input of integers: often axes, sizes, indices."""
+    wanted = [x.size for x in node.inputs if x is not None and x.dtype.kind == "i"]
+    at = next((i for i, x in enumerate(node.inputs) if x is not None and [x.size] == wanted), None)
+    if at is None:
+        return _number(rng, node, others)
+    inputs = list(node.inputs)
+    inputs[at] = _values(rng, node.inputs[at])  # type: ignore[arg-type]
+    return replace(node, inputs=tuple(inputs))
+
+
+def _one_input(
+    rng: random.Random, node: Node, change: Callable[[random.Random, Array], Array]
+) -> Node:
+    present = [i for i, x in enumerate(node.inputs) if x is not None]
+    if not present:
+        return node
+    inputs, at = list(node.inputs), rng.choice(present)
+    old = node.inputs[at]
+    inputs[at] = change(rng, old)  # type: ignore[arg-type]
+    if rng.random() < 0.3:  # the same for its fellows
+        for i in present:
+            if inputs[i].shape == old.shape and inputs[i] is not old and i != at:  # type: ignore[union-attr]
+                inputs[i] = _resized(inputs[i], list(inputs[at].shape))  # type: ignore[union-attr, arg-type]
+    return replace(node, inputs=tuple(inputs))
+
+
+def _types(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """Another element type, in one place or wherever the old one was."""
+    places = [x.dtype for x in node.inputs if x is not None] + list(node.outputs)
+    if not places:
+        return node
+    old, new, everywhere = rng.choice(places), rng.choice(TYPES), rng.random() < 0.7
+
+    def pick(kind: Any) -> Any:
+        return new if kind == old and (everywhere or rng.random() < 0.5) else kind
+
+    with np.errstate(all="ignore"):
+        wanted = [None if x is None else (x, pick(x.dtype)) for x in node.inputs]
+        inputs = tuple(None if pair is None else _cast(*pair) for pair in wanted)
+    return replace(node, inputs=inputs, outputs=tuple(map(pick, node.outputs)))
+
+
+def _cast(x: Array, kind: Any) -> Array:
+    small = kind not in map(np.dtype, "?bBhHiIqQefd")  # ml_dtypes cannot cast them into each other
+    return x.astype(np.float32).astype(kind) if small else x.astype(kind)
+
+
+def _arity(rng: random.Random, node: Node, others: list[Node]) -> Node:
+    """Inputs or outputs more, fewer, absent or exchanged."""
+    inputs, kind = list(node.inputs), rng.randrange(6)
+    if kind == 0 and inputs:
+        inputs[rng.randrange(len(inputs))] = None
+    elif kind == 1:
+        inputs = inputs[:-1]
+    elif kind == 2 and inputs:
+        inputs.append(rng.choice(inputs))
+    elif kind == 3:
+        rng.shuffle(inputs)
+    elif kind == 4:
+        given = rng.choice(others).inputs
+        at = rng.randrange(max(1, len(given)))
+        inputs[at : at + 1] = given[at : at + 1]
+    else:
+        return replace(node, outputs=(node.outputs * 3)[: rng.choice((1, 2, 3, 4))])
+    return replace(node, inputs=tuple(inputs))
+
+
+_NUMBERS = np.arange(4, dtype=np.int64)
+MUTATIONS = (_attribute, _attribute, _attribute, _shape, _shape, _number, _small, _types, _arity)
+
+
+# ---- the worker ----
+
+
+def work(options: argparse.Namespace, nodes: list[Node]) -> None:
+    """Runs mutants and tells what comes of them, a line of JSON each; before each the engine."""
+    if options.native:
+        _use(options.native)
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
+    _limit_memory()
+    for index in range(options.first, 1 << 62):
+        node = mutant(nodes, options.seed, index)
+        results = {}
+        for engine in ("runtime", "cinfer"):
+            print(json.dumps([index, engine]), flush=True)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            results[engine] = _outcome(engine, node)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        what, why = _compare(results)
+        if (node.huge or (what == "differs" and _is_wild(node))) and what[:8] != "internal":
+            what = ""  # numpy has no such arrays; where numbers overflow depends on the order
+        print(json.dumps([index, what, why]), flush=True)
+
+
+def _use(native: str) -> None:
+    """Takes this file as graphio.cinfer._native."""
+    spec = importlib.util.spec_from_file_location("_native", native)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["graphio.cinfer._native"] = module
+    spec.loader.exec_module(module)
+
+
+def _limit_memory() -> None:
+    """Sessions of cinfer hold no more than MEMORY."""
+    from graphio.cinfer import model
+
+    class Limited:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(lib, name)
+
+        @staticmethod
+        def ci_session_defaults() -> Any:
+            options = lib.ci_session_defaults()
+            options.limits.max_memory = MEMORY
+            return options
+
+    lib, model.lib = model.lib, Limited()
+
+
+def _outcome(engine: str, node: Node) -> Any:
+    """The outputs, or the error's class and text."""
+    import engines
+
+    try:
+        data, inputs = node.file()
+    except Exception:  # no file can say this
+        return None
+    try:
+        return engines.run(engine, data, inputs)
+    except errors.OpError as error:
+        return type(error).__name__, str(error)
+    except (ValueError, TypeError) as error:  # of the call: a rank or type that was not declared
+        return "call", str(error)
+    except Exception as error:
+        return "InternalError", repr(error)
+
+
+def _compare(results: dict[str, Any]) -> tuple[str, str]:
+    """What to report, or "" and the class."""
+    for engine, result in results.items():
+        if isinstance(result, tuple) and result[0] == "InternalError":
+            return f"internal {engine}", result[1]
+    one, two = results.values()
+    if one is None:
+        return "", "no file"
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return "", two[0]
+    for engine, result in results.items():
+        if isinstance(result, tuple):
+            if result[0] in ("ResourceExhaustedError", "UnimplementedError"):
+                return "", result[0]
+            return f"refused by {engine}", result[1]
+    for a, b in zip(one, two, strict=True):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return "differs", f"{_text(a)} and {_text(b)}"
+        if not _near(a, b):
+            return "differs", f"{a.reshape(-1)[:8]} and {b.reshape(-1)[:8]}"
+    return "", "answered"
+
+
+def _is_wild(node: Node) -> bool:
+    """Whether a number among the inputs or attributes is not finite or overflows soon."""
+    values = [x for x in (*node.inputs, *node.attrs.values()) if isinstance(x, (np.ndarray, float))]
+    with np.errstate(all="ignore"):
+        numbers = [np.asarray(x).astype(np.float64) for x in values if np.size(x)]
+        return any(not bool((np.abs(x) < 1e18).all()) for x in numbers)
+
+
+def _near(a: Array, b: Array) -> bool:
+    if a.size == 0 or a.dtype == object:  # there may be too many bytes in no elements of float64
+        return bool((a == b).all())
+    with np.errstate(all="ignore"):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        return bool(np.allclose(a, b, rtol=1e-2, atol=1e-3, equal_nan=True))
+
+
+# ---- the parent ----
+
+
+@dataclass
+class Report:
+    """What was found."""
+
+    executions: int
+    outcomes: Counter[str]
+    findings: list[tuple[str, int, str, str]]  # what, mutant, its text, why
+
+    @property
+    def fatal(self) -> list[tuple[str, int, str, str]]:
+        """Those that no file may cause."""
+        return [each for each in self.findings if each[0].startswith(FATAL)]
+
+
+def fuzz(options: argparse.Namespace) -> Report:
+    """Runs mutants until the time is over."""
+    nodes = [node for node in seeds(options.rows) if not options.op or node.op in options.op]
+    report, end = Report(0, Counter(), []), time.monotonic() + options.seconds
+    first = options.first if options.only is None else options.only
+    with tempfile.TemporaryDirectory() as folder:
+        pickled = Path(folder) / "seeds"
+        pickled.write_bytes(pickle.dumps(nodes))
+        while time.monotonic() < end:
+            first = _follow(options, pickled, first, end, nodes, report)
+            if options.only is not None:
+                break
+    return report
+
+
+def _follow(
+    options: argparse.Namespace,
+    pickled: Path,
+    first: int,
+    end: float,
+    nodes: list[Node],
+    report: Report,
+) -> int:
+    """Reads one worker until it dies or the time is over; returns where the next one goes on."""
+    command = [sys.executable, __file__, "--worker", str(pickled), "--first", str(first)]
+    command += ["--seed", str(options.seed)]
+    sanitizers = "allocator_may_return_null=1:max_allocation_size_mb=600:detect_leaks=0"
+    environment = {**os.environ, "ASAN_OPTIONS": sanitizers, "PYTHONWARNINGS": "ignore"}
+    environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    if options.native:
+        command += ["--native", options.native]
+        environment["LD_PRELOAD"] = options.preload
+    last: tuple[int, str] = (first, "start")
+    with tempfile.TemporaryFile("w+") as complaints:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=complaints, text=True, env=environment
+        ) as worker:
+            assert worker.stdout is not None
+            for line in worker.stdout:
+                index, what, *why = json.loads(line)
+                last = (index, what)
+                if why:
+                    _record(report, what, index, nodes, options.seed, why[0], not options.quiet)
+                    if time.monotonic() > end or options.only is not None:
+                        worker.kill()
+                        return int(index) + 1
+        complaints.seek(0)
+        lines = [line for line in complaints if "failed to allocate" not in line]
+        text = "".join(lines[:40])
+    if last[1] == "start":
+        raise RuntimeError(f"the worker did not start: {text}")
+    hung = worker.returncode == -signal.SIGPROF
+    what = f"{'hang' if hung else 'crash'} {last[1]} {worker.returncode}"
+    _record(report, what, last[0], nodes, options.seed, text, not options.quiet)
+    return last[0] + 1
+
+
+def _record(
+    report: Report, what: str, index: int, nodes: list[Node], seed: int, why: str, tell: bool
+) -> None:
+    report.executions += 1
+    report.outcomes[what or why] += 1
+    if what:
+        found = what, index, str(mutant(nodes, seed, index)), why
+        report.findings.append(found)
+        if tell:
+            print(f"{what} [{index}] {found[2]}\n    {why}", flush=True)
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--op", action="append", help="only this operator; may be repeated")
+    parser.add_argument("--rows", action="store_true", help="only the rows of tests/cases as seeds")
+    parser.add_argument("--only", type=int, help="the number of one mutant")
+    parser.add_argument("--native", default="", help="a module built with sanitizers")
+    parser.add_argument("--preload", default="", help="the sanitizers' library, for that module")
+    parser.add_argument("--quiet", action="store_true", help="print the summary alone")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first mutant")
+    parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def main() -> int:
+    """The command."""
+    options = arguments(sys.argv[1:])
+    if options.worker:
+        work(options, pickle.loads(Path(options.worker).read_bytes()))
+        return 0
+    report = fuzz(options)
+    print(f"{report.executions} mutants: {dict(report.outcomes.most_common())}")
+    return 1 if report.fatal else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
