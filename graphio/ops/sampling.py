@@ -36,7 +36,7 @@ from graphio.ops.primitive import (
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import errors
 
-__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized"]
+__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized", "text"]
 
 Attributes = Mapping[str, Any]
 #: a static size, or a vector of the one number
