@@ -332,6 +332,43 @@ class Emitter:
 
     # ---- for what lowers our operators ----
 
+    def splice(
+        self, message: Model, arrays: Sequence[Array], base: str, inputs: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Adds the nodes of a model without variables and subgraphs.
+
+        Args:
+            message: with one signature.
+            arrays: its file's.
+            base: what the names of its nodes begin with.
+            inputs: names in the ONNX graph by the signature's keys.
+
+        Returns:
+            names in the ONNX graph by the signature's outputs.
+        """
+        made = functions.inline(message, _known)
+        offset, self.arrays = len(self.arrays), [*self.arrays, *arrays]
+        (signature,) = made.signature
+        names: dict[str, str] = {}
+        fed = {binding.value for binding in signature.input}
+        for binding in signature.input:
+            names[binding.value] = self.fresh(f"{base}/{binding.value}")
+            self.renamed[names[binding.value]] = inputs[binding.key]
+        for node in made.graph.node:
+            if node.name in fed:
+                continue
+            own, node.name = node.name, self.fresh(f"{base}/{node.name}")
+            for k, kind in enumerate(node.output_type):
+                suffix = f":{k}" if k else ""
+                names[own + suffix] = node.name + suffix
+                self.types[node.name + suffix] = kind
+            node.input[:] = [names.get(v, v) for v in node.input]
+            for attribute in node.attr:
+                if attribute.value.WhichOneof("value") == "tensor":
+                    attribute.value.tensor += offset
+            self.node(node)
+        return {b.key: self.name(names[b.value]) for b in signature.output}
+
     def add(
         self, op: str, inputs: Sequence[str], base: str, *, second: bool = False, **attrs: Any
     ) -> str:

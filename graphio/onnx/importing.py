@@ -33,12 +33,6 @@ __all__ = ["OPSET", "Imported", "Importer", "Scope", "import_model"]
 OPSET = 28
 #: The standard's own cases give Range vectors of one number, which its inference refuses.
 _TOLERANT = ("Range",)
-#: the operators on sequences and optional values
-_HOLDERS = (
-    "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
-    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
-    "SplitToSequence",
-)  # fmt: skip
 
 
 @dataclass
@@ -242,8 +236,7 @@ class Importer:
             return made
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
-        known = node.op_type in operators.table().forms or node.op_type in _HOLDERS
-        if row is not None and not domain and known:
+        if row is not None and not domain and node.op_type in operators.table().forms:
             return self.plain(node, row.version, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.folding import constant_value
-from graphio.gradient_registry import gradient, not_differentiable
+from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import node, operation, scalar
 from graphio.ops.primitive import shape_of
+from graphio.ops.recompute import by_parts
+from graphio.ops.sampling import grid_sample, roi_align
 from graphio.ops.shapes import dims_of
 
 
@@ -62,7 +64,26 @@ def _roi_align(op: Operation, dy: Tensor) -> list[Tensor | None]:
     return [dx, None, None]
 
 
-not_differentiable("GridSampleGrad", "RoiAlignGrad", domain="graphio")
+@gradient("GridSampleGrad", "graphio")
+def _grid_sample_grad(
+    op: Operation, ddx: Tensor | None, ddgrid: Tensor | None
+) -> list[Tensor | None]:
+    def parts(x: Tensor, grid: Tensor, dy: Tensor) -> list[Tensor | None]:
+        from graphio.gradients import gradients
+
+        return gradients([grid_sample(x, grid, op.attrs)], [x, grid], [dy])
+
+    return by_parts(op, [ddx, ddgrid], parts)
+
+
+@gradient("RoiAlignGrad", "graphio")
+def _roi_align_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
+    def parts(x: Tensor, rois: Tensor, batch: Tensor, dy: Tensor) -> list[Tensor | None]:
+        from graphio.gradients import gradients
+
+        return gradients([roi_align(x, rois, batch, op.attrs)], [x], [dy])
+
+    return [None, None, None, by_parts(op, [ddx], parts)[3]]
 
 
 def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> Tensor:
