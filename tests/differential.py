@@ -16,7 +16,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -210,6 +210,7 @@ class Checker:
         found = run_theirs(model, fed, (*key, str(call.attrs) if call.op == "Attention" else ""))
         if found is not None:
             self.theirs[call.op] += 1
+            call = replace(call, sums=True)  # their exp and tanh are not exact near zero
             for name, b in zip(names, found, strict=True):
                 compare(call, inputs, graph.values[name], np.asarray(b), f"{name}, cinfer and ORT")
 
@@ -220,9 +221,7 @@ class Checker:
             proto(graph.calls, graph.values, graph.constants, outputs, static)
         )
         assert data is not None
-        for name, found in zip(
-            outputs, run_ours(cinfer, data, graph.values, outputs), strict=True
-        ):
+        for name, found in zip(outputs, run_ours(cinfer, data, graph.values, outputs), strict=True):
             alone = graph.values[name]
             if found.dtype != alone.dtype or found.shape != alone.shape:
                 raise Disagreement(f"{name} of the graph: {found!r}, alone {alone!r}\n{graph}")
@@ -296,7 +295,8 @@ class Collector(Checker):
             size = sum(graph.values[n].size for n in call.inputs if n)
             self.times[kind] += 1
             if kind not in self.found or size < self.found[kind][0]:
-                kinds = [f"{graph.values[n].dtype}{graph.values[n].shape}" for n in call.inputs if n]
+                given = [graph.values[n] for n in call.inputs if n]
+                kinds = [f"{x.dtype}{x.shape}" for x in given]
                 self.found[kind] = size, f"{call.op} {kinds} {call.attrs}: {text}"
             reject()
 

@@ -18,14 +18,13 @@ class Defect:
     applies: Callable[[Call, list[Array]], bool]
 
 
-
 def _divides_by_zero(call: Call, inputs: list[Array]) -> bool:
     x = inputs[1]
     return x.dtype.kind in "iu" and bool((x == 0).any() or (x.astype(np.int64) == -1).any())
 
 
 def _has_nan(call: Call, inputs: list[Array]) -> bool:
-    return inputs[0].dtype.kind == "f" and bool(np.isnan(inputs[0]).any())
+    return any(x.dtype.kind == "f" and bool(np.isnan(x).any()) for x in inputs)
 
 
 def _is_empty(call: Call, inputs: list[Array]) -> bool:
@@ -57,6 +56,11 @@ def _no_axes(call: Call, inputs: list[Array]) -> bool:
     return len(inputs) > 1 and inputs[1].size == 0
 
 
+def _constant_channel(call: Call, inputs: list[Array]) -> bool:
+    x = inputs[0].astype(np.float64)
+    return bool((x.std(tuple(call.attrs["axes"])) < 1e-3).any())
+
+
 def _same_and_gaps(call: Call, inputs: list[Array]) -> bool:
     """SAME with strides beyond the kernel: the padding would be negative."""
     strides, kernel = call.attrs["strides"], call.attrs["kernel_shape"]
@@ -75,28 +79,30 @@ TABLE = (
      "Div Mod"),
     ("NaN is passed over, or comes anywhere; ours is numpy's", _has_nan,
      "ArgMax ArgMin TopK MaxPool GlobalMaxPool Softmax LogSoftmax Hardmax ReduceMax ReduceMin "
-     "QuantizeLinear Unique Max Min Clip"),
+     "QuantizeLinear Unique Max Min Clip ScatterND ScatterElements Sign"),
     ("an axis of size 0 is not reduced", _is_empty,
      "ReduceSum ReduceMean ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp ReduceMax "
      "ReduceMin"),
-    ("integers: the logarithm of 0 or less is undefined; of size 0 as above", _no_logarithm,
-     "ReduceLogSum"),
+    ("integers: the logarithm of 0 or less is undefined, and rounding differs", _no_logarithm,
+     "ReduceLogSum ReduceLogSumExp"),
     ("what the type cannot hold is undefined; ours saturates", _leaves_the_type, "Cast CastLike"),
     ("integers go through double; to a negative power ours are 0", _power_of_integers, "Pow"),
     ("the kernel is missing, which is told in the run", _of("float64"), "GRU LSTM RNN"),
     ("the kernel is missing, which is told in the run", _of("int32", "uint8"), "Resize"),
     ("the kernel is missing, which is told in the run", _of("float16"), "ScatterND"),
     ("four axes alone", lambda call, inputs: inputs[0].ndim != 4, "LRN"),
-    ("nothing to sum is refused", _is_empty, "MatMul"),
+    ("nothing to sum is refused, or alpha and beta are forgotten", _is_empty, "MatMul Gemm"),
+    ("a variance of 0 becomes less", _constant_channel, "MeanVarianceNormalization"),
     ("divides in float32; the standard: in the type of the scale", _of("float16"),
      "QuantizeLinear"),
     ("float64 is computed in float32, as stash_type allows", _of("float64"), "GroupNormalization"),
+    ("wrapping around one element is refused", lambda call, inputs: call.attrs["mode"] == "wrap",
+     "Pad"),
+    ("constants are float32", _of("float64"), "Gelu"),
     ("the bias is cast to the integers by the standard's body", lambda call, inputs:
      inputs[0].dtype.kind != "f", "Shrink"),
     ("axes that are none are taken for absent ones", _no_axes, "Squeeze"),
     ("SAME with gaps between windows shifts them", _same_and_gaps, "AveragePool LpPool MaxPool"),
 )  # fmt: skip
 
-DEFECTS = [
-    Defect(op, reason, applies) for reason, applies, ops in TABLE for op in ops.split()
-]
+DEFECTS = [Defect(op, reason, applies) for reason, applies, ops in TABLE for op in ops.split()]

@@ -345,9 +345,7 @@ def _cast_like(m: Maker, op: str) -> Call:
 def _bit_cast(m: Maker, op: str) -> Call:
     x = m.tensor(INTS)
     size = m[x].dtype.itemsize
-    return Call(
-        op, [x], {"to": _number(m.pick([t for t in INTS if np.dtype(t).itemsize == size]))}
-    )
+    return Call(op, [x], {"to": _number(m.pick([t for t in INTS if np.dtype(t).itemsize == size]))})
 
 
 # reductions
@@ -455,7 +453,11 @@ def _gemm(m: Maker, op: str) -> Call:
     a = m.tensor(FLOATS, rank=(2, 2), tame=True)
     turned, n = m.int(0, 1), m.pick([1, 2, 9, 17])
     rows, k = m[a].shape[::-1] if turned else m[a].shape
-    attrs: dict[str, Any] = {"transA": turned, "transB": m.int(0, 1), **_numbers("alpha", "beta")(m)}
+    attrs: dict[str, Any] = {
+        "transA": turned,
+        "transB": m.int(0, 1),
+        **_numbers("alpha", "beta")(m),
+    }
     inputs = [a, m.like(a, [n, k] if attrs["transB"] else [k, n], True)]
     if m.bool():
         shape: list[int] = m.pick([[n], [rows, n], [1, n], [rows, 1], [1], []])
@@ -592,7 +594,9 @@ def _pad(m: Maker, op: str) -> Call:
     sizes = m[x].shape
     most = [3 if mode in ("constant", "edge") else max(0, n - 1) for n in sizes]
     low = 0 if mode == "reflect" else -1
-    pads = [m.int(max(low, -(n // 2)), k) for _ in range(2) for n, k in zip(sizes, most, strict=True)]
+    pads = [
+        m.int(max(low, -(n // 2)), k) for _ in range(2) for n, k in zip(sizes, most, strict=True)
+    ]
     inputs = [x, m.ints(*pads)]
     if mode == "constant" and m.bool():
         inputs.append(m.fresh(m[x].dtype.name, ()))
@@ -634,7 +638,9 @@ def _trilu(m: Maker, op: str) -> Call:
 @row("EyeLike")
 def _eye_like(m: Maker, op: str) -> Call:
     attrs = {"dtype": _number(m.pick(("float32", "int64", "bool", "float64", "uint8")))}
-    return Call(op, [m.tensor(ANY, rank=(2, 2))], {**(attrs if m.bool() else {}), "k": m.int(-3, 3)})
+    return Call(
+        op, [m.tensor(ANY, rank=(2, 2))], {**(attrs if m.bool() else {}), "k": m.int(-3, 3)}
+    )
 
 
 @row("CenterCropPad")
@@ -706,7 +712,9 @@ def _scatter_elements(m: Maker, op: str) -> Call:
     if how == "none":  # the order of repeated indices is undefined
         line = np.argsort(np.argsort(np.random.RandomState(m.int(0, 99)).rand(size)))
         cut = line[: shape[axis]]
-        index = np.broadcast_to(cut.reshape([-1 if a == axis % len(shape) else 1 for a in range(len(shape))]), shape)
+        index = np.broadcast_to(
+            cut.reshape([-1 if a == axis % len(shape) else 1 for a in range(len(shape))]), shape
+        )
     updates = m.like(x, shape, how in ("add", "mul"))
     inputs = [x, m.add(index, m.pick(["int64", "int32"])), updates]
     return Call(op, inputs, {"axis": axis, "reduction": how}, sums=True)
@@ -719,7 +727,9 @@ def _scatter_nd(m: Maker, op: str) -> Call:
     depth, shape = m.int(1, m[x].ndim), m[x].shape
     if how == "none":
         count = m.int(0, int(np.prod(shape[:depth])))
-        places = np.random.RandomState(m.int(0, 99)).permutation(int(np.prod(shape[:depth])))[:count]
+        places = np.random.RandomState(m.int(0, 99)).permutation(int(np.prod(shape[:depth])))[
+            :count
+        ]
         index = np.stack(np.unravel_index(places, shape[:depth]), -1)
     else:
         lead = m.shape(0, 2)
@@ -944,7 +954,11 @@ def _recurrent(m: Maker, op: str) -> Call:
     direction = m.pick(["forward", "reverse", "bidirectional"])
     n = 2 if direction == "bidirectional" else 1
     x = m.fresh(m.pick(["float32", "float32", "float64"]), [steps, batch, width], True)
-    inputs = [x, m.like(x, [n, gates * units, width], True), m.like(x, [n, gates * units, units], True)]
+    inputs = [
+        x,
+        m.like(x, [n, gates * units, width], True),
+        m.like(x, [n, gates * units, units], True),
+    ]
     optional = [
         lambda: m.like(x, [n, 2 * gates * units], True),
         lambda: m.add([m.int(1, steps) for _ in range(batch)], "int32"),
@@ -962,10 +976,20 @@ def _recurrent(m: Maker, op: str) -> Call:
 
 @row("Attention")
 def _attention(m: Maker, op: str) -> Call:
-    batch, heads, q, k, size = m.int(1, 2), m.pick([1, 2, 4]), m.int(1, 4), m.int(1, 5), m.pick([2, 4])
+    batch, heads, q, k, size = (
+        m.int(1, 2),
+        m.pick([1, 2, 4]),
+        m.int(1, 4),
+        m.int(1, 5),
+        m.pick([2, 4]),
+    )
     kv = m.pick([h for h in (1, 2, 4) if heads % h == 0])
     x = m.fresh(m.pick(["float32", "float32", "float16"]), [batch, heads, q, size], True)
-    inputs = [x, m.like(x, [batch, kv, k, size], True), m.like(x, [batch, kv, k, m.int(1, 3)], True)]
+    inputs = [
+        x,
+        m.like(x, [batch, kv, k, size], True),
+        m.like(x, [batch, kv, k, m.int(1, 3)], True),
+    ]
     if m.bool():
         shape = m.pick([[q, k], [1, 1, q, k], [batch, 1, q, k]])
         inputs.append(m.fresh("bool", shape) if m.bool() else m.like(x, shape, True))

@@ -134,6 +134,8 @@ def in_onnxruntime(name: str) -> tuple[bytes, Array, Array]:
 @BOTH
 @ARCHITECTURES
 def test_as_in_onnxruntime(name: str, engine: str) -> None:
+    if (name, engine) == ("vgg19", "runtime"):
+        pytest.skip("143 million weights; this network runs in the C library only")
     model, x, expected = in_onnxruntime(name)
     got = run(model, engine, x)
     largest = np.abs(expected).max()

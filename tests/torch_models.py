@@ -106,6 +106,28 @@ class MobileNet(nn.Module):
         return self.head(self.blocks(self.stem(x)).mean([2, 3]))
 
 
+class UNet(nn.Module):
+    """Down and up again, past the layers in between; normalised by groups and by images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.top = nn.Sequential(nn.Conv2d(3, 8, 3, 1, 1), nn.GroupNorm(2, 8), nn.SiLU())
+        self.middle = nn.Sequential(
+            nn.Conv2d(8, 16, 3, 2, 1), nn.InstanceNorm2d(16, affine=True), nn.LeakyReLU(0.1)
+        )
+        self.bottom = nn.Sequential(nn.Conv2d(16, 16, 3, 2, 1), nn.GELU(), nn.Dropout(0.1))
+        self.up = nn.ConvTranspose2d(16, 16, 2, 2)
+        self.narrow = nn.Sequential(nn.Conv2d(32, 8, 3, 1, 1), nn.PReLU(8))
+        self.larger = nn.Upsample(scale_factor=2, mode="bilinear")
+        self.head = nn.Conv2d(16, 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        top = self.top(x)
+        middle = self.middle(top)
+        y = self.narrow(torch.cat([self.up(self.bottom(middle)), middle], 1))
+        return torch.sigmoid(self.head(torch.cat([self.larger(y), top], 1)))
+
+
 class Tagger(nn.Module):
     """A label for each word of a sentence."""
 
@@ -260,6 +282,7 @@ CASES = {
     "mlp": Case(MLP, lambda n: {"x": values(n, 10)}, {"x": _BATCH}, **_ONE),
     "resnet": Case(ResNet, **_IMAGES, **_ONE),
     "mobilenet": Case(MobileNet, **_IMAGES, **_ONE),
+    "unet": Case(UNet, **_IMAGES, **_ONE),
     "tagger": Case(
         Tagger, lambda n: {"ids": words(n, 7)}, {"ids": _WORDS}, ["y"], {"y": _WORDS}
     ),

@@ -4,8 +4,9 @@
 
 Builds cinfer/tests/bits.c with each row of BUILDS, runs the model in all ways and prints a table.
 The exit code is 0 only if every build was made, every instruction set was run, and all hashes of a
-signature agree. Without --model it takes the digits network of the demo: `predict` on 64 images,
-whole and row by row, and two steps of `train` from the initial weights.
+signature agree. Without --model it takes the digits network of the demo, `predict` on 64 images,
+whole and row by row, and two steps of `train` from the initial weights; and the signatures of
+bits_families.py, which have the kernels of every family.
 """
 
 from __future__ import annotations
@@ -113,6 +114,16 @@ def digits(folder: Path) -> tuple[Path, Path]:
     return model, inputs
 
 
+def families(folder: Path) -> tuple[Path, Path]:
+    """Kernels of every family."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from bits_families import build
+
+    model, inputs = folder / "families.gio", folder / "families.bin"
+    write_inputs(inputs, build(model))
+    return model, inputs
+
+
 def sources(one_file: bool) -> list[str]:
     """What is compiled: the parts, or the file that includes them."""
     if one_file:
@@ -197,12 +208,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if arguments.model:
-            model, inputs = arguments.model, arguments.inputs
+            models = [(arguments.model, arguments.inputs)]
         else:
-            model, inputs = digits(folder)
+            models = [digits(folder), families(folder)]
         for build in builds:
             print(f"{build.name} ...", file=sys.stderr, flush=True)
-            runs += run_program(build, compile_program(build, folder), model, inputs)
+            program = compile_program(build, folder)
+            for model, inputs in models:
+                runs += run_program(build, program, model, inputs)
     print(table(runs))
     wrong = [*gaps(builds, runs), *disagreements(runs)]
     print("\n".join(wrong) if wrong else f"all {len(runs)} hashes agree, one a signature")

@@ -15,7 +15,7 @@
 #include "cinfer.h"
 #include "sha256.h"
 
-enum { MOST = 16, BIT_SEED = 42 };
+enum { MOST = 32, MOST_OUTPUTS = 256, BIT_SEED = 42 };
 
 typedef struct input_set {
   char name[64];
@@ -131,12 +131,12 @@ static void hash_tensor(sha256 *hash, const ci_tensor *t) {
 /* One hash an output, over the rows in order, then one over those: so whole and row by row are the same. */
 static void run_batch(ci_session *session, int signature, const input_set *set, bool by_row, int outputs,
                       char hex[65]) {
-  sha256 each[MOST], all;
+  sha256 each[MOST_OUTPUTS], all;
   ci_error error;
   int64_t rows = set->in[0].dims[0], step = by_row ? 1 : rows;
   for (int o = 0; o < outputs; o++) sha256_start(&each[o]);
   for (int64_t row = 0; row < rows; row += step) {
-    ci_tensor in[MOST], out[MOST] = {{0}};
+    ci_tensor in[MOST], out[MOST_OUTPUTS] = {{0}};
     for (int i = 0; i < set->n; i++) {
       in[i] = set->in[i];
       if (!by_row || in[i].rank == 0 || in[i].dims[0] != rows) continue;
@@ -200,7 +200,7 @@ static void hash_state(sha256 *hash, const ci_state *state) {
 }
 
 static void run_once(ci_session *session, int signature, const input_set *set, int outputs, int repeats, char hex[65]) {
-  ci_tensor out[MOST] = {{0}};
+  ci_tensor out[MOST_OUTPUTS] = {{0}};
   ci_error error;
   sha256 hash;
   sha256_start(&hash);
@@ -218,7 +218,7 @@ static void run_set(ci_model *model, const input_set *set, int threads, int repe
   int signature = ci_signature(model, set->name);
   if (signature < 0) die("the model lacks a signature of the inputs");
   int outputs = ci_output_count(model, signature);
-  if (outputs > MOST) die("too many outputs");
+  if (outputs > MOST_OUTPUTS) die("too many outputs");
   ci_session *session = open_session(model, threads);
   const char *isa = ci_isa_name(model);
   if (set->rows) {

@@ -79,6 +79,9 @@ static double exact_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 static double exact_softplus(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 static double exact_elu(double x) { return x > 0.0 ? x : 0.5 * expm1(x); }
 static double exact_neg(double x) { return -x; }
+static double exact_swish(double x) { return isinf(x) && x < 0.0 ? (double)NAN : x / (1.0 + exp(-x)); }
+static double exact_softsign(double x) { return x / (1.0 + fabs(x)); }
+static double exact_mish(double x) { return x * tanh(exact_softplus(x)); }
 
 static const function_case function_cases[CI_MATH_UNARY_COUNT] = {
     [CI_MATH_abs] = {"abs", fabs, 0.0, 0, 0, 0xdf38d328568f36a0},
@@ -95,6 +98,13 @@ static const function_case function_cases[CI_MATH_UNARY_COUNT] = {
     [CI_MATH_selu] = {"selu", NULL, 0, 1.673263192f, 1.050701022f, 0x43c887a2c657b71c},
     [CI_MATH_leaky_relu] = {"leaky_relu", NULL, 0, 0.01f, 0, 0xb4534e914930c53a},
     [CI_MATH_relu] = {"relu", NULL, 0, 0, 0, 0xbb3026c3b0c7e5a7},
+    [CI_MATH_gelu] = {"gelu", NULL, 0, 0, 0, 0x4d7d9131378bf795},
+    [CI_MATH_gelu_tanh] = {"gelu_tanh", NULL, 0, 0, 0, 0x37689854a3992c8d},
+    [CI_MATH_mish] = {"mish", exact_mish, 51, 0, 0, 0xcc02469686632942},
+    [CI_MATH_swish] = {"swish", exact_swish, 51, 1.0f, 0, 0x3e70a45d1753e548},
+    [CI_MATH_hard_sigmoid] = {"hard_sigmoid", NULL, 0, 0.2f, 0.5f, 0x63ee8a59dc776940},
+    [CI_MATH_hard_swish] = {"hard_swish", NULL, 0, 0x1.555556p-3f, 0.5f, 0xf4e63520cdcc2028},
+    [CI_MATH_softsign] = {"softsign", exact_softsign, 1.5, 0, 0, 0xc0622c0827dfc0e9},
     [CI_MATH_clip] = {"clip", NULL, 0, -1.5f, 2.0f, 0x838b2f3543bd0352},
     [CI_MATH_floor] = {"floor", floor, 0.0, 0, 0, 0xbb4e9c8e4cb17ecc},
     [CI_MATH_ceil] = {"ceil", ceil, 0.0, 0, 0, 0x33b1e1cf1cdac395},

@@ -1,11 +1,15 @@
-"""Gradients of ONNX's operators on images."""
+"""Gradients of ONNX's operators on images, and AffineGrid in simpler ones."""
 
 from __future__ import annotations
 
+from graphio import dtypes
+from graphio.dtypes import DType
+from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops.emit import node, operation
-from graphio.ops.primitive import reshape, shape_of, transpose
+from graphio.ops import primitive
+from graphio.ops.emit import node, operation, scalar
+from graphio.ops.primitive import shape_of
 from graphio.ops.recompute import by_parts
 from graphio.ops.sampling import grid_sample, roi_align, size, sized, text
 from graphio.ops.shapes import dims_of
@@ -88,3 +92,54 @@ def _roi_align_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
         return gradients([roi_align(x, rois, batch, op.attrs)], [x], [dy])
 
     return [None, None, None, by_parts(op, [ddx], parts)[3]]
+
+
+def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> Tensor:
+    """Where an affine map takes the pixels of an image from, as ONNX's AffineGrid.
+
+    Args:
+        theta: (N, rank, rank + 1), floating.
+        size: int64 vector (N, C, *spatial), the image to be.
+        rank: 2 or 3 spatial axes.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels or their borders.
+
+    Returns:
+        (N, *spatial, rank) of theta's dtype: sums of products of the columns of theta with the
+        coordinates, of the last spatial axis first, then the shift.
+    """
+    wide = dtypes.float64 if theta.dtype == dtypes.float64 else dtypes.float32
+    columns = primitive.transpose(primitive.cast(theta, wide), [0, 2, 1])
+
+    def column(k: int) -> Tensor:
+        row = primitive.slice_axes(columns, [k], [k + 1], [1])
+        return primitive.unsqueeze(row, range(1, rank))
+
+    total: Tensor | None = None
+    for k in range(rank):
+        axis = rank - 1 - k
+        at = primitive.unsqueeze(_coordinates(size, axis, wide, align_corners), range(1, k + 2))
+        product = primitive.binary("Mul", column(k), at)
+        total = product if total is None else primitive.binary("Add", total, product)
+    assert total is not None
+    return primitive.cast(primitive.binary("Add", total, column(rank)), theta.dtype)
+
+
+def _coordinates(size: Tensor, axis: int, dtype: DType, align_corners: bool) -> Tensor:
+    """Of the pixels along a spatial axis, between -1 and 1."""
+
+    def number(value: float) -> Tensor:
+        return scalar(value, dtype)
+
+    whole = primitive.slice_axes(size, [2 + axis], [3 + axis], [0])
+    count = primitive.squeeze(whole, [0])
+    known = constant_value(count)
+    zero, one = scalar(0, size.dtype), scalar(1, size.dtype)
+    length = None if known is None else max(int(known), 0)
+    pixels = primitive.cast(node("Range", [zero, count, one], size.dtype, (length,)), dtype)
+    steps, start = primitive.cast(count, dtype), number(-1)
+    if align_corners:
+        steps = primitive.binary("Max", primitive.binary("Sub", steps, number(1)), number(1))
+    step = primitive.binary("Div", number(2), steps)
+    if not align_corners:
+        start = primitive.binary("Add", start, primitive.binary("Div", step, number(2)))
+    return primitive.binary("Add", start, primitive.binary("Mul", pixels, step))

@@ -32,6 +32,14 @@ for sizes in ((8, 3), (4, 5), (7, 1)):
         atol=1e-6,
         label=f"linear {sizes}",
     )
+case(
+    "Resize",
+    [X, None, None, np.array([1, 2, 1, 5])],
+    {"mode": "cubic", "coordinate_transformation_mode": "pytorch_half_pixel"},
+    expect=lambda x, *_: x[:, :, :1],
+    types=FLOATS,
+    label="pytorch's one is the first",
+)
 NUMBERS = integers(2, 3, low=0, high=100)
 for kind in ALL_NUMBERS:
     for label, attrs in (
@@ -250,4 +258,21 @@ case(
     expect=lambda x, *_: np.pad([[[[1.0, 3.0], [1.0, 3.0]]]], ((0, 0), (0, 0), (0, 2), (0, 3))),
     types=FLOATS,
     label="corners",
+)
+for label, roi, ratio in (("region", ROI * 1e9, 0), ("ratio", ROI, 65535)):
+    bad(
+        "RoiAlign",
+        [X, roi, ONE],
+        {"sampling_ratio": ratio},
+        error=INVALID,
+        words=["RoiAlign 'node'", "samples for a bin"],
+        label=f"samples by {label}",
+    )
+case(
+    "RoiAlign",
+    [X, np.full((1, 4), np.inf), ONE],
+    {"output_height": 2, "sampling_ratio": 1},
+    expect=(np.zeros((1, X.shape[1], 2, 1)),),
+    types=FLOATS,
+    label="nowhere",
 )

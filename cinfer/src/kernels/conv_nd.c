@@ -351,7 +351,7 @@ ci_status run_conv(ci_kernel *k) {
 static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p) {
   const ci_nd *g = &p->g;
   const size_t threads = conv_nd_threads(k);
-  size_t columns, packed, turned;
+  size_t columns = 0, packed, turned;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
   ci_matmul_rule(&p->product, dtype, g->places, p->oc);

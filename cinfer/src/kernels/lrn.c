@@ -102,7 +102,7 @@ typedef struct hardmax_plan {
 ci_status prepare_hardmax(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted;
-  int axis;
+  int axis = 0;
   hardmax_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_same_floats(k, 1));

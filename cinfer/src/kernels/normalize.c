@@ -228,7 +228,7 @@ static ci_status norm_stash(ci_kernel *k, int32_t *dtype) {
 static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   const ci_value *x = k->in[0];
   int64_t wanted, dims[CI_MAX_RANK];
-  int axis;
+  int axis = 0;
   int32_t stash;
   double epsilon;
   CI_TRY(ci_same_floats(k, 3));
@@ -436,7 +436,7 @@ ci_status run_batch_normalization(ci_kernel *k) {
 ci_status prepare_lp_normalization(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, norm;
-  int axis;
+  int axis = 0;
   CI_TRY(ci_same_floats(k, 1));
   CI_TRY(k_attr_i(k, "axis", -1, &wanted));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));

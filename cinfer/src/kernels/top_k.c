@@ -106,7 +106,7 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
 ci_status prepare_top_k(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted, largest, most = 0, dims[CI_MAX_RANK];
-  int axis, count;
+  int axis = 0, count;
   CI_TRY(k_attr_i(k, "axis", -1, &wanted));
   CI_TRY(k_attr_i(k, "largest", 1, &largest));
   if (x->dtype == CI_BOOL || !ci_order_keys(x, 0, 0, 0, NULL)) {
