@@ -9,7 +9,7 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import node, operation, scalar
-from graphio.ops.primitive import shape_of
+from graphio.ops.primitive import reshape, shape_of, transpose
 from graphio.ops.recompute import by_parts
 from graphio.ops.sampling import grid_sample, roi_align, size, sized, text
 from graphio.ops.shapes import dims_of
