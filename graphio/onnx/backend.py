@@ -44,7 +44,8 @@ class Prepared(BackendRep):
             values = list(inputs)
         else:
             values = [inputs]
-        made = self.signature.run([np.asarray(v) for v in values])
+        held = (list, type(None))  # sequences and empty optionals
+        made = self.signature.run([v if isinstance(v, held) else np.asarray(v) for v in values])
         outputs: tuple[Any, ...] = namedtupledict("Outputs", list(self.signature.outputs))(*made)
         return outputs
 
