@@ -44,13 +44,8 @@ class Prepared(BackendRep):
             values = list(inputs)
         else:
             values = [inputs]
-<<<<<<< HEAD
-        held = (list, type(None))  # sequences and empty optionals
-        made = self.signature.run([v if isinstance(v, held) else np.asarray(v) for v in values])
-=======
         kinds = [spec.kinds for spec in self.signature.inputs.values()]
         made = self.signature.run([_value(v, k) for v, k in zip(values, kinds, strict=False)])
->>>>>>> w-seqc
         outputs: tuple[Any, ...] = namedtupledict("Outputs", list(self.signature.outputs))(*made)
         return outputs
 
