@@ -46,7 +46,9 @@ def _space_to_depth(op: Operation, dy: Tensor) -> list[Tensor | None]:
 @gradient("DepthToSpace")
 def _depth_to_space(op: Operation, dy: Tensor) -> list[Tensor | None]:
     dims, block = dims_of(_input(op, 0)), int(op.attrs["blocksize"])
-    deep = node("SpaceToDepth", [dy], dy.dtype, dims, blocksize=block)  # (n, block * block * d, ...)
+    deep = node(
+        "SpaceToDepth", [dy], dy.dtype, dims, blocksize=block
+    )  # (n, block * block * d, ...)
     if text(op.attrs, "mode", "DCR") == "DCR":
         return [deep]
     # SpaceToDepth has a mode only since opset 28.
