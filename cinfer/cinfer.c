@@ -34,6 +34,7 @@
 /* runs, state and checkpoints */
 #include "src/state.c"
 #include "src/kernel.c"
+#include "src/sequence.c"
 #include "src/half.c"
 #include "src/compile.c"
 #include "src/layout.c"
@@ -88,6 +89,7 @@
 #include "src/kernels/roi.c"
 #include "src/kernels/rotary.c"
 #include "src/kernels/select.c"
+#include "src/kernels/sequence.c"
 #include "src/kernels/space.c"
 #include "src/kernels/state.c"
 #include "src/kernels/top_k.c"

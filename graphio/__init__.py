@@ -96,6 +96,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
         "reduce_sum",
     ),
+    "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (

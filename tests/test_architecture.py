@@ -100,6 +100,14 @@ ELSEWHERE = {
     ("", "If"): "test_runtime.py",
     ("", "Loop"): "test_runtime.py",
     ("", "Scan"): "test_scan.py",
+    **{
+        ("", op): "test_sequences.py"
+        for op in (
+            *("SequenceConstruct", "SequenceEmpty", "SequenceInsert", "SequenceErase"),
+            *("SequenceAt", "SequenceLength", "SplitToSequence", "ConcatFromSequence"),
+            *("Optional", "OptionalHasElement", "OptionalGetElement"),
+        )
+    },
 }
 
 

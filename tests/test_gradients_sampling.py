@@ -78,3 +78,32 @@ def test_deform_conv_without_bias_and_mask(target: str) -> None:
             for s in (1, -1)
         ]
         np.testing.assert_allclose(np.sum(gradient * way), (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
+
+
+# ---- MaxRoiPool ----
+
+X = away(2, 3, 6, 7)
+ROIS = np.array(
+    [[0, 0, 0, 6, 5], [1, 1.4, 2, 4.6, 3], [1, 3, 3, 3, 3], [0, -4, 1, 20, 30], [0, 9, 9, 11, 12]],
+    np.float64,
+)
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_max_roi_pool(unknown: bool) -> None:
+    def pool(x: Any) -> Any:
+        attrs = {"pooled_shape": [2, 3], "spatial_scale": 0.8}
+        return onnx.call("MaxRoiPool", x, tf.constant(ROIS), **attrs)
+
+    check(pool, [X], shapes=lambda v: [None] * v.ndim if unknown else v.shape)
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_the_first_of_equal_elements_of_a_bin_takes_it_all(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32, [1, 1, 2, 4])
+        rois = tf.constant(np.float32([[0, 0, 0, 3, 1], [0, 2, 0, 3, 1]]))
+        y = onnx.call("MaxRoiPool", x, rois, pooled_shape=[1, 2])
+        (dx,) = tf.gradients(y, [x])
+        found = session.run(dx, {x: np.float32([[[[1, 1, 0, 2], [1, 0, 2, 2]]]])})
+    np.testing.assert_array_equal(found, [[[[1, 0, 0, 2], [0, 0, 1, 0]]]])

@@ -155,6 +155,20 @@ def test_a_name_that_an_output_wants_is_given_to_it() -> None:
         assert {k: float(v) for k, v in found.items()} == {"a": 4, "again": 4, "same": 3}
 
 
+def test_names_of_unknown_sizes_are_kept() -> None:
+    source = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [onnx.helper.make_node("Relu", ["x"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 3, None])],
+            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", 3, None])],
+        )
+    )
+    model = tfonnx.from_model(tfonnx.convert(source))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    assert [d.dim_param or d.dim_value for d in dims] == ["batch", 3, 0]
+
+
 def test_files_and_signatures_are_exported_too(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None], name="x")

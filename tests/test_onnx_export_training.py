@@ -52,6 +52,8 @@ class Case:
 
 
 CASES: dict[str, Case] = {}
+#: Those whose own operator ONNX Runtime has only in older opsets.
+OLD: dict[str, Case] = {}
 
 
 def one(
@@ -147,7 +149,9 @@ def attention(label: str, heads: int, kv_heads: int, **attrs: Any) -> None:
         node("MatMul", ["x", "wq"], ["q"]),
         node("MatMul", ["x", "wk"], ["k"]),
         node("MatMul", ["x", "wv"], ["v"]),
-        node("Attention", ["q", "k", "v"], ["y"], q_num_heads=heads, kv_num_heads=kv_heads, **attrs),
+        node(
+            "Attention", ["q", "k", "v"], ["y"], q_num_heads=heads, kv_num_heads=kv_heads, **attrs
+        ),
     ]
     weights = {
         "wq": values(6, 4 * heads),
@@ -181,7 +185,9 @@ def recurrent(label: str, op: str, gates: int, directions: int = 1, **attrs: Any
 
 for _op, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
     recurrent("forward", _op, _gates)
-    recurrent("both ways with lengths", _op, _gates, 2, direction="bidirectional", lengths="lengths")
+    recurrent(
+        "both ways with lengths", _op, _gates, 2, direction="bidirectional", lengths="lengths"
+    )
 recurrent("reverse", "LSTM", 4, direction="reverse", lengths="lengths")
 recurrent("after the reset", "GRU", 3, linear_before_reset=1)
 recurrent("with other activations", "RNN", 1, activations=["Relu"])
@@ -222,14 +228,65 @@ CASES["Resize of a crop"] = Case(
 )  # fmt: skip
 
 
+def sampled(label: str, x: Sequence[int], grid: Sequence[int], **attrs: Any) -> None:
+    made = node("GridSample", ["x", "grid"], ["y"], **attrs)
+    feeds = {"x": values(*x, seed=1), "grid": values(*grid, seed=2) * np.float32(0.7)}
+    CASES[f"GridSample {label}"] = Case([made], feeds)
+
+
+for _mode in ("linear", "nearest", "cubic"):
+    for _padding in ("zeros", "border", "reflection"):
+        for _align in (0, 1):
+            sampled(f"{_mode} {_padding} {_align}", (2, 3, 4, 5), (2, 3, 6, 2), mode=_mode,
+                    padding_mode=_padding, align_corners=_align)  # fmt: skip
+sampled("3-d", (1, 2, 3, 4, 3), (1, 2, 3, 2, 3))
+sampled("1-d of the grid of one", (1, 2, 4, 1), (1, 1, 2, 2), padding_mode="reflection", align_corners=1)  # fmt: skip
+
+
+def regions(label: str, **attrs: Any) -> None:
+    made = node("RoiAlign", ["x", "rois", "images"], ["y"], **attrs)
+    weights = {
+        "rois": np.float32([[0, 1, 5, 6], [2, 0, 3, 4], [-2, 1, 9, 12], [1, 1, 1.2, 1.4]]),
+        "images": ints(0, 1, 1, 0),
+    }
+    OLD[f"RoiAlign {label}"] = Case([made], {"x": values(2, 3, 6, 7, seed=1)}, weights)
+
+
+regions("average", output_height=2, output_width=3, sampling_ratio=2)
+regions("as many samples as fit", output_height=2, output_width=2, spatial_scale=0.9)
+regions("of old", output_height=2, output_width=2, coordinate_transformation_mode="output_half_pixel")  # fmt: skip
+regions("largest", output_height=3, output_width=2, sampling_ratio=2, mode="max")
+regions("largest as many as fit", output_height=3, output_width=2, mode="max")
+OLD["MaxRoiPool"] = Case(
+    [node("MaxRoiPool", ["x", "rois"], ["y"], pooled_shape=[2, 3], spatial_scale=0.8)],
+    {"x": values(2, 3, 6, 7)},
+    {
+        "rois": np.float32(
+            [[0, 0, 0, 6, 5], [1, 1.4, 2, 4.6, 3], [0, -4, 1, 20, 30], [0, 9, 9, 11, 12]]
+        )
+    },
+)
+CASES["DeformConv"] = Case(
+    [node("DeformConv", ["x", "w", "offset", "b", "mask"], ["y"], pads=[1, 0, 1, 1], strides=[2, 1],
+          group=2, offset_group=2)],
+    {"x": values(2, 4, 4, 4), "offset": values(2, 16, 3, 4, seed=2), "mask": values(2, 8, 3, 4)},
+    {"w": values(2, 2, 2, 2, seed=1), "b": values(2, seed=3)},
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("label", CASES)
 def test_steps_are_the_same_in_all_engines(label: str) -> None:
     steps(CASES[label])
 
 
-def steps(case: Case) -> None:
+@pytest.mark.parametrize("label", OLD)
+def test_steps_in_an_older_opset_are_the_same_too(label: str) -> None:
+    steps(OLD[label], 21)
+
+
+def steps(case: Case, opset: int | None = None) -> None:
     """Two steps of gradient descent in ONNX Runtime, the Python engine and the C engine."""
-    found = {target: ours(case, target) for target in ("", "cinfer")}
+    found = {target: ours(case, target, opset) for target in ("", "cinfer")}
     model, (losses, variables, gradients) = found[""]
     onnx.checker.check_model(model, full_check=True)
     theirs = in_onnxruntime(model, case.feeds, len(losses))
@@ -241,6 +298,74 @@ def steps(case: Case) -> None:
             close(other[2][key], value)
 
 
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize(
+    "label",
+    [*OLD, "Conv 3-d", "GRU forward", "GridSample cubic border 1", "DeformConv", "Gather"],
+)
+def test_gradients_alone_are_the_same_in_all_engines(label: str, unknown: bool) -> None:
+    case = {**CASES, **OLD}[label]
+    if unknown and label == "Conv 3-d":
+        pytest.skip("needs static sizes")
+    model, expected, feeds = alone(case, "", unknown)
+    onnx.checker.check_model(model, full_check=True)
+    found = in_onnxruntime(model, feeds, 1)[2]
+    again = alone(case, "cinfer", unknown)[1]
+    assert expected.keys() == found.keys() and expected
+    for key, value in expected.items():
+        close(again[key], value)
+        close(found[key], value)
+
+
+def alone(
+    case: Case, target: str, unknown: bool
+) -> tuple[onnx.ModelProto, dict[str, Array], dict[str, Array]]:
+    """The exported gradients by feeds and weights, their values, what they were fed."""
+    source = case.model()
+    if unknown:
+        for value in source.graph.input:
+            for d in value.type.tensor_type.shape.dim:
+                d.Clear()
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        read = tfonnx.import_model(source, trainable=True)
+        y = read.outputs["y"]
+        wanted = {k: v for k, v in read.inputs.items() if v.dtype.is_floating}
+        wanted |= {v.op.name: v for v in tf.trainable_variables()}
+        session.run(tf.global_variables_initializer())
+        at = {read.inputs[k]: v for k, v in case.feeds.items()}
+        slope = values(*session.run(y, at).shape, seed=8)
+        dy = tf.placeholder(tf.float32, [None] * slope.ndim if unknown else slope.shape)
+        made = tf.gradients(y, list(wanted.values()), [dy])
+        outputs = {
+            f"d_{k}": tf.convert_to_tensor(g)
+            for k, g in zip(wanted, made, strict=True)
+            if g is not None
+        }
+        model = tfonnx.export(None, session, {**read.inputs, "dy": dy}, outputs)
+        found = session.run(outputs, {**at, dy: slope})
+    return model, found, {**case.feeds, "dy": slope}
+
+
+def test_a_step_with_dropout_runs() -> None:
+    """Its random numbers are ONNX Runtime's own, so that only what is dropped can be counted."""
+    case = Case(
+        [node("MatMul", ["x", "w"], ["h"]), node("Dropout", ["h", "ratio", "training"], ["y"])],
+        {"x": np.ones((3, 40), np.float32)},
+        {"w": np.ones((40, 50), np.float32), "ratio": np.float32(0.25), "training": np.array(True)},
+    )
+    with tf.Graph().as_default(), tf.Session() as session:
+        read = tfonnx.import_model(case.model(), trainable=True)
+        step = tf.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(read.outputs["y"]))
+        session.run(tf.global_variables_initializer())
+        model = tfonnx.export(None, session, read.inputs, read.outputs, [step], opset=21)
+    found = in_onnxruntime(model, case.feeds, 1)[1]["w"]
+    # Of each column of w three slopes of 1 / 0.75 add up, less those of what was dropped.
+    kept = (1 - found[0]) * 0.75
+    np.testing.assert_allclose(kept, np.round(kept), atol=1e-4)
+    assert 0.5 < np.mean(kept) / 3 < 0.95
+    np.testing.assert_array_equal(found, found[:1].repeat(40, 0))
+
+
 def close(found: Any, expected: Any) -> None:
     size = max(1.0, float(np.abs(expected).max(initial=0)))
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * size)
@@ -249,7 +374,9 @@ def close(found: Any, expected: Any) -> None:
 Results = tuple[list[Array], dict[str, Array], dict[str, Array]]
 
 
-def ours(case: Case, target: str, count: int = 2) -> tuple[onnx.ModelProto, Results]:
+def ours(
+    case: Case, target: str, opset: int | None = None, count: int = 2
+) -> tuple[onnx.ModelProto, Results]:
     """The exported step; losses, variables after the last step, gradients by the feeds in it."""
     with tf.Graph().as_default(), tf.Session(target) as session:
         read = tfonnx.import_model(case.model(), trainable=True)
@@ -264,12 +391,12 @@ def ours(case: Case, target: str, count: int = 2) -> tuple[onnx.ModelProto, Resu
             with tf.control_dependencies(list(outputs.values())):
                 targets = [tf.train.GradientDescentOptimizer(0.05).minimize(loss)]
         session.run(tf.global_variables_initializer())
-        model = tfonnx.export(None, session, read.inputs, outputs, targets)
+        model = tfonnx.export(None, session, read.inputs, outputs, targets, opset=opset)
         feeds = {read.inputs[k]: v for k, v in case.feeds.items()}
         losses, rest = [], {}
         for _ in range(count):
             rest, _ = session.run([outputs, targets], feeds)
-            losses.append(rest.pop("loss"))
+            losses.append(rest.pop("loss", np.zeros(())))
         state = {v.op.name: session.run(v) for v in tf.trainable_variables()}
     return model, (losses, state, rest)
 
@@ -287,6 +414,6 @@ def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Array], count: int) 
     for _ in range(count):
         given = {k: v for k, v in feeds.items() if k in known}
         rest = dict(zip(names, session.run(None, {**given, **state}), strict=True))
-        losses.append(rest.pop("loss"))
+        losses.append(rest.pop("loss", np.zeros(())))
         state = {k.removesuffix("/new"): v for k, v in rest.items() if k.endswith("/new")}
     return losses, state, {k: v for k, v in rest.items() if not k.endswith("/new")}

@@ -243,3 +243,29 @@ def test_a_scan_inside_a_loop_has_a_gradient() -> None:
         return tf.while_loop(lambda i, s: i < 2, body, [tf.constant(0), h])[1]
 
     check(function, [h, a, w], second=False)
+
+
+def test_a_piece_of_another_type_than_before_is_refused() -> None:
+    """A branch gives the joined output eight bytes an element, the other one."""
+    b = Builder()
+    flags = b.placeholder("flags", np.bool_, [None])
+    kinds = {"then_branch": np.float64, "else_branch": np.int8}
+    node = b.node("scan", "Scan", [flags], [tensor_type(np.float64)], version=16)
+    body = node.attr.add(key="body").value.g
+    body.input.add(name="flag").type.CopyFrom(tensor_type(np.bool_))
+    chosen = body.node.add(name="chosen", op="If", version=11, input=["flag"])
+    chosen.output_type.add().CopyFrom(tensor_type(np.float64))
+    for key in sorted(kinds):
+        branch = chosen.attr.add(key=key).value.g
+        inner = Builder()
+        inner.node(key, "Constant", [], [tensor_type(kinds[key], [4096])], version=1)
+        set_attribute(inner.model.graph.node[0], "value", np.ones(4096, kinds[key]))
+        branch.CopyFrom(inner.model.graph)
+        branch.output.append(key)
+    body.output.append("chosen")
+    set_attribute(node, "num_scan_inputs", 1)
+    b.signature({"flags": "flags"}, {"y": "scan"})
+    signature = module("cinfer").load(b.bytes()).signature()
+    assert signature(flags=np.array([True, True]))["y"].shape == (2, 4096)
+    with pytest.raises(errors.InvalidArgumentError, match="scan output 0 is int8"):
+        signature(flags=np.array([True, False]))

@@ -73,7 +73,11 @@ enum { /* element types, ONNX's numbers */
   CI_BOOL = 9, CI_FLOAT16 = 10, CI_DOUBLE = 11, CI_UINT32 = 12, CI_UINT64 = 13, CI_COMPLEX64 = 14,
   CI_COMPLEX128 = 15, CI_BFLOAT16 = 16, CI_FLOAT8E4M3FN = 17, CI_FLOAT8E4M3FNUZ = 18, CI_FLOAT8E5M2 = 19,
   CI_FLOAT8E5M2FNUZ = 20, CI_UINT4 = 21, CI_INT4 = 22, CI_FLOAT4E2M1 = 23, CI_FLOAT8E8M0 = 24, CI_UINT2 = 25,
-  CI_INT2 = 26 /* 4- and 2-bit types have a byte an element, the code in its low bits, the others zero */
+  CI_INT2 = 26, /* 4- and 2-bit types have a byte an element, the code in its low bits, the others zero */
+  /* no element types, but what else an input or output may be: */
+  CI_SEQUENCE = 64, /* data is an array of dims[0] ci_tensor, rank is 1, bytes counts the array. An output is always
+                       borrowed */
+  CI_NOTHING = 65   /* an optional value that holds nothing; rank and bytes are 0 */
 };
 /* clang-format on */
 typedef struct ci_string { /* an element of a CI_STRING tensor */
@@ -147,6 +151,11 @@ CI_API int ci_input_index(const ci_model *model, int signature, const char *name
 CI_API int ci_output_index(const ci_model *model, int signature, const char *name);
 CI_API ci_status ci_input(const ci_model *model, int signature, int index, ci_info *info);
 CI_API ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info);
+enum { CI_KIND_TENSOR = 0, CI_KIND_SEQUENCE = 1, CI_KIND_OPTIONAL = 2 }; /* added up: an optional sequence is 3 */
+/* What an input or output is; where that is no tensor, ci_input and ci_output tell the tensors that it holds. -1: there
+ * is no such input. */
+CI_API int ci_input_kind(const ci_model *model, int signature, int index);
+CI_API int ci_output_kind(const ci_model *model, int signature, int index);
 CI_API const char *ci_metadata(const ci_model *model, const char *key); /* or NULL */
 CI_API const char *ci_metadata_key(const ci_model *model, int index);    /* NULL past the last */
 

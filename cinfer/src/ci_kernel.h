@@ -21,6 +21,10 @@ typedef struct ci_value { /* a tensor of a running graph */
   int64_t dims[CI_MAX_RANK];
 } ci_value;
 
+/* Whether a dtype says that a value is a sequence or nothing (sequence.h). Kernels whose row lacks CI_OP_HOLDS never
+ * see one. */
+CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype == CI_NOTHING; }
+
 typedef struct ci_kernel ci_kernel;
 typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
 
@@ -51,6 +55,9 @@ int k_version(const ci_kernel *k); /* the operator's version that the node was w
 /* Sets the type and shape of an output and computes count and bytes; too large or a negative dimension is an error. */
 ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dims);
 ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of);
+/* Makes an output a sequence of so many bytes, or nothing. */
+ci_status k_out_sequence(ci_kernel *k, int i, size_t bytes);
+ci_status k_out_nothing(ci_kernel *k, int i);
 /* In prepare, after k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. */
 void k_alias(ci_kernel *k, int o, int i);
 /* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
@@ -99,7 +106,8 @@ enum {
   CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
   CI_OP_CONTROL = 2,  /* has subgraphs */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
-  CI_OP_HALF = 8        /* float16 and bfloat16 are computed in float32 (half.h) */
+  CI_OP_HALF = 8,       /* float16 and bfloat16 are computed in float32 (half.h) */
+  CI_OP_HOLDS = 16      /* inputs may be sequences, or nothing */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 

@@ -238,9 +238,20 @@ void ci_step_reset(ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 
+static ci_status compile_check_held(ci_step *step) {
+  if ((step->node->kernel->flags & CI_OP_HOLDS) != 0) return CI_OK;
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL || !ci_holds(step->k.in[i]->dtype)) continue;
+    return k_fail(&step->k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
+                  step->k.in[i]->dtype == CI_SEQUENCE ? "a sequence" : "nothing");
+  }
+  return CI_OK;
+}
+
 ci_status ci_step_prepare(ci_step *step) {
   ci_step_reset(step);
   step->widens = false;
+  CI_TRY(compile_check_held(step));
   return ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k);
 }
 
@@ -516,15 +527,20 @@ static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signatu
   if (plan->inputs == NULL || plan->input_cells == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->input_count; i++) {
     ci_cell *cell = compile_cell(c, signature->inputs[i].edge);
-    ci_tensor shape = inputs[i];
-    shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
-    CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
-    cell->value.data = NULL;
+    const ci_type *type = &signature->inputs[i].type;
+    if (type->kind == CI_KIND_TENSOR) {
+      ci_tensor shape = inputs[i];
+      shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
+      CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
+      cell->value.data = NULL;
+    } else {
+      compile_blank(plan, compile_index(plan, cell), type->dtype); /* known when it is fed */
+    }
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
     plan->input_cells[i] = cell;
     cell->made = 0;
-    cell->place = ci_plan_place(plan, CI_HOME_INPUT, 0);
+    cell->place = ci_plan_place(plan, type->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
     if (cell->place == CI_NONE) return compile_memory(c);
   }
   return CI_OK;

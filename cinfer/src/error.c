@@ -84,6 +84,8 @@ bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count) {
 }
 
 const char *ci_dtype_name(int32_t dtype) {
+  if (dtype == CI_SEQUENCE) return "sequence";
+  if (dtype == CI_NOTHING) return "nothing";
   return dtype >= 0 && dtype < ERROR_DTYPES ? error_dtypes[dtype].name : "unknown";
 }
 

@@ -5,6 +5,8 @@
 #include "threads.h"
 #include "wire.h"
 
+enum { KERNEL_SMALL = 1 << 16 }; /* bytes of private memory that every session has */
+
 static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
 static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
 
@@ -150,7 +152,21 @@ ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dim
   return CI_OK;
 }
 
+static ci_status kernel_out_held(ci_kernel *k, int i, int32_t dtype, size_t bytes) {
+  if (bytes > k->node->plan->session->limits.max_memory) {
+    return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d of %zu bytes exceeds the session's limit of %llu", i, bytes,
+                  (unsigned long long)k->node->plan->session->limits.max_memory);
+  }
+  *k->out[i] = (ci_value){.dtype = dtype, .rank = 1, .dims = {(int64_t)bytes}, .bytes = bytes, .count = (int64_t)bytes};
+  return CI_OK;
+}
+
+ci_status k_out_sequence(ci_kernel *k, int i, size_t bytes) { return kernel_out_held(k, i, CI_SEQUENCE, bytes); }
+
+ci_status k_out_nothing(ci_kernel *k, int i) { return kernel_out_held(k, i, CI_NOTHING, 0); }
+
 ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_of) {
+  if (ci_holds(dtype) && dtype == shape_of->dtype) return kernel_out_held(k, i, dtype, shape_of->bytes);
   return k_out(k, i, dtype, shape_of->rank, shape_of->dims);
 }
 
@@ -177,7 +193,8 @@ void *k_private(ci_kernel *k, size_t bytes) {
     return k->private_memory;
   }
   ci_release(allocator, k->private_memory, k->node->private_bytes);
-  k->private_memory = ci_alloc(allocator, bytes);
+  const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
+  k->private_memory = fits ? ci_alloc(allocator, bytes) : NULL;
   k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
   return k->private_memory;
 }

@@ -467,6 +467,16 @@ ci_status ci_input(const ci_model *model, int signature, int index, ci_info *inf
   return s == NULL ? CI_OUT_OF_RANGE : model_describe(s->inputs, s->input_count, index, info);
 }
 
+int ci_input_kind(const ci_model *model, int signature, int index) {
+  const bool exists = index >= 0 && index < ci_input_count(model, signature);
+  return exists ? model_signature_at(model, signature)->inputs[index].type.kind : -1;
+}
+
+int ci_output_kind(const ci_model *model, int signature, int index) {
+  const bool exists = index >= 0 && index < ci_output_count(model, signature);
+  return exists ? model_signature_at(model, signature)->outputs[index].type.kind : -1;
+}
+
 ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info) {
   const ci_signature_info *s = model_signature_at(model, signature);
   return s == NULL ? CI_OUT_OF_RANGE : model_describe(s->outputs, s->output_count, index, info);

@@ -11,7 +11,8 @@
 
 enum { CI_NONE = -1 }; /* a number that refers to nothing */
 
-typedef struct ci_type { /* a tensor type, read from its message when it is wanted */
+typedef struct ci_type { /* a type, read from its message when it is wanted */
+  int32_t kind;             /* CI_KIND_...; what follows is about the tensors that are held */
   int32_t dtype;
   int32_t rank;             /* -1: unknown */
   int64_t dims[CI_MAX_RANK]; /* -1: unknown */
@@ -146,7 +147,8 @@ bool ci_constant_intact(const ci_constant *constant);
 
 /* ---- types.c ---- */
 
-/* The tensor type of a Type message; an empty one is (0, unknown rank). Sequences and optionals: CI_UNIMPLEMENTED. */
+/* The type of a Type message; an empty one is (0, unknown rank). CI_UNIMPLEMENTED: sequences of what are no tensors,
+ * optional values of what are neither tensors nor sequences. */
 ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error);
 ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error);
 /* Reads one dims entry or a packed run of them. */

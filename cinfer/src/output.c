@@ -1,6 +1,7 @@
 /* output.c - hands the results of a run to the caller. */
 #include "output.h"
 
+#include "sequence.h"
 #include "session.h"
 
 enum { OUTPUT_BLOCK = 64 }; /* bytes that are changed at once: compilers make vectors of it */
@@ -49,6 +50,34 @@ static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size
       signature->outputs[i].key, signature->name, wanted, bytes);
 }
 
+/* A sequence lies in one block; the caller gets its tensors with pointers into that. */
+static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_error *error) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
+  void *block = value->data;
+  if (output->data != NULL) {
+    return ci_fail(
+        error, CI_INVALID_ARGUMENT,
+        "output '%.200s' of signature '%.200s' is a sequence or optional value, which is borrowed: give NULL",
+        signature->outputs[i].key, signature->name);
+  }
+  *output = (ci_tensor){.dtype = value->dtype};
+  if (value->dtype == CI_NOTHING) return CI_OK;
+  if (plan->outputs[i].copy != CI_NONE) {
+    block = plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;
+    if (block != value->data) memcpy(block, value->data, value->bytes);
+  }
+  output->data = ci_sequence_point(block);
+  output->rank = 1;
+  output->dims[0] = ci_sequence_count(block);
+  output->bytes = (size_t)output->dims[0] * sizeof(ci_tensor);
+  for (int64_t e = 0; e < output->dims[0]; e++) {
+    const ci_tensor *item = (const ci_tensor *)output->data + e;
+    ci_output_copy(item->data, item->data, item->bytes, item->dtype);
+  }
+  return CI_OK;
+}
+
 ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_error *error) {
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
@@ -64,6 +93,10 @@ ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
     ci_tensor *output = &outputs[i];
+    if (ci_holds(value->dtype)) {
+      CI_TRY(output_held(plan, i, output, error));
+      continue;
+    }
     void *to = output->data;
     if (to == NULL && plan->outputs[i].copy != CI_NONE) {
       to = plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;

@@ -496,7 +496,7 @@ static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
     ci_type checked;
     if (field.key != CI_KEY(NODE_OUTPUT_TYPE)) continue;
     ci_status status = ci_type_parse(field.bytes, &checked, p->error);
-    /* A sequence is refused where a kernel would have to make one. */
+    /* What lies too deep is refused where a kernel would have to make it. */
     if (status != CI_OK && status != CI_UNIMPLEMENTED) return status;
     int32_t edge =
         ci_parse_edge(p, (ci_edge){(int32_t)p->model->nodes.count, count, node->graph, CI_NONE, field.bytes});

@@ -164,6 +164,8 @@ bool ci_session_cancelled(const ci_plan *plan);
 ci_place *ci_place_of(ci_plan *plan, const ci_value *value);
 /* Gives a place memory of its own, with the first `keep` bytes of what it had. */
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes);
+/* The same with nothing kept; false: out of memory, or above the session's limit. */
+bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes);
 /* Memory for a value whose shape is now known; what was there before is given back. */
 ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 void ci_heap_release(ci_plan *plan, ci_place *place);

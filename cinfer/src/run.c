@@ -18,15 +18,29 @@ ci_place *ci_place_of(ci_plan *plan, const ci_value *value) {
   return &plan->places.at[ci_plan_resolve(plan, root->place)];
 }
 
+static bool run_fits(const struct ci_session *session, size_t bytes) {
+  size_t held = session->arena_bytes + session->heap_bytes;
+  return held <= session->limits.max_memory && bytes <= session->limits.max_memory - held;
+}
+
+bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
+  ci_heap_release(plan, place);
+  void *block = run_fits(plan->session, bytes) ? ci_alloc(&plan->session->allocator, bytes) : NULL;
+  if (block == NULL) return false;
+  place->block = block;
+  place->block_bytes = bytes;
+  plan->session->heap_bytes += bytes;
+  return true;
+}
+
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
   ci_plan *plan = k->node->plan;
   struct ci_session *session = plan->session;
   if (keep == 0) ci_heap_release(plan, place);
-  size_t held = session->arena_bytes + session->heap_bytes;
-  if (held > session->limits.max_memory || bytes > session->limits.max_memory - held) {
+  if (!run_fits(session, bytes)) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED,
-                  "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu", bytes, held,
-                  (unsigned long long)session->limits.max_memory);
+                  "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu", bytes,
+                  session->arena_bytes + session->heap_bytes, (unsigned long long)session->limits.max_memory);
   }
   void *block = ci_alloc(&session->allocator, bytes);
   if (block == NULL) return k_no_memory(k);

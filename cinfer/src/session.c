@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "output.h"
+#include "sequence.h"
 #include "threads.h"
 
 enum { SESSION_MOST_PLANS = 64, SESSION_MOST_THREADS = 256 };
@@ -188,8 +189,9 @@ static bool session_same_shape(const ci_tensor *a, const ci_tensor *b) {
 
 static bool session_plan_fits(const ci_plan *plan, int signature, const ci_tensor *inputs) {
   if (plan->signature != signature) return false;
+  const ci_binding *bindings = plan->model->signatures.at[signature].inputs;
   for (int32_t i = 0; i < plan->input_count; i++) {
-    if (!session_same_shape(&plan->inputs[i], &inputs[i])) return false;
+    if (bindings[i].type.kind == CI_KIND_TENSOR && !session_same_shape(&plan->inputs[i], &inputs[i])) return false;
   }
   return true;
 }
@@ -267,7 +269,9 @@ static ci_status session_arena(struct ci_session *session, size_t bytes, ci_erro
 static ci_status session_new_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                                   ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
-  for (int32_t i = 0; i < s->input_count; i++) CI_TRY(session_check_input(s, i, &inputs[i], error));
+  for (int32_t i = 0; i < s->input_count; i++) {
+    if (s->inputs[i].type.kind == CI_KIND_TENSOR) CI_TRY(session_check_input(s, i, &inputs[i], error));
+  }
   if (session->plan_count >= SESSION_MOST_PLANS) {
     ci_plan **last = &session->plans;
     while ((*last)->next != NULL) last = &(*last)->next;
@@ -304,16 +308,84 @@ static ci_status session_check_call(const ci_session *session, int signature, co
   return CI_OK;
 }
 
+static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t wanted, ci_error *error) {
+  const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
+  return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
+                 s->inputs[i].key, s->name, given, wanted);
+}
+
+/* One tensor of a sequence or optional value. */
+static ci_status session_item(const ci_plan *plan, int32_t i, const ci_tensor *item, ci_value *value, ci_error *error) {
+  CI_TRY(session_check_input(&plan->model->signatures.at[plan->signature], i, item, error));
+  CI_TRY(ci_value_of_tensor(item, value, error));
+  return item->bytes < value->bytes ? session_small_input(plan, i, item->bytes, value->bytes, error) : CI_OK;
+}
+
+/* The bytes of a sequence that is fed, once it is found to be one. */
+static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci_tensor *input, size_t *bytes,
+                                        ci_error *error) {
+  const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
+  const int64_t count = input->dims[0];
+  size_t array;
+  if (input->dtype != CI_SEQUENCE || input->rank != 1 || count < 0) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected a sequence",
+                   s->inputs[i].key, s->name, ci_dtype_name(input->dtype));
+  }
+  bool fits = (uint64_t)count <= SIZE_MAX && ci_mul_size((size_t)count, sizeof(ci_tensor), &array) &&
+              ci_sequence_room(count, bytes);
+  if (!fits || input->bytes < array || (input->data == NULL && count > 0)) {
+    return session_small_input(plan, i, input->data == NULL ? 0 : input->bytes, fits ? array : SIZE_MAX, error);
+  }
+  for (int64_t e = 0; e < count; e++) {
+    ci_value value;
+    CI_TRY(session_item(plan, i, (const ci_tensor *)input->data + e, &value, error));
+    if (!ci_sequence_more(bytes, value.bytes)) return session_memory(error);
+  }
+  return CI_OK;
+}
+
+/* A sequence or optional value is copied: its shape is no part of the plan. */
+static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, ci_error *error) {
+  const int32_t kind = plan->model->signatures.at[plan->signature].inputs[i].type.kind;
+  ci_cell *cell = plan->input_cells[i];
+  ci_place *place = &plan->places.at[cell->place];
+  const void *data = NULL;
+  size_t bytes = 0;
+  if ((kind & CI_KIND_OPTIONAL) != 0 && input->dtype == CI_NOTHING) {
+    cell->value = (ci_value){.dtype = CI_NOTHING, .rank = 1};
+  } else if ((kind & CI_KIND_SEQUENCE) != 0) {
+    CI_TRY(session_sequence_bytes(plan, i, input, &bytes, error));
+    cell->value =
+        (ci_value){.dtype = CI_SEQUENCE, .rank = 1, .dims = {(int64_t)bytes}, .count = (int64_t)bytes, .bytes = bytes};
+  } else {
+    CI_TRY(session_item(plan, i, input, &cell->value, error));
+    bytes = cell->value.bytes;
+    data = cell->value.data;
+  }
+  if (!ci_heap_take(plan, place, bytes)) return session_memory(error);
+  cell->value.data = place->block;
+  if (data != NULL && bytes > 0) memcpy(place->block, data, bytes);
+  if (cell->value.dtype != CI_SEQUENCE) return CI_OK;
+  ci_sequence_writer writer = ci_sequence_begin(place->block, input->dims[0]);
+  for (int64_t e = 0; e < input->dims[0]; e++) {
+    ci_value value;
+    CI_TRY(ci_value_of_tensor((const ci_tensor *)input->data + e, &value, error));
+    ci_sequence_add(&writer, &value);
+  }
+  return CI_OK;
+}
+
 static ci_status session_set_inputs(ci_plan *plan, const ci_tensor *inputs, ci_error *error) {
   static const uint64_t nothing = 0; /* what an empty input may point at */
   for (int32_t i = 0; i < plan->input_count; i++) {
     ci_cell *cell = plan->input_cells[i];
     void *data = inputs[i].data;
+    if (plan->places.at[cell->place].home == CI_HOME_HEAP) {
+      CI_TRY(session_feed(plan, i, &inputs[i], error));
+      continue;
+    }
     if (inputs[i].bytes < cell->value.bytes || (data == NULL && cell->value.bytes > 0)) {
-      const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
-      return ci_fail(error, CI_INVALID_ARGUMENT,
-                     "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu", s->inputs[i].key,
-                     s->name, data == NULL ? (size_t)0 : inputs[i].bytes, cell->value.bytes);
+      return session_small_input(plan, i, data == NULL ? 0 : inputs[i].bytes, cell->value.bytes, error);
     }
     if (data == NULL) data = (void *)(uintptr_t)&nothing;
     for (;; cell = &plan->cells[cell->next]) {

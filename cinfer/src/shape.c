@@ -5,6 +5,7 @@
 
 const char *k_describe(const ci_value *v, char *buffer, size_t size) {
   int used = snprintf(buffer, size, "%s", ci_dtype_name(v->dtype));
+  if (ci_holds(v->dtype)) return buffer;
   if (v->rank < 0) {
     if (used >= 0 && (size_t)used < size) snprintf(buffer + used, size - (size_t)used, "[...]");
     return buffer;

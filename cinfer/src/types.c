@@ -69,16 +69,26 @@ static ci_status types_tensor(ci_span message, ci_type *type, ci_error *error) {
   return wire.broken ? types_broken(error) : CI_OK;
 }
 
-ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error) {
+/* `outside`: what the type read here lies in. */
+static ci_status types_parse(ci_span message, int32_t outside, ci_type *type, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
-  *type = (ci_type){.rank = -1};
+  *type = (ci_type){.kind = outside, .rank = -1};
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(TYPE_TENSOR)) {
       CI_TRY(types_tensor(field.bytes, type, error));
     } else if (field.key == CI_KEY(TYPE_SEQUENCE) || field.key == CI_KEY(TYPE_OPTIONAL)) {
-      return ci_fail(error, CI_UNIMPLEMENTED, "cinfer has no sequences and no optional values yet");
+      const int32_t kind = field.key == CI_KEY(TYPE_SEQUENCE) ? CI_KIND_SEQUENCE : CI_KIND_OPTIONAL;
+      if (outside != CI_KIND_TENSOR && !(outside == CI_KIND_OPTIONAL && kind == CI_KIND_SEQUENCE)) {
+        return ci_fail(error, CI_UNIMPLEMENTED,
+                       "cinfer has sequences of tensors and optional values of these and of tensors, nothing deeper");
+      }
+      CI_TRY(types_parse(field.bytes, outside | kind, type, error)); /* one deeper at most */
     }
   }
   return wire.broken ? types_broken(error) : CI_OK;
+}
+
+ci_status ci_type_parse(ci_span message, ci_type *type, ci_error *error) {
+  return types_parse(message, CI_KIND_TENSOR, type, error);
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.cinfer._native import ffi
+from graphio.cinfer._native import ffi, lib
 from graphio.schema import dtypes, errors, small_types
 from graphio.schema.engine import TensorSpec
 
@@ -17,12 +17,14 @@ OBJECT = np.dtype(object)
 _MOST_LAYOUTS = 1024
 
 
-def spec(info: Any) -> TensorSpec:
-    """What a ci_info says, without its name."""
+def spec(info: Any, kind: int = 0) -> TensorSpec:
+    """What a ci_info says of an input or output, or of the tensors in one that is of a kind."""
     shape = None
     if info.rank >= 0:
         shape = tuple(d if d >= 0 else None for d in info.dims[0 : info.rank])
-    return TensorSpec(ffi.string(info.name).decode(), numpy_dtype(info.dtype), shape)
+    names = ((lib.CI_KIND_OPTIONAL, "optional"), (lib.CI_KIND_SEQUENCE, "sequence"))
+    kinds = tuple(name for bit, name in names if kind & bit)
+    return TensorSpec(ffi.string(info.name).decode(), numpy_dtype(info.dtype), shape, kinds)
 
 
 def numpy_dtype(number: int) -> np.dtype[Any]:
@@ -51,6 +53,30 @@ def set_shape(tensor: Any, shape: Sequence[int]) -> None:
         raise errors.InvalidArgumentError(message=f"rank {len(shape)} is above the limit of 16")
     tensor.rank = len(shape)
     tensor.dims[0 : len(shape)] = shape
+
+
+def point_at_held(tensor: Any, value: Any) -> Any:
+    """As `point_at` for a list of arrays too, and for None, an optional value without content."""
+    if isinstance(value, np.ndarray):
+        return point_at(tensor, value)
+    tensor.dtype, tensor.data, tensor.bytes, tensor.rank = lib.CI_NOTHING, ffi.NULL, 0, 0
+    if value is None:
+        return None
+    items = ffi.new("ci_tensor[]", max(len(value), 1))
+    keep = [point_at(items[i], array) for i, array in enumerate(value)]
+    tensor.dtype, tensor.data, tensor.bytes = lib.CI_SEQUENCE, items, ffi.sizeof(items)
+    set_shape(tensor, (len(value),))
+    return items, keep
+
+
+def held(tensor: Any) -> Any:
+    """A copy of what C lent in one ci_tensor: an array, a list of arrays, or None."""
+    if tensor.dtype == lib.CI_NOTHING:
+        return None
+    if tensor.dtype != lib.CI_SEQUENCE:
+        return _copier(tensor)()
+    items = ffi.cast("ci_tensor *", tensor.data)
+    return [_copier(items[i])() for i in range(tensor.dims[0])]
 
 
 def _point_at_strings(tensor: Any, array: Array) -> Any:

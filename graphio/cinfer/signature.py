@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,22 +35,31 @@ class Signature:
         self.name = name
         self._handles = handles
         self._number = lib.ci_signature(handles.model, name.encode())
-        self.inputs = self._specs(lib.ci_input_count, lib.ci_input)
-        self.outputs = self._specs(lib.ci_output_count, lib.ci_output)
+        self.inputs = self._specs(lib.ci_input_count, lib.ci_input, lib.ci_input_kind)
+        self.outputs = self._specs(lib.ci_output_count, lib.ci_output, lib.ci_output_kind)
         self._lock: threading.Lock = handles.state.lock
         self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
         self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
         self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))
         self._feeds = [_Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
         self._results = [self._out[i] for i in range(len(self.outputs))]
-        self._readers = [arrays.reader(result) for result in self._results]
+        self._readers = self._readers_of(self._results)
 
-    def _specs(self, count: Callable[..., int], get: Callable[..., int]) -> dict[str, TensorSpec]:
+    def _readers_of(self, results: Sequence[Any]) -> list[Callable[[], Any]]:
+        """What copies each output."""
+        return [
+            functools.partial(arrays.held, result) if spec.kinds else arrays.reader(result)
+            for result, spec in zip(results, self.outputs.values(), strict=True)
+        ]
+
+    def _specs(
+        self, count: Callable[..., int], get: Callable[..., int], kind: Callable[..., int]
+    ) -> dict[str, TensorSpec]:
         info = ffi.new("ci_info *")
         found = {}
         for i in range(count(self._handles.model, self._number)):
             get(self._handles.model, self._number, i, info)
-            spec = arrays.spec(info)
+            spec = arrays.spec(info, kind(self._handles.model, self._number, i))
             found[spec.name] = spec
         return found
 
@@ -72,7 +82,7 @@ class Signature:
             value = inputs[key]
             if type(value) is not np.ndarray or value.dtype is not spec.dtype:
                 what = f"input {key!r} of signature {self.name!r}"
-                value = calls.convert(value, spec.dtype, what)
+                value = calls.convert_value(value, spec.kinds, spec.dtype, what)
             elif not value.flags.c_contiguous:
                 value = value.copy(order="C")
             ready.append(value)
@@ -138,7 +148,7 @@ class Signature:
         keep = [feed.point_at(array) for feed, array in zip(feeds, inputs, strict=True)]
         call = (self._number, tensors, len(inputs), results, n_out)
         if outputs is None:
-            readers = [arrays.reader(results[i]) for i in range(n_out)]
+            readers = self._readers_of([results[i] for i in range(n_out)])
             return self._bound(call, keep, lambda: [read() for read in readers], results)
         given = list(outputs)
         capacity = [_writable(results[i], array) for i, array in enumerate(given)]
@@ -182,16 +192,39 @@ class _Feed:
     pointer set. It stays None for strings, which have no one pointer.
     """
 
-    __slots__ = ("dtype", "name", "shape", "tensor")
+    __slots__ = ("dtype", "kinds", "name", "shape", "tensor")
 
     def __init__(self, tensor: Any, spec: TensorSpec) -> None:
         self.tensor = tensor
         self.name = spec.name
+        self.kinds = spec.kinds
         self.dtype = spec.dtype
         self.shape: tuple[int, ...] | None = None
 
     def point_at(self, array: Array) -> Any:
         """The careful way: checks everything; returns what must be kept during the call."""
+        if self.kinds:
+            self._check_held(array, self.kinds)
+            return arrays.point_at_held(self.tensor, array)
+        self._check(array)
+        self.shape = None if self.dtype == arrays.OBJECT else array.shape
+        return arrays.point_at(self.tensor, array)
+
+    def _check_held(self, value: Any, kinds: tuple[str, ...]) -> None:
+        if not kinds:
+            self._check(value)
+        elif kinds[0] == "optional":
+            if value is not None:
+                self._check_held(value, kinds[1:])
+        elif isinstance(value, list):
+            for inner in value:
+                self._check_held(inner, kinds[1:])
+        else:
+            raise errors.InvalidArgumentError(
+                message=f"input {self.name!r} is {type(value).__name__}, expected a list"
+            )
+
+    def _check(self, array: Any) -> None:
         if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
             found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             raise errors.InvalidArgumentError(
@@ -202,8 +235,6 @@ class _Feed:
             raise errors.InvalidArgumentError(
                 message=f"input {self.name!r} is not contiguous; use numpy's ascontiguousarray"
             )
-        self.shape = None if self.dtype == arrays.OBJECT else array.shape
-        return arrays.point_at(self.tensor, array)
 
 
 def _writable(tensor: Any, array: Array) -> Any:

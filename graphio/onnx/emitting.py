@@ -24,7 +24,9 @@ from graphio.version import __version__
 __all__ = ["Emitter"]
 
 Array = np.ndarray[Any, Any]
-FIRST_OPSET = 22
+#: What a model has that may have any; what a caller may ask for, since nodes that stand for ours
+#: are written in it.
+FIRST_OPSET, OLDEST_OPSET = 22, 18
 #: What ONNX's attributes hold that ours keep under another name or not at all.
 _STATE = ("Variable", "ReadVariable")
 
@@ -53,7 +55,7 @@ class Emitter:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
-        self.needed_opset = FIRST_OPSET
+        self.needed_opset = max(OLDEST_OPSET, min(opset or FIRST_OPSET, FIRST_OPSET))
         self._taken: set[str] = set()
 
     def _same_signature(self, name: str) -> Signature:
@@ -331,6 +333,43 @@ class Emitter:
         return helper.make_graph(made, self.fresh(f"{node.name}/body"), inputs, outputs)
 
     # ---- for what lowers our operators ----
+
+    def splice(
+        self, message: Model, arrays: Sequence[Array], base: str, inputs: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Adds the nodes of a model without variables and subgraphs.
+
+        Args:
+            message: with one signature.
+            arrays: its file's.
+            base: what the names of its nodes begin with.
+            inputs: names in the ONNX graph by the signature's keys.
+
+        Returns:
+            names in the ONNX graph by the signature's outputs.
+        """
+        made = functions.inline(message, _known)
+        offset, self.arrays = len(self.arrays), [*self.arrays, *arrays]
+        (signature,) = made.signature
+        names: dict[str, str] = {}
+        fed = {binding.value for binding in signature.input}
+        for binding in signature.input:
+            names[binding.value] = self.fresh(f"{base}/{binding.value}")
+            self.renamed[names[binding.value]] = inputs[binding.key]
+        for node in made.graph.node:
+            if node.name in fed:
+                continue
+            own, node.name = node.name, self.fresh(f"{base}/{node.name}")
+            for k, kind in enumerate(node.output_type):
+                suffix = f":{k}" if k else ""
+                names[own + suffix] = node.name + suffix
+                self.types[node.name + suffix] = kind
+            node.input[:] = [names.get(v, v) for v in node.input]
+            for attribute in node.attr:
+                if attribute.value.WhichOneof("value") == "tensor":
+                    attribute.value.tensor += offset
+            self.node(node)
+        return {b.key: self.name(names[b.value]) for b in signature.output}
 
     def add(
         self, op: str, inputs: Sequence[str], base: str, *, second: bool = False, **attrs: Any

@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx
 
-from graphio import scopes
+from graphio import gradient_registry, scopes
 from graphio.graph import Operation, Tensor
 from graphio.onnx import bodies, expansion, lowering
 from graphio.onnx.attributes import from_proto
@@ -21,7 +21,9 @@ from graphio.onnx.sequences import without_sequences
 from graphio.onnx.types import static_type
 from graphio.onnx.upgrade import upgrade
 from graphio.onnx.weights import Weights, parameter_names
+from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
+from graphio.ops.shapes import dims_of
 from graphio.schema import errors, operators
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
@@ -31,12 +33,6 @@ __all__ = ["OPSET", "Imported", "Importer", "Scope", "import_model"]
 OPSET = 28
 #: The standard's own cases give Range vectors of one number, which its inference refuses.
 _TOLERANT = ("Range",)
-#: the operators on sequences and optional values
-_HOLDERS = (
-    "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
-    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
-    "SplitToSequence",
-)  # fmt: skip
 
 
 @dataclass
@@ -235,16 +231,18 @@ class Importer:
         if wrong:
             raise ValueError("; ".join(wrong))
         lowered = lowering.TABLE.get((domain, node.op_type))
-        if lowered is not None:
-            return lowered(node, inputs)
+        made = None if lowered is None else lowered(node, inputs)
+        if made is not None:
+            return made
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
-        known = node.op_type in operators.table().forms or node.op_type in _HOLDERS
-        if row is not None and not domain and known:
+        if row is not None and not domain and node.op_type in operators.table().forms:
             return self.plain(node, row.version, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:
             raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
+        if (domain, node.op_type) in gradient_registry.without():
+            inputs = [x if x is None or not x.dtype.is_floating else _stopped(x) for x in inputs]
         self.lenient += 1
         try:
             return self.call(body, node, inputs, Scope())
@@ -328,6 +326,11 @@ def title(node: onnx.NodeProto) -> str:
 def name_of(node: onnx.NodeProto) -> str:
     """A name for the operation."""
     return valid_name(node.name or next((n for n in node.output if n), "") or node.op_type)
+
+
+def _stopped(x: Tensor) -> Tensor:
+    """x for a body that stands for an operator without a gradient."""
+    return make_node("StopGradient", [x], x.dtype, dims_of(x), domain="graphio")
 
 
 def _unknown(domain: str, op: str) -> str:

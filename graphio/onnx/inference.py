@@ -68,10 +68,19 @@ def infer(
         _merged(found.get(name), fallback)
         for name, fallback in zip(node.output, signature, strict=True)
     ]
+    if node.op_type == "Attention":
+        result = [(dtype, _without_zeros(dims, inputs)) for dtype, dims in result]
     if node.op_type in _SHAPED and node.domain in ("", "ai.onnx"):
         dtype, dims = result[0]
         result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
     return result
+
+
+def _without_zeros(dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:
+    """The standard's rule takes an unknown size for 0 when it divides it into heads."""
+    if dims is None or all(None not in (dims_of(t) or (None,)) for t in inputs if t is not None):
+        return dims
+    return tuple(size or None for size in dims)
 
 
 def _sharper(dims: Dims, more: Dims) -> Dims:

@@ -1,5 +1,7 @@
 """Operators of the standard that become something else in a graph: constants in their many forms,
-random numbers with a state, dropout."""
+random numbers with a state, dropout, affine grids.
+
+The standard's own body of AffineGrid fails for a batch of one and hides its rank in branches."""
 
 from __future__ import annotations
 
@@ -20,6 +22,7 @@ from graphio.onnx.reading import Source
 from graphio.onnx.weights import dense
 from graphio.ops import math, primitive, random
 from graphio.ops.emit import node as make_node
+from graphio.ops.image import affine_grid
 from graphio.ops.primitive import binary, compare, select
 from graphio.ops.shapes import dims_of
 
@@ -137,7 +140,7 @@ def _dropout(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     rate = (
         constant(np.asarray(0.5, drawn.as_numpy_dtype))
         if ratio is None
-        else primitive.cast(ratio, drawn)
+        else primitive.cast(_fixed(ratio), drawn)
     )
     uniform = random.random_uniform(primitive.shape_of(x), 0, 1, drawn, _seed(_attributes(node)))
     kept = primitive.unary("Not", compare("Less", uniform, rate))
@@ -152,12 +155,34 @@ def _dropout(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
     return [math.cast(result, x.dtype, name=_name(node)), kept]
 
 
+def _fixed(ratio: Tensor) -> Tensor:
+    """The mask jumps with the ratio; the slope of the scale alone would mislead."""
+    dims = dims_of(ratio)
+    return make_node("StopGradient", [ratio], ratio.dtype, dims, domain="graphio")
+
+
 def _keep_all_unless(training: Tensor, kept: Tensor) -> Tensor:
     off = primitive.unary("Not", training)
     return make_node("Or", [kept, off], dtypes.bool, dims_of(kept))
 
 
-TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered]] = {
+# ---- grids ----
+
+
+def _affine_grid(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered | None:
+    """None where nothing tells whether the grid has two axes or three."""
+    theta, size = inputs
+    assert theta is not None and size is not None
+    sizes, matrix = dims_of(size), dims_of(theta)
+    rank = None if matrix is None else matrix[1]
+    if sizes is not None and sizes[0] is not None:
+        rank = sizes[0] - 2
+    if rank not in (2, 3):
+        return None
+    return [affine_grid(theta, size, rank, bool(_attributes(node).get("align_corners")))]
+
+
+TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = {
     ("", "Constant"): _constant,
     ("", "RandomNormal"): _random(normal=True, like=False),
     ("", "RandomNormalLike"): _random(normal=True, like=True),
@@ -166,4 +191,5 @@ TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered]] = {
     ("", "Bernoulli"): _bernoulli,
     ("", "Multinomial"): _multinomial,
     ("", "Dropout"): _dropout,
+    ("", "AffineGrid"): _affine_grid,
 }

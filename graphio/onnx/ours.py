@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphio.onnx import ours_images, ours_windows
+from graphio.onnx import composed, ours_images, ours_windows
 from graphio.onnx.attributes import message_value
 from graphio.schema import dtypes
 from graphio.schema.model_pb2 import Node
@@ -96,4 +96,6 @@ OURS: dict[str, Lower] = {
     "AveragePool2DGrad": ours_windows.average_pool_2d_grad,
     "AveragePoolGrad": ours_windows.average_pool_grad,
     "ResizeGrad": ours_images.resize_grad,
+    "GridSampleGrad": composed.grid_sample_grad,
+    "RoiAlignGrad": composed.roi_align_grad,
 }

@@ -192,9 +192,7 @@ def conv_2d_grad_filter(emit: Emitter, node: Node, inputs: list[str], outputs: l
     x = _to_channels_first(emit, inputs[0], f"{node.name}/x")
     dy = _to_channels_first(emit, inputs[2], f"{node.name}/dy")
     dw = _correlation(emit, node, x, dy, window)
-    emit.rename_last(
-        emit.add("Transpose", [dw], f"{node.name}/dw", perm=[2, 3, 1, 0]), outputs[0]
-    )
+    emit.rename_last(emit.add("Transpose", [dw], f"{node.name}/dw", perm=[2, 3, 1, 0]), outputs[0])
 
 
 def conv_grad_weight(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:

@@ -1,11 +1,17 @@
-"""Gradients of ONNX's operators on images."""
+"""Gradients of ONNX's operators on images, and AffineGrid in simpler ones."""
 
 from __future__ import annotations
 
-from graphio.gradient_registry import gradient, not_differentiable
+from graphio import dtypes
+from graphio.dtypes import DType
+from graphio.folding import constant_value
+from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops.emit import node, operation
-from graphio.ops.primitive import shape_of
+from graphio.ops import primitive
+from graphio.ops.emit import node, operation, scalar
+from graphio.ops.primitive import reshape, shape_of, transpose
+from graphio.ops.recompute import by_parts
+from graphio.ops.sampling import grid_sample, roi_align, size, sized, text
 from graphio.ops.shapes import dims_of
 
 
@@ -32,15 +38,21 @@ def _resize_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
     return [None, ddy, *([None] * (len(op.inputs) - 2))]
 
 
-def _inverse(name: str) -> object:
-    def backward(op: Operation, dy: Tensor) -> list[Tensor | None]:
-        return [node(name, [dy], dy.dtype, dims_of(_input(op, 0)), **op.attrs)]
-
-    return backward
+@gradient("SpaceToDepth")
+def _space_to_depth(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    return [node("DepthToSpace", [dy], dy.dtype, dims_of(_input(op, 0)), **op.attrs)]
 
 
-gradient("DepthToSpace")(_inverse("SpaceToDepth"))  # type: ignore[arg-type]
-gradient("SpaceToDepth")(_inverse("DepthToSpace"))  # type: ignore[arg-type]
+@gradient("DepthToSpace")
+def _depth_to_space(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    dims, block = dims_of(_input(op, 0)), int(op.attrs["blocksize"])
+    deep = node("SpaceToDepth", [dy], dy.dtype, dims, blocksize=block)  # (n, block * block * d, ...)
+    if text(op.attrs, "mode", "DCR") == "DCR":
+        return [deep]
+    # SpaceToDepth has a mode only since opset 28.
+    n, d, h, w = size(dy, 0), size(dy, 1), size(deep, 2), size(deep, 3)
+    turned = transpose(sized(deep, n, block * block, d, h, w), [0, 2, 1, 3, 4])
+    return [reshape(turned, shape_of(_input(op, 0)), dims)]
 
 
 @gradient("GridSample")
@@ -58,4 +70,74 @@ def _roi_align(op: Operation, dy: Tensor) -> list[Tensor | None]:
     return [dx, None, None]
 
 
-not_differentiable("GridSampleGrad", "RoiAlignGrad", domain="graphio")
+@gradient("GridSampleGrad", "graphio")
+def _grid_sample_grad(
+    op: Operation, ddx: Tensor | None, ddgrid: Tensor | None
+) -> list[Tensor | None]:
+    def parts(x: Tensor, grid: Tensor, dy: Tensor) -> list[Tensor | None]:
+        from graphio.gradients import gradients
+
+        return gradients([grid_sample(x, grid, op.attrs)], [x, grid], [dy])
+
+    return by_parts(op, [ddx, ddgrid], parts)
+
+
+@gradient("RoiAlignGrad", "graphio")
+def _roi_align_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
+    def parts(x: Tensor, rois: Tensor, batch: Tensor, dy: Tensor) -> list[Tensor | None]:
+        from graphio.gradients import gradients
+
+        return gradients([roi_align(x, rois, batch, op.attrs)], [x], [dy])
+
+    return [None, None, None, by_parts(op, [ddx], parts)[3]]
+
+
+def affine_grid(theta: Tensor, size: Tensor, rank: int, align_corners: bool) -> Tensor:
+    """Where an affine map takes the pixels of an image from, as ONNX's AffineGrid.
+
+    Args:
+        theta: (N, rank, rank + 1), floating.
+        size: int64 vector (N, C, *spatial), the image to be.
+        rank: 2 or 3 spatial axes.
+        align_corners: whether -1 and 1 are the centres of the outermost pixels or their borders.
+
+    Returns:
+        (N, *spatial, rank) of theta's dtype: sums of products of the columns of theta with the
+        coordinates, of the last spatial axis first, then the shift.
+    """
+    wide = dtypes.float64 if theta.dtype == dtypes.float64 else dtypes.float32
+    columns = primitive.transpose(primitive.cast(theta, wide), [0, 2, 1])
+
+    def column(k: int) -> Tensor:
+        row = primitive.slice_axes(columns, [k], [k + 1], [1])
+        return primitive.unsqueeze(row, range(1, rank))
+
+    total: Tensor | None = None
+    for k in range(rank):
+        axis = rank - 1 - k
+        at = primitive.unsqueeze(_coordinates(size, axis, wide, align_corners), range(1, k + 2))
+        product = primitive.binary("Mul", column(k), at)
+        total = product if total is None else primitive.binary("Add", total, product)
+    assert total is not None
+    return primitive.cast(primitive.binary("Add", total, column(rank)), theta.dtype)
+
+
+def _coordinates(size: Tensor, axis: int, dtype: DType, align_corners: bool) -> Tensor:
+    """Of the pixels along a spatial axis, between -1 and 1."""
+
+    def number(value: float) -> Tensor:
+        return scalar(value, dtype)
+
+    whole = primitive.slice_axes(size, [2 + axis], [3 + axis], [0])
+    count = primitive.squeeze(whole, [0])
+    known = constant_value(count)
+    zero, one = scalar(0, size.dtype), scalar(1, size.dtype)
+    length = None if known is None else max(int(known), 0)
+    pixels = primitive.cast(node("Range", [zero, count, one], size.dtype, (length,)), dtype)
+    steps, start = primitive.cast(count, dtype), number(-1)
+    if align_corners:
+        steps = primitive.binary("Max", primitive.binary("Sub", steps, number(1)), number(1))
+    step = primitive.binary("Div", number(2), steps)
+    if not align_corners:
+        start = primitive.binary("Add", start, primitive.binary("Div", step, number(2)))
+    return primitive.binary("Add", start, primitive.binary("Mul", pixels, step))

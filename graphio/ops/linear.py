@@ -241,6 +241,8 @@ def _turned(x: Tensor) -> Tensor:
         if list(x.op.attrs.get("perm", [])) == perm and x.op.inputs[0].graph is x.graph:
             before: Tensor = x.op.inputs[0]
             return before
+    if rank is None:
+        return node("Einsum", [x], x.dtype, None, equation="...ij->...ji")
     return matrix_transpose(x)
 
 

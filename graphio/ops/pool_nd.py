@@ -156,4 +156,4 @@ def _max_unpool(op: Operation, dy: Tensor) -> list[Tensor | None]:
     return [dx, *([None] * (len(op.inputs) - 1))]
 
 
-not_differentiable("MaxRoiPool", "NonMaxSuppression")
+not_differentiable("NonMaxSuppression")

@@ -36,7 +36,7 @@ from graphio.ops.primitive import (
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import errors
 
-__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized"]
+__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized", "text"]
 
 Attributes = Mapping[str, Any]
 #: a static size, or a vector of the one number
@@ -345,6 +345,7 @@ def _roi_taps(
     half = text(attrs, "coordinate_transformation_mode", "half_pixel") == "half_pixel"
     out = int(attrs.get("output_width" if i else "output_height", 1))
     ratio = int(attrs.get("sampling_ratio", 0))
+    most: Size
     scale = float(attrs.get("spatial_scale", 1.0))
     box = _plus(_scaled(rois, scale), -0.5 if half else 0.0)
     low, high = (sized(slice_axes(box, [k], [k + 1], [1]), size(rois, 0), 1, 1, 1, 1)
@@ -354,18 +355,15 @@ def _roi_taps(
         length = binary("Max", length, scalar(1, length.dtype))
     step = _scaled(length, 1 / out)
     if ratio:
-        many, most = scalar(ratio, dtypes.int64), ratio
-        many = sized(many, 1, 1, 1, 1, 1)
-        most_sized: Size = most
+        each = [size(rois, 0), 1, 1, 1, 1]
+        many, most = expand(scalar(ratio, dtypes.int64), _vector(each), _dims(each)), ratio
     else:
         limited = binary("Min", unary("Ceil", step), scalar(65536, step.dtype))
         many = cast(binary("Max", limited, scalar(0, step.dtype)), dtypes.int64)
         top = node("ReduceMax", [many], dtypes.int64, (), keepdims=0)
-        most_sized = reshape(binary("Max", top, scalar(1, dtypes.int64)), [1])
-    bins_shape, samples_shape = ((1, 1, 1, out, 1), (1, 1, 1, 1, most_sized)) if i else (
-        (1, out, 1, 1, 1), (1, 1, most_sized, 1, 1))  # fmt: skip
-    bins = sized(positions(out, step.dtype), *bins_shape)
-    samples = sized(positions(most_sized, step.dtype), *samples_shape)
+        most = reshape(binary("Max", top, scalar(1, dtypes.int64)), [1])
+    bins = sized(positions(out, step.dtype), *[1] * (1 + 2 * i), out, *[1] * (3 - 2 * i))
+    samples = sized(positions(most, step.dtype), *[1] * (2 + 2 * i), most, *[1] * (2 - 2 * i))
     exists = compare("Less", cast(samples, dtypes.int64), many)
     divisor = binary("Max", cast(many, step.dtype), scalar(1, step.dtype))
     within = binary("Div", binary("Mul", _plus(samples, 0.5), step), divisor)

@@ -183,8 +183,9 @@ class GraphChecker:
             return
         self.arity(len(node.input), row.min_inputs, row.max_inputs, "inputs", title)
         self.arity(len(node.output_type), row.min_outputs, row.max_outputs, "outputs", title)
-        for parameter, value in zip(row.inputs, node.input, strict=False):
-            if not value and parameter.least and not parameter.variadic:
+        for i, value in enumerate(node.input if row.inputs else ()):
+            parameter = row.inputs[min(i, len(row.inputs) - 1)]
+            if not value and (parameter.least or parameter.variadic):
                 self.report(f"{title} lacks its input '{parameter.name}'")
         given = {a.key: a.value.WhichOneof("value") for a in node.attr}
         for name, spec in row.attributes.items():

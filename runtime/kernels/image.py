@@ -580,7 +580,9 @@ class Regions:
         (y, wy), (x, wx) = sides
         if y.shape[-1] * x.shape[-1] > MOST_SAMPLES:
             taps = f"{y.shape[-1]} x {x.shape[-1]}"
-            raise _invalid(f"region {roi.tolist()} takes {taps} samples for a bin, the limit is 2^22")
+            raise _invalid(
+                f"region {roi.tolist()} takes {taps} samples for a bin, the limit is 2^22"
+            )
         shape = (4, self.out[0] * self.out[1], -1 if wy.size and wx.size else 0)
         at = y[:, None, :, None, :, None] * size[1] + x[None, :, None, :, None, :]
         weights = wy[:, None, :, None, :, None] * wx[None, :, None, :, None, :]
@@ -590,6 +592,7 @@ class Regions:
 def _neighbours(v: Array, n: int) -> tuple[Array, Array]:
     """The two elements around each coordinate and their weights, (2, ...)."""
     inside = (v >= -1) & (v <= n)
+    v = np.where(inside, v, 0)
     low = np.minimum(np.maximum(v, 0).astype(np.int64), n - 1)
     high = np.minimum(low + 1, n - 1)
     part = np.where(low >= n - 1, 0.0, np.maximum(v, 0) - low)

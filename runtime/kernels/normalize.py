@@ -193,6 +193,8 @@ def _lrn(call: Call) -> Function:
             raise errors.InvalidArgumentError(
                 message=f"x has shape {list(x.shape)}, expected rank 2 or more: (n, channels, ...)"
             )
+        if x.size == 0:  # of any number of channels
+            return x
         channels, wide = x.shape[1], x.astype(np.float64, copy=False)
         squares, total = wide * wide, np.zeros(x.shape)
         below = min((size - 1) // 2, channels)

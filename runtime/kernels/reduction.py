@@ -129,6 +129,9 @@ def _register_arg(op: str, find: Any) -> None:
         def run(x: Any) -> Any:
             at = axis_of(axis, x.ndim)
             if x.shape[at] == 0:
+                sizes = [n if i != at else 1 for i, n in enumerate(x.shape) if keep or i != at]
+                if 0 in sizes:  # nothing is asked for
+                    return np.zeros(sizes, np.int64)
                 raise errors.InvalidArgumentError(message=f"axis {at} has no elements")
             if not last:
                 return find(x, at, keepdims=keep)

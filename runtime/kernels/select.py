@@ -187,6 +187,7 @@ def _tensor_scatter(call: Call) -> Function:
         if mode == "linear":
             check_range(first, size - steps + 1, 0)
         result = np.array(cache, order="C")
+        first = first % size if size else first
         places = first[:, np.newaxis] + np.arange(steps)
         places = places % size if size else places
         rows = np.arange(batches)[:, np.newaxis]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphio.runtime.registry import function
+from graphio.schema import errors
 
 
 def gradient_descent_step(parameter: Any, rate: Any, gradient: Any) -> Any:
@@ -59,12 +61,29 @@ def adam_step(
     return _subtract(parameter, step), new_m, new_v
 
 
-#: (operator, function, types)
+def _checked(step: Callable[..., Any], numbers: frozenset[int]) -> Callable[..., Any]:
+    """A step whose inputs have the parameter's shape, but for single numbers at some places."""
+
+    def run(parameter: Any, *rest: Any) -> Any:
+        inputs = []
+        for i, x in enumerate(rest, 1):
+            if x.size != 1 if i in numbers else x.shape != parameter.shape:
+                wanted = "one number" if i in numbers else f"{list(parameter.shape)}"
+                raise errors.InvalidArgumentError(
+                    message=f"input {i} has shape {list(x.shape)}, expected {wanted}"
+                )
+            inputs.append(x.reshape(()) if i in numbers and x.ndim else x)
+        return step(parameter, *inputs)
+
+    return run
+
+
+#: (operator, function, places of its single numbers, types)
 _ROWS = (
-    ("GradientDescentStep", gradient_descent_step, "FFF"),
-    ("MomentumStep", momentum_step, "FFFFF"),
-    ("NesterovMomentumStep", nesterov_momentum_step, "FFFFF"),
-    ("AdamStep", adam_step, "FFFFFFFFFF"),
+    ("GradientDescentStep", gradient_descent_step, {1}, "FFF"),
+    ("MomentumStep", momentum_step, {2, 4}, "FFFFF"),
+    ("NesterovMomentumStep", nesterov_momentum_step, {2, 4}, "FFFFF"),
+    ("AdamStep", adam_step, {3, 4, 5, 6, 7, 8}, "FFFFFFFFFF"),
 )
-for _op, _function, _types in _ROWS:
-    function(_op, 1, _function, _types, domain="graphio")
+for _op, _function, _numbers, _types in _ROWS:
+    function(_op, 1, _checked(_function, frozenset(_numbers)), _types, domain="graphio")

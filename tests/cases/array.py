@@ -563,3 +563,64 @@ case(
     dtype="float32",
     label="axis 0",
 )
+
+# ---- lists of the wrong rank or type ----
+
+for op, version in (
+    ("Reshape", 14),
+    ("Squeeze", 13),
+    ("Unsqueeze", 13),
+    ("Expand", 8),
+    ("Tile", 6),
+):
+    for label, given, words in (
+        ("rank of the list", np.ones((1, 1), "int64"), "list of"),
+        ("type of the list", np.ones(1, "int8"), "int8"),
+    ):
+        bad(
+            op,
+            [floats(1), given],
+            error=INVALID if label.startswith("rank") else errors.OpError,
+            words=[f"{op} 'node'", words],
+            version=version,
+            label=label,
+        )
+bad(
+    "Expand",
+    [floats(1), np.ones(40, "int64")],
+    error=INVALID,
+    words=["Expand 'node'"],
+    label="rank 40",
+)
+for label, attrs, version, words in (
+    ("uneven", {}, 13, "3 equal parts"),
+    ("one too many", {}, 18, "3 equal parts"),
+    ("no outputs", {"num_outputs": 0}, 18, "num_outputs is 0"),
+    ("2^62 outputs", {"num_outputs": 2**62}, 18, "num_outputs is 4611686018427387904"),
+):
+    bad(
+        "Split",
+        [floats(1)],
+        attrs,
+        error=INVALID,
+        words=["Split 'node'", words],
+        version=version,
+        outputs=3,
+        label=label,
+    )
+case(
+    "OneHot",
+    [np.array([0, 2]), np.float16(3), np.array([1, 5], "int32")],
+    expect=[np.array([[5, 1, 1], [1, 1, 5]], "int32")],
+    label="depth of half",
+)
+for op, version in {"Concat": 4, "Einsum": 12, "Max": 8, "Sum": 8}.items():
+    bad(
+        op,
+        [floats(2, 3), None, floats(2, 3)],
+        {"Concat": {"axis": 0}, "Einsum": {"equation": "ij,ij,ij->ij"}}.get(op, {}),
+        error=INVALID,
+        words=[f"{op} 'node'", "input"],
+        version=version,
+        label="absent",
+    )

@@ -259,3 +259,20 @@ case(
     types=FLOATS,
     label="corners",
 )
+for label, roi, ratio in (("region", ROI * 1e9, 0), ("ratio", ROI, 65535)):
+    bad(
+        "RoiAlign",
+        [X, roi, ONE],
+        {"sampling_ratio": ratio},
+        error=INVALID,
+        words=["RoiAlign 'node'", "samples for a bin"],
+        label=f"samples by {label}",
+    )
+case(
+    "RoiAlign",
+    [X, np.full((1, 4), np.inf), ONE],
+    {"output_height": 2, "sampling_ratio": 1},
+    expect=(np.zeros((1, X.shape[1], 2, 1)),),
+    types=FLOATS,
+    label="nowhere",
+)

@@ -140,3 +140,13 @@ case(
     "Gemm", [floats(2, 0), floats(0, 3), C], expect=lambda a, b, c: np.tile(c, (2, 1)), types=FLOATS
 )
 bad("Gemm", [floats(2), B, C], error=INVALID, words=["Gemm 'node'"], label="rank")
+for number in ("nan", "inf", "1e300"):
+    bad(
+        "Gemm",
+        [np.ones((2, 2), "int32")] * 3,
+        {"beta": float(number)},
+        error=errors.InvalidArgumentError,
+        words=["Gemm 'node'"],
+        version=13,
+        label=f"whole numbers by {number}",
+    )

@@ -631,3 +631,7 @@ case(
     expect=[np.array([2, 3, -8], "int32")],
     label="int by float",
 )
+
+for kind in ("float16", "float32"):
+    for op in ("Sum", "Mean", "Max"):
+        case(op, [np.array([1, 2, 3], kind)], expect=lambda x: x, dtype=kind, label=f"one {kind}")

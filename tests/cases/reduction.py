@@ -340,3 +340,11 @@ case(
     expect=[np.array([[1]])],
     label="last, NaN",
 )
+for op in ("ArgMax", "ArgMin"):
+    case(
+        op,
+        [np.zeros((0, 0), "float32")],
+        {"axis": 1, "keepdims": 0},
+        expect=[np.zeros(0, "int64")],
+        label="of nothing for nobody",
+    )

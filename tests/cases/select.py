@@ -431,3 +431,22 @@ for label, x in {**kinds(2, 3, 4), "text": TEXT.reshape(1, 2, 3)}.items():
 case("Flatten", [floats()], {"axis": 0}, expect=lambda x: x.reshape(1, 1), label="scalar")
 case("Flatten", [floats(0, 3)], expect=lambda x: x, label="empty")
 bad("Flatten", [floats(2, 3)], {"axis": 3}, error=INVALID, words=["Flatten 'node'"], label="axis")
+
+LEAST = {"axis": -(2**63)}  # no sign of an absent axis
+bad(
+    "Compress",
+    [floats(2, 3), np.array([True])],
+    LEAST,
+    error=INVALID,
+    words=["Compress 'node'", "axis"],
+    label="least axis",
+)
+bad("Unique", [floats(2, 3)], LEAST, error=INVALID, words=["Unique 'node'", "axis"], label="least")
+case(
+    "TensorScatter",
+    [floats(1, 4, 2), floats(1, 2, 2, seed=1), np.array([2**63 - 1])],
+    {"mode": "circular"},
+    expect=lambda x, u, i: np.stack([u[:, 1], x[:, 1], x[:, 2], u[:, 0]], 1),
+    types=FLOATS,
+    label="largest place",
+)

@@ -70,3 +70,17 @@ bad(
     words=["MomentumStep 'node'"],
     label="dtypes",
 )
+for label, inputs in (
+    ("gradient of fewer axes", [W, A, RATE, G[0], MOMENTUM]),
+    ("accumulator of more axes", [W, A[np.newaxis], RATE, G, MOMENTUM]),
+    ("two rates", [W, A, np.zeros(2, W.dtype), G, MOMENTUM]),
+):
+    bad(
+        "MomentumStep",
+        inputs,
+        domain="graphio",
+        outputs=2,
+        error=errors.InvalidArgumentError,
+        words=["MomentumStep 'node'", "expected"],
+        label=label,
+    )

@@ -32,6 +32,11 @@ static ci_status control_known(ci_kernel *k, int o, int32_t dtype, int rank, con
   return control_place(k, ci_cell_of(k->out[o]));
 }
 
+static ci_status control_like(ci_kernel *k, int o, const ci_value *value) {
+  CI_TRY(k_out_like(k, o, value->dtype, value));
+  return control_place(k, ci_cell_of(k->out[o]));
+}
+
 static ci_status control_bool(ci_kernel *k, const ci_value *value, const char *what, bool *truth) {
   if (value->dtype != CI_BOOL || value->count != 1) {
     char text[160];
@@ -65,7 +70,7 @@ ci_status prepare_if(ci_kernel *k) {
     ci_compile_read(plan, control_index(plan, yes), end);
     ci_compile_read(plan, control_index(plan, no), end);
     if (control_same_shape(&yes->value, &no->value)) {
-      CI_TRY(control_known(k, o, yes->value.dtype, yes->value.rank, yes->value.dims));
+      CI_TRY(control_like(k, o, &yes->value));
     } else {
       CI_TRY(control_unknown(k, o, yes->value.dtype));
     }
@@ -178,7 +183,7 @@ static ci_status loop_carried(ci_kernel *k, loop_plan *loop, int i) {
     if (loop->staged[i] == CI_NONE) return k_no_memory(k);
     CI_TRY(control_unknown(k, i, start->dtype));
   } else {
-    CI_TRY(control_known(k, i, start->dtype, start->rank, start->dims));
+    CI_TRY(control_like(k, i, start));
   }
   plan->places.at[output->place].same_as = formal->place;
   return CI_OK;
@@ -189,6 +194,10 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
   const ci_value *whole = k->in[loop->carried + i];
   size_t bytes = ci_dtype_size(whole->dtype);
   int axis = 0;
+  if (bytes == 0) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, which cannot be cut into steps", loop->carried + i,
+                  ci_dtype_name(whole->dtype));
+  }
   CI_TRY(k_axis(k, loop->ways[i].axis, whole->rank, &axis));
   *one = (ci_value){.dtype = whole->dtype, .rank = whole->rank - 1, .count = 1};
   bool fits = true, empty = false;
@@ -351,7 +360,9 @@ static ci_status loop_start(ci_kernel *k, loop_plan *loop, int64_t *most, bool *
   *most = INT64_MAX;
   *go = true;
   if (k->in[LOOP_TRIPS] != NULL) {
-    if (k->in[LOOP_TRIPS]->count != 1) return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one number");
+    if (k->in[LOOP_TRIPS]->dtype != CI_INT64 || k->in[LOOP_TRIPS]->count != 1) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is not one int64");
+    }
     memcpy(most, k->in[LOOP_TRIPS]->data, sizeof *most);
   }
   if (k->in[LOOP_CONDITION] != NULL) CI_TRY(control_bool(k, k->in[LOOP_CONDITION], "the condition", go));
@@ -370,17 +381,21 @@ static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64
   return k_out(k, o, one->dtype, one->rank + 1, dims);
 }
 
+static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, int64_t step) {
+  char found[160];
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "scan output %d is %s in step %lld, another shape than before: pad it to the largest, or keep it out "
+                "of the gradient with stop_gradient, for a gradient through a loop stacks the values of its body",
+                s, k_describe(one, found, sizeof found), (long long)step);
+}
+
 /* Room for one step more, twice as much each time that there is none. */
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_place_of(k->node->plan, out);
-  bool same =
-      one->rank + 1 == out->rank && memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
-  if (step > 0 && !same) {
-    char found[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
-                  k_describe(one, found, sizeof found), (long long)step);
-  }
+  bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
+              memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
+  if (step > 0 && !same) return loop_shapes_differ(k, s, one, step);
   size_t wanted = loop->filled[s] + one->bytes; /* both are sizes of memory that exists */
   CI_TRY(loop_scan_shape(k, loop->carried + s, one, step + 1));
   if (step > 0 && wanted <= place->block_bytes) return CI_OK;
@@ -612,11 +627,11 @@ ci_status prepare_scan(ci_kernel *k) {
 
 /* Copies one step between a whole tensor and its piece. */
 static void scan_move(const ci_value *whole, char *piece, const scan_way *way, int64_t step, bool out) {
+  if (whole->bytes == 0) return;
   const int axis = (int)(way->axis < 0 ? way->axis + whole->rank : way->axis);
   const int64_t outer = ci_product(whole->dims, 0, axis), steps = whole->dims[axis];
   const size_t inner = (size_t)ci_product(whole->dims, axis + 1, whole->rank) * ci_dtype_size(whole->dtype);
   char *at = (char *)whole->data + (size_t)(way->backward ? steps - 1 - step : step) * inner;
-  if (whole->bytes == 0) return;
   for (int64_t o = 0; o < outer; o++, at += (size_t)steps * inner, piece += inner) {
     memcpy(out ? at : piece, out ? piece : at, inner);
   }
@@ -644,11 +659,9 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
       CI_TRY(k_out(k, loop->carried + s, one->dtype, one->rank + 1, dims));
       CI_TRY(ci_heap_value(k, out));
     }
-    if (one->rank + 1 != out->rank || memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
-      char found[160];
-      return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
-                    k_describe(one, found, sizeof found), (long long)step);
-    }
+    if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
+        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0)
+      return loop_shapes_differ(k, s, one, step);
     scan_move(out, one->data, &loop->ways[loop->sliced + s], step, true);
   }
   return CI_OK;
