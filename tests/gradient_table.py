@@ -103,7 +103,6 @@ class Row:
         differences: whether finite differences tell the truth: not for straight-through ones.
         make: the nodes, where it is not one of these inputs x0, x1, ... and outputs y0, y1, ...
         keeps: inputs whose static sizes must be known.
-        pending: why the gradient is not there yet.
     """
 
     op: str
@@ -117,7 +116,6 @@ class Row:
     differences: bool = True
     make: Callable[[], list[NodeProto]] | None = None
     keeps: tuple[int, ...] = ()
-    pending: str = ""
 
     def __str__(self) -> str:
         return f"{self.op}-{self.label}" if self.label else self.op
@@ -363,10 +361,9 @@ row(
     "DeformConv", IMAGE, draw(2, 3, 2, 2), 0.4 * draw(2, 8, 5, 4), draw(2), draw(2, 4, 5, 4),
     second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
 )  # fmt: skip
-PENDING = "its gradient is being written"
 row(
     "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), second=False,
-    pooled_shape=[2, 2], pending=PENDING,
+    pooled_shape=[2, 2],
 )  # fmt: skip
 
 # ---- recurrent layers and attention ----

@@ -219,3 +219,16 @@ def test_a_tensor_of_a_body_is_not_for_the_outside() -> None:
             session.run(inside[0])
         with pytest.raises(ValueError):
             tf.identity(inside[0])
+
+
+@TARGETS
+def test_the_gradient_of_a_value_that_grows_says_what_to_do(target: str) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float64, [None], name="x")
+        longer = lambda i, y: (i + 1, tf.concat([y * y, y[:1]], 0))  # noqa: E731
+        shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+        _, y = tf.while_loop(lambda i, y: i < 2, longer, [tf.constant(0), x], shapes)
+        return tf.gradients(y, x)[0]
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Loop.*pad it .*stop_gradient"):
+        run(target, build, {"x": np.ones(3)})

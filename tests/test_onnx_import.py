@@ -523,3 +523,33 @@ def test_a_sequence_whose_elements_are_read_by_number_is_a_split(sizes: str, tar
     with tf.Graph().as_default():
         found = tfonnx.import_model(made)
         assert None not in tf.gradients(found.outputs["y"], [found.inputs["x"]])
+
+
+@ENGINES
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_carried_value_without_a_declared_shape_may_change_its_rank(
+    target: str, keeps: bool
+) -> None:
+    step = [node("Identity", ["go"], ["go_on"])]
+    step += [node("MatMul", ["v", "v"], ["next"])] if keeps else [
+        node("Unsqueeze", ["v", "front"], ["next"])
+    ]  # fmt: skip
+    body = helper.make_graph(
+        step,
+        "body",
+        [
+            helper.make_tensor_value_info("i", INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("v", FLOAT, None),
+        ],
+        [helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("next", FLOAT, None)],
+        [numpy_helper.from_array(np.array([0]), "front")],
+    )  # fmt: skip
+    made = model([node("Loop", ["m", "", "x"], ["y"], body=body)],
+                 {"m": (INT64, []), "x": (FLOAT, [2, 2])}, ["y"])  # fmt: skip
+    x = np.float32([[1, 2], [0, 1]])
+    with tf.Graph().as_default():
+        assert tfonnx.import_model(made).outputs["y"].shape.ndims == (2 if keeps else None)
+    y = run(made, target, m=np.array(2), x=x)["y"]
+    np.testing.assert_array_equal(y, x @ x @ (x @ x) if keeps else x[None, None])

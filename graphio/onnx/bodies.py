@@ -140,7 +140,7 @@ def _carried(value: onnx.ValueInfoProto, initial: Tensor) -> Spec:
 
 
 def _state(value: onnx.ValueInfoProto, initial: Tensor) -> Spec:
-    """As _carried; a state of a Scan keeps its rank, whatever the body declares."""
+    """As _carried, of a value that keeps its rank though the body declares none."""
     dtype, shape = _carried(value, initial)
     if shape.ndims is None and initial.shape.ndims is not None:
         shape = TensorShape([None] * initial.shape.ndims)
@@ -155,10 +155,7 @@ def _loop(
     carried = _given(initial, "carried value")
     if len(proto.input) != len(carried) + 2:
         raise ValueError(f"its body has {len(proto.input)} inputs, expected {len(carried) + 2}")
-    scalar = TensorShape([])
-    formals = [(dtypes.int64, scalar), (dtypes.bool, scalar)]
-    formals += [_carried(v, x) for v, x in zip(proto.input[2:], carried, strict=True)]
-    body, outputs = _body(importer, proto, formals, scope, "body")
+    body, outputs = _loop_body(importer, proto, carried, scope)
     if len(outputs) < 1 + len(carried) or len(node.output) > len(outputs) - 1:
         raise ValueError(
             f"its body has {len(outputs)} outputs for {len(carried)} carried values and "
@@ -170,6 +167,26 @@ def _loop(
     ]
     specs += [_stacked(y) for y in outputs[1 + len(carried) :] if y is not None]
     return {"body": body}, specs, [limit, condition, *initial]
+
+
+def _loop_body(
+    importer: Importer, proto: onnx.GraphProto, carried: list[Tensor], scope: Scope
+) -> tuple[Graph, list[Tensor | None]]:
+    """With carried values that keep their ranks; again without, if the body does not keep them."""
+    step = [(dtypes.int64, TensorShape([])), (dtypes.bool, TensorShape([]))]
+    least = [_carried(v, x) for v, x in zip(proto.input[2:], carried, strict=True)]
+    assumed = [_state(v, x) for v, x in zip(proto.input[2:], carried, strict=True)]
+    before = importer.problems.mark()
+    body, outputs = _body(importer, proto, [*step, *assumed], scope, "body")
+    guessed = [
+        (shape.ndims, y)
+        for (_, shape), (_, declared), y in zip(assumed, least, outputs[1:], strict=False)
+        if shape.ndims != declared.ndims
+    ]
+    if all(y is not None and y.shape.ndims == rank for rank, y in guessed):
+        return body, outputs
+    importer.problems.back_to(before)
+    return _body(importer, proto, [*step, *least], scope, "body")
 
 
 def _given(values: Sequence[Tensor | None], what: str) -> list[Tensor]:

@@ -35,6 +35,14 @@ class Problems:
             self.found.append(text)
         self.unknown = self.unknown or unknown
 
+    def mark(self) -> tuple[list[str], bool, int]:
+        """What was noted so far, for back_to."""
+        return list(self.found), self.unknown, self.noted
+
+    def back_to(self, mark: tuple[list[str], bool, int]) -> None:
+        """Forgets what was noted since."""
+        self.found, self.unknown, self.noted = mark
+
     def raise_if_any(self) -> None:
         """Raises UnimplementedError or InvalidArgumentError with everything that was noted."""
         if not self.found:

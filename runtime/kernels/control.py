@@ -126,7 +126,8 @@ def _stack(column: list[Any], kind: Type) -> Array:
     if len(shapes) > 1:
         raise errors.InvalidArgumentError(
             message=f"a scan output has the shapes {sorted(shapes)} in different iterations, "
-            "expected one shape"
+            "expected one shape: pad it to the largest, or keep it out of the gradient with "
+            "stop_gradient, for a gradient through a loop stacks the values of its body"
         )
     rows = np.empty((len(column), *column[0].shape), column[0].dtype)
     for i, value in enumerate(column):

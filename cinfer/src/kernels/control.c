@@ -381,17 +381,21 @@ static ci_status loop_scan_shape(ci_kernel *k, int o, const ci_value *one, int64
   return k_out(k, o, one->dtype, one->rank + 1, dims);
 }
 
+static ci_status loop_shapes_differ(ci_kernel *k, int s, const ci_value *one, int64_t step) {
+  char found[160];
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "scan output %d is %s in step %lld, another shape than before: pad it to the largest, or keep it out "
+                "of the gradient with stop_gradient, for a gradient through a loop stacks the values of its body",
+                s, k_describe(one, found, sizeof found), (long long)step);
+}
+
 /* Room for one step more, twice as much each time that there is none. */
 static ci_status loop_scan_grow(ci_kernel *k, const loop_plan *loop, int s, const ci_value *one, int64_t step) {
   ci_value *out = k->out[loop->carried + s];
   ci_place *place = ci_place_of(k->node->plan, out);
   bool same = one->dtype == out->dtype && one->rank + 1 == out->rank &&
               memcmp(one->dims, out->dims + 1, (size_t)one->rank * sizeof *one->dims) == 0;
-  if (step > 0 && !same) {
-    char found[160];
-    return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
-                  k_describe(one, found, sizeof found), (long long)step);
-  }
+  if (step > 0 && !same) return loop_shapes_differ(k, s, one, step);
   size_t wanted = loop->filled[s] + one->bytes; /* both are sizes of memory that exists */
   CI_TRY(loop_scan_shape(k, loop->carried + s, one, step + 1));
   if (step > 0 && wanted <= place->block_bytes) return CI_OK;
@@ -656,11 +660,8 @@ static ci_status scan_give(ci_kernel *k, const loop_plan *loop, int64_t step, in
       CI_TRY(ci_heap_value(k, out));
     }
     if (one->dtype != out->dtype || one->rank + 1 != out->rank ||
-        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0) {
-      char found[160];
-      return k_fail(k, CI_INVALID_ARGUMENT, "scan output %d is %s in step %lld, another shape than before", s,
-                    k_describe(one, found, sizeof found), (long long)step);
-    }
+        memcmp(dims, out->dims, (size_t)out->rank * sizeof *dims) != 0)
+      return loop_shapes_differ(k, s, one, step);
     scan_move(out, one->data, &loop->ways[loop->sliced + s], step, true);
   }
   return CI_OK;
