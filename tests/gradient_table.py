@@ -103,7 +103,6 @@ class Row:
         differences: whether finite differences tell the truth: not for straight-through ones.
         make: the nodes, where it is not one of these inputs x0, x1, ... and outputs y0, y1, ...
         keeps: inputs whose static sizes must be known.
-        pending: why the gradient is not there yet.
     """
 
     op: str
@@ -117,7 +116,6 @@ class Row:
     differences: bool = True
     make: Callable[[], list[NodeProto]] | None = None
     keeps: tuple[int, ...] = ()
-    pending: str = ""
 
     def __str__(self) -> str:
         return f"{self.op}-{self.label}" if self.label else self.op
@@ -352,18 +350,20 @@ row("AffineGrid", draw(2, 2, 3), ints(2, 3, 4, 5), label="fed")
 row("AffineGrid", draw(1, 2, 3), axes(1, 3, 4, 5), label="of one image")
 _boxes = np.array([[0.3, 0.2, 4.1, 3.9], [1.2, 0.4, 3.8, 4.7]])
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), output_height=2, output_width=3, sampling_ratio=2,
+    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), output_height=2, output_width=3,
+    sampling_ratio=2,
 )  # fmt: skip
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", output_height=2, output_width=2,
-    sampling_ratio=2, mode="max",
+    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", output_height=2,
+    output_width=2, sampling_ratio=2, mode="max",
 )  # fmt: skip
 row(
     "DeformConv", IMAGE, draw(2, 3, 2, 2), 0.4 * draw(2, 8, 5, 4), draw(2), draw(2, 4, 5, 4),
-    second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
+    kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
 )  # fmt: skip
 row(
-    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), pooled_shape=[2, 2],
+    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), 
+    pooled_shape=[2, 2],
 )  # fmt: skip
 
 # ---- recurrent layers and attention ----

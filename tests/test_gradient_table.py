@@ -126,15 +126,11 @@ class Checked:
 
 def parameters() -> list[Any]:
     return [
-        pytest.param(row, sizes, id=f"{row}-{sizes}", marks=pending(row))
+        pytest.param(row, sizes, id=f"{row}-{sizes}")
         for row in ROWS
         if EXPECTED[row.op] == YES
         for sizes in ("known", "batch", "none")
     ]
-
-
-def pending(row: Row) -> list[Any]:
-    return [pytest.mark.xfail(reason=row.pending, strict=True)] if row.pending else []
 
 
 @pytest.mark.parametrize(("row", "sizes"), parameters())
@@ -181,7 +177,7 @@ def test_the_registry_knows_the_operator(op: str) -> None:
     if op not in operators.table().forms or ("", op) in lowering.TABLE:
         return
     if EXPECTED[op] == YES:
-        assert known or any(row.pending for row in ROWS if row.op == op)
+        assert known
     elif EXPECTED[op] == NO:
         assert silent
 
