@@ -365,7 +365,7 @@ def steps(case: Case, opset: int | None = None) -> None:
             close(other[2][key], value)
 
 
-WINDOWS = [k for k in CASES if k.startswith(("Conv", "AveragePool", "MaxPool", "LpPool"))]
+WINDOWS = [k for k in CASES if k.startswith(("Conv", "AveragePool", "MaxPool", "LpPool", "Resize"))]
 FEW = ["GRU forward", "GridSample cubic border 1", "DeformConv", "Gather", "Attention causal"]
 
 

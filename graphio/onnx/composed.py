@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphio import dtypes, saved_model
-from graphio.constants import placeholder
+from graphio.constants import constant, placeholder
 from graphio.export import build_model
-from graphio.gradients import gradients
 from graphio.graph import Graph, Tensor
-from graphio.onnx import composed_windows
+from graphio.onnx import composed_images, composed_windows
 from graphio.onnx.attributes import message_value
-from graphio.ops import sampling
 from graphio.schema import errors
 from graphio.schema.model_pb2 import Node
 
@@ -28,63 +26,63 @@ __all__ = [
     "conv_grad_input",
     "conv_grad_weight",
     "grid_sample_grad",
+    "resize_grad",
     "roi_align_grad",
 ]
 
-Compose = Callable[[Sequence[Tensor], Mapping[str, Any]], Sequence["Tensor | None"]]
+_SMALL = 64  # elements of a constant that may decide what is composed
+Compose = Callable[[Sequence[Any], Mapping[str, Any]], Sequence["Tensor | None"]]
 
 
 def _composed(compose: Compose) -> Callable[[Emitter, Node, list[str], list[str]], None]:
     """What lowers a node: the composition of its inputs and attributes."""
 
-    def lower(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-        attributes = {a.key: message_value(a.value) for a in node.attr}
+    def lower(emit: Emitter, source: Node, inputs: list[str], outputs: list[str]) -> None:
+        attributes = {a.key: message_value(a.value) for a in source.attr}
         graph = Graph()
         with graph.as_default():
-            given = [_input(emit, node, value, i) for i, value in enumerate(node.input)]
+            given = [_input(emit, source, value, i) for i, value in enumerate(source.input)]
             found = compose(given, attributes)
+        fed = {f"x{i}": x for i, x in enumerate(given) if x is not None}
         made = {f"y{k}": y for k, y in enumerate(found) if y is not None}
         spec = saved_model.signature_spec(
-            graph, "composed", ({f"x{i}": x for i, x in enumerate(given)}, made)
+            graph, "composed", ({k: x for k, x in fed.items() if x.op.op == "Placeholder"}, made)
         )
         message, arrays = build_model(graph, [spec], bodies=False)
-        names = {f"x{i}": name for i, name in enumerate(inputs)}
-        values = emit.splice(message, arrays, node.name, names)
+        names = {f"x{i}": name for i, name in enumerate(inputs) if name}
+        values = emit.splice(message, arrays, source.name, names)
         for k, output in enumerate(outputs):
             if f"y{k}" in values:
                 emit.rename_last(values[f"y{k}"], output)
             else:  # nothing depends on this input
-                shape = emit.add("Shape", [inputs[k]], f"{node.name}/shape{k}")
-                zeros = emit.add("ConstantOfShape", [shape], f"{node.name}/zeros{k}")
-                like = emit.add("CastLike", [zeros, inputs[k]], f"{node.name}/typed{k}")
+                shape = emit.add("Shape", [inputs[k]], f"{source.name}/shape{k}")
+                zeros = emit.add("ConstantOfShape", [shape], f"{source.name}/zeros{k}")
+                like = emit.add("CastLike", [zeros, inputs[k]], f"{source.name}/typed{k}")
                 emit.rename_last(like, output)
 
     return lower
 
 
-def _input(emit: Emitter, node: Node, value: str, i: int) -> Tensor:
+def _input(emit: Emitter, source: Node, value: str, i: int) -> Tensor | None:
+    """A placeholder for an input, a constant for a small one; None for an absent one."""
+    if not value:
+        return None
+    known = emit.known(value)
+    if known is not None and known.size <= _SMALL:
+        return constant(known, name=f"x{i}")
     dims = emit.dims(value)
     if dims is None:
         raise errors.UnimplementedError(
-            message=f"{node.op} '{node.name}': its ONNX form needs the static rank of '{value}'; "
-            "give the placeholder a shape that says it"
+            message=f"{source.op} '{source.name}': its ONNX form needs the static rank of "
+            f"'{value}'; give the placeholder a shape that says it"
         )
     made: Tensor = placeholder(dtypes.of_number(emit.types[value].tensor.dtype), dims, f"x{i}")
     return made
 
 
-def _grid_sample(given: Sequence[Tensor], attrs: Mapping[str, Any]) -> Sequence[Tensor | None]:
-    x, grid, dy = given
-    return gradients([sampling.grid_sample(x, grid, attrs)], [x, grid], [dy])
-
-
-def _roi_align(given: Sequence[Tensor], attrs: Mapping[str, Any]) -> Sequence[Tensor | None]:
-    x, rois, batch, dy = given
-    return gradients([sampling.roi_align(x, rois, batch, attrs)], [x], [dy])
-
-
-grid_sample_grad = _composed(_grid_sample)
-roi_align_grad = _composed(_roi_align)
+resize_grad = _composed(composed_images.resize_grad)
+grid_sample_grad = _composed(composed_images.grid_sample_grad)
+roi_align_grad = _composed(composed_images.roi_align_grad)
 average_pool_grad = _composed(composed_windows.average_pool_grad)
 average_pool_2d_grad = _composed(composed_windows.average_pool_2d_grad)
 conv_grad_input = _composed(composed_windows.conv_grad_input)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
+from graphio.onnx import composed
 from graphio.onnx.attributes import message_value
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Node
 
 if TYPE_CHECKING:
@@ -22,9 +22,13 @@ Array = np.ndarray[Any, Any]
 
 def resize_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """ResizeGrad: along each axis that changes, a product with the weights of its elements."""
+    matrices = _matrices(emit, node)
+    if matrices is None:
+        composed.resize_grad(emit, node, inputs, outputs)
+        return
     made = inputs[1]
     rank = len(emit.dims(node.input[1]) or emit.dims(node.name) or ())
-    for axis, matrix in reversed(_matrices(emit, node)):
+    for axis, matrix in reversed(matrices):
         made = _product(emit, node, made, axis, matrix, rank)
     # The axes that were taken to stay as they are must have x's sizes.
     emit.rename_last(
@@ -48,8 +52,9 @@ def _product(emit: Emitter, node: Node, x: str, axis: int, matrix: Array, rank: 
     return emit.add("Transpose", [product], base, perm=[int(i) for i in np.argsort(order)])
 
 
-def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]]:
-    """For each axis that changes the weights (size of dy, size of x) of the Resize."""
+def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]] | None:
+    """For each axis that changes the weights (size of dy, size of x) of the Resize; None where
+    they depend on the data."""
     from graphio.runtime.kernels.image import Resizing
     from graphio.runtime.registry import Call
 
@@ -61,21 +66,19 @@ def _matrices(emit: Emitter, node: Node) -> list[tuple[int, Array]]:
         scales, given[1] = None, ""
     x, dy = emit.dims(node.name), emit.dims(node.input[1])
     if x is None or dy is None:
-        raise _needs(node, "x's static rank")
+        return None
     axes = range(len(x)) if rule.axes is None else [a % len(x) for a in rule.axes]
     if scales is None and sizes is None:
-        if rule.policy != "stretch":
-            raise _needs(node, f"constant sizes for the policy {rule.policy}")
-        # Whoever knows neither side of an axis, such as the batch, says that it stays.
-        same = [(x[a], dy[a]) == (None, None) for a in axes]
+        if rule.policy != "stretch" or given[1]:
+            return None
+        # Of the batch and channels nobody says more than that they stay.
+        same = [(x[a], dy[a]) == (None, None) and a < 2 for a in axes]
         sizes = np.array([1 if s else dy[a] or -1 for a, s in zip(axes, same, strict=True)])
-        if given[1]:
-            raise _needs(node, "constant scales")
     stays = _ones(axes, scales, sizes, x)
     if any(x[a] is None and a not in stays for a in axes) or (sizes is not None and -1 in sizes):
-        raise _needs(node, f"static sizes of the axes that change; x is {x}, the result {dy}")
+        return None
     if rule.coordinates == "tf_crop_and_resize" and roi is None:
-        raise _needs(node, "a constant roi")
+        return None
     shape = tuple(1 if d is None else d for d in x)
     found = []
     for axis, out, *how in rule.sizes(shape, scales, sizes, roi):
@@ -96,10 +99,3 @@ def _ones(
     if given is None:
         return []
     return [a for a, v in zip(axes, given.tolist(), strict=True) if x[a] is None and v == 1]
-
-
-def _needs(node: Node, what: str) -> errors.OpError:
-    return errors.UnimplementedError(
-        message=f"{node.op} '{node.name}': its ONNX form needs {what}; give the placeholder a "
-        "shape and Resize constant scales or sizes"
-    )
