@@ -341,29 +341,27 @@ row("Resize", IMAGE, None, Held(f32([1, 1, 0.5, 2])), label="nearest, fed", mode
 row("Upsample", IMAGE, Const(f32([1, 1, 2, 2])), opset=9, mode="linear")
 row("Upsample", IMAGE, opset=7, label="7", mode="nearest", scales=[1.0, 1.0, 2.0, 1.0])
 _grid = 0.8 * away(2, 4, 3, 2, seed=5)
-row("GridSample", IMAGE, _grid, second=False)
-row("GridSample", IMAGE, _grid, label="cubic", mode="cubic", align_corners=1, second=False)
-row("GridSample", IMAGE, Held(_grid), label="nearest", mode="nearest", second=False)
+row("GridSample", IMAGE, _grid)
+row("GridSample", IMAGE, _grid, label="cubic", mode="cubic", align_corners=1)
+row("GridSample", IMAGE, Held(_grid), label="nearest", mode="nearest")
 row("AffineGrid", draw(2, 2, 3), axes(2, 3, 4, 5))
 row("AffineGrid", draw(2, 3, 4), axes(2, 3, 2, 3, 4), label="of volumes", align_corners=1)
 row("AffineGrid", draw(2, 2, 3), ints(2, 3, 4, 5), label="fed")
 row("AffineGrid", draw(1, 2, 3), axes(1, 3, 4, 5), label="of one image")
 _boxes = np.array([[0.3, 0.2, 4.1, 3.9], [1.2, 0.4, 3.8, 4.7]])
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), second=False, output_height=2, output_width=3,
-    sampling_ratio=2,
+    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), output_height=2, output_width=3, sampling_ratio=2,
 )  # fmt: skip
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", second=False, output_height=2,
-    output_width=2, sampling_ratio=2, mode="max",
+    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", output_height=2, output_width=2,
+    sampling_ratio=2, mode="max",
 )  # fmt: skip
 row(
     "DeformConv", IMAGE, draw(2, 3, 2, 2), 0.4 * draw(2, 8, 5, 4), draw(2), draw(2, 4, 5, 4),
     second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
 )  # fmt: skip
 row(
-    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), second=False,
-    pooled_shape=[2, 2],
+    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), pooled_shape=[2, 2],
 )  # fmt: skip
 
 # ---- recurrent layers and attention ----

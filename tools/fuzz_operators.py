@@ -458,6 +458,8 @@ def _outcome(engine: str, node: Node, rng: random.Random) -> Any:
         return type(error).__name__, str(error)
     except (ValueError, TypeError) as error:  # of the call: a rank or type that was not declared
         return "call", str(error)
+    except MemoryError as error:
+        return "ResourceExhaustedError", str(error)
     except Exception as error:
         return "InternalError", repr(error)
 

@@ -46,9 +46,7 @@ def _space_to_depth(op: Operation, dy: Tensor) -> list[Tensor | None]:
 @gradient("DepthToSpace")
 def _depth_to_space(op: Operation, dy: Tensor) -> list[Tensor | None]:
     dims, block = dims_of(_input(op, 0)), int(op.attrs["blocksize"])
-    deep = node(
-        "SpaceToDepth", [dy], dy.dtype, dims, blocksize=block
-    )  # (n, block * block * d, ...)
+    deep = node("SpaceToDepth", [dy], dy.dtype, dims, blocksize=block)  # (n, block^2 * d, h, w)
     if text(op.attrs, "mode", "DCR") == "DCR":
         return [deep]
     # SpaceToDepth has a mode only since opset 28.
