@@ -350,18 +350,20 @@ row("AffineGrid", draw(2, 2, 3), ints(2, 3, 4, 5), label="fed")
 row("AffineGrid", draw(1, 2, 3), axes(1, 3, 4, 5), label="of one image")
 _boxes = np.array([[0.3, 0.2, 4.1, 3.9], [1.2, 0.4, 3.8, 4.7]])
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), output_height=2, output_width=3, sampling_ratio=2,
+    "RoiAlign", IMAGE, Held(_boxes), ints(1, 0), output_height=2, output_width=3,
+    sampling_ratio=2,
 )  # fmt: skip
 row(
-    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", output_height=2, output_width=2,
-    sampling_ratio=2, mode="max",
+    "RoiAlign", IMAGE, Held(_boxes), ints(0, 0), label="max", output_height=2,
+    output_width=2, sampling_ratio=2, mode="max",
 )  # fmt: skip
 row(
     "DeformConv", IMAGE, draw(2, 3, 2, 2), 0.4 * draw(2, 8, 5, 4), draw(2), draw(2, 4, 5, 4),
-    second=False, kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
+    kernel_shape=[2, 2], pads=[0, 0, 0, 0], keeps=(1,),
 )  # fmt: skip
 row(
-    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), pooled_shape=[2, 2],
+    "MaxRoiPool", IMAGE, Held(np.array([[0, 0, 0, 3, 4], [1, 1, 1, 4, 5.0]])), 
+    pooled_shape=[2, 2],
 )  # fmt: skip
 
 # ---- recurrent layers and attention ----

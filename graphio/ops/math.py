@@ -658,7 +658,7 @@ def _div_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 @gradient("Pow")
 def _pow_gradient(op: Operation, dy: Tensor) -> Gradients:
-    """dy y x^(y-1); dy x^y log(x) where x > 0, else 0."""
+    """dy y x^(y-1), 0 where y is 0; dy x^y log(x) where x > 0, else 0."""
     x, y = op.inputs
     if y.dtype != x.dtype:  # the exponent's type is its own
         dx, rise = _pow_slopes(x, _cast(y, x.dtype), op.outputs[0], dy)
@@ -673,6 +673,8 @@ def _pow_slopes(x: Tensor, y: Tensor, power: Tensor, dy: Tensor) -> list[Tensor]
     else:
         slope = multiply(y, pow(x, subtract(y, scalar(1, y.dtype))))
     zero, one = scalar(0, x.dtype), scalar(1, x.dtype)
+    if known is None or not known.all():  # 0 times infinity where x is 0 as well
+        slope = select(compare("Equal", y, zero), zero, slope)
     positive = compare("Greater", x, zero)
     logarithm = select(positive, log(select(positive, x, one)), zero)
     rise = multiply(power, logarithm)
