@@ -8,14 +8,15 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
           $(wildcard cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
-GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py)
+GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py)
 
-.PHONY: help demo test lint format bits bench venv clean
+.PHONY: help demo test lint format operators bits bench venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
+	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make bench  figures beside ONNX Runtime and torch'
 	@echo 'make venv   .venv with everything that development needs'
@@ -37,6 +38,9 @@ format: .venv/dev.stamp
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(C_FILES)
+
+operators: .venv/dev.stamp
+	$(BIN)/python tools/onnx_suite.py --page
 
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)

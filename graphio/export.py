@@ -427,7 +427,9 @@ def set_type(message: model_pb2.Type, dtype: DType, shape: TensorShape) -> None:
 def set_shape(message: model_pb2.Shape, shape: TensorShape) -> None:
     """Fills a shape of known rank."""
     message.SetInParent()
-    for size in shape.as_list():
+    for size, symbol in zip(shape.as_list(), shape.symbols, strict=True):
         dimension = message.dim.add()
         if size is not None:
             dimension.size = size
+        elif symbol:
+            dimension.symbol = symbol

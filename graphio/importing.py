@@ -232,4 +232,4 @@ def static_type(proto: model_pb2.Type) -> tuple[dtypes.DType, TensorShape]:
     if not tensor.HasField("shape"):
         return dtype, TensorShape(None)
     sizes = [d.size if d.WhichOneof("value") == "size" else None for d in tensor.shape.dim]
-    return dtype, TensorShape(sizes)
+    return dtype, TensorShape(sizes, [d.symbol for d in tensor.shape.dim])

@@ -133,16 +133,20 @@ class TensorShape:
 
     Args:
         dims: None, a sequence of sizes and Nones, a TensorShape, or one size.
+        symbols: names of the unknown sizes, "" for those without one; None: no names, or those of
+            the TensorShape given. Files and ONNX models keep them.
     """
 
-    __slots__ = ("_dims",)
+    __slots__ = ("_dims", "_symbols")
 
-    def __init__(self, dims: Any) -> None:
+    def __init__(self, dims: Any, symbols: Sequence[str] | None = None) -> None:
         self._dims: tuple[int | None, ...] | None
+        self._symbols: tuple[str, ...] | None = None if symbols is None else tuple(symbols)
         if dims is None:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
+            self._symbols = dims._symbols if symbols is None else self._symbols
         elif hasattr(dims, "__iter__"):
             self._dims = tuple(Dimension(d).value for d in dims)
         else:
@@ -152,6 +156,13 @@ class TensorShape:
     def dims(self) -> list[Dimension] | None:
         """The Dimensions, None for unknown rank."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
+
+    @property
+    def symbols(self) -> list[str]:
+        """A name for each dimension, "" where it has none; empty for unknown rank."""
+        if self._dims is None:
+            return []
+        return list(self._symbols or ("",) * len(self._dims))
 
     @property
     def ndims(self) -> int | None:

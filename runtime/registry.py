@@ -244,8 +244,10 @@ def check_types(row: Row, found: Sequence[int]) -> None:
                 message=f"input {i} has type {dtypes.name(number)}, for which this operator has no "
                 f"kernel; it takes {words}"
             )
-        first, other = seen.setdefault(letter, (i, number))
-        if other != number and letter not in "IJL":
+        widened = number in HALF and letter in _COMPUTED
+        computed = dtypes.BY_NAME["float32"].number if widened else number
+        first, other = seen.setdefault(letter, (i, computed))
+        if other != computed and letter not in "IJL":
             raise errors.InvalidArgumentError(
                 message=f"input {i} has type {dtypes.name(number)}, input {first} has "
                 f"{dtypes.name(other)}; they must be equal: cast one"

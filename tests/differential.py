@@ -295,9 +295,8 @@ class Collector(Checker):
             size = sum(graph.values[n].size for n in call.inputs if n)
             self.times[kind] += 1
             if kind not in self.found or size < self.found[kind][0]:
-                kinds = [
-                    f"{graph.values[n].dtype}{graph.values[n].shape}" for n in call.inputs if n
-                ]
+                given = [graph.values[n] for n in call.inputs if n]
+                kinds = [f"{x.dtype}{x.shape}" for x in given]
                 self.found[kind] = size, f"{call.op} {kinds} {call.attrs}: {text}"
             reject()
 

@@ -56,6 +56,11 @@ def _no_axes(call: Call, inputs: list[Array]) -> bool:
     return len(inputs) > 1 and inputs[1].size == 0
 
 
+def _last_part_is_empty(call: Call, inputs: list[Array]) -> bool:
+    parts, size = call.attrs.get("num_outputs", 0), inputs[0].shape[call.attrs["axis"]]
+    return bool(parts) and (parts - 1) * -(-size // parts) == size
+
+
 def _constant_channel(call: Call, inputs: list[Array]) -> bool:
     x = inputs[0].astype(np.float64)
     return bool((x.std(tuple(call.attrs["axes"])) < 1e-3).any())
@@ -98,6 +103,7 @@ TABLE = (
     ("float64 is computed in float32, as stash_type allows", _of("float64"), "GroupNormalization"),
     ("wrapping around one element is refused", lambda call, inputs: call.attrs["mode"] == "wrap",
      "Pad"),
+    ("a last part of nothing is refused", _last_part_is_empty, "Split"),
     ("constants are float32", _of("float64"), "Gelu"),
     ("the bias is cast to the integers by the standard's body", lambda call, inputs:
      inputs[0].dtype.kind != "f", "Shrink"),

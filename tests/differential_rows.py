@@ -892,6 +892,92 @@ def _resize(m: Maker, op: str) -> Call:
     return Call(op, [x, "", m.add(scales, "float32")], attrs, sums=True, loose=50, off_by=1)
 
 
+@row("GridSample")
+def _grid_sample(m: Maker, op: str) -> Call:
+    sizes = [m.int(1, 4) for _ in range(m.pick([2, 2, 3]))]
+    x = m.fresh(m.pick(["float32", "float64"]), [m.int(1, 2), m.int(1, 3), *sizes], True)
+    places = [m.int(1, 4) for _ in sizes]
+    grid = m.add(np.tanh(m.array(m[x].dtype.name, [m[x].shape[0], *places, len(sizes)], True)))
+    attrs = {
+        "mode": m.pick(
+            ["linear", "nearest", "cubic"] if len(sizes) == 2 else ["linear", "nearest"]
+        ),
+        "padding_mode": m.pick(["zeros", "border", "reflection"]),
+        "align_corners": m.int(0, 1),
+    }
+    return Call(op, [x, grid], attrs, sums=True, loose=50)
+
+
+@row("RoiAlign")
+def _roi_align(m: Maker, op: str) -> Call:
+    x = m.fresh("float32", [m.int(1, 2), m.int(1, 3), m.int(2, 5), m.int(2, 5)], True)
+    count = m.int(0, 3)
+    corners = np.abs(m.array("float32", [count, 2], True))
+    more = np.abs(m.array("float32", [count, 2], True)) + np.float32(0.5)
+    boxes = m.add(np.concatenate([corners, corners + more], 1))
+    images = m.add(m.indices(m[x].shape[0], [count], negative=False))
+    attrs = {
+        "mode": m.pick(["avg", "max"]),
+        "output_height": m.int(1, 3),
+        "output_width": m.int(1, 3),
+        "sampling_ratio": m.int(0, 2),
+        "coordinate_transformation_mode": m.pick(["half_pixel", "output_half_pixel"]),
+    }
+    return Call(op, [x, boxes, images], attrs, sums=True, loose=50)
+
+
+@row("NonMaxSuppression")
+def _non_max_suppression(m: Maker, op: str) -> Call:
+    batch, count, classes = m.int(1, 2), m.int(1, 6), m.int(1, 3)
+    boxes = m.fresh("float32", [batch, count, 4], True)
+    scores = m.fresh("float32", [batch, classes, count], True)
+    limits = [m.add(v, "float32") for v in (m.pick([0.5, 0.0, 0.3]), m.pick([0.0, -1.0, 0.5]))]
+    inputs = [boxes, scores, m.add(m.int(0, 4), "int64"), *limits[: m.int(0, 2)]]
+    return Call(op, inputs, {"center_point_box": m.int(0, 1)})
+
+
+@row("MaxUnpool")
+def _max_unpool(m: Maker, op: str) -> Call:
+    sizes = [m.int(1, 3) for _ in range(m.int(1, 2))]
+    x = m.fresh("float32", [1, m.int(1, 2), *sizes], True)
+    total = m[x].size * 2 ** len(sizes)
+    places = np.random.RandomState(m.int(0, 99)).permutation(total)[: m[x].size]
+    indices = m.add(places.reshape(m[x].shape).astype(np.int64))
+    ends = [2] * len(sizes)
+    return Call(op, [x, indices], {"kernel_shape": ends, "strides": ends})
+
+
+@row("QLinearConv")
+def _qlinear_conv(m: Maker, op: str) -> Call:
+    w, outs = window(m, 2, auto=False), m.int(1, 3)
+    x = m.fresh("uint8", [m.int(1, 2), m.int(1, 3), *w.sizes])
+    kernel = m.fresh(m.pick(["uint8", "int8"]), [outs, m[x].shape[1], *w.kernel])
+    kind = m[kernel].dtype.name
+    each = [outs] if kind == "int8" and m.bool() else []
+    zeros = [m.fresh("uint8", []), m.add(np.zeros(each, kind)), m.fresh("uint8", [])]
+    scales = [_scale(m, []), _scale(m, each), _scale(m, [])]
+    inputs = [x, scales[0], zeros[0], kernel, scales[1], zeros[1], scales[2], zeros[2]]
+    inputs += [m.fresh("int32", [outs], True)] if m.bool() else []
+    return Call(op, inputs, w.attrs, off_by=1)
+
+
+@row("DeformConv")
+def _deform_conv(m: Maker, op: str) -> Call:
+    w, ins, outs = window(m, 2, auto=False), m.int(1, 2), m.int(1, 3)
+    if len(w.sizes) != 2:
+        return _conv(m, "Conv")
+    x = m.fresh("float32", [1, ins, *w.sizes], True)
+    pads, k = w.attrs["pads"], w.kernel
+    out = [
+        (w.sizes[i] + pads[i] + pads[i + 2] - (k[i] - 1) * w.attrs["dilations"][i] - 1)
+        // w.attrs["strides"][i]
+        + 1
+        for i in range(2)
+    ]
+    offsets = m.like(x, [1, 2 * k[0] * k[1], *out], True)
+    return Call(op, [x, m.like(x, [outs, ins, *k], True), offsets], w.attrs, sums=True, loose=50)
+
+
 # quantisation
 
 

@@ -571,8 +571,8 @@ kink("`LeakyRelu` at 0: its slope below", "LeakyRelu", [_ends], [0.5, 0.5, 1], a
 kink("`PRelu` at 0: 1, as above it", "PRelu", [_ends, [0.5]], [0.5, 1, 1], [-1])
 kink("`Elu`, `Selu` at 0: the slope above it", "Elu", [[0.0, 1.0]], [1, 1], alpha=3.0)
 kink("`Abs`, `ReduceL1` at 0: 0", "Abs", [_ends], [-1, 0, 1])
-kink("`HardSigmoid`, `HardSwish` at their corners: the slope beyond them", "HardSigmoid", [[-2.0, 2.0]],
-     [0, 0], alpha=0.25)  # fmt: skip
+kink("`HardSigmoid`, `HardSwish` at their corners: the slope beyond them", "HardSigmoid",
+     [[-2.0, 2.0]], [0, 0], alpha=0.25)  # fmt: skip
 kink("`Clip` on a bound: 1 for the input, 0 for the bound", "Clip", [_ends, -1.0, 0.0],
      [1, 1, 0], 0, 1)  # fmt: skip
 kink("`Max`, `Min`: all to the first of equal arguments", "Max", [[1.0, 2.0], [1.0, 3.0]], [1, 0],

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def offsets(*shape: int, seed: int = 5) -> Array:
-    """Between -2 and 2, at least 0.02 away from whole numbers, where bilinear samples have kinks."""
+    """Between -2 and 2, away from whole numbers, where bilinear samples have kinks."""
     rng = np.random.RandomState(seed)
     whole = rng.randint(-2, 2, shape)
     return np.asarray(whole + 0.02 + 0.96 * rng.rand(*shape))

@@ -93,9 +93,10 @@ def test_variables_that_are_only_read_are_initializers() -> None:
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
-def test_gradients_of_windows_are_the_same(padding: str, stride: int) -> None:
+@pytest.mark.parametrize("size", [(7, 8), (None, None)])
+def test_gradients_of_windows_are_the_same(padding: str, stride: int, size: Any) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.placeholder(tf.float32, [2, 7, 8, 4], name="x")
+        x = tf.placeholder(tf.float32, [2, *size, 4], name="x")
         w = tf.placeholder(tf.float32, [3, 2, 4, 6], name="w")
         d = tf.placeholder(tf.float32, [2, 3, 4, 1], name="d")
         strides = [1, stride, stride, 1]
@@ -108,7 +109,8 @@ def test_gradients_of_windows_are_the_same(padding: str, stride: int) -> None:
         gradients = tf.gradients(tf.add_n([tf.reduce_sum(y * y) for y in made]), [x, w, d])
         outputs = {f"g{i}": tf.convert_to_tensor(g) for i, g in enumerate(gradients)}
         model = tfonnx.export(None, session, {"x": x, "w": w, "d": d}, outputs)
-        feeds = {t: values(*t.shape.as_list(), seed=i) for i, t in enumerate((x, w, d))}
+        shapes = {x: (2, 7, 8, 4), w: (3, 2, 4, 6), d: (2, 3, 4, 1)}
+        feeds = {t: values(*s, seed=i) for i, (t, s) in enumerate(shapes.items())}
         found = in_onnxruntime(model, {t.op.name: v for t, v in feeds.items()})
         for key, tensor in outputs.items():
             expected = session.run(tensor, feeds)
@@ -153,6 +155,20 @@ def test_a_name_that_an_output_wants_is_given_to_it() -> None:
         model = tfonnx.export(None, session, {"b": a}, {"a": b, "again": b, "same": a})
         found = in_onnxruntime(model, {"b": np.array(3, np.float32)})
         assert {k: float(v) for k, v in found.items()} == {"a": 4, "again": 4, "same": 3}
+
+
+def test_names_of_unknown_sizes_are_kept() -> None:
+    source = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [onnx.helper.make_node("Relu", ["x"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 3, None])],
+            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", 3, None])],
+        )
+    )
+    model = tfonnx.from_model(tfonnx.convert(source))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    assert [d.dim_param or d.dim_value for d in dims] == ["batch", 3, 0]
 
 
 def test_files_and_signatures_are_exported_too(tmp_path: Path) -> None:

@@ -347,6 +347,28 @@ def test_if_runs_the_branch_taken(engine: str) -> None:
     assert model.state.get("v").tolist() == [3]
 
 
+@BOTH
+@pytest.mark.parametrize(
+    ("op", "keys"), [("If", ["else_branch", "then_branch"]), ("Scan", ["body"])]
+)
+def test_an_absent_condition_or_scan_input_is_refused(
+    op: str, keys: list[str], engine: str
+) -> None:
+    b = StateBuilder()
+    x = b.placeholder("x", "float32", None)
+    node = b.node("node", op, [""], [F32], version=16)
+    for key in keys:
+        inner = body({"piece": F32} if op == "Scan" else {}, [], [x])
+        inner.node(f"{key}_y", "Neg", [x], [F32], version=6)
+        inner.model.graph.output.append(f"{key}_y")
+        set_graph(node, key, inner.model.graph)
+    if op == "Scan":
+        node.attr.add(key="num_scan_inputs").value.i = 1
+    b.signature({"x": x}, {"y": "node"})
+    with pytest.raises(errors.InvalidArgumentError, match="input"):
+        load(engine, b).signature()(x=f32(3))
+
+
 def loop_model(m: int | None, condition: bool | None) -> StateBuilder:
     """s += x while s < 10; scan output: s before the step; shapes (n)."""
     b = StateBuilder()

@@ -387,6 +387,58 @@ def scatters(i: Tensor, u: Tensor, x: Tensor) -> list[Tensor]:
     return found
 
 
+@family(False, x=numbers(BATCH, 9, 10), n=np.random.RandomState(2).randint(-9, 9, (BATCH, 9, 10)))
+def movement(n: Tensor, x: Tensor) -> list[Tensor]:
+    """Elements of one to eight bytes in other places, and integers, which every machine must read
+    in its own order."""
+    found, index = [], tf.constant(np.int64([[0, 1], [2, 8], [1, 4]]))
+    lengths = tf.constant(np.int64([3, 9, 1]))
+    for kind in ("float32", "float64", "int16", "int64", "bool", "float16"):
+        y = cast(x, kind)
+        found += [
+            call("Tile", y, [1, 2, 1]),
+            call("Pad", y, [0, 1, 2, 1, 0, 3], mode="reflect", version=25),
+            call("GatherND", y, index),
+            call("NonZero", y),
+            call("Trilu", y, upper=0),
+            call("EyeLike", call("Gather", y, tf.constant(np.int64(0)))),
+            call("Compress", y, tf.constant([True, False, True]), axis=0),
+            call("ReverseSequence", y, lengths, batch_axis=0, time_axis=1),
+        ]  # fmt: skip
+    for kind in ("int8", "uint16", "int32", "uint64"):
+        a, b = cast(n, kind), tf.constant(np.arange(10).astype(kind))
+        found += [call(f"Bitwise{op}", a, b) for op in ("And", "Or", "Xor")]
+        found += [call(op, a, b, version=14) for op in ("Add", "Mul", "Div")]
+        found += [call(op, a, b) for op in ("Mod", "Equal")]
+        found.append(call("OneHot", a, tf.constant(np.int64(5)), tf.constant(np.float32([-1, 2]))))
+    return found
+
+
+@family(False, x=numbers(5, 10, 10, 3), y=np.int32([0, 1, 2, 1, 0]))
+def training(x: Tensor, y: Tensor) -> list[Any]:
+    """Channels last, cross entropy and a step of every optimizer."""
+    found: list[Any] = []
+    optimizers = (
+        tf.train.GradientDescentOptimizer(0.1),
+        tf.train.MomentumOptimizer(0.1, 0.9),
+        tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+        tf.train.AdamOptimizer(0.01),
+    )
+    for i, optimizer in enumerate(optimizers):
+        w = tf.Variable(numbers(3, 3, 3, 20, seed=i), name=f"w{i}")
+        v = tf.Variable(numbers(500, 3, seed=i) / 10, name=f"v{i}")
+        h = tf.nn.relu(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"))
+        pool = tf.nn.max_pool if i % 2 else tf.nn.avg_pool
+        h = pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+        logits = tf.matmul(tf.reshape(h, [-1, 500]), v)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+        if i > 1:
+            sharp = tf.nn.softmax(call("Neg", logits))
+            losses += tf.nn.softmax_cross_entropy_with_logits(labels=sharp, logits=logits)
+        found += [losses, optimizer.minimize(tf.reduce_mean(losses))]
+    return found + tf.gradients(found[0], [x])
+
+
 @family(False)
 def randomness() -> list[Tensor]:
     kinds = (tf.random_uniform, tf.random_normal, tf.truncated_normal)
@@ -406,8 +458,11 @@ def build(path: Path) -> dict[str, tuple[bool, list[Array]]]:
                     )
                     for key, array in sorted(inputs.items())
                 }
-                outputs = [tf.convert_to_tensor(y) for y in function(**given)]
-            signatures[name] = given, {f"y{i:03d}": y for i, y in enumerate(outputs)}
+                made = function(**given)
+            steps = [y for y in made if isinstance(y, tf.Operation)]
+            outputs = [tf.convert_to_tensor(y) for y in made if y not in steps]
+            signatures[name] = given, {f"y{i:03d}": y for i, y in enumerate(outputs)}, steps
             sets[name] = rows, [inputs[key] for key in given]
+        session.run(tf.global_variables_initializer())
         tf.saved_model.save(str(path), session, signatures)
     return sets

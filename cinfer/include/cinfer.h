@@ -157,7 +157,7 @@ enum { CI_KIND_TENSOR = 0, CI_KIND_SEQUENCE = 1, CI_KIND_OPTIONAL = 2 }; /* adde
 CI_API int ci_input_kind(const ci_model *model, int signature, int index);
 CI_API int ci_output_kind(const ci_model *model, int signature, int index);
 CI_API const char *ci_metadata(const ci_model *model, const char *key); /* or NULL */
-CI_API const char *ci_metadata_key(const ci_model *model, int index);    /* NULL past the last */
+CI_API const char *ci_metadata_key(const ci_model *model, int index); /* NULL past the last */
 
 /* ---- state ---- */
 
@@ -219,7 +219,7 @@ CI_API void ci_cancel(ci_session *session); /* from any thread: the current run 
 typedef struct ci_stats {
   size_t size;
   uint64_t runs;
-  uint64_t plans;       /* shapes planned */
+  uint64_t plans; /* shapes planned */
   uint64_t arena_bytes; /* held for values */
   uint64_t allocations; /* calls of the allocator since open */
 } ci_stats;

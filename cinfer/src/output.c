@@ -56,9 +56,10 @@ static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_err
   const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
   void *block = value->data;
   if (output->data != NULL) {
-    return ci_fail(error, CI_INVALID_ARGUMENT,
-                   "output '%.200s' of signature '%.200s' is a sequence or optional value, which is borrowed: give NULL",
-                   signature->outputs[i].key, signature->name);
+    return ci_fail(
+        error, CI_INVALID_ARGUMENT,
+        "output '%.200s' of signature '%.200s' is a sequence or optional value, which is borrowed: give NULL",
+        signature->outputs[i].key, signature->name);
   }
   *output = (ci_tensor){.dtype = value->dtype};
   if (value->dtype == CI_NOTHING) return CI_OK;

@@ -40,8 +40,7 @@ ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes)
   if (!run_fits(session, bytes)) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED,
                   "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu", bytes,
-                  session->arena_bytes + session->heap_bytes,
-                  (unsigned long long)session->limits.max_memory);
+                  session->arena_bytes + session->heap_bytes, (unsigned long long)session->limits.max_memory);
   }
   void *block = ci_alloc(&session->allocator, bytes);
   if (block == NULL) return k_no_memory(k);

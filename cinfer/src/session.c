@@ -355,8 +355,8 @@ static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, 
     cell->value = (ci_value){.dtype = CI_NOTHING, .rank = 1};
   } else if ((kind & CI_KIND_SEQUENCE) != 0) {
     CI_TRY(session_sequence_bytes(plan, i, input, &bytes, error));
-    cell->value = (ci_value){
-        .dtype = CI_SEQUENCE, .rank = 1, .dims = {(int64_t)bytes}, .count = (int64_t)bytes, .bytes = bytes};
+    cell->value =
+        (ci_value){.dtype = CI_SEQUENCE, .rank = 1, .dims = {(int64_t)bytes}, .count = (int64_t)bytes, .bytes = bytes};
   } else {
     CI_TRY(session_item(plan, i, input, &cell->value, error));
     bytes = cell->value.bytes;

@@ -22,9 +22,9 @@ const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const ch
 
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
   const ci_op *op = node->kernel;
-  if ((op->flags & CI_OP_CONTROL) != 0) return CI_OK; /* Loop may lack its first two */
+  const bool loop = op->prepare == prepare_loop; /* it may lack its first two */
   for (uint32_t i = 0; i < node->input_count; i++) {
-    bool optional = (int)i >= op->min_in && op->max_in >= 0;
+    bool optional = loop ? i < 2 : (int)i >= op->min_in && op->max_in >= 0;
     if (model->refs.at[node->inputs + i] == CI_NONE && !optional) {
       return ci_fail_node(node, error, CI_INVALID_ARGUMENT, "input %u is absent, expected a value", (unsigned)i);
     }

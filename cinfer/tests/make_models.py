@@ -225,6 +225,68 @@ def state(model: Model, pair: Type) -> None:
     signature(model, "alone", [], ["alone"])
 
 
+def sequence_of(kind: Type) -> Type:
+    """The type of a sequence."""
+    made = Type()
+    made.sequence.CopyFrom(kind)
+    return made
+
+
+def optional_of(kind: Type) -> Type:
+    """The type of an optional value."""
+    made = Type()
+    made.optional.CopyFrom(kind)
+    return made
+
+
+def leaf(name: str, op: str, inputs: Sequence[str], kind: Type, **attrs: Value) -> Graph:
+    """A branch of If: one node."""
+    made = Graph(output=[name], capture=sorted(inputs))
+    add(made, name, op, inputs, [kind], version=18, **attrs)
+    return made
+
+
+def trading(kind: Type) -> Graph:
+    """A body of Loop: (a, b) becomes (b, a with x at the end)."""
+    made = Graph(output=["kept", "b", "more"], capture=["x"])
+    for name, one in (("j", tensor(INT64)), ("kept", tensor(BOOL)), ("a", kind), ("b", kind)):
+        made.input.add(name=name, type=one)
+    add(made, "more", "SequenceInsert", ["a", "x"], [kind], version=11)
+    return made
+
+
+def sequences() -> bytes:
+    """Sequences and optional values: fed, made, edited, carried, chosen, folded."""
+    model, line = Model(), tensor(FLOAT, None)
+    several, perhaps = sequence_of(line), optional_of(line)
+    g = model.graph
+    for name, kind, dtype in (("s", several, FLOAT), ("o", perhaps, FLOAT), ("x", line, FLOAT)):
+        add(g, name, "graphio.Placeholder", (), [kind], dtype=dtype, shape=kind)
+    constant(g, "three", np.int64(3))
+    constant(g, "zero", np.int64(0))
+    constant(g, "one", np.array([1], np.float32))
+    add(g, "empty", "SequenceEmpty", (), [several], version=11)
+    add(g, "traded", "Loop", ["three", "", "s", "empty"], [several] * 2, body=trading(several))
+    add(g, "longer", "SequenceInsert", ["s", "x", "zero"], [several], version=11)
+    add(g, "shorter", "SequenceErase", ["longer"], [several], version=11)
+    add(g, "first", "SequenceAt", ["longer", "zero"], [line], version=11)
+    add(g, "count", "SequenceLength", ["longer"], [tensor(INT64)], version=11)
+    add(g, "joined", "ConcatFromSequence", ["longer"], [line], version=11, axis=0)
+    add(g, "made", "SequenceConstruct", ["x", "one", "x"], [several], version=11)
+    add(g, "fixed", "SequenceConstruct", ["one", "one"], [several], version=11)
+    add(g, "cut", "SplitToSequence", ["x"], [several], version=11, axis=0)
+    add(g, "has", "OptionalHasElement", ["o"], [tensor(BOOL)], version=18)
+    yes, no = leaf("got", "OptionalGetElement", ["o"], line), leaf("had", "Identity", ["x"], line)
+    add(g, "chosen", "If", ["has"], [line], then_branch=yes, else_branch=no)
+    yes = leaf("none", "Optional", [], optional_of(several), type=several)
+    no = leaf("some", "Optional", ["made"], optional_of(several))
+    add(g, "maybe", "If", ["has"], [optional_of(several)], then_branch=yes, else_branch=no)
+    outputs = ["s", "o", "empty", "traded", "traded:1", "shorter", "first", "count", "joined"]
+    outputs += ["made", "fixed", "cut", "has", "chosen", "maybe"]
+    signature(model, "all", ["s", "o", "x"], outputs)
+    return container.pack(model, [])
+
+
 def array(name: str, data: bytes) -> str:
     """A model as a C array."""
     rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
@@ -239,7 +301,8 @@ def header() -> str:
         "#ifndef CI_TEST_MODELS_H\n#define CI_TEST_MODELS_H\n"
         "/* clang-format off */\n"
         f"{array('model_perceptron', perceptron())}"
-        f"{array('model_everything', everything())}#endif\n"
+        f"{array('model_everything', everything())}"
+        f"{array('model_sequences', sequences())}#endif\n"
     )
 
 

@@ -51,7 +51,7 @@ typedef struct call { /* inputs of model_everything */
   float x[MOST_ELEMENTS];
   uint8_t yes;
   int64_t shape[2];
-  ci_tensor inputs[3];
+  ci_tensor inputs[3], items[3];
 } call;
 
 static void call_fill(call *c, int64_t n, int64_t rows) {
@@ -80,6 +80,15 @@ static ci_status open_session(ci_model *model, ci_state *state, meter *m, ci_ses
   return ci_session_open(model, state, &options, session, error);
 }
 
+/* The inputs of model_sequences: a sequence of `count`, something or nothing, a tensor. */
+static void call_fill_held(call *c, int64_t count, bool something) {
+  call_fill(c, 4, 2);
+  for (int i = 0; i < 3; i++) c->items[i] = (ci_tensor){c->x + i, (size_t)i * sizeof(float), CI_FLOAT, 1, {i}};
+  c->inputs[2] = c->inputs[0];
+  c->inputs[0] = (ci_tensor){c->items, sizeof c->items, CI_SEQUENCE, 1, {count}};
+  c->inputs[1] = something ? c->items[2] : (ci_tensor){.dtype = CI_NOTHING};
+}
+
 /* Runs every signature of a model with the inputs of model_everything, or a matrix where one is wanted. */
 static ci_status run_all(ci_session *session, const ci_model *model, ci_error *error) {
   call c;
@@ -93,6 +102,7 @@ static ci_status run_all(ci_session *session, const ci_model *model, ci_error *e
     if (ci_input(model, s, 0, &info) == CI_OK && info.rank == 2) {
       c.inputs[0] = (ci_tensor){c.x, 8 * sizeof(float), CI_FLOAT, 2, {2, 4}};
     }
+    if (ci_input_kind(model, s, 0) == CI_KIND_SEQUENCE) call_fill_held(&c, 3, true);
     ci_status status = ci_run(session, s, c.inputs, inputs, outputs, count, error);
     /* one signature reads a variable that another gives its first value later */
     if (first == CI_OK && status != CI_FAILED_PRECONDITION) first = status;
@@ -264,6 +274,91 @@ static void test_assignments_take_no_memory(void) {
   CHECK(m.held == 0);
 }
 
+/* ---- sequences and optional values ---- */
+
+static bool floats_are(const ci_tensor *t, int64_t count, float first) {
+  bool same = t->dtype == CI_FLOAT && t->rank == 1 && t->dims[0] == count && t->bytes == (size_t)count * sizeof(float);
+  for (int64_t i = 0; same && i < count; i++) same = ((const float *)t->data)[i] == first + (float)i;
+  return same;
+}
+
+static bool sequence_is(const ci_tensor *y, int64_t count) {
+  return y->dtype == CI_SEQUENCE && y->rank == 1 && y->dims[0] == count && y->bytes == (size_t)count * sizeof *y;
+}
+
+static void check_held(const ci_tensor *y, int64_t count, bool something) {
+  enum { S, O, EMPTY, TRADED, TRADED_1, SHORTER, FIRST, COUNT, JOINED, MADE, FIXED, CUT, HAS, CHOSEN, MAYBE };
+  const ci_tensor *s = y[S].data, *traded = y[TRADED_1].data, *made = y[MADE].data, *fixed = y[FIXED].data;
+  const ci_tensor *cut = y[CUT].data;
+  CHECK(sequence_is(&y[S], count) && sequence_is(&y[EMPTY], 0) && sequence_is(&y[SHORTER], count));
+  CHECK(sequence_is(&y[TRADED], 1) && sequence_is(&y[TRADED_1], count + 2));
+  CHECK(sequence_is(&y[MADE], 3) && sequence_is(&y[FIXED], 2) && sequence_is(&y[CUT], 4));
+  for (int64_t i = 0; i < count; i++) CHECK(floats_are(&s[i], i, (float)i + 1));
+  for (int64_t i = 0; i < count; i++) CHECK(floats_are(&traded[i], i, (float)i + 1));
+  CHECK(floats_are(&traded[count], 4, 1) && floats_are(&traded[count + 1], 4, 1));
+  CHECK(floats_are(y[TRADED].data, 4, 1) && (count == 0 || floats_are(y[SHORTER].data, 4, 1)));
+  CHECK(floats_are(&made[0], 4, 1) && floats_are(&made[1], 1, 1) && floats_are(&made[2], 4, 1));
+  CHECK(floats_are(&fixed[0], 1, 1) && floats_are(&fixed[1], 1, 1));
+  for (int i = 0; i < 4; i++) CHECK(floats_are(&cut[i], 1, (float)i + 1));
+  CHECK(floats_are(&y[FIRST], 4, 1) && *(const int64_t *)y[COUNT].data == count + 1);
+  CHECK(y[JOINED].dims[0] == 4 + count * (count - 1) / 2);
+  CHECK(*(const uint8_t *)y[HAS].data == something && floats_are(&y[CHOSEN], something ? 2 : 4, something ? 3 : 1));
+  if (something) CHECK(floats_are(&y[O], 2, 3) && y[MAYBE].dtype == CI_NOTHING && y[MAYBE].bytes == 0);
+  else CHECK(y[O].dtype == CI_NOTHING && y[O].bytes == 0 && sequence_is(&y[MAYBE], 3));
+}
+
+static void test_sequences(void) {
+  ci_error error;
+  ci_model *model;
+  ci_session *session;
+  meter m = {0};
+  call c;
+  CHECK(open_model(model_sequences, sizeof model_sequences, &m, &model, &error) == CI_OK);
+  CHECK(open_session(model, NULL, &m, &session, &error) == CI_OK);
+  CHECK(ci_input_kind(model, 0, 1) == CI_KIND_OPTIONAL && ci_input_kind(model, 0, 2) == CI_KIND_TENSOR);
+  CHECK(ci_output_kind(model, 0, 14) == (CI_KIND_OPTIONAL | CI_KIND_SEQUENCE) && ci_output_kind(model, 0, 15) == -1);
+  call_fill_held(&c, 0, false);
+  CHECK(ci_reserve(session, 0, c.inputs, 3, &error) == CI_OK);
+  for (int64_t count = 0; count < 8; count++) {
+    ci_tensor outputs[15] = {{0}};
+    call_fill_held(&c, count % 4, count >= 4);
+    CHECK(ci_run(session, 0, c.inputs, 3, outputs, 15, &error) == CI_OK);
+    check_held(outputs, count % 4, count >= 4);
+  }
+  ci_stats stats = {.size = sizeof stats};
+  ci_session_stats(session, &stats);
+  CHECK(stats.plans == 1);
+  ci_session_close(session);
+  ci_close(model);
+  CHECK(m.held == 0);
+}
+
+static void test_wrong_sequences(void) {
+  ci_error error;
+  ci_model *model;
+  ci_session *session;
+  call c;
+  CHECK(open_model(model_sequences, sizeof model_sequences, NULL, &model, &error) == CI_OK);
+  CHECK(open_session(model, NULL, NULL, &session, &error) == CI_OK);
+  for (int wrong = 0; wrong < 11; wrong++) {
+    ci_tensor outputs[15] = {{0}};
+    call_fill_held(&c, 3, true);
+    if (wrong == 1) c.inputs[0].dims[0] = 4; /* more than there are bytes */
+    if (wrong == 2) c.inputs[0].dims[0] = INT64_MAX;
+    if (wrong == 3) c.inputs[0].dims[0] = -1;
+    if (wrong == 4) c.inputs[0].data = NULL;
+    if (wrong == 5) c.inputs[0].rank = 2;
+    if (wrong == 6) c.inputs[0] = c.inputs[2];
+    if (wrong == 7) c.items[1].dtype = CI_DOUBLE;
+    if (wrong == 8) c.items[2].bytes = 1;
+    if (wrong == 9) c.inputs[1] = c.inputs[0];
+    if (wrong == 10) outputs[3] = (ci_tensor){.data = c.x, .bytes = sizeof c.x};
+    CHECK(ci_run(session, 0, c.inputs, 3, outputs, 15, &error) == (wrong == 0 ? CI_OK : CI_INVALID_ARGUMENT));
+  }
+  ci_session_close(session);
+  ci_close(model);
+}
+
 /* ---- failures ---- */
 
 static void test_every_allocation_may_fail(const unsigned char *data, size_t bytes) {
@@ -296,23 +391,24 @@ static void put_u32(unsigned char *at, uint32_t number) {
 
 /* Every bit: with its checksums as they were it is damage; with checksums made right it may be a model, and then runs
  * or fails, but within its memory (the sanitizers see to that). */
-static void test_every_flip(size_t stride) {
-  static _Alignas(64) unsigned char data[sizeof model_everything];
+static void test_every_flip(const unsigned char *source, size_t bytes, size_t stride) {
+  static _Alignas(64) unsigned char data[1 << 14];
   ci_error error;
   ci_model *model;
-  memcpy(data, model_everything, sizeof data);
+  CHECK(bytes <= sizeof data);
+  memcpy(data, source, bytes);
   size_t graph = (size_t)ci_load_u64(data + 16);
-  for (size_t bit = 0; bit < sizeof data * 8; bit += stride) {
+  for (size_t bit = 0; bit < bytes * 8; bit += stride) {
     data[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    ci_status status = open_model(data, sizeof data, NULL, &model, &error);
+    ci_status status = open_model(data, bytes, NULL, &model, &error);
     CHECK(status == CI_DATA_LOSS);
     if (bit / 8 >= 64 && bit / 8 < 64 + graph) {
       put_u32(data + 40, ci_crc32c(0, data + 64, graph));
       put_u32(data + 60, ci_crc32c(0, data, 60));
       meter m = {0};
-      whole_life(data, sizeof data, &m, &error);
+      whole_life(data, bytes, &m, &error);
       CHECK(m.held == 0);
-      memcpy(data, model_everything, 64);
+      memcpy(data, source, 64);
     }
     data[bit / 8] ^= (unsigned char)(1 << bit % 8);
   }
@@ -458,8 +554,12 @@ int main(void) {
   test_assignments_take_no_memory();
   test_every_allocation_may_fail(model_perceptron, sizeof model_perceptron);
   test_every_allocation_may_fail(model_everything, sizeof model_everything);
+  test_sequences();
+  test_wrong_sequences();
   test_every_length_is_refused();
-  test_every_flip(1);
+  test_every_allocation_may_fail(model_sequences, sizeof model_sequences);
+  test_every_flip(model_everything, sizeof model_everything, 1);
+  test_every_flip(model_sequences, sizeof model_sequences, 1);
   test_lazy_checks();
   test_limits();
   test_cancel();

@@ -44,9 +44,19 @@ class Prepared(BackendRep):
             values = list(inputs)
         else:
             values = [inputs]
-        made = self.signature.run([np.asarray(v) for v in values])
+        kinds = [spec.kinds for spec in self.signature.inputs.values()]
+        made = self.signature.run([_value(v, k) for v, k in zip(values, kinds, strict=False)])
         outputs: tuple[Any, ...] = namedtupledict("Outputs", list(self.signature.outputs))(*made)
         return outputs
+
+
+def _value(value: Any, kinds: Sequence[str]) -> Any:
+    """What is given for an input as arrays; a list for a sequence, None for nothing."""
+    if value is None and kinds[:1] == ("optional",):
+        return None
+    if isinstance(value, list) and "sequence" in kinds:
+        return [np.asarray(v) for v in value]
+    return np.asarray(value)
 
 
 class _Engine(Backend):

@@ -11,6 +11,7 @@ from graphio.constants import placeholder
 from graphio.export import build_model
 from graphio.gradients import gradients
 from graphio.graph import Graph, Tensor
+from graphio.onnx import composed_windows
 from graphio.onnx.attributes import message_value
 from graphio.ops import sampling
 from graphio.schema import errors
@@ -19,7 +20,16 @@ from graphio.schema.model_pb2 import Node
 if TYPE_CHECKING:
     from graphio.onnx.emitting import Emitter
 
-__all__ = ["grid_sample_grad", "roi_align_grad"]
+__all__ = [
+    "average_pool_2d_grad",
+    "average_pool_grad",
+    "conv_2d_grad_filter",
+    "conv_2d_grad_input",
+    "conv_grad_input",
+    "conv_grad_weight",
+    "grid_sample_grad",
+    "roi_align_grad",
+]
 
 Compose = Callable[[Sequence[Tensor], Mapping[str, Any]], Sequence["Tensor | None"]]
 
@@ -75,3 +85,9 @@ def _roi_align(given: Sequence[Tensor], attrs: Mapping[str, Any]) -> Sequence[Te
 
 grid_sample_grad = _composed(_grid_sample)
 roi_align_grad = _composed(_roi_align)
+average_pool_grad = _composed(composed_windows.average_pool_grad)
+average_pool_2d_grad = _composed(composed_windows.average_pool_2d_grad)
+conv_grad_input = _composed(composed_windows.conv_grad_input)
+conv_grad_weight = _composed(composed_windows.conv_grad_weight)
+conv_2d_grad_input = _composed(composed_windows.conv_2d_grad_input)
+conv_2d_grad_filter = _composed(composed_windows.conv_2d_grad_filter)

@@ -24,7 +24,9 @@ from graphio.version import __version__
 __all__ = ["Emitter"]
 
 Array = np.ndarray[Any, Any]
-FIRST_OPSET = 22
+#: What a model has that may have any; what a caller may ask for, since nodes that stand for ours
+#: are written in it.
+FIRST_OPSET, OLDEST_OPSET = 22, 18
 #: What ONNX's attributes hold that ours keep under another name or not at all.
 _STATE = ("Variable", "ReadVariable")
 
@@ -53,7 +55,7 @@ class Emitter:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
-        self.needed_opset = FIRST_OPSET
+        self.needed_opset = max(OLDEST_OPSET, min(opset or FIRST_OPSET, FIRST_OPSET))
         self._taken: set[str] = set()
 
     def _same_signature(self, name: str) -> Signature:

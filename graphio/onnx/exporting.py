@@ -43,7 +43,8 @@ def export(
         inputs: placeholders or other tensors to be fed, by name in the model.
         outputs: tensors by name in the model.
         targets: operations that run for their effect, such as an optimizer's step.
-        opset: of ai.onnx; None: the smallest from 22 on that has all operators.
+        opset: of ai.onnx, 18 or more; None: the smallest from 22 on that has all operators.
+            Readers may lack what came with 22, such as ONNX Runtime its random numbers.
 
     Returns:
         The model.

@@ -50,7 +50,8 @@ def infer(
         # onnx takes sizes that it does not know for none.
         if (sizes := inputs[3]) is not None and _known(sizes) is None:
             rank = x.shape.ndims
-            return [(x.dtype.base_dtype, None if rank is None else (None,) * rank)]
+            open_dims = None if rank is None else (None,) * rank
+            return [(x.dtype.base_dtype, _sharper(open_dims, _resized(node, inputs)))]
     try:
         found = onnx.shape_inference.infer_node_outputs(
             schema,

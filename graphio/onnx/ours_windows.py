@@ -3,7 +3,7 @@
 With x (n, c, ...), filters (m, c / group, ...) and dy (n, m, ...): the gradient by x is the
 transposed convolution of dy, the gradient by the filters is the convolution of x with dy in which
 batch and channels change places and strides and dilations too. Paddings are counted from static
-sizes, so those of the spatial axes must be known.
+sizes; where those are unknown, composed_windows has the model count them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphio.onnx import composed
 from graphio.onnx.attributes import message_value
-from graphio.schema import errors
 from graphio.schema.model_pb2 import Node
 
 if TYPE_CHECKING:
@@ -62,20 +62,15 @@ def _attribute(node: Node, key: str, default: Any) -> Any:
     return default
 
 
-def _static(emit: Emitter, node: Node, value: str, axes: slice) -> list[int]:
-    dims = emit.dims(value)
-    known = None if dims is None else dims[axes]
-    if known is None or any(d is None for d in known):
-        raise errors.UnimplementedError(
-            message=f"{node.op} '{node.name}': its ONNX form needs the static sizes of '{value}' "
-            f"along its spatial axes, which are {_shown(dims)}; give the placeholder a shape that "
-            "says them"
-        )
-    return [d for d in known if d is not None]
+def _static(emit: Emitter, value: str, axes: slice) -> list[int]:
+    """Sizes that are known."""
+    return [d for d in (emit.dims(value) or [])[axes] if d is not None]
 
 
-def _shown(dims: Sequence[int | None] | None) -> str:
-    return "of unknown rank" if dims is None else f"({', '.join(str(d or '?') for d in dims)})"
+def _known(emit: Emitter, *places: tuple[str, int, int | None]) -> bool:
+    """Whether the sizes of values from one axis to another are static."""
+    shapes = [(emit.dims(value), first, stop) for value, first, stop in places]
+    return all(dims is not None and None not in dims[first:stop] for dims, first, stop in shapes)
 
 
 def _window(
@@ -138,8 +133,11 @@ def _to_channels_last(emit: Emitter, value: str, output: str) -> None:
 
 def conv_2d_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Conv2DGradInput: channels last."""
-    size = _static(emit, node, node.name, slice(1, 3))
-    kernel = _static(emit, node, node.input[1], slice(0, 2))
+    if not _known(emit, (node.name, 1, 3), (node.input[1], 0, 2)):
+        composed.conv_2d_grad_input(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.name, slice(1, 3))
+    kernel = _static(emit, node.input[1], slice(0, 2))
     window = _window(node, size, kernel, emit.dims(node.input[2]), slice(1, 3))
     filters = emit.add("Transpose", [inputs[1]], f"{node.name}/filters", perm=[3, 2, 0, 1])
     dy = _to_channels_first(emit, inputs[2], f"{node.name}/dy")
@@ -149,8 +147,11 @@ def conv_2d_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: li
 
 def conv_grad_input(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """ConvGradInput: channels first, any number of spatial axes."""
-    size = _static(emit, node, node.name, slice(2, None))
-    kernel = _static(emit, node, node.input[1], slice(2, None))
+    if not _known(emit, (node.name, 2, None), (node.input[1], 2, None)):
+        composed.conv_grad_input(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.name, slice(2, None))
+    kernel = _static(emit, node.input[1], slice(2, None))
     window = _window(node, size, kernel, emit.dims(node.input[2]), slice(2, None))
     group = _attribute(node, "group", 1)
     emit.rename_last(transposed(emit, inputs[2], inputs[1], window, group, node.name), outputs[0])
@@ -186,8 +187,11 @@ def transposed(emit: Emitter, dy: str, filters: str, window: _Window, group: int
 
 def conv_2d_grad_filter(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """Conv2DGradFilter: channels last."""
-    size = _static(emit, node, node.input[0], slice(1, 3))
-    kernel = _static(emit, node, node.name, slice(0, 2))
+    if not _known(emit, (node.input[0], 1, 3), (node.name, 0, 2)):
+        composed.conv_2d_grad_filter(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.input[0], slice(1, 3))
+    kernel = _static(emit, node.name, slice(0, 2))
     window = _window(node, size, kernel, emit.dims(node.input[2]), slice(1, 3))
     x = _to_channels_first(emit, inputs[0], f"{node.name}/x")
     dy = _to_channels_first(emit, inputs[2], f"{node.name}/dy")
@@ -197,8 +201,11 @@ def conv_2d_grad_filter(emit: Emitter, node: Node, inputs: list[str], outputs: l
 
 def conv_grad_weight(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """ConvGradWeight: channels first, any number of spatial axes."""
-    size = _static(emit, node, node.input[0], slice(2, None))
-    kernel = _static(emit, node, node.name, slice(2, None))
+    if not _known(emit, (node.input[0], 2, None), (node.name, 2, None)):
+        composed.conv_grad_weight(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.input[0], slice(2, None))
+    kernel = _static(emit, node.name, slice(2, None))
     window = _window(node, size, kernel, emit.dims(node.input[2]), slice(2, None))
     emit.rename_last(_correlation(emit, node, inputs[0], inputs[2], window), outputs[0])
 
@@ -272,7 +279,10 @@ def max_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list
 
 def average_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """AveragePool2DGrad: channels last."""
-    size = _static(emit, node, node.name, slice(1, 3))
+    if not _known(emit, (node.name, 1, 3)):
+        composed.average_pool_2d_grad(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.name, slice(1, 3))
     window = _window(
         node, size, _attribute(node, "kernel_shape", []), emit.dims(node.input[1]), slice(1, 3)
     )
@@ -282,7 +292,10 @@ def average_pool_2d_grad(emit: Emitter, node: Node, inputs: list[str], outputs: 
 
 def average_pool_grad(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
     """AveragePoolGrad: channels first, any number of spatial axes."""
-    size = _static(emit, node, node.name, slice(2, None))
+    if not _known(emit, (node.name, 2, None)):
+        composed.average_pool_grad(emit, node, inputs, outputs)
+        return
+    size = _static(emit, node.name, slice(2, None))
     kernel = _attribute(node, "kernel_shape", [])
     window = _window(node, size, kernel, emit.dims(node.input[1]), slice(2, None))
     divisor = _attribute(node, "divisor", "window")
@@ -313,8 +326,8 @@ def _spread(emit: Emitter, node: Node, dy: str, window: _Window, divisor: str) -
     return emit.add("Reshape", [made, target], f"{base}/spread")
 
 
-def _counts(window: _Window, i: int, padded: bool) -> Array:
-    """How many taps of each window along axis i count: those in the image, or in its padding too."""
+def _counts(window: _Window, i: int, padded: bool) -> Any:
+    """How many taps of each window along axis i count: in the image, or in its padding too."""
     first = np.arange(window.output[i]) * window.strides[i] - window.begin[i]
     taps = first[:, None] + np.arange(window.kernel[i]) * window.dilations[i]
     least, most = 0, window.size[i]

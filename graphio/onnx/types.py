@@ -43,4 +43,4 @@ def static_type(proto: onnx.TypeProto) -> tuple[DType, TensorShape] | None:
         d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
         for d in tensor.shape.dim
     ]
-    return dtype, TensorShape(sizes)
+    return dtype, TensorShape(sizes, [d.dim_param for d in tensor.shape.dim])

@@ -9,9 +9,9 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import node, operation, scalar
-from graphio.ops.primitive import shape_of
+from graphio.ops.primitive import reshape, shape_of, transpose
 from graphio.ops.recompute import by_parts
-from graphio.ops.sampling import grid_sample, roi_align
+from graphio.ops.sampling import grid_sample, roi_align, size, sized, text
 from graphio.ops.shapes import dims_of
 
 
@@ -38,15 +38,21 @@ def _resize_grad(op: Operation, ddx: Tensor) -> list[Tensor | None]:
     return [None, ddy, *([None] * (len(op.inputs) - 2))]
 
 
-def _inverse(name: str) -> object:
-    def backward(op: Operation, dy: Tensor) -> list[Tensor | None]:
-        return [node(name, [dy], dy.dtype, dims_of(_input(op, 0)), **op.attrs)]
-
-    return backward
+@gradient("SpaceToDepth")
+def _space_to_depth(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    return [node("DepthToSpace", [dy], dy.dtype, dims_of(_input(op, 0)), **op.attrs)]
 
 
-gradient("DepthToSpace")(_inverse("SpaceToDepth"))  # type: ignore[arg-type]
-gradient("SpaceToDepth")(_inverse("DepthToSpace"))  # type: ignore[arg-type]
+@gradient("DepthToSpace")
+def _depth_to_space(op: Operation, dy: Tensor) -> list[Tensor | None]:
+    dims, block = dims_of(_input(op, 0)), int(op.attrs["blocksize"])
+    deep = node("SpaceToDepth", [dy], dy.dtype, dims, blocksize=block)  # (n, block^2 * d, h, w)
+    if text(op.attrs, "mode", "DCR") == "DCR":
+        return [deep]
+    # SpaceToDepth has a mode only since opset 28.
+    n, d, h, w = size(dy, 0), size(dy, 1), size(deep, 2), size(deep, 3)
+    turned = transpose(sized(deep, n, block * block, d, h, w), [0, 2, 1, 3, 4])
+    return [reshape(turned, shape_of(_input(op, 0)), dims)]
 
 
 @gradient("GridSample")

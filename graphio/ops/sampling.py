@@ -33,10 +33,10 @@ from graphio.ops.primitive import (
     unary,
     unsqueeze,
 )
-from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 
-__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized"]
+__all__ = ["deform_conv", "grid_sample", "positions", "roi_align", "size", "sized", "text", "times"]
 
 Attributes = Mapping[str, Any]
 #: a static size, or a vector of the one number
@@ -69,11 +69,12 @@ def _vector(sizes: Sequence[Size]) -> Tensor:
     return concat([int_vector([s]) if isinstance(s, int) else s for s in sizes], 0)
 
 
-def _dims(sizes: Sequence[Size]) -> Dims:
+def _dims(sizes: Sequence[Size]) -> tuple[int | None, ...]:
     return tuple(s if isinstance(s, int) else None for s in sizes)
 
 
-def _times(*sizes: Size) -> Size:
+def times(*sizes: Size) -> Size:
+    """The product of sizes."""
     known = math.prod(s for s in sizes if isinstance(s, int))
     result: Size = known
     for s in sizes:
@@ -163,7 +164,7 @@ def _corners(
     rank = len(taps) + 2
     order = [0, *range(2, rank), 1]
     sizes = [size(x, a) for a in range(2, rank)]
-    rows = sized(transpose(x, order), _times(size(x, 0), *sizes), size(x, 1))
+    rows = sized(transpose(x, order), times(size(x, 0), *sizes), size(x, 1))
     found = []
     for corner in itertools.product(*taps):
         at, weight = images, None
@@ -284,8 +285,8 @@ def deform_conv(
     m, depth, kh, kw = (int(d or 0) for d in filters)
     group, parts = int(attrs.get("group", 1)), int(attrs.get("offset_group", 1))
     n, oh, ow = size(offset, 0), size(offset, 2), size(offset, 3)
-    taps, channels, area = kh * kw, depth * group, _times(oh, ow)
-    images = _times(n, parts)
+    taps, channels, area = kh * kw, depth * group, times(oh, ow)
+    images = times(n, parts)
     planes = sized(x, images, channels // parts, size(x, 2), size(x, 3))
     moved = sized(offset, images, taps, 2, oh, ow)
     axes = []
@@ -298,7 +299,7 @@ def deform_conv(
         values = binary("Mul", values, sized(mask, images, taps, oh, ow, 1))
     columns = sized(transpose(values, [0, 4, 1, 2, 3]), n, group, depth * taps, area)
     rows = reshape(w, [group, m // group, depth * taps])
-    dims = (_dims([n])[0], group, m // group, _dims([area])[0])  # type: ignore[index]
+    dims = (_dims([n])[0], group, m // group, _dims([area])[0])
     y = sized(node("MatMul", [rows, columns], x.dtype, dims), n, m, oh, ow)
     return y if b is None else binary("Add", y, reshape(b, [m, 1, 1]))
 
@@ -386,7 +387,7 @@ def _roi_neighbours(at: Tensor, exists: Tensor, count: Size) -> list[Tap]:
 def _largest(
     corners: Sequence[tuple[Tensor, Tensor]], exists: Tensor, many: Tensor, count: Size, x: Tensor
 ) -> Tensor:
-    """The largest weighted corner of each bin's samples, the first of equal ones; (r, oh, ow, c)."""
+    """The first largest weighted corner of each bin's samples, (r, oh, ow, c)."""
     terms = [unsqueeze(binary("Mul", value, weight), [-2]) for value, weight in corners]
     joined = concat(terms, 5)  # (r, oh, ty, ow, tx, 4, c)
     lowest = np.finfo(x.dtype.base_dtype.as_numpy_dtype).min
@@ -394,8 +395,8 @@ def _largest(
     joined = select(present, joined, scalar(lowest, x.dtype))
     ordered = transpose(joined, [0, 1, 3, 6, 2, 4, 5])
     sizes = [size(ordered, a) for a in range(7)]
-    flat = sized(ordered, *sizes[:4], _times(*sizes[4:]))
-    best = node("ArgMax", [flat], dtypes.int64, (*_dims(sizes[:4]), 1), axis=4, keepdims=1)  # type: ignore[misc]
+    flat = sized(ordered, *sizes[:4], times(*sizes[4:]))
+    best = node("ArgMax", [flat], dtypes.int64, (*_dims(sizes[:4]), 1), axis=4, keepdims=1)
     picked = node("GatherElements", [flat, best], x.dtype, dims_of(best), axis=4)
     some = compare("Greater", sized(many, count, 1, 1, 1), scalar(0, dtypes.int64))
     chosen = sized(picked, *sizes[:4])

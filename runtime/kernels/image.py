@@ -159,7 +159,7 @@ class Resizing:
                 return i * 0 + 0.5 * (start + end) * (size - 1)
             return start * (size - 1) + i * (end - start) * (size - 1) / (exact - 1)
         if self.coordinates == "pytorch_half_pixel" and exact == 1:
-            return i * 0 - 0.5
+            return i * 0.0
         offset = 0.0
         if self.coordinates == "half_pixel_symmetric":
             offset = size / 2 * (1 - out / exact)

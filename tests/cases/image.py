@@ -32,6 +32,14 @@ for sizes in ((8, 3), (4, 5), (7, 1)):
         atol=1e-6,
         label=f"linear {sizes}",
     )
+case(
+    "Resize",
+    [X, None, None, np.array([1, 2, 1, 5])],
+    {"mode": "cubic", "coordinate_transformation_mode": "pytorch_half_pixel"},
+    expect=lambda x, *_: x[:, :, :1],
+    types=FLOATS,
+    label="pytorch's one is the first",
+)
 NUMBERS = integers(2, 3, low=0, high=100)
 for kind in ALL_NUMBERS:
     for label, attrs in (

@@ -147,8 +147,7 @@ ci_status prepare_one_hot(ci_kernel *k) {
         depth_value->dtype == CI_FLOAT ? (double)*(const float *)depth_value->data : *(const double *)depth_value->data;
     depth = number > -1 && number < 9e15 ? (int64_t)number : -1;
   } else {
-    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number",
-                  k_describe(depth_value, text, sizeof text));
+    return k_fail(k, CI_INVALID_ARGUMENT, "depth is %s, expected a number", k_describe(depth_value, text, sizeof text));
   }
   if (depth < 0) return k_fail(k, CI_INVALID_ARGUMENT, "depth is negative or not a number");
   if (indices->rank + 1 > CI_MAX_RANK) {

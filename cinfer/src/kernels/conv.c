@@ -12,8 +12,8 @@ static ci_status conv_mismatch(ci_kernel *k, const int64_t *x, const int64_t *w,
   return k_fail(k, CI_INVALID_ARGUMENT,
                 "x has %lld channels, w expects %lld for each of %lld groups (x [%lld,%lld,%lld,%lld] is n, h, w, c; "
                 "w [%lld,%lld,%lld,%lld] is kh, kw, c / group, m)",
-                (long long)x[3], (long long)w[2], (long long)groups, (long long)x[0], (long long)x[1],
-                (long long)x[2], (long long)x[3], (long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
+                (long long)x[3], (long long)w[2], (long long)groups, (long long)x[0], (long long)x[1], (long long)x[2],
+                (long long)x[3], (long long)w[0], (long long)w[1], (long long)w[2], (long long)w[3]);
 }
 
 ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_dims, int32_t dtype, ci_conv *p) {

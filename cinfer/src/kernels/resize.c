@@ -169,7 +169,7 @@ static double resize_origin(const resize_plan *p, const resize_axis *a, int64_t 
       if (a->exact == 1.0) return 0.5 * (a->start + a->end) * side;
       return a->start * side + at * (a->end - a->start) * side / (a->exact - 1.0);
     case RS_PYTORCH:
-      if (a->exact == 1.0) return -0.5;
+      if (a->exact == 1.0) return 0.0;
       break;
     default: break;
   }

@@ -296,7 +296,8 @@ ci_status prepare_concat_from_sequence(ci_kernel *k) {
   join->fresh = fresh != 0;
   const int rank = first.rank + join->fresh;
   CI_TRY(k_axis(k, axis, rank, &join->axis));
-  if (rank > CI_MAX_RANK) return k_fail(k, CI_INVALID_ARGUMENT, "the output has rank %d, the limit is %d", rank, CI_MAX_RANK);
+  if (rank > CI_MAX_RANK)
+    return k_fail(k, CI_INVALID_ARGUMENT, "the output has rank %d, the limit is %d", rank, CI_MAX_RANK);
   for (int d = 0; d < rank; d++) dims[d] = first.dims[join->fresh && d > join->axis ? d - 1 : d];
   if (join->fresh) dims[join->axis] = count;
   while (ci_sequence_next(&reader, &item)) {
