@@ -25,6 +25,7 @@ from graphio.train.learning_rate_decay import (
     linear_cosine_decay,
     natural_exp_decay,
     piecewise_constant,
+    piecewise_constant_decay,
     polynomial_decay,
 )
 from graphio.train.moving_averages import ExponentialMovingAverage
@@ -82,6 +83,7 @@ __all__ = [
     "load_variable",
     "natural_exp_decay",
     "piecewise_constant",
+    "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
     "update_checkpoint_state",

@@ -25,6 +25,7 @@ __all__ = [
     "linear_cosine_decay",
     "natural_exp_decay",
     "piecewise_constant",
+    "piecewise_constant_decay",
     "polynomial_decay",
 ]
 
@@ -157,6 +158,9 @@ def piecewise_constant(
         for limit, value in zip(reversed(limits), reversed(choices[:-1]), strict=True):
             result = select(comparison.less_equal(step, limit), value, result)
         return array.identity(result, name=at)
+
+
+piecewise_constant_decay = piecewise_constant
 
 
 def _boundary(value: Any, x: Tensor) -> Tensor:

@@ -98,7 +98,7 @@ class Optimizer:
             ValueError: there is no variable to differentiate by, or the loss or a variable that
                 it depends on is not floating.
         """
-        _require_floating([loss])
+        _require_floating([convert_to_tensor(loss)])
         variables = list(trainable_variables() if var_list is None else var_list)
         if not variables:
             raise ValueError("No variables to optimize: none is trainable and var_list is empty")
