@@ -261,6 +261,22 @@ def test_a_rate_may_be_a_tensor_a_variable_or_a_callable(name: str) -> None:
             np.testing.assert_allclose(other, first, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", [n for n in CASES if "power" not in n])  # Pow may differ
+def test_both_engines_give_the_same_bits(name: str) -> None:
+    make, rate, _, _ = CASES[name]
+    v = tf.Variable(np.random.RandomState(0).randn(1003).astype(np.float32))
+    optimizer = make(rate)
+    train = optimizer.minimize(tf.reduce_sum((v - 0.3) ** 2), global_step=step_variable())
+    found = []
+    for target in ("", "cinfer"):
+        with tf.Session(target) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(STEPS):
+                session.run(train)
+            found.append([x.tobytes() for x in session.run([v, *optimizer.variables()])])
+    assert found[0] == found[1]
+
+
 #: What TensorFlow's own tests expect of the constant gradients below after so many steps.
 PUBLISHED: dict[str, tuple[Callable[[], tf.train.Optimizer], int, list[list[float]]]] = {
     "ftrl": (
