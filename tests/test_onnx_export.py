@@ -51,6 +51,11 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
     "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
     "adam": lambda: tf.train.AdamOptimizer(0.01),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.01, momentum=0.5, centered=True),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(1.0, epsilon=1e-4),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1, l1_regularization_strength=0.001),
+    "proximal adagrad": lambda: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.001, 0.001),
 }
 
 
