@@ -67,7 +67,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("LSTM", "initial_c"): _STATE,
     ("LSTM", "initial_h"): _STATE,
     ("LinearAttention", "past_state"): _STATE,
-    ("Mod", "B"): "between its jumps the remainder is A - n B with a constant n",
+    ("Mod", "B"): "between its jumps either remainder is A - n B with a constant n",
     ("Pad", "constant_value"): "the border is this value",
     ("RNN", "initial_h"): _STATE,
 }
@@ -531,3 +531,70 @@ row("Loop", np.array(3), X, Y, make=_with_loop, outputs=2)
 row("Loop", Const(np.array(2)), X, Y, make=_with_loop, outputs=2, label="known count")
 row("Loop", np.array(0), X, Y, make=_with_loop, outputs=2, label="no iteration")
 row("Scan", away(3), away(4, 3), away(3, 4), away(3, seed=9), make=_with_scan, outputs=2)
+
+# ---- what a gradient is at ties and kinks ----
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A node where its function has a corner or a tie.
+
+    Attributes:
+        says: the convention, as docs/gradients.md has it.
+        op, inputs, attrs: of the node; the gradient of the first output's sum is meant.
+        gradients: of the floating inputs, in order.
+        outputs: of the node.
+    """
+
+    says: str
+    op: str
+    inputs: tuple[Any, ...]
+    gradients: tuple[Any, ...]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: int = 1
+
+
+KINKS: list[Kink] = []
+
+
+def kink(
+    says: str, op: str, inputs: Sequence[Any], *gradients: Any, outputs: int = 1, **attrs: Any
+) -> None:
+    """Adds a convention."""
+    KINKS.append(Kink(says, op, tuple(inputs), gradients, attrs, outputs))
+
+
+_ends = [-1.0, 0.0, 1.0]
+_first = np.array([0, 0])
+kink("`Relu` at 0: 0", "Relu", [_ends], [0, 0, 1])
+kink("`LeakyRelu` at 0: its slope below", "LeakyRelu", [_ends], [0.5, 0.5, 1], alpha=0.5)
+kink("`PRelu` at 0: 1, as above it", "PRelu", [_ends, [0.5]], [0.5, 1, 1], [-1])
+kink("`Elu`, `Selu` at 0: the slope above it", "Elu", [[0.0, 1.0]], [1, 1], alpha=3.0)
+kink("`Abs`, `ReduceL1` at 0: 0", "Abs", [_ends], [-1, 0, 1])
+kink("`HardSigmoid`, `HardSwish` at their corners: the slope beyond them", "HardSigmoid",
+     [[-2.0, 2.0]], [0, 0], alpha=0.25)  # fmt: skip
+kink("`Clip` on a bound: 1 for the input, 0 for the bound", "Clip", [_ends, -1.0, 0.0],
+     [1, 1, 0], 0, 1)  # fmt: skip
+kink("`Max`, `Min`: all to the first of equal arguments", "Max", [[1.0, 2.0], [1.0, 3.0]], [1, 0],
+     [0, 1])  # fmt: skip
+kink("`ReduceMax`, `ReduceMin`, `GlobalMaxPool`: in equal shares to equal elements", "ReduceMax",
+     [[1.0, 3.0, 3.0]], [0, 0.5, 0.5], keepdims=0)  # fmt: skip
+kink("`MaxPool`, `MaxRoiPool`: all to the first of equal elements", "MaxPool",
+     [np.ones((1, 1, 4))], [[[1, 0, 1, 0]]], kernel_shape=[2], strides=[2])  # fmt: skip
+kink("`TopK`: to the elements chosen, of equal ones those of lower index", "TopK",
+     [[1.0, 1.0, 1.0], np.array([2])], [1, 1, 0], outputs=2)  # fmt: skip
+kink("`ReduceL2`, `LpPool`, `GlobalLpPool` of zeros: 0", "ReduceL2", [[0.0, 0.0]], [0, 0])
+kink("`ReduceProd`, `CumProd` with zeros: the product of the others, without a division",
+     "ReduceProd", [[0.0, 2.0, 3.0]], [6, 0, 0])  # fmt: skip
+kink("`ReduceLogSumExp` of nothing but -inf: 0", "ReduceLogSumExp", [[-np.inf, -np.inf]], [0, 0])
+kink("`Pow`: 0 by the base where the exponent is 0; 0 by the exponent where the base is not"
+     " positive", "Pow", [[0.0, -1.0], [0.0, 2.0]], [0, -2], [0, 0])  # fmt: skip
+kink("`Gather` and its kin: indices that repeat add up", "Gather", [[1.0, 2.0], _first], [2, 0])
+kink("`ScatterElements`, `ScatterND`, `Scatter` without a reduction: all updates of one place get"
+     " its gradient, what was overwritten gets none", "ScatterElements",
+     [[1.0, 2.0], _first, [5.0, 6.0]], [0, 1], [1, 1])  # fmt: skip
+kink("the same with max or min: in equal shares to equal winners, the data's element among them",
+     "ScatterElements", [[5.0, 2.0], _first, [5.0, 4.0]], [0.5, 1], [0.5, 0],
+     reduction="max")  # fmt: skip
+kink("the same with mul: the product of the other factors, without a division", "ScatterElements",
+     [[0.0, 2.0], _first, [5.0, 6.0]], [30, 1], [0, 0], reduction="mul")  # fmt: skip

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx.defs
 import pytest
 from gradient_check import dense_gradients
-from gradient_table import DIFFERENCES, EXPECTED, NO, ROWS, YES, Const, Held, Row
+from gradient_table import DIFFERENCES, EXPECTED, KINKS, NO, ROWS, YES, Const, Held, Kink, Row
 from onnx import ModelProto, ValueInfoProto, helper, numpy_helper
 
 import graphio as tf
 from graphio import gradient_registry
-from graphio.onnx import import_model, lowering
+from graphio.onnx import call, import_model, lowering
 from graphio.schema import operators
 
 Array = np.ndarray[Any, Any]
@@ -154,6 +158,28 @@ def test_a_gradient_is_that_of_the_differences(row: Row, sizes: str) -> None:
     checked.same_in_c(first)
 
 
+EMPTY = """
+    Abs Mul Dropout-off Conv ConvTranspose MaxPool AveragePool GlobalMaxPool Resize Softmax
+    LayerNormalization RMSNormalization GroupNormalization InstanceNormalization BatchNormalization
+    MatMul Gemm Attention RotaryEmbedding LSTM-plain Flatten Reshape TopK GridSample DepthToSpace
+""".split()
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_batch_of_none_has_an_empty_gradient(name: str) -> None:
+    row = next(row for row in ROWS if str(row) == name)
+    count = row.inputs[0].shape[0]
+    inputs = [x[:0] if isinstance(x, np.ndarray) and len(x) == count else x for x in row.inputs]
+    checked = Checked(replace(row, inputs=tuple(inputs)), "batch")
+    first = checked.gradients(checked.y)
+    found = checked.run(first)
+    for x, dx in zip(checked.xs, found, strict=True):
+        assert dx.shape == checked.fed[x].shape
+        assert not np.any(dx)
+    pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
+    checked.same_in_c(first)
+
+
 @pytest.mark.parametrize("row", [row for row in ROWS if EXPECTED[row.op] != YES], ids=str)
 def test_no_gradient_passes(row: Row) -> None:
     checked = Checked(row, "batch")
@@ -202,3 +228,22 @@ def test_differences_from_the_marks_of_the_standard_are_listed() -> None:
         or (mark == kind.NonDifferentiable and ours[key])
     }
     assert differ == set(DIFFERENCES)
+
+
+@pytest.mark.parametrize("kink", KINKS, ids=lambda kink: kink.says.replace("`", "")[:40])
+def test_the_conventions_at_ties_and_kinks_hold(kink: Kink) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs = [tf.constant(np.asarray(x)) for x in kink.inputs]
+        made = call(kink.op, *inputs, outputs=kink.outputs, **kink.attrs)
+        y = made if kink.outputs == 1 else made[0]
+        found = session.run(dense_gradients(y, [x for x in inputs if x.dtype.is_floating]))
+    for dx, wanted in zip(found, kink.gradients, strict=True):
+        np.testing.assert_array_equal(dx, wanted)
+
+
+def test_the_page_is_up_to_date() -> None:
+    script = Path(__file__).parent.parent / "tools/gradients_page.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -278,13 +278,13 @@ class Emitter:
     def _version(self, node: Node) -> int:
         """The oldest version that says what the node says."""
         numbers = [int(self.types[v].tensor.dtype) for v in node.input if v in self.types]
-        numbers += [a.value.i for a in node.attr if a.key == "to"]
-        found = operators.version_for(
-            node.op,
-            node.domain,
-            [n for n in numbers if n],
-            attributes=[a.key for a in node.attr],
-            inputs=len(node.input),
+        targets = [a.value.i for a in node.attr if a.key == "to"]
+        keys = [a.key for a in node.attr]
+        found = max(
+            operators.version_for(
+                node.op, node.domain, filter(None, each), attributes=keys, inputs=len(node.input)
+            )
+            for each in (numbers, targets)
         )
         return min(found, node.version) if node.version else found
 

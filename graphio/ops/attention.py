@@ -32,15 +32,24 @@ def _size(x: Tensor, axis: int) -> Tensor:
 
 
 def _reshaped(x: Tensor, parts: Sequence[Tensor | Sequence[int]], rank: int) -> Tensor:
-    """x in the shape that the parts make one after another; -1 is what is left."""
+    """x in the shape that the parts make one after another; without -1, which an empty batch
+    leaves open."""
     vectors = [p if isinstance(p, Tensor) else int_vector(p) for p in parts]
     return primitive.reshape_to(x, primitive.concat(vectors, 0), (None,) * rank)
 
 
 def _by_head(x: Tensor, heads: int) -> Tensor:
     """(n, length, heads * size) as (n, heads, length, size)."""
-    split = _reshaped(x, [_sizes(x, 0, 2), [heads, -1]], 4)
+    size = binary("Div", _sizes(x, 2, 3), int_vector([heads]))
+    split = _reshaped(x, [_sizes(x, 0, 2), [heads], size], 4)
     return primitive.transpose(split, [0, 2, 1, 3])
+
+
+def _joined(x: Tensor) -> Tensor:
+    """(n, heads, length, size) as (n, length, heads * size)."""
+    y = primitive.transpose(x, [0, 2, 1, 3])
+    width = binary("Mul", _sizes(y, 2, 3), _sizes(y, 3, 4))
+    return _reshaped(y, [_sizes(y, 0, 2), width], 3)
 
 
 def _matmul(x: Tensor, y: Tensor) -> Tensor:
@@ -91,10 +100,7 @@ class _Parts:
             offset = primitive.unsqueeze(binary("Sub", lengths, _size(q, 2)), [1, 2, 3])
         allowed = self.allowed(q, k, offset, lengths)
         y, scores = self.attend(q, k, v, mask, allowed)
-        if flat:
-            y = primitive.transpose(y, [0, 2, 1, 3])
-            y = _reshaped(y, [_sizes(y, 0, 2), [-1]], 3)
-        return [y, k, v, scores]
+        return [_joined(y) if flat else y, k, v, scores]
 
     def allowed(
         self, q: Tensor, k: Tensor, offset: Tensor | None, lengths: Tensor | None
@@ -174,7 +180,9 @@ class _Parts:
             size = primitive.cast(_size(q, 3), q.dtype)
             scale = unary("Reciprocal", unary("Sqrt", size))
         heads = _sizes(k, 0, 2)
-        grouped = _reshaped(binary("Mul", q, scale), [heads, [-1], _sizes(q, 3, 4)], 4)
+        group = binary("Div", _sizes(q, 1, 2), _sizes(k, 1, 2))
+        rows = binary("Mul", group, _sizes(q, 2, 3))
+        grouped = _reshaped(binary("Mul", q, scale), [heads, rows, _sizes(q, 3, 4)], 4)
         scores = _matmul(grouped, primitive.transpose(k, [0, 1, 3, 2]))
         scores = _reshaped(scores, [_sizes(q, 0, 3), _sizes(k, 2, 3)], 4)
         stages = [scores]
@@ -186,7 +194,7 @@ class _Parts:
         stages.append(scores)
         weights = self.softmax(scores, some)
         stages.append(weights)
-        y = _matmul(_reshaped(weights, [heads, [-1], _sizes(k, 2, 3)], 4), v)
+        y = _matmul(_reshaped(weights, [heads, rows, _sizes(k, 2, 3)], 4), v)
         y = _reshaped(y, [_sizes(q, 0, 3), _sizes(v, 3, 4)], 4)
         return y, stages[self.integer("qk_matmul_output_mode", 0)]
 
@@ -200,13 +208,14 @@ def _turned(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | Non
     """x (n, heads, length, size) turned by angles (n, length, half)."""
     cos, sin = (primitive.unsqueeze(a, [1]) for a in angles)
     rotated = x if width is None else slice_axes(x, [0], [width], [3])
+    half = binary("Div", _sizes(rotated, 3, 4), int_vector([2]))
     if int(op.attrs.get("interleaved", 0)):
-        pairs = _reshaped(rotated, [_sizes(x, 0, 3), [-1, 2]], 5)
+        pairs = _reshaped(rotated, [_sizes(x, 0, 3), half, [2]], 5)
         first, second = (
             primitive.squeeze(slice_axes(pairs, [i], [i + 1], [4]), [4]) for i in (0, 1)
         )
     else:
-        pairs = _reshaped(rotated, [_sizes(x, 0, 3), [2, -1]], 5)
+        pairs = _reshaped(rotated, [_sizes(x, 0, 3), [2], half], 5)
         first, second = (
             primitive.squeeze(slice_axes(pairs, [i], [i + 1], [3]), [3]) for i in (0, 1)
         )
@@ -214,7 +223,7 @@ def _turned(op: Operation, x: Tensor, angles: Sequence[Tensor], width: int | Non
     imaginary = binary("Add", binary("Mul", sin, first), binary("Mul", cos, second))
     axis = 4 if int(op.attrs.get("interleaved", 0)) else 3
     both = primitive.concat([primitive.unsqueeze(p, [axis]) for p in (real, imaginary)], axis)
-    y = _reshaped(both, [_sizes(x, 0, 3), [-1]], 4)
+    y = primitive.reshape_to(both, primitive.shape_of(rotated), dims_of(rotated))
     return y if width is None else primitive.concat([y, slice_axes(x, [width], [last], [3])], 3)
 
 
@@ -235,8 +244,6 @@ def _rotary_embedding_gradient(op: Operation, dy: Tensor) -> Gradients:
             angles = [primitive.gather(c, at, 0, tf_type="Gather") for c in angles]
         if x.shape.ndims != 3:
             return _turned(op, x, angles, width)
-        y = _turned(op, _by_head(x, int(op.attrs["num_heads"])), angles, width)
-        y = primitive.transpose(y, [0, 2, 1, 3])
-        return _reshaped(y, [_sizes(y, 0, 2), [-1]], 3)
+        return _joined(_turned(op, _by_head(x, int(op.attrs["num_heads"])), angles, width))
 
     return [dx, *by_parts(op, [dy], parts)[1:]]

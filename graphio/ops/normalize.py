@@ -101,7 +101,10 @@ def _group_normalization_gradient(op: Operation, dy: Tensor) -> Gradients:
     def parts(x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
         shape = primitive.shape_of(x)
         first = primitive.slice_axes(shape, [0], [1], [0])
-        target = primitive.concat([first, primitive.int_vector([groups, -1])], 0)
+        rest = primitive.slice_axes(shape, [1], [rank], [0])
+        count = node("ReduceProd", [rest], rest.dtype, (1,), keepdims=1)
+        parted = primitive.int_vector([groups])  # no -1: an empty batch leaves it open
+        target = primitive.concat([first, parted, binary("Div", count, parted)], 0)
         grouped = primitive.reshape_to(x, target, (None, groups, None))
         y = _standard(grouped, [2], _epsilon(op, x))[0]
         return _scaled(primitive.reshape_to(y, shape, dims_of(x)), scale, bias, rank)
