@@ -357,6 +357,7 @@ def steps(case: Case, opset: int | None = None) -> None:
     model, (losses, variables, gradients) = found[""]
     onnx.checker.check_model(model, full_check=True)
     theirs = in_onnxruntime(model, case.feeds, len(losses))
+    assert variables.keys() <= theirs[1].keys() and {"w0"} & case.weights.keys() <= variables.keys()
     for other in (found["cinfer"][1], theirs):
         close(other[0], losses)
         for key, value in variables.items():
@@ -430,6 +431,18 @@ def test_a_step_with_dropout_runs() -> None:
     np.testing.assert_allclose(kept, np.round(kept), atol=1e-4)
     assert 0.5 < np.mean(kept) / 3 < 0.95
     np.testing.assert_array_equal(found, found[:1].repeat(40, 0))
+
+
+def test_a_ratio_that_depends_on_the_data_is_refused_with_words() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [1, 2, None, None], name="x")
+        y = tfonnx.call(
+            "Resize", x, None, None, tf.constant(ints(4, 6)), axes=[2, 3],
+            keep_aspect_ratio_policy="not_larger",
+        )  # fmt: skip
+        (dx,) = tf.gradients(y, [x])
+        with pytest.raises(tf.errors.UnimplementedError, match="ResizeGrad '.*keeps the ratio"):
+            tfonnx.export(None, session, {"x": x}, {"dx": dx})
 
 
 def close(found: Any, expected: Any) -> None:

@@ -42,7 +42,11 @@ def _composed(compose: Compose) -> Callable[[Emitter, Node, list[str], list[str]
         graph = Graph()
         with graph.as_default():
             given = [_input(emit, source, value, i) for i, value in enumerate(source.input)]
-            found = compose(given, attributes)
+            try:
+                found = compose(given, attributes)
+            except errors.UnimplementedError as error:
+                text = f"{source.op} '{source.name}': {error.message}"
+                raise errors.UnimplementedError(message=text) from None
         fed = {f"x{i}": x for i, x in enumerate(given) if x is not None}
         made = {f"y{k}": y for k, y in enumerate(found) if y is not None}
         spec = saved_model.signature_spec(

@@ -44,8 +44,8 @@ def resize_grad(given: Sequence[Any], attrs: Attributes) -> list[Tensor | None]:
     x_shape, dx, roi, scales, sizes = [*given, None, None, None][:5]
     if text(attrs, "keep_aspect_ratio_policy", "stretch") != "stretch":
         raise errors.UnimplementedError(
-            message="the ONNX form of ResizeGrad needs static shapes and constant sizes where a "
-            "policy keeps the ratio; give the placeholder a shape"
+            message="a policy that keeps the ratio has an ONNX form only with static shapes and "
+            "constant sizes; give the placeholder a shape"
         )
     rank = len(dims_of(dx) or ())
     axes = [a % rank for a in attrs.get("axes") or range(rank)]
