@@ -177,6 +177,13 @@ def test_names_of_unknown_sizes_are_kept() -> None:
     assert [d.dim_param or d.dim_value for d in dims] == ["batch", 3, 0]
 
 
+def test_an_input_and_an_output_of_one_name_are_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'a' is given to an input"):
+            tfonnx.export(None, session, {"a": x}, {"a": x + 1.0})
+
+
 def test_files_and_signatures_are_exported_too(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [None], name="x")

@@ -433,6 +433,30 @@ def test_a_step_with_dropout_runs() -> None:
     np.testing.assert_array_equal(found, found[:1].repeat(40, 0))
 
 
+@pytest.mark.parametrize("size", [6, None])
+def test_gradients_inside_the_body_of_a_loop(size: int | None) -> None:
+    """What stands for them reads values of the body and weights from outside it."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [1, 2, size, size], name="x")
+        w = tf.Variable(values(2, 2, 3, 3) * np.float32(0.3), name="w")
+
+        def step(i: Any, v: Any) -> Any:
+            y = tfonnx.call("Conv", v, w, pads=[1] * 4)
+            mean = tfonnx.call("AveragePool", y, kernel_shape=[3, 3], pads=[1] * 4)
+            return i + 1, tf.tanh(mean) + v
+
+        invariants = [tf.TensorShape([]), tf.TensorShape([1, 2, size, size])]
+        last = tf.while_loop(lambda i, _: i < 3, step, [tf.constant(0), x], invariants)[1]
+        gradients = dict(zip(("dx", "dw"), tf.gradients(last, [x, w]), strict=True))
+        session.run(tf.global_variables_initializer())
+        model = tfonnx.export(None, session, {"x": x}, gradients | {"last": last})
+        onnx.checker.check_model(model, full_check=True)
+        feed = values(1, 2, 6, 6, seed=3)
+        found = in_onnxruntime(model, {"x": feed}, 1)[2]
+        for key, tensor in gradients.items():
+            close(found[key], session.run(tensor, {x: feed}))
+
+
 def test_a_ratio_that_depends_on_the_data_is_refused_with_words() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [1, 2, None, None], name="x")

@@ -157,7 +157,14 @@ class Emitter:
         return made
 
     def _name_inputs(self) -> None:
-        keys = {b.key for b in self.signature.input} | {b.key for b in self.signature.output}
+        given = {b.key for b in self.signature.input}
+        made = {b.key for b in self.signature.output}
+        if twice := sorted(given & made):
+            raise errors.InvalidArgumentError(
+                message=f"the name '{twice[0]}' is given to an input and to an output; in ONNX a "
+                "name is of one value"
+            )
+        keys = given | made
         # What bears the name of an input or output without being it steps aside.
         for value in self.types:
             if value in keys:

@@ -51,6 +51,7 @@ def export(
 
     Raises:
         FailedPreconditionError: a variable has no value.
+        InvalidArgumentError: an input and an output have the same name.
         UnimplementedError: ONNX cannot express some nodes; all are listed.
     """
     spec = saved_model.signature_spec(session.graph, "export", (inputs, outputs, targets))
