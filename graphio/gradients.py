@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
-from graphio.ops import array, index_gradients, math  # noqa: F401 (gradients are registered)
+from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
 
 if TYPE_CHECKING:
     from graphio.graph import Graph, Operation, Tensor
@@ -132,6 +132,7 @@ class _Backward:
         wanted = self.wanted_inputs(operation)
         with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
             if operation.op in CONTROL_FLOW and operation.domain == "":
+                self._check_held(operation, arriving, wanted)
                 found = function(operation, *dense, wanted=wanted)
             else:
                 found = function(operation, *dense)
@@ -144,6 +145,25 @@ class _Backward:
         for tensor, needed, gradient in zip(targets, wanted, found, strict=True):
             if tensor is not None and needed and gradient is not None:
                 self._add(tensor, gradient)
+
+    def _check_held(
+        self, operation: Operation, arriving: Sequence[Gradient], wanted: Sequence[bool]
+    ) -> None:
+        read = [t for t, want in zip(sources(operation), wanted, strict=True) if want]
+        made = [t for t, dy in zip(operation.outputs, arriving, strict=True) if dy is not None]
+        held = next(
+            (
+                t
+                for t in (*made, *read)
+                if t is not None and t.dtype.inside is not None and _carries(t)
+            ),
+            None,
+        )
+        if held is not None:
+            raise LookupError(
+                f"{operation.op} '{operation.name}'{operation.where}: no gradient passes through "
+                f"it by '{held.name}', a {held.dtype.name}; cut the path with stop_gradient"
+            )
 
     def _add(self, tensor: Tensor, gradient: Gradient) -> None:
         if gradient is not None and _carries(tensor):
@@ -160,6 +180,9 @@ class _Backward:
 
 def _carries(tensor: Tensor) -> bool:
     """Whether a gradient may arrive: quantised tensors take one in the dtype of the floats."""
+    if tensor.dtype.inside is not None:
+        innermost = tensor.dtype.inside
+        return (innermost.inside or innermost).is_floating
     small_float = tensor.dtype.name.startswith(("float8", "float4"))
     if tensor.dtype.is_floating or small_float:
         return True
@@ -221,6 +244,8 @@ def _sum(parts: Sequence[Tensor | IndexedSlices]) -> Tensor | IndexedSlices:
             slices[0].dense_shape,
         )
     total = convert_to_tensor(parts[0])
+    if total.dtype.kind == "sequence":
+        return sequence.add([convert_to_tensor(part) for part in parts])
     for part in parts[1:]:
         total = math.add(total, convert_to_tensor(part))
     return total

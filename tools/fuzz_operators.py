@@ -6,7 +6,9 @@ python tools/fuzz_operators.py --seed 3 --only 1234        one mutant again, wit
 
 A seed is a row of tests/cases or a one-node case of the ONNX standard. A mutant is a seed with a
 few changes: attributes, shapes, element types, numbers, absent inputs, outputs. Mutants run in a
-worker process with little memory and five seconds of processor time each. Reported are
+worker process with little memory and five seconds of processor time each; cinfer answers
+twice, with other threads and instructions or after inputs of other shapes, and with the same bits.
+Reported are
 
     crash      the process died: a signal, or a sanitizer's finding
     hang       no end after five seconds

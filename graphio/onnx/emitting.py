@@ -57,6 +57,10 @@ class Emitter:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.needed_opset = max(OLDEST_OPSET, min(opset or FIRST_OPSET, FIRST_OPSET))
         self._taken: set[str] = set()
+        self._changed: set[str] = set()
+        self._constants = {
+            n.name: n for n in self.message.graph.node if n.op == "Constant" and not n.domain
+        }
 
     def _same_signature(self, name: str) -> Signature:
         """The signature after inlining, which may rename values."""
@@ -68,7 +72,15 @@ class Emitter:
         """The ONNX model. Raises UnimplementedError with everything that ONNX cannot express."""
         self._note_types(self.message.graph)
         self._name_inputs()
-        for node in self._needed():
+        needed = self._needed()
+        self._changed = {
+            a.value.s.decode()
+            for n in needed
+            if n.op == "Assign" and n.domain == "graphio"
+            for a in n.attr
+            if a.key == "variable"
+        }
+        for node in needed:
             self.node(node)
         outputs = [self._output(b.key, b.value) for b in self.signature.output]
         outputs += [self._state_output(name) for name in self.assigned]
@@ -194,18 +206,9 @@ class Emitter:
         if name in self.types:  # the Variable node's own value bears the same name
             self.renamed[name] = value
         self.initializers.append(numpy_helper.from_array(self.arrays[proto.value], value))
-        if name in self._assigned_names():
+        if name in self._changed:
             self.inputs.append(_value_info(value, self._variable_type(name)))
         return value
-
-    def _assigned_names(self) -> set[str]:
-        return {
-            a.value.s.decode()
-            for n in self._needed()
-            if n.op == "Assign" and n.domain == "graphio"
-            for a in n.attr
-            if a.key == "variable"
-        }
 
     # ---- nodes ----
 
@@ -275,13 +278,13 @@ class Emitter:
     def _version(self, node: Node) -> int:
         """The oldest version that says what the node says."""
         numbers = [int(self.types[v].tensor.dtype) for v in node.input if v in self.types]
-        numbers += [a.value.i for a in node.attr if a.key == "to"]
-        found = operators.version_for(
-            node.op,
-            node.domain,
-            [n for n in numbers if n],
-            attributes=[a.key for a in node.attr],
-            inputs=len(node.input),
+        targets = [a.value.i for a in node.attr if a.key == "to"]
+        keys = [a.key for a in node.attr]
+        found = max(
+            operators.version_for(
+                node.op, node.domain, filter(None, each), attributes=keys, inputs=len(node.input)
+            )
+            for each in (numbers, targets)
         )
         return min(found, node.version) if node.version else found
 
@@ -399,12 +402,12 @@ class Emitter:
 
     def known(self, value: str) -> Array | None:
         """What a constant of the file holds; None for other values and for absent ones."""
-        for node in self.message.graph.node:
-            if node.name == value and node.domain == "" and node.op == "Constant":
-                held = self._constant({a.key: a.value for a in node.attr}, value)
-                found: Array = numpy_helper.to_array(held)
-                return found
-        return None
+        node = self._constants.get(value)
+        if node is None:
+            return None
+        held = self._constant({a.key: a.value for a in node.attr}, value)
+        found: Array = numpy_helper.to_array(held)
+        return found
 
 
 def _known(domain: str, op: str, version: int) -> bool:

@@ -1,5 +1,6 @@
 """Training: optimizers, and the Saver with what belongs to checkpoints."""
 
+from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
     NewCheckpointReader,
@@ -16,27 +17,74 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.learning_rate_decay import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    linear_cosine_decay,
+    natural_exp_decay,
+    piecewise_constant,
+    piecewise_constant_decay,
+    polynomial_decay,
+)
+from graphio.train.moving_averages import ExponentialMovingAverage
 from graphio.train.optimizer import Optimizer
 from graphio.train.optimizers import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
+from graphio.train.regularized import (
+    AdagradDAOptimizer,
+    FtrlOptimizer,
+    ProximalAdagradOptimizer,
+    ProximalGradientDescentOptimizer,
+)
 from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.step_counter import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
 
 __all__ = [
+    "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
+    "AdagradOptimizer",
     "AdamOptimizer",
     "CheckpointReader",
     "CheckpointState",
+    "ExponentialMovingAverage",
+    "FtrlOptimizer",
     "GradientDescentOptimizer",
     "MomentumOptimizer",
     "NewCheckpointReader",
     "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
+    "RMSPropOptimizer",
     "Saver",
+    "assert_global_step",
     "checkpoint_exists",
+    "cosine_decay",
+    "cosine_decay_restarts",
+    "create_global_step",
+    "exponential_decay",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_step",
+    "inverse_time_decay",
     "latest_checkpoint",
+    "linear_cosine_decay",
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "natural_exp_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
     "remove_checkpoint",
     "update_checkpoint_state",
 ]

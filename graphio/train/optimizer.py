@@ -95,8 +95,10 @@ class Optimizer:
         """Pairs (gradient, variable); the gradient is None where the loss does not depend on it.
 
         Raises:
-            ValueError: there is no variable to differentiate by.
+            ValueError: there is no variable to differentiate by, or the loss or a variable that
+                it depends on is not floating.
         """
+        _require_floating([convert_to_tensor(loss)])
         variables = list(trainable_variables() if var_list is None else var_list)
         if not variables:
             raise ValueError("No variables to optimize: none is trainable and var_list is empty")
@@ -104,6 +106,7 @@ class Optimizer:
             if not isinstance(v, Variable):
                 raise TypeError(f"Argument is not a variable: {v!r}")
         found = gradients(loss, variables, None if grad_loss is None else [grad_loss])
+        _require_floating([v for g, v in zip(found, variables, strict=True) if g is not None])
         return list(zip(found, variables, strict=True))
 
     def apply_gradients(
@@ -159,13 +162,18 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """The optimizer's own variables: slots, then whatever else it counts."""
-        return [*self._slot_variables.values(), *self._other_variables()]
+        """The optimizer's own variables, slots and whatever else it counts, sorted by name."""
+        own = [*self._slot_variables.values(), *self._other_variables()]
+        return sorted(own, key=lambda v: v.name)
 
     # ---- what subclasses fill in ----
 
+    #: hyperparameters by name, as the user gave them
+    _given: dict[str, Any] = {}
+
     def _prepare(self) -> None:
         """Makes tensors of the hyperparameters, once a training operation."""
+        self._scalars = {name: self._scalar(value, name) for name, value in self._given.items()}
 
     def _update(
         self, parameter: Tensor, gradient: Tensor, slots: dict[str, Tensor]
@@ -206,6 +214,10 @@ class Optimizer:
                 slot=name,
             )
 
+    def _hyperparameters(self, dtype: dtypes.DType) -> list[Tensor]:
+        """All of _given, in its order, as scalar tensors of dtype."""
+        return [of(dtype) for of in self._scalars.values()]
+
     def _scalar(self, value: Any, name: str) -> Callable[[dtypes.DType], Tensor]:
         """A hyperparameter (number, tensor or callable) as a tensor of the dtype asked for."""
         given = value() if callable(value) else value
@@ -234,7 +246,23 @@ class Optimizer:
         if sparse is not None and self._sparse_touches_only_rows:
             rows = _touched_rows(sparse, before[""])
             after = {name: array.where(rows, value, before[name]) for name, value in after.items()}
+        if variable.constraint is not None:
+            if sparse is not None:
+                raise RuntimeError(
+                    f"Cannot use a constraint function on a sparse variable: {variable.op.name}"
+                )
+            after[""] = convert_to_tensor(variable.constraint(after[""]))
         return [owners[name].assign(value) for name, value in after.items()]
+
+
+def _require_floating(values: Sequence[Any]) -> None:
+    """Refuses tensors and variables that no step can change."""
+    for value in values:
+        if not value.dtype.base_dtype.is_floating:
+            raise ValueError(
+                f"Invalid type {value.dtype.base_dtype.name} for {value.name}, expected: "
+                "float16, bfloat16, float32 or float64."
+            )
 
 
 def _touched_rows(sparse: IndexedSlices, like: Tensor) -> Tensor:

@@ -149,7 +149,7 @@ class AdamOptimizer(Optimizer):
         super()._create_slots(variables)
 
     def _prepare(self) -> None:
-        self._scalars = {name: self._scalar(value, name) for name, value in self._given.items()}
+        super()._prepare()
         self._power_now = {name: v.read_value() for name, v in self._powers.items()}
 
     def _update(
@@ -158,7 +158,7 @@ class AdamOptimizer(Optimizer):
         dtype = parameter.dtype
         powers = [math.cast(self._power_now[name], dtype) for name in ("beta1", "beta2")]
         inputs = [parameter, slots["m"], slots["v"], *powers]
-        inputs += [self._scalars[n](dtype) for n in ("learning_rate", "beta1", "beta2", "epsilon")]
+        inputs += self._hyperparameters(dtype)
         new, m, v = _step("AdamStep", [*inputs, gradient], 3, "ApplyAdam")
         return {"": new, "m": m, "v": v}
 

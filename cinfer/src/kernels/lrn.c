@@ -5,6 +5,8 @@
 #include "elementwise.h"
 #include "normalize.h"
 
+static const float lrn_alpha = 0.0001f; /* no literal: that might have the precision of double */
+
 enum { LRN_PART_WORK = 1 << 11, LRN_PIECE = 128 };
 
 /* ---- LRN: x (n, channels, ...), in double ---- */
@@ -25,7 +27,7 @@ ci_status prepare_lrn(ci_kernel *k) {
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_same_floats(k, 1));
   CI_TRY(k_attr_i(k, "size", 0, &size));
-  CI_TRY(k_attr_f(k, "alpha", 0.0001f, &alpha));
+  CI_TRY(k_attr_f(k, "alpha", (double)lrn_alpha, &alpha));
   CI_TRY(k_attr_f(k, "beta", 0.75, &p->beta));
   CI_TRY(k_attr_f(k, "bias", 1.0, &p->bias));
   if (size < 1) return k_fail(k, CI_INVALID_ARGUMENT, "size is %lld, expected 1 or more", (long long)size);

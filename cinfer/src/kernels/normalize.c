@@ -10,6 +10,9 @@
 #include "product.h"
 #include "reduce.h"
 
+/* ONNX's defaults are floats; as literals in an expression they may have the precision of double. */
+static const float norm_epsilon = 1e-5f, norm_momentum = 0.9f;
+
 enum { NORM_PART_WORK = 1 << 13, NORM_CHUNK = 2048 }; /* elements: worth a thread; that stay in the cache */
 enum { NORM_NONE, NORM_ROW, NORM_CHANNELS, NORM_LATER }; /* how scale and bias lie along a row */
 
@@ -70,7 +73,10 @@ static ci_number norm_divide(int32_t dtype, ci_number a, double b) {
 
 /* 1 / sqrt(v + epsilon); the root of a double that holds a float is the float's own, rounded once more. */
 static ci_number norm_inverse(int32_t dtype, ci_number v, double epsilon) {
-  if (dtype == CI_FLOAT) return (ci_number){.f = 1.0f / (float)sqrt((double)(v.f + (float)epsilon))};
+  if (dtype == CI_FLOAT) {
+    const float sum = v.f + (float)epsilon; /* assigned: rounded where floats are computed in double, too */
+    return (ci_number){.f = 1.0f / (float)sqrt((double)sum)};
+  }
   return (ci_number){.d = 1.0 / sqrt(v.d + epsilon)};
 }
 
@@ -234,7 +240,7 @@ static ci_status norm_last_axes(ci_kernel *k, bool centred) {
   CI_TRY(ci_same_floats(k, 3));
   CI_TRY(k_attr_i(k, "axis", -1, &wanted));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));
-  CI_TRY(k_attr_f(k, "epsilon", 1e-5f, &epsilon));
+  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(norm_stash(k, &stash));
   CI_TRY(k_out_like(k, 0, x->dtype, x));
   for (int i = 0; i < x->rank; i++) dims[i] = i < axis ? x->dims[i] : 1;
@@ -275,7 +281,7 @@ static ci_status norm_per_channel(ci_kernel *k, int inputs) {
 static ci_status norm_groups(ci_kernel *k, int64_t groups) {
   const ci_value *x = k->in[0];
   double epsilon;
-  CI_TRY(k_attr_f(k, "epsilon", 1e-5f, &epsilon));
+  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
   CI_TRY(k_out_like(k, 0, x->dtype, x));
   const int64_t channels = groups > 0 ? x->dims[1] / groups : 0, inner = ci_product(x->dims, 2, x->rank);
   const bool some = x->count > 0; /* products of sizes may overflow beside a zero */
@@ -316,8 +322,8 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   double epsilon, momentum;
   CI_TRY(norm_per_channel(k, 5));
   CI_TRY(k_attr_i(k, "training_mode", 0, &training));
-  CI_TRY(k_attr_f(k, "epsilon", 1e-5f, &epsilon));
-  CI_TRY(k_attr_f(k, "momentum", 0.9f, &momentum));
+  CI_TRY(k_attr_f(k, "epsilon", (double)norm_epsilon, &epsilon));
+  CI_TRY(k_attr_f(k, "momentum", (double)norm_momentum, &momentum));
   if (training == 0 && k->n_out > 1) {
     return k_fail(k, CI_INVALID_ARGUMENT, "there are %d outputs, expected 1 without training_mode", k->n_out);
   }
@@ -373,7 +379,7 @@ static void norm_running(const ci_kernel *k, const norm_plan *p, int output, int
   if (output >= k->n_out) return;
   if (p->dtype == CI_FLOAT) {
     const float m = (float)p->momentum, kept = ((const float *)k->in[2 + output]->data)[channel] * m;
-    const float added = current.f * (1.0f - m);
+    const float rest = 1.0f - m, added = current.f * rest;
     ((float *)k->out[output]->data)[channel] = kept + added;
   } else {
     const double m = p->momentum, kept = ((const double *)k->in[2 + output]->data)[channel] * m;

@@ -119,7 +119,8 @@ static ci_status resize_sizes(ci_kernel *k, resize_plan *p, int at, const int *a
       if (i == 0 || (p->policy == 1 ? a->scale < common : a->scale > common)) common = a->scale;
     } else {
       a->scale = (double)(float)resize_number(scales, i);
-      a->exact = (double)((float)a->size * (float)a->scale);
+      const float exact = (float)a->size * (float)a->scale;
+      a->exact = (double)exact;
       if (!(a->scale > 0.0)) a->exact = -1.0;
     }
   }
