@@ -43,6 +43,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
     "graphio.ops.activations": (),
+    "graphio.ops.arithmetic": (
+        "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
+        "linspace", "rint", "scalar_mul", "truncatediv", "truncatemod",
+    ),
+    "graphio.ops.arranging": (
+        "batch_to_space", "batch_to_space_nd", "depth_to_space", "meshgrid", "reverse_sequence",
+        "roll", "sequence_mask", "space_to_batch", "space_to_batch_nd", "space_to_depth",
+    ),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
@@ -50,6 +58,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "zeros", "zeros_like",
     ),
     "graphio.ops.attention": (),
+    "graphio.ops.bits": (),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
@@ -71,17 +80,26 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
-        "abs", "accumulate_n", "add", "add_n", "atan", "cast", "ceil", "clip_by_value", "cos",
-        "cosh", "div", "divide", "erf", "erfc", "exp", "expm1", "floor", "floor_div", "floordiv",
-        "floormod", "is_finite", "is_inf", "is_nan", "log", "log1p", "log_sigmoid", "maximum",
-        "minimum", "mod", "multiply", "negative", "pow", "realdiv", "reciprocal", "round",
-        "rsqrt", "saturate_cast", "sigmoid", "sign", "sin", "sinh", "sqrt", "square",
-        "squared_difference", "subtract", "tan", "tanh", "to_bfloat16", "to_double", "to_float",
-        "to_int32", "to_int64", "truediv",
+        "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
+        "cast", "ceil", "clip_by_value", "cos", "cosh", "div", "divide", "erf", "erfc", "exp",
+        "expm1", "floor", "floor_div", "floordiv", "floormod", "is_finite", "is_inf", "is_nan",
+        "log", "log1p", "log_sigmoid", "maximum", "minimum", "mod", "multiply", "negative", "pow",
+        "realdiv", "reciprocal", "round", "rsqrt", "saturate_cast", "sigmoid", "sign", "sin",
+        "sinh", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "to_bfloat16",
+        "to_double", "to_float", "to_int32", "to_int64", "truediv",
     ),
     "graphio.ops.math_gradients": (),
+    "graphio.ops.matrices": (
+        "diag_part", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
+        "matrix_set_diag", "trace",
+    ),
     "graphio.ops.nn": (),
     "graphio.ops.normalize": (),
+    "graphio.ops.order": (
+        "argsort", "bincount", "confusion_matrix", "histogram_fixed_width", "invert_permutation",
+        "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
+        "unique", "unique_with_counts",
+    ),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.quantize": (),
@@ -90,6 +108,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "truncated_normal",
     ),
     "graphio.ops.recurrent": (),
+    "graphio.ops.scattering": (
+        "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
+        "segment_prod", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update",
+        "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
+        "unsorted_segment_prod", "unsorted_segment_sqrt_n",
+    ),
     "graphio.ops.sequence": (),
     "graphio.ops.reduction": (
         "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
@@ -121,8 +145,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "cinfer": False, "errors": False, "initializers": True, "losses": True, "nest": False,
-    "nn": True, "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "errors": False, "initializers": True, "linalg": True,
+    "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
+    "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from graphio.ops.arranging import (
+    batch_to_space,
+    depth_to_space,
+    space_to_batch,
+    space_to_depth,
+)
 from graphio.ops.conv import (
     conv2d,
     conv2d_backprop_filter,
@@ -45,6 +51,9 @@ from graphio.ops.nn import (
     xw_plus_b,
     zero_fraction,
 )
+from graphio.ops.order import (
+    top_k,
+)
 from graphio.ops.pooling import (
     avg_pool,
     max_pool,
@@ -53,6 +62,7 @@ from graphio.ops.pooling import (
 __all__ = [
     "avg_pool",
     "batch_normalization",
+    "batch_to_space",
     "bias_add",
     "conv2d",
     "conv2d_backprop_filter",
@@ -60,6 +70,7 @@ __all__ = [
     "conv2d_transpose",
     "convolution",
     "crelu",
+    "depth_to_space",
     "depthwise_conv2d",
     "dropout",
     "elu",
@@ -84,9 +95,12 @@ __all__ = [
     "softmax_cross_entropy_with_logits_v2",
     "softplus",
     "softsign",
+    "space_to_batch",
+    "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
     "swish",
     "tanh",
+    "top_k",
     "weighted_cross_entropy_with_logits",
     "xw_plus_b",
     "zero_fraction",

@@ -524,12 +524,47 @@ def _with_scan() -> list[NodeProto]:
     ]  # fmt: skip
 
 
+def _body_of_loop(name: str, nodes: Sequence[NodeProto], result: str) -> Any:
+    """A Loop's body: from v<name> to the result, with go<name> passed on."""
+    return helper.make_graph(
+        [*nodes, node("Identity", [f"go{name}"], [f"again{name}"])],
+        f"body{name}",
+        [
+            helper.make_tensor_value_info(f"i{name}", TensorProto.INT64, []),
+            helper.make_tensor_value_info(f"go{name}", TensorProto.BOOL, []),
+            helper.make_tensor_value_info(f"v{name}", TensorProto.DOUBLE, None),
+        ],
+        [
+            helper.make_tensor_value_info(f"again{name}", TensorProto.BOOL, []),
+            helper.make_tensor_value_info(result, TensorProto.DOUBLE, None),
+        ],
+    )
+
+
+def _with_all() -> list[NodeProto]:
+    """A Loop whose steps loop i times where i is odd, and else multiply."""
+    inner = _body_of_loop(
+        "b", [node("Sin", ["vb"], ["sin"]), node("MatMul", ["sin", "x2"], ["nextb"])], "nextb"
+    )
+    then = _body("then", [node("Loop", ["ia", "", "va"], ["t"], body=inner)], {}, ["t"])
+    other = _body("other", [node("Cos", ["va"], ["cos"]), node("Mul", ["cos", "x1"], ["o"])], {},
+                  ["o"])  # fmt: skip
+    choice = [
+        node("Constant", [], ["two"], value_int=2),
+        node("Mod", ["ia", "two"], ["rest"]),
+        node("Cast", ["rest"], ["odd"], to=TensorProto.BOOL),
+        node("If", ["odd"], ["nexta"], then_branch=then, else_branch=other),
+    ]
+    return [node("Loop", ["x3", "", "x0"], ["y0"], body=_body_of_loop("a", choice, "nexta"))]
+
+
 for _taken in (True, False):
     row("If", np.array(_taken), X, Y, make=_with_if, label=f"{_taken}".lower())
 row("If", Const(np.array(True)), X, Y, make=_with_if, label="known")
 row("Loop", np.array(3), X, Y, make=_with_loop, outputs=2)
 row("Loop", Const(np.array(2)), X, Y, make=_with_loop, outputs=2, label="known count")
 row("Loop", np.array(0), X, Y, make=_with_loop, outputs=2, label="no iteration")
+row("Loop", away(2, 3), Y[:2, :3], draw(3, 3), np.array(4), make=_with_all, label="of all")
 row("Scan", away(3), away(4, 3), away(3, 4), away(3, seed=9), make=_with_scan, outputs=2)
 
 # ---- what a gradient is at ties and kinks ----

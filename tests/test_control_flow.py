@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradient_check import away, check
 
 import graphio as tf
 
@@ -232,3 +233,43 @@ def test_the_gradient_of_a_value_that_grows_says_what_to_do(target: str) -> None
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"Loop.*pad it .*stop_gradient"):
         run(target, build, {"x": np.ones(3)})
+
+
+def _alternating(x: Any, w: Any) -> Any:
+    """Branches in turn, in each iteration; one of them squares i times."""
+
+    def branch(i: Any, h: Any) -> Any:
+        inner = lambda j, h: (j + 1, tf.sin(h * w) + x)  # noqa: E731
+        return tf.while_loop(lambda j, h: j < i, inner, [tf.constant(0), h])[1]
+
+    def outer(i: Any, h: Any) -> Any:
+        return i + 1, tf.cond(
+            tf.equal(tf.mod(i, 2), 0), lambda: branch(i, h), lambda: tf.exp(tf.exp(h) * w) - h
+        )
+
+    return tf.while_loop(lambda i, h: i < 4, outer, [tf.constant(0), x])[1]
+
+
+@pytest.mark.parametrize("sizes", [[2, 3], [None, 3], [None, None]])
+def test_what_differs_between_iterations_may_lie_in_bodies_of_a_body(sizes: Any) -> None:
+    x, w = 0.3 * away(2, 3), 0.4 * away(2, 3, seed=9)
+    check(_alternating, [x, w], shapes=lambda v: sizes)
+
+
+@TARGETS
+def test_the_gradient_of_random_numbers_in_a_body_of_a_body_sees_the_same_numbers(
+    target: str,
+) -> None:
+    def build() -> Any:
+        x = tf.placeholder(tf.float64, [3], name="x")
+
+        def body(i: Any, h: Any) -> Any:
+            noisy = lambda: h * tf.random_uniform([3], seed=3, dtype=tf.float64)  # noqa: E731
+            return i + 1, tf.cond(i < 5, noisy, lambda: h)
+
+        _, y = tf.while_loop(lambda i, h: i < 3, body, [tf.constant(0), x])
+        return y, tf.gradients(y, x)[0]
+
+    x = np.array([1.0, 2, 3])
+    y, dx = run(target, build, {"x": x})
+    np.testing.assert_allclose(dx, y / x, rtol=1e-12)

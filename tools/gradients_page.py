@@ -80,7 +80,8 @@ Where the standard marks nothing:
 
 - A gradient through a `Loop` stacks what its body computes. A value whose shape changes from
   iteration to iteration cannot be stacked, and the run says so: pad it to its largest shape, or cut
-  the way with `tf.stop_gradient`.
+  the way with `tf.stop_gradient`. Branches and loops inside are computed again instead, so what
+  they compute may change its shape, unless they draw random numbers or read variables.
 - A few rules want to know sizes while the graph is built: the rank for normalizations, `Tile` and
   `Einsum`, the shape of the weights for `DeformConv`. They say so.
 - Sequences, optionals and strings carry no gradient.

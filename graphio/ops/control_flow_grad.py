@@ -2,8 +2,10 @@
 
 What the backward pass needs of a forward body leaves it as a trailing output, the one change
 that an existing operation may undergo: of an If as it is, of a Loop stacked over the
-iterations. A body is never built twice. The backward Loop is an ordinary Loop, so second-order
-gradients need nothing more.
+iterations. A body in a body is built twice: what it computes may have another shape in every
+iteration around it, so it is computed again where the backward pass needs it, unless it draws
+random numbers or has variables. The backward Loop is an ordinary Loop, so second-order gradients
+need nothing more.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from graphio import dtypes, scopes
+from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import constant, constant_from
 from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
@@ -26,11 +28,18 @@ class _Intermediates:
     """Stands for a forward body inside its backward body.
 
     `resolve` turns a tensor of the forward body into one that the backward body can read:
-    constants are made again, everything else leaves the forward body as a trailing output.
+    constants are made again, everything else leaves the forward body as a trailing output. With
+    `repeats`, operations that have bodies are made again too, for their outputs may change shape.
     """
 
-    def __init__(self, body: Graph, export: Callable[[Tensor], Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        body: Graph,
+        export: Callable[[Tensor], Tensor] | None = None,
+        repeats: bool = False,
+    ) -> None:
         self.body = body
+        self.repeats = repeats
         self.backward: Graph | None = None
         self.export = export
         self._known: dict[Tensor, Tensor] = {}
@@ -43,7 +52,13 @@ class _Intermediates:
             assert self.backward is not None and self.export is not None
             with self.backward.as_default(), scopes.control_dependencies(None):
                 remade = constant_from(tensor)
-                self._known[tensor] = self.export(tensor) if remade is None else remade
+                if remade is not None:
+                    self._known[tensor] = remade
+                elif self.repeats and _repeatable(tensor.op) and _may_change(tensor):
+                    again = _made_again(tensor.op, {})
+                    self._known.update(zip(tensor.op.outputs, again.outputs, strict=True))
+                else:
+                    self._known[tensor] = self.export(tensor)
         return self._known[tensor]
 
 
@@ -71,10 +86,100 @@ def _differentiate(
     return [None if dx is None else convert_to_tensor(dx) for dx in found]
 
 
+# ---- what lies in a body itself ----
+
+ControlFlowGradient = Callable[..., Gradients]
+
+
+def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
+    """For an operation in a body, whose gradient is taken in another body: there the operation is
+    made again and that one is differentiated. What its own bodies compute may have another shape
+    whenever they run, and so could not leave the iterations of a loop around it."""
+
+    def differentiate(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
+        here = op.graph.outer is None or op.graph is scopes.get_default_graph()
+        if here or _keeps_shapes(op) or not _repeatable(op):
+            return function(op, *dy, wanted=wanted)
+        sources = [*op.inputs, *op.captures]
+        known: dict[Tensor, Tensor] = {}
+        for tensor in sources:
+            if tensor is not None and tensor not in known:
+                known[tensor] = array.identity(tensor)
+        again = _made_again(op, known)
+        asked = {
+            known[t] for t, want in zip(sources, wanted, strict=True) if want and t is not None
+        }
+        own = [*again.inputs, *again.captures]
+        found = function(again, *dy, wanted=[t in asked for t in own])
+        by_copy: dict[Tensor, Tensor] = {}
+        for copy, dx in zip(own, found, strict=True):
+            if copy is not None and dx is not None:
+                before = by_copy.get(copy)
+                by_copy[copy] = dx if before is None else math.add(before, dx)
+        return [None if t is None else by_copy.pop(known[t], None) for t in sources]
+
+    return differentiate
+
+
+def _may_change(tensor: Tensor) -> bool:
+    return not tensor.shape.is_fully_defined()
+
+
+def _keeps_shapes(op: Operation) -> bool:
+    """Whether all that an If computes is of known shape; the others stack their iterations."""
+    inner = (o for body in op.bodies() for o in body.operations)
+    return op.op == "If" and not any(_may_change(t) for o in inner for t in o.outputs)
+
+
+def _repeatable(op: Operation) -> bool:
+    """Whether an operation has bodies, and a second run of them gives and changes the same."""
+    return bool(op.bodies()) and not any(map(_has_state, op.bodies()))
+
+
+def _has_state(body: Graph) -> bool:
+    pure = gradient_registry.functions() | {("graphio", "StopGradient")}
+    return any(
+        (o.domain == "graphio" and (o.domain, o.op) not in pure) or any(map(_has_state, o.bodies()))
+        for o in body.operations
+    )
+
+
+def _made_again(op: Operation, known: dict[Tensor, Tensor]) -> Operation:
+    """The operation once more in the current graph, of the tensors known in the place of its
+    own."""
+    attrs = {
+        key: _body_again(value, known) if isinstance(value, Graph) else value
+        for key, value in op.attrs.items()
+    }
+    return scopes.get_default_graph().create_op(
+        op.op,
+        [None if t is None else known.get(t, t) for t in op.inputs],
+        [(t.dtype, t.shape) for t in op.outputs],
+        attrs,
+        domain=op.domain,
+        version=op.version,
+        name=op.name.rsplit("/", 1)[-1],
+        tf_type=op.tf_type,
+    )
+
+
+def _body_again(body: Graph, known: dict[Tensor, Tensor]) -> Graph:
+    copy = Graph(outer=scopes.get_default_graph())
+    with copy.as_body():
+        for t in body.inputs:
+            known[t] = copy.add_input(t.dtype, t.shape, t.op.name.rsplit("/", 1)[-1])
+        for operation in body.operations:
+            made = _made_again(operation, known)
+            known.update(zip(operation.outputs, made.outputs, strict=True))
+        copy.outputs.extend(_inside(known.get(t, t)) for t in body.outputs)
+    return copy
+
+
 # ---- If ----
 
 
 @gradient("If")
+@_in_reach
 def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
     """dx = dx of the branch taken; a branch that ignores x gives zeros."""
     captures = op.captures
@@ -124,6 +229,7 @@ def _leave_if(op: Operation, branch: int, tensor: Tensor) -> Tensor:
 
 
 @gradient("Loop")
+@_in_reach
 def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
     """The adjoint of v[i+1] = body(v[i], c): for i from last to first, dv and dc by the body's
     own gradient at the values of iteration i; dc sums over the iterations."""
@@ -140,7 +246,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     initial = [_or_zeros(dy[i], op.outputs[i]) for i in carried]
     initial += [_zeros_like(t) for t in sums]
 
-    intermediates = _Intermediates(body)
+    intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
     with backward.as_body(), scopes.name_scope("body"):
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
@@ -211,6 +317,7 @@ def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
 
 
 @gradient("Scan")
+@_in_reach
 def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gradients:
     """As Loop's, by a Scan that goes the other way: what arrives at the joined outputs and what
     the forward body leaves are cut, and the gradients of what was cut are joined."""
@@ -230,7 +337,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
     initial += [_zeros_like(t) for t in sums]
     given: list[tuple[Tensor, tuple[int, bool]]] = []
 
-    intermediates = _Intermediates(body)
+    intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
 
     def cut(whole: Tensor, way: tuple[int, bool], like: Tensor) -> Tensor:

@@ -156,23 +156,26 @@ def gather(
         indices: integer tensor of any shape, each in [0, size of the axis).
         validate_indices: accepted; indices are always checked.
         name: of the operation.
-        axis: which axis; None: 0.
-        batch_dims: must be 0.
+        axis: which axis; None: batch_dims.
+        batch_dims: how many leading axes params and indices share; negative counts from the end
+            of indices.
 
     Returns:
-        A tensor of params' shape with the axis replaced by indices' shape.
+        A tensor of params' shape with the axis replaced by indices' shape, without the shared
+        axes.
 
     Raises:
         TypeError: indices is not an integer tensor.
-        ValueError: axis is out of range, or batch_dims is not 0.
+        ValueError: axis or batch_dims is out of range, or a rank that batch_dims needs is unknown.
     """
-    if batch_dims:
-        raise ValueError("gather: batch_dims is not supported; use gather_nd")
     with scope(name, "GatherV2") as at:
         x = convert_to_tensor(params, name="params")
         places = convert_to_tensor(indices, name="indices")
         require(places, INTEGER, "GatherV2", "indices")
-        number = 0 if axis is None else int_value(axis, "gather", "axis")
+        number = batch_dims if axis is None else int_value(axis, "gather", "axis")
+        if batch_dims:
+            return _gather_in_batches(x, places, number if axis is not None else None,
+                                      batch_dims, at)  # fmt: skip
         if x.shape.ndims == 0:
             raise ValueError(
                 f"Shape must be at least rank 1 but is rank 0 for {describe(at, 'GatherV2')} "
@@ -180,6 +183,37 @@ def gather(
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
         return primitive.gather(x, places, number, at)
+
+
+def _gather_in_batches(
+    x: Tensor, places: Tensor, axis: int | None, batch_dims: int, name: str
+) -> Tensor:
+    """The axis is brought behind the shared ones, where a GatherND with coordinates of one number
+    does the rest, and what it leaves is put in order."""
+    what, rank, own = describe(name, "GatherV2"), x.shape.ndims, places.shape.ndims
+    if rank is None or own is None:
+        raise ValueError(f"gather: batch_dims needs the ranks of params and indices for {what}")
+    shared = batch_dims + own if batch_dims < 0 else batch_dims
+    at = shapes.normalize_axis(shared if axis is None else axis, rank, what)
+    if not 0 <= shared <= min(own, at):
+        raise ValueError(
+            f"batch_dims is {batch_dims}, expected at most axis {at} and the rank {own} of indices "
+            f"for {what}"
+        )
+    dims, of_places = dims_of(x), dims_of(places)
+    assert dims is not None and of_places is not None
+    shapes.merge(dims[:shared], of_places[:shared], what)
+    between = list(range(shared, at))
+    if between:
+        x = primitive.transpose(x, [*range(shared), at, *between, *range(at + 1, rank)])
+    wide = primitive.unsqueeze(cast(places, dtypes.int64), [own])
+    if not between:
+        return _gather_nd(x, wide, shared, name)
+    found = _gather_nd(x, wide, shared)
+    # (shared, indices, between, rest): between goes before indices.
+    order = [*range(shared), *range(own, own + len(between)), *range(shared, own)]
+    whole = own + rank - 1 - shared
+    return primitive.transpose(found, [*order, *range(own + len(between), whole)], name)
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:

@@ -30,9 +30,14 @@ from graphio.ops.shapes import dims_of
 __all__ = [
     "abs",
     "accumulate_n",
+    "acos",
+    "acosh",
     "add",
     "add_n",
+    "asin",
+    "asinh",
     "atan",
+    "atanh",
     "cast",
     "ceil",
     "clip_by_value",
@@ -116,7 +121,12 @@ floor = _unary_builder("floor", "Floor", "Floor", FLOATING, "The largest whole n
 ceil = _unary_builder("ceil", "Ceil", "Ceil", FLOATING, "The smallest whole number from x")
 sin = _unary_builder("sin", "Sin", "Sin", FLOATING, "The sine")
 cos = _unary_builder("cos", "Cos", "Cos", FLOATING, "The cosine")
+asin = _unary_builder("asin", "Asin", "Asin", FLOATING, "The inverse sine; nan beyond 1")
+acos = _unary_builder("acos", "Acos", "Acos", FLOATING, "The inverse cosine; nan beyond 1")
 atan = _unary_builder("atan", "Atan", "Atan", FLOATING, "The inverse tangent")
+asinh = _unary_builder("asinh", "Asinh", "Asinh", FLOATING, "The inverse hyperbolic sine")
+acosh = _unary_builder("acosh", "Acosh", "Acosh", FLOATING, "cosh's inverse; nan below 1")
+atanh = _unary_builder("atanh", "Atanh", "Atanh", FLOATING, "tanh's inverse; nan beyond 1")
 tanh = _unary_builder("tanh", "Tanh", "Tanh", FLOATING, "The hyperbolic tangent")
 sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING, "1 / (1 + exp(-x))")
 erf = _unary_builder("erf", "Erf", "Erf", FLOATING, "The error function")

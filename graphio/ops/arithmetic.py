@@ -1,0 +1,426 @@
+"""Arithmetic composed of other operators, running products, einsum."""
+
+from __future__ import annotations
+
+import math as _math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops import filling, math, primitive, reduction, shapes
+from graphio.ops.emit import (
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    describe,
+    int_value,
+    like,
+    node,
+    operands,
+    require,
+    scalar,
+    scope,
+)
+from graphio.ops.primitive import binary, cast, compare, select, unary
+from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import equation as equations
+
+__all__ = [
+    "arg_max",
+    "arg_min",
+    "atan2",
+    "cross",
+    "cumprod",
+    "cumulative_logsumexp",
+    "div_no_nan",
+    "einsum",
+    "lin_space",
+    "linspace",
+    "multiply_no_nan",
+    "reduce_euclidean_norm",
+    "reduce_std",
+    "reduce_variance",
+    "rint",
+    "scalar_mul",
+    "truncatediv",
+    "truncatemod",
+    "xdivy",
+    "xlogy",
+]
+
+# ---- elementwise ----
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """The angle of the point (x, y), in [-pi, pi], with broadcasting.
+
+    Args:
+        y: floating tensor.
+        x: tensor of the same dtype.
+        name: of the operation.
+
+    Raises:
+        TypeError: the dtypes differ, or y is not floating.
+        ValueError: the shapes do not broadcast.
+    """
+    with scope(name, "Atan2") as at:
+        a, b = operands(y, x, "Atan2", ("y", "x"))
+        require(a, FLOATING, "Atan2", "y")
+        zero, one = (scalar(v, a.dtype) for v in (0, 1))
+        infinite = compare("And", math.is_inf(a), math.is_inf(b))
+        a, b = select(infinite, math.sign(a), a), select(infinite, math.sign(b), b)
+        # The smaller one over the larger one, so that neither value nor gradient overflows.
+        steep = compare("Greater", math.abs(a), math.abs(b))
+        divisor = select(steep, a, b)
+        origin = compare("Equal", divisor, zero)
+        ratio = binary("Div", select(steep, b, a), select(origin, one, divisor))
+        angle = unary("Atan", ratio)
+        pi = scalar(_math.pi, a.dtype)
+        half = scalar(_math.pi / 2, a.dtype)
+        below = _has_minus(a)
+        flat = binary("Add", angle, select(below, unary("Neg", pi), pi))
+        flat = select(_has_minus(b), flat, angle)
+        upright = binary("Sub", select(below, unary("Neg", half), half), angle)
+        return select(steep, upright, flat, at)
+
+
+def _has_minus(x: Tensor) -> Tensor:
+    """Whether the sign is minus, that of a zero too."""
+    zero, one = (scalar(v, x.dtype) for v in (0, 1))
+    turned = select(compare("Equal", x, zero), binary("Div", one, x), x)
+    return compare("Less", turned, zero)
+
+
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """The nearest whole number, halves to the even one; floating.
+
+    Raises:
+        TypeError: x is not floating.
+    """
+    with scope(name, "Rint") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, FLOATING, "Rint")
+        return unary("Round", tensor, at)
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """A scalar times a tensor.
+
+    Raises:
+        ValueError: scalar has another shape than ().
+        TypeError: the dtypes differ.
+    """
+    with scope(name, "Mul") as at:
+        tensor = convert_to_tensor(x, name="x")
+        factor = like(scalar, tensor, "Mul", ("x", "scalar"))
+        if factor.shape.ndims not in (0, None):
+            raise ValueError(
+                f"Only scalar multiply works, got shape {shapes.text_of(factor)}; use multiply"
+            )
+        return binary("Mul", factor, tensor, at)
+
+
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y rounded towards zero, with broadcasting; keeps the dtype.
+
+    Raises:
+        TypeError: the dtypes differ.
+        ValueError: the shapes do not broadcast.
+    """
+    with scope(name, "TruncateDiv") as at:
+        a, b = operands(x, y, "TruncateDiv")
+        require(a, NUMERIC, "TruncateDiv")
+        if a.dtype.is_integer:
+            return binary("Div", a, b, at)
+        quotient = binary("Div", a, b)
+        return binary("Mul", math.sign(quotient), math.floor(math.abs(quotient)), at)
+
+
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x - y * truncatediv(x, y): the remainder with the dividend's sign, with broadcasting.
+
+    Raises:
+        TypeError: the dtypes differ.
+        ValueError: the shapes do not broadcast.
+    """
+    with scope(name, "TruncateMod") as at:
+        a, b = operands(x, y, "TruncateMod")
+        require(a, NUMERIC, "TruncateMod")
+        dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, "TruncateMod"))
+        return node("Mod", [a, b], a.dtype, dims, name=at, tf_type="TruncateMod", fmod=1)
+
+
+def _guarded(
+    tf_type: str, x: Any, y: Any, name: str | None, by_first: bool,
+    combine: Callable[[Tensor, Tensor], Tensor],
+) -> Tensor:  # fmt: skip
+    """combine(x, y), but 0 where the guarding operand is 0; it is 1 in what is computed there."""
+    with scope(name, tf_type) as at:
+        a, b = operands(x, y, tf_type)
+        require(a, FLOATING, tf_type)
+        zero, one = (scalar(v, a.dtype) for v in (0, 1))
+        off = compare("Equal", a if by_first else b, zero)
+        kept = combine(a, select(off, one, b))
+        return select(off, zero, kept, at)
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y with broadcasting, and 0 where y is 0.
+
+    Raises:
+        TypeError: the dtypes differ, or x is not floating.
+        ValueError: the shapes do not broadcast.
+    """
+    return _guarded("DivNoNan", x, y, name, False, lambda a, b: binary("Div", a, b))
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x * y with broadcasting, and 0 where y is 0, whatever x is."""
+    with scope(name, "MulNoNan") as at:
+        a, b = operands(x, y, "MulNoNan")
+        require(a, FLOATING, "MulNoNan")
+        zero = scalar(0, a.dtype)
+        off = compare("Equal", b, zero)
+        return binary("Mul", select(off, zero, a), b, at)
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y with broadcasting, and 0 where x is 0, whatever y is."""
+    return _guarded("Xdivy", x, y, name, True, lambda a, b: binary("Div", a, b))
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x * log(y) with broadcasting, and 0 where x is 0, whatever y is."""
+    return _guarded("Xlogy", x, y, name, True, lambda a, b: binary("Mul", a, unary("Log", b)))
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+    """The vector product of vectors of three elements along the last axis.
+
+    Args:
+        a: numeric tensor (..., 3).
+        b: tensor of the same dtype and shape.
+        name: of the operation.
+
+    Raises:
+        ValueError: the shapes differ, or the last axis is not 3.
+        TypeError: the dtypes differ.
+    """
+    with scope(name, "Cross") as at:
+        x, y = operands(a, b, "Cross", ("a", "b"))
+        require(x, NUMERIC, "Cross", "a")
+        what = describe(at, "Cross")
+        dims = shapes.merge(dims_of(x), dims_of(y), what)
+        if dims is None:
+            raise ValueError("cross: the rank of a must be known; use set_shape")
+        if not dims or dims[-1] not in (3, None):
+            raise ValueError(
+                f"cross: a has shape {shapes.text(dims)}, expected (..., 3) for {what}"
+            )
+        axis = len(dims) - 1
+        after, before = (primitive.int_vector(v) for v in ((1, 2, 0), (2, 0, 1)))
+        parts = [primitive.gather(t, p, axis) for t in (x, y) for p in (after, before)]
+        return binary(
+            "Sub", binary("Mul", parts[0], parts[3]), binary("Mul", parts[1], parts[2]), at
+        )
+
+
+# ---- ranges and running values ----
+
+
+def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """num values from start to stop, both included, evenly spaced.
+
+    Args:
+        start: floating scalar.
+        stop: scalar of the same dtype.
+        num: how many, at least 1; an integer scalar.
+        name: of the operation.
+
+    Returns:
+        A vector of start's dtype.
+
+    Raises:
+        ValueError: start or stop is no scalar, or num is known and below 1.
+        TypeError: start is not floating, or the dtypes differ.
+    """
+    with scope(name, "LinSpace") as at:
+        first, end = operands(start, stop, "LinSpace", ("start", "stop"))
+        require(first, FLOATING, "LinSpace", "start")
+        for x, label in ((first, "start"), (end, "stop")):
+            if x.shape.ndims not in (0, None):
+                raise ValueError(f"lin_space: {label} has shape {shapes.text_of(x)}, expected ()")
+        count = convert_to_tensor(num, name="num")
+        require(count, INTEGER, "LinSpace", "num")
+        known = constant_value(count)
+        if known is not None and known < 1:
+            raise ValueError(f"Requires num > 0: {int(known)} for {describe(at, 'LinSpace')}")
+        one = scalar(1, count.dtype)
+        steps = binary("Sub", count, one)
+        places = filling.range(count)
+        whole = cast(binary("Max", steps, one), first.dtype)
+        delta = binary("Div", binary("Sub", end, first), whole)
+        values = binary("Add", first, binary("Mul", cast(places, first.dtype), delta))
+        # The last one is stop to the last bit, unless it is also the first.
+        last = compare("Equal", places, steps)
+        ends = compare("And", last, compare("Greater", places, scalar(0, places.dtype)))
+        return select(ends, end, values, at)
+
+
+linspace = lin_space
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running products along axis.
+
+    Args:
+        x: numeric tensor of rank 1 or more.
+        axis: which axis.
+        exclusive: True leaves an element out of its own product.
+        reverse: True multiplies from the end.
+        name: of the operation.
+
+    Raises:
+        ValueError: axis is out of range.
+    """
+    with scope(name, "Cumprod") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, NUMERIC, "Cumprod")
+        number = int_value(axis, "cumprod", "axis")
+        number = shapes.normalize_axis(number, tensor.shape.ndims, describe(at, "Cumprod"))
+        place = constant(np.asarray(number, np.int64), name="axis")
+        return node(
+            "CumProd",
+            [tensor, place],
+            tensor.dtype,
+            dims_of(tensor),
+            name=at,
+            tf_type="Cumprod",
+            exclusive=int(exclusive),
+            reverse=int(reverse),
+        )
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The logarithm of running sums of exp(x) along axis; floating. Arguments as cumsum's.
+
+    The largest element along the axis is taken off first, so that nothing overflows.
+    """
+    with scope(name, "CumulativeLogsumexp") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, FLOATING, "CumulativeLogsumexp")
+        number = int_value(axis, "cumulative_logsumexp", "axis")
+        largest = reduction.reduce_max(tensor, number, keepdims=True)
+        zero = scalar(0, tensor.dtype)
+        shift = select(math.is_finite(largest), largest, zero)
+        shift = node("StopGradient", [shift], shift.dtype, dims_of(shift), domain="graphio")
+        sums = reduction.cumsum(
+            unary("Exp", binary("Sub", tensor, shift)), number, exclusive, reverse
+        )
+        return binary("Add", unary("Log", sums), shift, at)
+
+
+# ---- products of any axes ----
+
+
+def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+    """The sum of products that an equation describes, such as "ij,jk->ik".
+
+    Args:
+        equation: a letter an axis for each operand, "..." for the axes that broadcast, and after
+            "->" the axes of the result; without it, those that occur once, in the alphabet's order.
+        inputs: numeric tensors of one dtype and known rank.
+        name: of the operation.
+
+    Raises:
+        ValueError: the equation does not fit the operands, or a size differs between two of them.
+        TypeError: the dtypes differ.
+    """
+    if not inputs:
+        raise ValueError("einsum: expected at least one tensor, got none")
+    with scope(name, "einsum") as at:
+        first = convert_to_tensor(inputs[0], name="inputs_0")
+        require(first, NUMERIC, "Einsum", "inputs")
+        tensors = [
+            first if i == 0 else like(v, first, "Einsum", ("inputs[0]", f"inputs[{i}]"))
+            for i, v in enumerate(inputs)
+        ]
+        what = describe(at, "Einsum")
+        found = [dims_of(t) for t in tensors]
+        dims: Dims = None
+        if None not in found:
+            dims = _einsum_dims(equation, [d or () for d in found], what)
+        return node("Einsum", tensors, first.dtype, dims, name=at, equation=equation)
+
+
+def _einsum_dims(equation: str, operands_dims: list[tuple[int | None, ...]], what: str) -> Dims:
+    try:
+        parsed = equations.parse(equation, [len(d) for d in operands_dims])
+    except ValueError as error:
+        raise ValueError(f"einsum: {equation!r}: {error} for {what}") from None
+    sizes: dict[str, int | None] = {}
+    for term, dims in zip(parsed.terms, operands_dims, strict=True):
+        for label, size in zip(term, dims, strict=True):
+            old = sizes.get(label, size)
+            joined = shapes.broadcast((old,), (size,), what) if label.isdigit() else (
+                shapes.merge((old,), (size,), what)
+            )  # fmt: skip
+            assert joined is not None
+            sizes[label] = joined[0]
+    return tuple(sizes[label] for label in parsed.output)
+
+
+# ---- reductions ----
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean squared distance from the mean over axes; floating. Arguments as reduce_sum's."""
+    with scope(name, "reduce_variance") as at:
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        require(x, FLOATING, "reduce_variance", "input_tensor")
+        mean = reduction.reduce_mean(x, axis, keepdims=True)
+        apart = math.squared_difference(x, mean)
+        return reduction.reduce_mean(apart, axis, keepdims=keepdims, name=at)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of reduce_variance; floating."""
+    with scope(name, "reduce_std") as at:
+        return math.sqrt(reduce_variance(input_tensor, axis, keepdims), name=at)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares over axes; floating. Arguments as reduce_sum's."""
+    with scope(name, "EuclideanNorm") as at:
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        require(x, FLOATING, "EuclideanNorm", "input_tensor")
+        return math.sqrt(reduction.reduce_sum(math.square(x), axis, keepdims=keepdims), name=at)
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """The old name of argmax."""
+    return reduction.argmax(input, dimension, name=name, output_type=output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """The old name of argmin."""
+    return reduction.argmin(input, dimension, name=name, output_type=output_type)

@@ -1,0 +1,392 @@
+"""Sequences, grids and blocks: moving elements to other places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops import filling, joining, primitive, shapes
+from graphio.ops.emit import (
+    INTEGER,
+    describe,
+    int_value,
+    node,
+    require,
+    scope,
+    static_ints,
+)
+from graphio.ops.padding import channels_first
+from graphio.ops.primitive import binary, cast, compare
+from graphio.ops.shapes import Dims, dims_of
+
+__all__ = [
+    "batch_to_space",
+    "batch_to_space_nd",
+    "depth_to_space",
+    "meshgrid",
+    "reverse_sequence",
+    "roll",
+    "sequence_mask",
+    "space_to_batch",
+    "space_to_batch_nd",
+    "space_to_depth",
+]
+
+# ---- sequences ----
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: Any = None,
+    batch_axis: Any = None,
+    name: str | None = None,
+    seq_dim: Any = None,
+    batch_dim: Any = None,
+) -> Tensor:
+    """Each sequence turned round up to its length; what comes after stays.
+
+    Args:
+        input: tensor of known rank 2 or more.
+        seq_lengths: integer vector, one length a sequence.
+        seq_axis: the axis that is turned round.
+        batch_axis: the axis of the sequences; None: 0.
+        name: of the operation.
+        seq_dim: the old name of seq_axis.
+        batch_dim: the old name of batch_axis.
+
+    Raises:
+        ValueError: an axis is out of range, or both are the same.
+    """
+    time = seq_dim if seq_axis is None else seq_axis
+    batch = batch_dim if batch_axis is None else batch_axis
+    if time is None:
+        raise ValueError("reverse_sequence: give seq_axis")
+    with scope(name, "ReverseSequence") as at:
+        x = convert_to_tensor(input, name="input")
+        lengths = convert_to_tensor(seq_lengths, name="seq_lengths")
+        require(lengths, INTEGER, "ReverseSequence", "seq_lengths")
+        what, dims = describe(at, "ReverseSequence"), dims_of(x)
+        if dims is None:
+            raise ValueError(f"reverse_sequence: the rank of input must be known for {what}")
+        given = [
+            int_value(time, "reverse_sequence", "seq_axis"),
+            int_value(0 if batch is None else batch, "reverse_sequence", "batch_axis"),
+        ]
+        turned, rows = shapes.normalize_axes(given, len(dims), what)
+        shapes.merge(dims_of(lengths), (dims[rows],), what)
+        wide = cast(lengths, dtypes.int64)
+        if {turned, rows} == {0, 1}:
+            return _reverse(x, wide, turned, rows, at)
+        # The operator wants both axes in front.
+        order = [rows, turned, *(a for a in range(len(dims)) if a not in (rows, turned))]
+        y = _reverse(primitive.transpose(x, order), wide, 1, 0, None)
+        return primitive.transpose(y, [order.index(a) for a in range(len(dims))], at)
+
+
+def _reverse(x: Tensor, lengths: Tensor, time: int, batch: int, name: str | None) -> Tensor:
+    attrs = {"time_axis": time, "batch_axis": batch}
+    return node("ReverseSequence", [x, lengths], x.dtype, dims_of(x), name=name, **attrs)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+) -> Tensor:
+    """Whether a place lies before the end of its sequence.
+
+    Args:
+        lengths: integer tensor of known rank.
+        maxlen: how many places; None: the largest of lengths.
+        dtype: of the result.
+        name: of the operation.
+
+    Returns:
+        A tensor of lengths' shape followed by maxlen.
+
+    Raises:
+        ValueError: maxlen is no scalar, or the rank of lengths is unknown.
+    """
+    with scope(name, "SequenceMask") as at:
+        ends = convert_to_tensor(lengths, name="lengths")
+        require(ends, INTEGER, "SequenceMask", "lengths")
+        rank = ends.shape.ndims
+        if rank is None:
+            raise ValueError("sequence_mask: the rank of lengths must be known; use set_shape")
+        if maxlen is None:
+            zero = primitive.cast(primitive.int_vector([0]), ends.dtype)
+            all_ends = primitive.concat([primitive.reshape(ends, [-1]), zero], 0)
+            size = node("ReduceMax", [all_ends], ends.dtype, (), keepdims=0)
+        else:
+            size = cast(convert_to_tensor(maxlen, name="maxlen"), ends.dtype)
+            if size.shape.ndims not in (0, None):
+                raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
+        inside = compare("Less", filling.range(size), primitive.unsqueeze(ends, [rank]))
+        wanted = dtypes.as_dtype(dtype).base_dtype
+        if wanted == dtypes.bool:
+            return primitive.unary("Identity", inside, at)
+        return cast(inside, wanted, at)
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Elements moved along axes; what leaves at the end enters at the beginning.
+
+    Args:
+        input: tensor of known rank 1 or more.
+        shift: integer, or one for each axis; negative: towards the beginning.
+        axis: an axis, or a list of them, known while the graph is built.
+        name: of the operation.
+
+    Raises:
+        ValueError: an axis is out of range, or there are not as many shifts as axes.
+    """
+    with scope(name, "Roll") as at:
+        x = convert_to_tensor(input, name="input")
+        what, dims = describe(at, "Roll"), dims_of(x)
+        listed = static_ints(axis)
+        if not dims or listed is None or None in listed:
+            raise ValueError(f"roll: axis and the rank of input must be known for {what}")
+        axes = [shapes.normalize_axis(a, len(dims), what) for a in listed if a is not None]
+        steps = primitive.reshape(cast(convert_to_tensor(shift, name="shift"), dtypes.int64), [-1])
+        shapes.merge(dims_of(steps), (len(axes),), what)
+        for i, a in enumerate(axes):
+            size = primitive.slice_axes(primitive.shape_of(x), [a], [a + 1], [0])
+            places = filling.range(primitive.squeeze(size, [0]))
+            step = primitive.slice_axes(steps, [i], [i + 1], [0])
+            moved = binary("Sub", places, step)
+            # An axis of size 0 has no places, and no remainder by 0.
+            divisor = binary("Max", size, primitive.int_vector([1]))
+            wrapped = node("Mod", [moved, divisor], dtypes.int64, dims_of(moved), fmod=0)
+            x = primitive.gather(x, wrapped, a)
+        return primitive.unary("Identity", x, at)
+
+
+def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+    """The coordinates of a grid's points, one tensor for each axis.
+
+    Args:
+        args: vectors, the coordinates along the axes.
+        indexing: xy: the first two axes of the results are exchanged; ij: they are not.
+        name: name scope of the operations.
+
+    Returns:
+        As many tensors as vectors, all of the grid's shape.
+
+    Raises:
+        ValueError: indexing is neither.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("indexing parameter must be either 'xy' or 'ij'")
+    with scope(name, "meshgrid"):
+        flat = [
+            primitive.reshape(convert_to_tensor(v, name=f"x_{i}"), [-1]) for i, v in enumerate(args)
+        ]
+        order = list(range(len(flat)))
+        if indexing == "xy" and len(flat) > 1:
+            order[:2] = [1, 0]
+        if not flat:
+            return []
+        sizes = [primitive.shape_of(flat[i]) for i in order]
+        target = primitive.concat(sizes, 0)
+        dims = tuple((dims_of(flat[i]) or (None,))[0] for i in order)
+        places = [order.index(i) for i in range(len(flat))]
+        return [
+            primitive.expand(
+                primitive.unsqueeze(x, [a for a in range(len(flat)) if a != place]), target, dims
+            )
+            for x, place in zip(flat, places, strict=True)
+        ]
+
+
+# ---- blocks ----
+
+
+def _images(input: Any, tf_type: str, at: str) -> tuple[Tensor, tuple[int | None, ...]]:
+    x = convert_to_tensor(input, name="input")
+    dims = dims_of(x)
+    if dims is not None and len(dims) != 4:
+        raise ValueError(
+            f"Shape must be rank 4 but is rank {len(dims)} for {describe(at, tf_type)} with "
+            f"input shapes: {shapes.text(dims)}."
+        )
+    return x, dims or (None,) * 4
+
+
+def _part(size: int | None, divisor: int, what: str) -> int | None:
+    if size is not None and size % divisor:
+        raise ValueError(
+            f"Dimension size must be evenly divisible by {divisor} but is {size} for {what}"
+        )
+    return None if size is None else size // divisor
+
+
+def _times(size: int | None, factor: int) -> int | None:
+    return None if size is None else size * factor
+
+
+def _rearranged(op: str, input: Any, block_size: int, name: str | None, data_format: str) -> Tensor:
+    if block_size < 2:
+        raise ValueError(f"{op}: block_size is {block_size}, expected at least 2")
+    first = channels_first(data_format, op)
+    with scope(name, op) as at:
+        x, dims = _images(input, op, at)
+        what, b = describe(at, op), block_size
+        if not first:
+            x, dims = primitive.transpose(x, [0, 3, 1, 2]), (dims[0], dims[3], dims[1], dims[2])
+        n, c, h, w = dims
+        result: Dims
+        if op == "DepthToSpace":
+            result = (n, _part(c, b * b, what), _times(h, b), _times(w, b))
+        else:
+            result = (n, _times(c, b * b), _part(h, b, what), _part(w, b, what))
+        y = node(op, [x], x.dtype, result, name=at if first else None, blocksize=b)
+        return y if first else primitive.transpose(y, [0, 2, 3, 1], at)
+
+
+def space_to_depth(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    """Blocks of an image as channels: (n, h, w, c) to (n, h / b, w / b, c * b * b).
+
+    Args:
+        input: tensor (n, h, w, c), or (n, c, h, w) with NCHW.
+        block_size: b, at least 2.
+        name: of the operation.
+        data_format: NHWC or NCHW.
+
+    Raises:
+        ValueError: h or w is no multiple of b.
+    """
+    return _rearranged("SpaceToDepth", input, block_size, name, data_format)
+
+
+def depth_to_space(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
+    """What turns space_to_depth back: (n, h, w, c * b * b) to (n, h * b, w * b, c).
+
+    Raises:
+        ValueError: the channels are no multiple of b * b.
+    """
+    return _rearranged("DepthToSpace", input, block_size, name, data_format)
+
+
+def _blocks(
+    block_shape: Any, borders: Any, label: str, op: str
+) -> tuple[list[int], list[list[int]]]:
+    """Block sizes and what is before and after along each axis; both must be known."""
+    sizes = static_ints(block_shape)
+    values = constant_value(convert_to_tensor(borders, name=label))
+    if sizes is None or None in sizes or values is None:
+        raise ValueError(f"{op}: block_shape and {label} must be known while the graph is built")
+    blocks = [s for s in sizes if s is not None]
+    ends = [[int(v) for v in pair] for pair in values.reshape(-1, 2)]
+    if len(ends) != len(blocks) or min(blocks, default=1) < 1 or min(map(min, ends), default=0) < 0:
+        raise ValueError(
+            f"{op}: block_shape {blocks} and {label} {ends} must be positive and of one length"
+        )
+    return blocks, ends
+
+
+def _sizes(x: Tensor, parts: Sequence[tuple[int, int, int]]) -> Tensor:
+    """A shape whose entries are size[axis] * times // by, or `times` alone for axis -1."""
+    rows = []
+    for axis, times, by in parts:
+        if axis < 0:
+            rows.append(primitive.int_vector([times]))
+            continue
+        size = primitive.slice_axes(primitive.shape_of(x), [axis], [axis + 1], [0])
+        if times != 1:
+            size = binary("Mul", size, primitive.int_vector([times]))
+        rows.append(size if by == 1 else binary("Div", size, primitive.int_vector([by])))
+    return primitive.concat(rows, 0)
+
+
+def space_to_batch_nd(
+    input: Any, block_shape: Any, paddings: Any, name: str | None = None
+) -> Tensor:
+    """The places of blocks as batches: (n, s, ...) to (n * prod(b), s / b, ...).
+
+    Args:
+        input: tensor (n, s1, ..., sm, ...) of known rank.
+        block_shape: m integers, known while the graph is built.
+        paddings: (m, 2): zeros before and after, known while the graph is built.
+        name: of the operation.
+
+    Raises:
+        ValueError: a padded size is no multiple of its block's.
+    """
+    op = "SpaceToBatchND"
+    blocks, ends = _blocks(block_shape, paddings, "paddings", op)
+    with scope(name, op) as at:
+        x = convert_to_tensor(input, name="input")
+        rank, m = x.shape.ndims, len(blocks)
+        if rank is None or rank < m + 1:
+            raise ValueError(f"{op}: input has shape {shapes.text_of(x)}, expected rank > {m}")
+        x = joining.pad(x, [[0, 0], *ends, *[[0, 0]] * (rank - m - 1)])
+        dims = dims_of(x)
+        assert dims is not None
+        what = describe(at, op)
+        small = [_part(d, b, what) for d, b in zip(dims[1:], blocks, strict=False)]
+        parts = [(0, 1, 1)]
+        for i, b in enumerate(blocks):
+            parts += [(i + 1, 1, b), (-1, b, 1)]
+        parts += [(a, 1, 1) for a in range(m + 1, rank)]
+        split = primitive.reshape(x, _sizes(x, parts))
+        inner = [2 * i + 2 for i in range(m)]
+        outer = [2 * i + 1 for i in range(m)]
+        moved = primitive.transpose(split, [*inner, 0, *outer, *range(2 * m + 1, rank + m)])
+        whole = shapes.num_elements(tuple(blocks)) or 0
+        shape = [(0, whole, 1), *((i + 1, 1, b) for i, b in enumerate(blocks)),
+                 *((a, 1, 1) for a in range(m + 1, rank))]  # fmt: skip
+        result = (_times(dims[0], whole), *small, *dims[m + 1 :])
+        return primitive.reshape_to(moved, _sizes(x, shape), result, at)
+
+
+def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    """What turns space_to_batch_nd back, then cuts crops off.
+
+    Args:
+        input: tensor (n * prod(b), s1, ..., sm, ...) of known rank.
+        block_shape: m integers, known while the graph is built.
+        crops: (m, 2): how many places go before and after.
+        name: of the operation.
+
+    Raises:
+        ValueError: the batch is no multiple of prod(b).
+    """
+    op = "BatchToSpaceND"
+    blocks, ends = _blocks(block_shape, crops, "crops", op)
+    with scope(name, op) as at:
+        x = convert_to_tensor(input, name="input")
+        rank, m = x.shape.ndims, len(blocks)
+        if rank is None or rank < m + 1:
+            raise ValueError(f"{op}: input has shape {shapes.text_of(x)}, expected rank > {m}")
+        dims = dims_of(x)
+        assert dims is not None
+        whole = shapes.num_elements(tuple(blocks)) or 0
+        n = _part(dims[0], whole, describe(at, op))
+        parts = [*((-1, b, 1) for b in blocks), (0, 1, whole), *((a, 1, 1) for a in range(1, rank))]
+        split = primitive.reshape(x, _sizes(x, parts))
+        pairs = [p for i in range(m) for p in (m + 1 + i, i)]
+        moved = primitive.transpose(split, [m, *pairs, *range(2 * m + 1, rank + m)])
+        shape = [(0, 1, whole), *((i + 1, b, 1) for i, b in enumerate(blocks)),
+                 *((a, 1, 1) for a in range(m + 1, rank))]  # fmt: skip
+        large = [_times(d, b) for d, b in zip(dims[1:], blocks, strict=False)]
+        joined = primitive.reshape_to(moved, _sizes(x, shape), (n, *large, *dims[m + 1 :]))
+        starts = [before for before, _ in ends]
+        stops = [-after if after else primitive.last for _, after in ends]
+        return primitive.slice_axes(joined, starts, stops, list(range(1, m + 1)), name=at)
+
+
+def space_to_batch(input: Any, paddings: Any, block_size: int, name: str | None = None) -> Tensor:
+    """space_to_batch_nd over height and width with square blocks."""
+    return space_to_batch_nd(input, [block_size] * 2, paddings, name=name or "SpaceToBatch")
+
+
+def batch_to_space(input: Any, crops: Any, block_size: int, name: str | None = None) -> Tensor:
+    """batch_to_space_nd over height and width with square blocks."""
+    return batch_to_space_nd(input, [block_size] * 2, crops, name=name or "BatchToSpace")

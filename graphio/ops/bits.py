@@ -1,0 +1,67 @@
+"""tf.bitwise: operators on the bits of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphio.constants import convert_to_tensor
+from graphio.graph import Tensor
+from graphio.ops import shapes
+from graphio.ops.emit import INTEGER, describe, node, operands, require, scope
+from graphio.ops.shapes import dims_of
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "left_shift",
+    "right_shift",
+]
+
+
+def _builder(
+    function: str, op: str, tf_type: str, summary: str, **attrs: str
+) -> Callable[..., Tensor]:
+    def build(x: Any, y: Any, name: str | None = None) -> Tensor:
+        with scope(name, tf_type) as at:
+            a, b = operands(x, y, tf_type)
+            require(a, INTEGER, tf_type)
+            dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
+            return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type, **attrs)
+
+    build.__name__ = build.__qualname__ = function
+    build.__doc__ = (
+        f"{summary}, element by element, with broadcasting.\n\n    Args:\n        x: integer "
+        "tensor.\n        y: tensor of the same dtype, or numbers.\n        name: of the "
+        "operation.\n\n    Raises:\n        TypeError: the dtypes differ, or x is not an integer "
+        "tensor.\n        ValueError: the shapes do not broadcast.\n    "
+    )
+    return build
+
+
+bitwise_and = _builder("bitwise_and", "BitwiseAnd", "BitwiseAnd", "The bits set in both")
+bitwise_or = _builder("bitwise_or", "BitwiseOr", "BitwiseOr", "The bits set in either")
+bitwise_xor = _builder("bitwise_xor", "BitwiseXor", "BitwiseXor", "The bits set in only one")
+left_shift = _builder(
+    "left_shift", "BitShift", "LeftShift", "x * 2^y, without the bits that fall off",
+    direction="LEFT",
+)  # fmt: skip
+right_shift = _builder(
+    "right_shift", "BitShift", "RightShift", "x / 2^y rounded down; the sign stays",
+    direction="RIGHT",
+)  # fmt: skip
+
+
+def invert(x: Any, name: str | None = None) -> Tensor:
+    """x with every bit turned: -x - 1 of a signed integer.
+
+    Raises:
+        TypeError: x is not an integer tensor.
+    """
+    with scope(name, "Invert") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, INTEGER, "Invert")
+        dims = dims_of(tensor)
+        return node("BitwiseNot", [tensor], tensor.dtype, dims, name=at, tf_type="Invert")

@@ -1,0 +1,506 @@
+"""Sorting, the largest elements, distinct values, and counting values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops import filling, index, math, primitive, reduction, reshaping, shapes
+from graphio.ops.emit import (
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    describe,
+    int_value,
+    like,
+    node,
+    operands,
+    operation,
+    require,
+    scalar,
+    scope,
+)
+from graphio.ops.primitive import binary, cast, compare
+from graphio.ops.shapes import dims_of
+
+__all__ = [
+    "argsort",
+    "bincount",
+    "confusion_matrix",
+    "histogram_fixed_width",
+    "invert_permutation",
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "searchsorted",
+    "setdiff1d",
+    "sort",
+    "top_k",
+    "unique",
+    "unique_with_counts",
+]
+
+
+class TopKV2(NamedTuple):
+    """What top_k gives."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class Unique(NamedTuple):
+    """What unique gives."""
+
+    y: Tensor
+    idx: Tensor
+
+
+class UniqueWithCounts(NamedTuple):
+    """What unique_with_counts gives."""
+
+    y: Tensor
+    idx: Tensor
+    count: Tensor
+
+
+class ListDiff(NamedTuple):
+    """What setdiff1d gives."""
+
+    out: Tensor
+    idx: Tensor
+
+
+# ---- order ----
+
+
+def _ranked(
+    x: Tensor, count: Tensor, axis: int, largest: bool, ordered: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The first `count` values along axis in order, and their int64 places."""
+    dims = dims_of(x)
+    known = constant_value(count)
+    if dims is not None:
+        size = None if known is None else int(known.reshape(()))
+        dims = (*dims[:axis], size, *dims[axis + 1 :])
+    made = operation(
+        "TopK",
+        [x, count],
+        [(x.dtype, dims), (dtypes.int64, dims)],
+        attrs={"axis": axis, "largest": int(largest), "sorted": int(ordered)},
+    )
+    return made.outputs[0], made.outputs[1]
+
+
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopKV2:
+    """The k largest elements along the last axis, the first of equal ones first.
+
+    Args:
+        input: numeric tensor (..., n) of known rank.
+        k: how many, up to n; an integer scalar.
+        sorted: accepted; the values come in descending order.
+        name: of the operation.
+
+    Returns:
+        values (..., k) and their places indices (..., k), int32.
+
+    Raises:
+        ValueError: input is a scalar or of unknown rank, or k is known and negative or above n.
+    """
+    with scope(name, "TopKV2") as at:
+        x = convert_to_tensor(input, name="input")
+        require(x, NUMERIC, "TopKV2", "input")
+        number = convert_to_tensor(k, name="k")
+        require(number, INTEGER, "TopKV2", "k")
+        dims, known = dims_of(x), constant_value(number)
+        if not dims:
+            raise ValueError(
+                f"Shape must be at least rank 1 but is rank {'?' if dims is None else 0} for "
+                f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
+            )
+        if known is not None and (known < 0 or (dims[-1] is not None and known > dims[-1])):
+            raise ValueError(
+                f"input must have last dimension >= k = {int(known)} but is {dims[-1]} for "
+                f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
+            )
+        count = primitive.reshape(cast(number, dtypes.int64), [1])
+        values, places = _ranked(x, count, len(dims) - 1, largest=True)
+        return TopKV2(values, cast(places, dtypes.int32, at))
+
+
+def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tuple[Tensor, Tensor]:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(
+            f"{tf_type}: direction is {direction!r}, expected 'ASCENDING' or 'DESCENDING'"
+        )
+    x = convert_to_tensor(values, name="values")
+    require(x, NUMERIC, tf_type, "values")
+    rank = x.shape.ndims
+    if not rank:
+        raise ValueError(f"{tf_type}: values has shape {shapes.text_of(x)}, expected a known rank")
+    place = shapes.normalize_axis(int_value(axis, tf_type, "axis"), rank, describe(at, tf_type))
+    size = primitive.slice_axes(primitive.shape_of(x), [place], [place + 1], [0])
+    return _ranked(x, size, place, direction == "DESCENDING")
+
+
+def sort(
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
+    """values in order along axis.
+
+    Args:
+        values: numeric tensor of known rank 1 or more.
+        axis: which axis.
+        direction: ASCENDING or DESCENDING.
+        name: of the operation.
+
+    Raises:
+        ValueError: axis is out of range, or direction is neither.
+    """
+    with scope(name, "sort") as at:
+        return primitive.unary("Identity", _sorted(values, axis, direction, "sort", at)[0], at)
+
+
+def argsort(
+    values: Any,
+    axis: Any = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The places that put values in order along axis: int32 of values' shape.
+
+    Args:
+        values: numeric tensor of known rank 1 or more.
+        axis: which axis.
+        direction: ASCENDING or DESCENDING.
+        stable: accepted; equal values always keep their order.
+        name: of the operation.
+
+    Raises:
+        ValueError: axis is out of range, or direction is neither.
+    """
+    with scope(name, "argsort") as at:
+        return cast(_sorted(values, axis, direction, "argsort", at)[1], dtypes.int32, at)
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: str = "left",
+    out_type: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """Where values would go in ascending sequences, which stay ascending.
+
+    Every value is compared with every element of its sequence.
+
+    Args:
+        sorted_sequence: numeric tensor (..., n), ascending along the last axis.
+        values: tensor (..., m) of the same dtype and leading sizes.
+        side: left: before elements equal to the value; right: after them.
+        out_type: int32 or int64.
+        name: of the operation.
+
+    Returns:
+        A tensor (..., m) of numbers in [0, n].
+
+    Raises:
+        ValueError: side is neither, or a rank is 0 or unknown.
+        TypeError: the dtypes differ.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be either 'right' or 'left'. Saw: {side}.")
+    with scope(name, "searchsorted") as at:
+        row, wanted = operands(
+            sorted_sequence, values, "SearchSorted", ("sorted_sequence", "values")
+        )
+        require(row, NUMERIC, "SearchSorted", "sorted_sequence")
+        dims, of_values = dims_of(row), dims_of(wanted)
+        if not dims or not of_values:
+            raise ValueError("searchsorted: both tensors need a known rank of 1 or more")
+        shapes.merge(dims[:-1], of_values[:-1], describe(at, "SearchSorted"))
+        rank = len(dims)
+        a, b = primitive.unsqueeze(row, [rank - 1]), primitive.unsqueeze(wanted, [rank])
+        below = compare("Less" if side == "left" else "LessOrEqual", a, b)
+        number = dtypes.as_dtype(out_type).base_dtype
+        counted = primitive.reduce_sum(cast(below, number), [rank], keepdims=False)
+        return primitive.unary("Identity", counted, at)
+
+
+def _neighbours(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
+    with scope(name, tf_type) as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, NUMERIC, tf_type)
+        flat = primitive.reshape(tensor, [-1])
+        after = primitive.slice_axes(flat, [1], [primitive.last], [0])
+        before = primitive.slice_axes(flat, [0], [-1], [0])
+        return reduction.reduce_all(compare(op, after, before), name=at)
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether no element is below the one before it, row by row: a bool scalar."""
+    return _neighbours(x, "GreaterOrEqual", "is_non_decreasing", name)
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is above the one before it, row by row: a bool scalar."""
+    return _neighbours(x, "Greater", "is_strictly_increasing", name)
+
+
+# ---- distinct values ----
+
+
+def _vector(value: Any, tf_type: str, at: str, parameter: str = "x") -> Tensor:
+    x = convert_to_tensor(value, name=parameter)
+    if x.shape.ndims not in (1, None):
+        raise ValueError(
+            f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} with "
+            f"input shapes: {shapes.text_of(x)}; {parameter} is a vector"
+        )
+    return x
+
+
+def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
+    tensor = _vector(x, tf_type, at)
+    kind = dtypes.as_dtype(out_idx).base_dtype
+    rows = dims_of(tensor) or (None,)
+    found = [(tensor.dtype, (None,)), (dtypes.int64, (None,)), (dtypes.int64, rows)]
+    outputs = [*found, (dtypes.int64, (None,))]
+    made = operation("Unique", [tensor], outputs, attrs={"sorted": 0}).outputs
+    return [made[0], cast(made[2], kind), cast(made[3], kind)]
+
+
+def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
+    """The distinct elements of a vector in the order of their first occurrence.
+
+    Args:
+        x: vector (n).
+        out_idx: int32 or int64.
+        name: name scope of the operations.
+
+    Returns:
+        y, the distinct elements, and idx (n), the place in y of each element of x.
+
+    Raises:
+        ValueError: x is no vector.
+    """
+    with scope(name, "Unique") as at:
+        return Unique(*_distinct(x, out_idx, "Unique", at)[:2])
+
+
+def unique_with_counts(
+    x: Any, out_idx: Any = dtypes.int32, name: str | None = None
+) -> UniqueWithCounts:
+    """unique, and how often each distinct element occurs.
+
+    Args:
+        x: vector (n).
+        out_idx: int32 or int64, of idx and count.
+        name: name scope of the operations.
+
+    Raises:
+        ValueError: x is no vector.
+    """
+    with scope(name, "UniqueWithCounts") as at:
+        return UniqueWithCounts(*_distinct(x, out_idx, "UniqueWithCounts", at))
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> ListDiff:
+    """The elements of a vector that another one lacks, in order, repeats kept.
+
+    Every element is compared with every other one.
+
+    Args:
+        x: vector.
+        y: vector of the same dtype.
+        index_dtype: int32 or int64.
+        name: name scope of the operations.
+
+    Returns:
+        out, the elements, and idx, their places in x.
+
+    Raises:
+        ValueError: x or y is no vector.
+        TypeError: the dtypes differ.
+    """
+    with scope(name, "ListDiff") as at:
+        tensor = _vector(x, "ListDiff", at)
+        others = like(_vector(y, "ListDiff", at, "y") if isinstance(y, Tensor) else y,
+                      tensor, "ListDiff", ("x", "y"))  # fmt: skip
+        equal = compare("Equal", primitive.unsqueeze(tensor, [1]), primitive.unsqueeze(others, [0]))
+        absent = node("Not", [reduction.reduce_any(equal, [1])], dtypes.bool, dims_of(tensor))
+        places = primitive.squeeze(reshaping.where(absent), [1])
+        kind = dtypes.as_dtype(index_dtype).base_dtype
+        return ListDiff(primitive.gather(tensor, places, 0), cast(places, kind))
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """The permutation that takes another one back: y[x[i]] = i.
+
+    Args:
+        x: vector of int32 or int64 with each of 0 ... n - 1 once, which is not checked beyond
+            the range.
+        name: of the operation.
+
+    Raises:
+        ValueError: x is no vector.
+    """
+    with scope(name, "InvertPermutation") as at:
+        tensor = _vector(x, "InvertPermutation", at)
+        require(tensor, INTEGER, "InvertPermutation")
+        wide = cast(tensor, dtypes.int64)
+        size = primitive.squeeze(primitive.shape_of(wide), [0])
+        numbers = cast(filling.range(size), tensor.dtype)
+        inputs = [tensor, wide, numbers]
+        return node("ScatterElements", inputs, tensor.dtype, dims_of(tensor), name=at, axis=0)
+
+
+# ---- counting ----
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How often each number occurs, or the sums of its weights.
+
+    Args:
+        arr: int32 or int64 tensor of any shape, no number negative.
+        weights: tensor of arr's shape; None: 1 each.
+        minlength: the least length of the result.
+        maxlength: the largest length of the result; numbers from it on are left out.
+        dtype: of the result without weights.
+        name: of the operation.
+
+    Returns:
+        A vector of length max(arr) + 1, within minlength and maxlength.
+    """
+    with scope(name, "bincount") as at:
+        numbers = convert_to_tensor(arr, name="arr")
+        require(numbers, INTEGER, "Bincount", "arr")
+        flat = primitive.reshape(cast(numbers, dtypes.int64), [-1])
+        if weights is None:
+            parts = primitive.fill_like(flat, 1, dtypes.as_dtype(dtype))
+        else:
+            given = convert_to_tensor(weights, name="weights")
+            shapes.merge(dims_of(given), dims_of(numbers), describe(at, "Bincount"))
+            parts = primitive.reshape(given, [-1])
+        size = _length(flat)
+        for limit, op in ((minlength, "Max"), (maxlength, "Min")):
+            if limit is not None:
+                number = convert_to_tensor(limit, name="length")
+                size = binary(op, size, primitive.reshape(cast(number, dtypes.int64), []))
+        if maxlength is None:
+            return index.scatter_sum(flat, parts, size, name=at)
+        # What lies beyond goes into one more place, which is cut off.
+        one = scalar(1, dtypes.int64)
+        total = index.scatter_sum(binary("Min", flat, size), parts, binary("Add", size, one))
+        ends = primitive.unsqueeze(size, [0])
+        start = primitive.int_vector([0])
+        return node("Slice", [total, start, ends], total.dtype, (None,), name=at)
+
+
+def _length(numbers: Tensor) -> Tensor:
+    """One more than the largest of a vector of int64, 0 if there is none."""
+    known = constant_value(numbers)
+    if known is not None:
+        return constant(np.asarray(known.max(initial=-1) + 1, np.int64))
+    floor = primitive.concat([numbers, primitive.int_vector([-1])], 0)
+    largest = node("ReduceMax", [floor], dtypes.int64, (), keepdims=0)
+    return binary("Add", largest, scalar(1, dtypes.int64))
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """How often each class was predicted as each: one row a label, one column a prediction.
+
+    Args:
+        labels: integer vector (n), or (n, 1).
+        predictions: integer vector (n), or (n, 1).
+        num_classes: of classes; None: one more than the largest number.
+        dtype: of the result.
+        name: of the operation.
+        weights: tensor (n); None: 1 each.
+
+    Returns:
+        A tensor (num_classes, num_classes).
+
+    Raises:
+        ValueError: the shapes differ.
+    """
+    with scope(name, "confusion_matrix") as at:
+        kind = dtypes.as_dtype(dtype).base_dtype
+        pair = []
+        for value, label in ((labels, "labels"), (predictions, "predictions")):
+            numbers = convert_to_tensor(value, name=label)
+            if not numbers.dtype.is_integer:
+                require(numbers, FLOATING, "confusion_matrix", label)
+            pair.append(primitive.reshape(cast(numbers, dtypes.int64), [-1]))
+        shapes.merge(dims_of(pair[0]), dims_of(pair[1]), describe(at, "confusion_matrix"))
+        if num_classes is None:
+            count = binary("Max", _length(pair[0]), _length(pair[1]))
+        else:
+            number = convert_to_tensor(num_classes, name="num_classes")
+            count = primitive.reshape(cast(number, dtypes.int64), [])
+        if weights is None:
+            parts = primitive.fill_like(pair[0], 1, kind)
+        else:
+            parts = cast(convert_to_tensor(weights, name="weights"), kind)
+        side = primitive.unsqueeze(count, [0])
+        places = primitive.concat([primitive.unsqueeze(p, [1]) for p in pair], 1)
+        shape = primitive.concat([side, side], 0)
+        result = index.scatter_nd(places, parts, shape, name=at)
+        known = constant_value(count)
+        if known is not None:
+            result.set_shape([int(known)] * 2)
+        return result
+
+
+def histogram_fixed_width(
+    values: Any,
+    value_range: Any,
+    nbins: Any = 100,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How many values lie in each of equal parts of a range; those beyond count at its ends.
+
+    Args:
+        values: floating or integer tensor of any shape.
+        value_range: two numbers of values' dtype, the ends.
+        nbins: how many parts.
+        dtype: of the result.
+        name: of the operation.
+
+    Returns:
+        A vector (nbins).
+    """
+    with scope(name, "histogram_fixed_width") as at:
+        x = convert_to_tensor(values, name="values")
+        require(x, NUMERIC, "histogram_fixed_width", "values")
+        ends = cast(like(value_range, x, "HistogramFixedWidth", ("values", "value_range")),
+                    dtypes.float64)  # fmt: skip
+        low, high = (primitive.gather(ends, scalar(i, dtypes.int64), 0) for i in (0, 1))
+        count = primitive.reshape(cast(convert_to_tensor(nbins, name="nbins"), dtypes.int64), [])
+        wide = cast(count, dtypes.float64)
+        apart = binary("Sub", cast(x, dtypes.float64), low)
+        place = math.floor(binary("Div", binary("Mul", apart, wide), binary("Sub", high, low)))
+        zero, one = (scalar(v, dtypes.float64) for v in (0, 1))
+        inside = binary("Max", binary("Min", place, binary("Sub", wide, one)), zero)
+        places = primitive.reshape(cast(inside, dtypes.int64), [-1])
+        ones = primitive.fill_like(places, 1, dtypes.as_dtype(dtype))
+        return index.scatter_sum(places, ones, count, name=at)

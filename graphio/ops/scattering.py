@@ -1,0 +1,308 @@
+"""Writing into copies of tensors by coordinates, reductions of segments, parts by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops import index, primitive, shapes
+from graphio.ops.emit import INTEGER, NUMERIC, describe, like, node, require, scalar, scope
+from graphio.ops.primitive import binary, cast, compare, select
+from graphio.ops.shapes import Dims, dims_of
+
+__all__ = [
+    "dynamic_partition",
+    "dynamic_stitch",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "tensor_scatter_add",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+]
+
+# ---- writing ----
+
+
+def _scattered(
+    data: Tensor, places: Tensor, updates: Tensor, reduction: str, name: str | None = None
+) -> Tensor:
+    version = {"none": 11, "add": 16, "mul": 16}.get(reduction, 18)
+    attrs = {} if reduction == "none" else {"reduction": reduction}
+    inputs = [data, places, updates]
+    return node("ScatterND", inputs, data.dtype, dims_of(data), name=name, version=version, **attrs)
+
+
+def _write(
+    tf_type: str, tensor: Any, indices: Any, updates: Any, name: str | None, sign: int
+) -> Tensor:
+    with scope(name, tf_type) as at:
+        x = convert_to_tensor(tensor, name="tensor")
+        places = convert_to_tensor(indices, name="indices")
+        require(places, INTEGER, tf_type, "indices")
+        values = like(updates, x, tf_type, ("tensor", "updates"))
+        dims, coordinates = dims_of(x), dims_of(places)
+        if coordinates == () or (
+            dims and coordinates and coordinates[-1] and coordinates[-1] > len(dims)
+        ):
+            raise ValueError(
+                f"indices have shape {shapes.text(coordinates)}, their last size must be at most "
+                f"the rank of {shapes.text(dims)} for {describe(at, tf_type)}"
+            )
+        if dims is not None and coordinates is not None and coordinates[-1] is not None:
+            expected = (*coordinates[:-1], *dims[coordinates[-1] :])
+            shapes.merge(dims_of(values), expected, describe(at, tf_type))
+        if sign < 0:
+            values = primitive.unary("Neg", values)
+        wide = cast(places, dtypes.int64)
+        return _scattered(x, wide, values, "add" if sign else "none", at)
+
+
+def tensor_scatter_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """A copy of a tensor with other elements or slices at coordinates.
+
+    Args:
+        tensor: any (d0, d1, ...).
+        indices: integer tensor (..., k) of coordinates of the first k axes.
+        updates: tensor of shape indices.shape[:-1] + tensor.shape[k:]; where a coordinate comes
+            twice, the last one stays.
+        name: of the operation.
+
+    Raises:
+        ValueError: the shapes do not fit.
+        TypeError: the dtypes differ, or indices are not integers.
+    """
+    return _write("TensorScatterUpdate", tensor, indices, updates, name, 0)
+
+
+def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of a tensor with updates added at coordinates; see tensor_scatter_update."""
+    return _write("TensorScatterAdd", tensor, indices, updates, name, 1)
+
+
+def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of a tensor with updates taken away at coordinates; see tensor_scatter_update."""
+    return _write("TensorScatterSub", tensor, indices, updates, name, -1)
+
+
+# ---- segments ----
+
+
+def _segments(
+    tf_type: str, reduction: str, empty: str, data: Any, segment_ids: Any, num_segments: Any,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    """The reduction of each segment's rows; num_segments None: ids ascend up to the last one."""
+    with scope(name, tf_type) as at:
+        x = convert_to_tensor(data, name="data")
+        require(x, NUMERIC, tf_type, "data")
+        ids = convert_to_tensor(segment_ids, name="segment_ids")
+        require(ids, INTEGER, tf_type, "segment_ids")
+        wide = cast(ids, dtypes.int64)
+        count = _count(wide) if num_segments is None else primitive.reshape(
+            cast(convert_to_tensor(num_segments, name="num_segments"), dtypes.int64), []
+        )  # fmt: skip
+        if reduction in ("mean", "sqrt_n"):
+            return _mean(x, wide, count, reduction, at)
+        value = {"mul": 1, "max": x.dtype.min, "min": x.dtype.max}[reduction]
+        total = _reduced(x, wide, count, reduction, value)
+        if empty == "kept":
+            return primitive.unary("Identity", total, at)
+        found = _members(wide, count, x)
+        return select(compare("Greater", found, scalar(0, found.dtype)), total,
+                      scalar(0 if reduction != "mul" else 1, x.dtype), at)  # fmt: skip
+
+
+def _count(ids: Tensor) -> Tensor:
+    known = constant_value(ids)
+    if known is not None:
+        return constant(np.asarray(known.max(initial=-1) + 1, np.int64))
+    floor = primitive.concat([primitive.reshape(ids, [-1]), primitive.int_vector([-1])], 0)
+    largest = node("ReduceMax", [floor], dtypes.int64, (), keepdims=0)
+    return binary("Add", largest, scalar(1, dtypes.int64))
+
+
+def _placed(ids: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+    """ids with the negative ones in one more segment, and the number of segments then."""
+    left_out = compare("Less", ids, scalar(0, dtypes.int64))
+    return select(left_out, count, ids), binary("Add", count, scalar(1, dtypes.int64))
+
+
+def _reduced(x: Tensor, ids: Tensor, count: Tensor, reduction: str, value: Any) -> Tensor:
+    rank = ids.shape.ndims
+    if rank is None:
+        raise ValueError("segments: the rank of segment_ids must be known; use set_shape")
+    placed, rows = _placed(ids, count)
+    rest = primitive.slice_axes(primitive.shape_of(x), [rank], [primitive.last], [0])
+    shape = primitive.concat([primitive.unsqueeze(rows, [0]), rest], 0)
+    filling = np.asarray([value], x.dtype.base_dtype.as_numpy_dtype)
+    dims = primitive.static_vector(shape)
+    blank = node("ConstantOfShape", [shape], x.dtype, dims, value=filling)
+    total = _scattered(blank, primitive.unsqueeze(placed, [rank]), x, reduction)
+    return primitive.slice_axes(total, [0], [-1], [0])
+
+
+def _members(ids: Tensor, count: Tensor, x: Tensor) -> Tensor:
+    """How many rows each segment has, int32, in a shape that broadcasts to the result's."""
+    placed, rows = _placed(ids, count)
+    ones = primitive.fill_like(ids, 1, dtypes.int32)
+    found = primitive.slice_axes(index.scatter_sum(placed, ones, rows), [0], [-1], [0])
+    rank, own = x.shape.ndims, ids.shape.ndims
+    if rank is None or own is None:
+        raise ValueError("segments: the ranks of data and segment_ids must be known; use set_shape")
+    return primitive.unsqueeze(found, list(range(1, rank - own + 1)))
+
+
+def _mean(x: Tensor, ids: Tensor, count: Tensor, how: str, at: str) -> Tensor:
+    total = index.unsorted_segment_sum(x, ids, count)
+    members = cast(_members(ids, count, x), x.dtype)
+    divisor = binary("Max", members, scalar(1, x.dtype))
+    if how == "sqrt_n":
+        divisor = primitive.unary("Sqrt", divisor)
+    return binary("Div", total, divisor, at)
+
+
+def _sorted_builder(function: str, tf_type: str, reduction: str, summary: str) -> Any:
+    def build(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+        return _segments(tf_type, reduction, "neutral", data, segment_ids, None, name)
+
+    build.__name__ = build.__qualname__ = function
+    build.__doc__ = (
+        f"{summary} of the rows of each segment.\n\n    Args:\n        data: numeric tensor "
+        "(n, ...) of known rank.\n        segment_ids: integer vector (n), ascending from 0 or "
+        "more.\n        name: of the operation.\n\n    Returns:\n        A tensor (1 + last id, "
+        "...); an id that is missing has "
+        f"{'1' if reduction == 'mul' else '0'}.\n    "
+    )
+    return build
+
+
+segment_mean = _sorted_builder("segment_mean", "SegmentMean", "mean", "The mean")
+segment_max = _sorted_builder("segment_max", "SegmentMax", "max", "The largest")
+segment_min = _sorted_builder("segment_min", "SegmentMin", "min", "The smallest")
+segment_prod = _sorted_builder("segment_prod", "SegmentProd", "mul", "The product")
+
+
+def _unsorted_builder(function: str, tf_type: str, reduction: str, summary: str, none: str) -> Any:
+    def build(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+        return _segments(tf_type, reduction, "kept", data, segment_ids, num_segments, name)
+
+    build.__name__ = build.__qualname__ = function
+    build.__doc__ = (
+        f"{summary} of the rows of each segment, in any order; rows with a negative id are left "
+        "out.\n\n    Args:\n        data: numeric tensor (n, ...) of known rank.\n        "
+        "segment_ids: integer tensor whose shape is that of data's first axes.\n        "
+        "num_segments: integer scalar.\n        name: of the operation.\n\n    Returns:\n"
+        f"        A tensor (num_segments, ...); a segment without rows has {none}.\n    "
+    )
+    return build
+
+
+unsorted_segment_mean = _unsorted_builder(
+    "unsorted_segment_mean", "UnsortedSegmentMean", "mean", "The mean", "0"
+)
+unsorted_segment_sqrt_n = _unsorted_builder(
+    "unsorted_segment_sqrt_n", "UnsortedSegmentSqrtN", "sqrt_n",
+    "The sum over the root of the count", "0",
+)  # fmt: skip
+unsorted_segment_max = _unsorted_builder(
+    "unsorted_segment_max", "UnsortedSegmentMax", "max", "The largest", "the dtype's least value"
+)
+unsorted_segment_min = _unsorted_builder(
+    "unsorted_segment_min", "UnsortedSegmentMin", "min", "The smallest", "its largest value"
+)
+unsorted_segment_prod = _unsorted_builder(
+    "unsorted_segment_prod", "UnsortedSegmentProd", "mul", "The product", "1"
+)
+
+# ---- parts ----
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    """The rows of data by the number of their partition.
+
+    Args:
+        data: tensor (n, ...).
+        partitions: int32 tensor whose shape is that of data's first axes.
+        num_partitions: how many parts.
+        name: name scope of the operations.
+
+    Returns:
+        A list of num_partitions tensors (count, ...); a row whose number is none of theirs is in
+        no part.
+
+    Raises:
+        ValueError: the shapes do not fit, or the rank of partitions is 0 or unknown.
+    """
+    with scope(name, "DynamicPartition"):
+        x = convert_to_tensor(data, name="data")
+        numbers = convert_to_tensor(partitions, name="partitions")
+        require(numbers, INTEGER, "DynamicPartition", "partitions")
+        return [
+            index.boolean_mask(x, compare("Equal", numbers, scalar(i, numbers.dtype)))
+            for i in range(num_partitions)
+        ]
+
+
+def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
+    """Rows of several tensors put at the places that indices name; the last one of equals stays.
+
+    Args:
+        indices: a list of integer tensors.
+        data: a list of tensors of one dtype; the shape of each starts with that of its indices.
+        name: of the operation.
+
+    Returns:
+        A tensor (1 + the largest index, ...); rows that no index names are 0.
+
+    Raises:
+        ValueError: the lists are empty or differ in length, or a rank is unknown.
+    """
+    if not indices or len(indices) != len(data):
+        raise ValueError(
+            f"dynamic_stitch: {len(indices)} indices and {len(data)} data, expected as many, and "
+            "at least one"
+        )
+    with scope(name, "DynamicStitch") as at:
+        first = convert_to_tensor(data[0], name="data_0")
+        places, rows = [], []
+        rest: Dims = None
+        for i, (where, what) in enumerate(zip(indices, data, strict=True)):
+            x = first if i == 0 else like(what, first, "DynamicStitch", ("data[0]", f"data[{i}]"))
+            at_rows = convert_to_tensor(where, name=f"indices_{i}")
+            require(at_rows, INTEGER, "DynamicStitch", "indices")
+            rank, dims = at_rows.shape.ndims, dims_of(x)
+            if rank is None or dims is None:
+                raise ValueError("dynamic_stitch: all ranks must be known; use set_shape")
+            shapes.merge(dims_of(at_rows), dims[:rank], describe(at, "DynamicStitch"))
+            rest = shapes.merge(rest, dims[rank:], describe(at, "DynamicStitch"))
+            inner = primitive.slice_axes(primitive.shape_of(x), [rank], [primitive.last], [0])
+            count = primitive.count(at_rows, dtypes.int64)
+            shape = primitive.concat([primitive.unsqueeze(count, [0]), inner], 0)
+            rows.append(primitive.reshape(x, shape, (shapes.num_elements(dims[:rank]), *rest)))
+            places.append(primitive.reshape(cast(at_rows, dtypes.int64), [-1]))
+        joined = places[0] if len(places) == 1 else primitive.concat(places, 0)
+        values = rows[0] if len(rows) == 1 else primitive.concat(rows, 0)
+        tail = primitive.slice_axes(primitive.shape_of(values), [1], [primitive.last], [0])
+        size = _count(joined)
+        whole = primitive.concat([primitive.unsqueeze(size, [0]), tail], 0)
+        zero = np.zeros(1, first.dtype.base_dtype.as_numpy_dtype)
+        dims = primitive.static_vector(whole)
+        blank = node("ConstantOfShape", [whole], first.dtype, dims, value=zero)
+        return _scattered(blank, primitive.unsqueeze(joined, [1]), values, "none", at)
