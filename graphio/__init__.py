@@ -122,6 +122,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.statistics": (),
+    "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
