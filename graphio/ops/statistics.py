@@ -72,7 +72,7 @@ def local_response_normalization(
         size = 2 * int(depth_radius) + 1
         front = primitive.transpose(x, [0, 3, 1, 2])
         # The operator divides alpha by the window's size.
-        attrs = {"size": size, "alpha": float(alpha) * size, "beta": float(beta)}
+        attrs: dict[str, Any] = {"size": size, "alpha": float(alpha) * size, "beta": float(beta)}
         y = node("LRN", [front], x.dtype, dims_of(front), bias=float(bias), **attrs)
         return primitive.transpose(y, [0, 2, 3, 1], at)
 
