@@ -73,6 +73,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
     "graphio.ops.image": (),
+    "graphio.ops.imaging": (),
     "graphio.ops.index": (
         "batch_gather", "boolean_mask", "gather", "gather_nd", "one_hot", "reverse", "reverse_v2",
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
@@ -122,6 +123,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.statistics": (),
+    "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
@@ -145,9 +148,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "errors": False, "initializers": True, "linalg": True,
-    "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
-    "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
+    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
+    "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -16,7 +16,7 @@ import graphio as tf
 R = np.random.RandomState(5)
 F = R.randn(3, 4).astype(np.float32)
 V = R.randn(2, 3, 4).astype(np.float32)
-I = R.randint(-9, 9, (3, 4)).astype(np.int32)
+I = R.randint(-9, 9, (3, 4)).astype(np.int32)  # noqa: E741
 INNER = (R.rand(3, 4) * 1.8 - 0.9).astype(np.float32)
 ANGLES = np.array([0.0, -0.0, 1, -1, 2.5, -3, np.inf, -np.inf, np.nan], np.float64)
 Y, X = (a.ravel() for a in np.meshgrid(ANGLES, ANGLES))

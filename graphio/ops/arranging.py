@@ -89,7 +89,7 @@ def reverse_sequence(
 
 
 def _reverse(x: Tensor, lengths: Tensor, time: int, batch: int, name: str | None) -> Tensor:
-    attrs = {"time_axis": time, "batch_axis": batch}
+    attrs: dict[str, Any] = {"time_axis": time, "batch_axis": batch}
     return node("ReverseSequence", [x, lengths], x.dtype, dims_of(x), name=name, **attrs)
 
 

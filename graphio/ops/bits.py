@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _builder(
-    function: str, op: str, tf_type: str, summary: str, **attrs: str
+    function: str, op: str, tf_type: str, summary: str, **attrs: Any
 ) -> Callable[..., Tensor]:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:

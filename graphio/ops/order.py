@@ -64,7 +64,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: Tensor
     idx: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]
 
 
 class ListDiff(NamedTuple):

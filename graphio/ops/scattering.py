@@ -292,6 +292,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
                 raise ValueError("dynamic_stitch: all ranks must be known; use set_shape")
             shapes.merge(dims_of(at_rows), dims[:rank], describe(at, "DynamicStitch"))
             rest = shapes.merge(rest, dims[rank:], describe(at, "DynamicStitch"))
+            assert rest is not None
             inner = primitive.slice_axes(primitive.shape_of(x), [rank], [primitive.last], [0])
             count = primitive.count(at_rows, dtypes.int64)
             shape = primitive.concat([primitive.unsqueeze(count, [0]), inner], 0)

@@ -1,0 +1,835 @@
+"""tf.image: sizes, crops, flips, colours and boxes of images (h, w, c) or (n, h, w, c)."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import constant, convert_to_tensor
+from graphio.graph import Tensor
+from graphio.ops import filling, index, joining, linear, math, primitive, reduction, shapes
+from graphio.ops.emit import (
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    describe,
+    int_value,
+    ints,
+    like,
+    node,
+    require,
+    scalar,
+    scope,
+    static_ints,
+)
+from graphio.ops.primitive import binary, cast, compare, select
+from graphio.ops.shapes import Dims, dims_of
+
+__all__ = [
+    "ResizeMethod",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "central_crop",
+    "convert_image_dtype",
+    "crop_and_resize",
+    "crop_to_bounding_box",
+    "flip_left_right",
+    "flip_up_down",
+    "grayscale_to_rgb",
+    "image_gradients",
+    "non_max_suppression",
+    "pad_to_bounding_box",
+    "per_image_standardization",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_image_with_crop_or_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+    "rgb_to_grayscale",
+    "rot90",
+    "total_variation",
+    "transpose_image",
+]
+
+
+class ResizeMethod:
+    """How resize_images computes."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+# ---- what all share ----
+
+
+def _image(value: Any, op: str, at: str) -> tuple[Tensor, int]:
+    """An image or a batch of them, and the place of height."""
+    x = convert_to_tensor(value, name="image")
+    rank = x.shape.ndims
+    if rank not in (3, 4):
+        raise ValueError(
+            f"'image' must have either 3 or 4 dimensions, got shape {shapes.text_of(x)} for "
+            f"{describe(at, op)}"
+        )
+    return x, rank - 3
+
+
+def _size(x: Tensor, axis: int) -> Tensor:
+    return primitive.gather(primitive.shape_of(x), scalar(axis, dtypes.int64), 0)
+
+
+# ---- sizes ----
+
+
+def _pair(size: Any, op: str) -> tuple[Tensor, tuple[int | None, int | None]]:
+    """Height and width as a tensor and as far as they are known."""
+    target = ints(size, op, "size")
+    dims = primitive.static_vector(target) or (None, None)
+    if len(dims) != 2:
+        raise ValueError(f"{op}: 'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+    if any(d is not None and d <= 0 for d in dims):
+        raise ValueError(f"{op}: output dimensions must be positive, got {shapes.text(dims)}")
+    return target, (dims[0], dims[1])
+
+
+def _resize(
+    tf_type: str, images: Any, size: Any, align_corners: bool, half_pixel_centers: bool,
+    name: str | None, **attrs: Any,
+) -> Tensor:  # fmt: skip
+    if align_corners and half_pixel_centers:
+        raise ValueError("If half_pixel_centers is True, align_corners must be False.")
+    with scope(name, tf_type) as at:
+        x = convert_to_tensor(images, name="images")
+        require(x, NUMERIC, tf_type, "images")
+        if x.shape.ndims not in (4, None):
+            raise ValueError(
+                f"Shape must be rank 4 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
+                f"with input shapes: {shapes.text_of(x)}."
+            )
+        target, (h, w) = _pair(size, tf_type)
+        if attrs["mode"] != "nearest" and x.dtype.base_dtype != dtypes.float64:
+            x = cast(x, dtypes.float32)
+        dims = dims_of(x) or (None,) * 4
+        sizes = primitive.shape_of(x)
+        whole = primitive.concat(
+            [
+                primitive.slice_axes(sizes, [0], [1], [0]),
+                target,
+                primitive.slice_axes(sizes, [3], [4], [0]),
+            ],
+            0,
+        )
+        way = "align_corners" if align_corners else "asymmetric"
+        return node(
+            "Resize",
+            [x, None, None, whole],
+            x.dtype,
+            (dims[0], h, w, dims[3]),
+            name=at,
+            tf_type=tf_type,
+            coordinate_transformation_mode="half_pixel" if half_pixel_centers else way,
+            **attrs,
+        )
+
+
+def resize_bilinear(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images in another size, by linear interpolation between the four nearest elements.
+
+    Args:
+        images: numeric (n, h, w, c).
+        size: new height and width.
+        align_corners: True: the centres of the corner elements stay where they are.
+        name: of the operation.
+        half_pixel_centers: True: elements count as squares, not as points at their corners.
+
+    Returns:
+        A tensor (n, new h, new w, c), float32 unless images are float64.
+
+    Raises:
+        ValueError: the rank is not 4, or size is not two positive numbers.
+    """
+    return _resize("ResizeBilinear", images, size, align_corners, half_pixel_centers, name,
+                   mode="linear")  # fmt: skip
+
+
+def resize_bicubic(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images in another size, by cubic interpolation between the sixteen nearest elements.
+
+    The kernel's parameter is -0.75, with borders repeated; with half_pixel_centers it is -0.5 and
+    what lies outside is left out. Arguments as resize_bilinear's.
+    """
+    attrs: dict[str, Any] = {"mode": "cubic", "cubic_coeff_a": -0.75}
+    if half_pixel_centers:
+        attrs.update(cubic_coeff_a=-0.5, exclude_outside=1)
+    return _resize("ResizeBicubic", images, size, align_corners, half_pixel_centers, name, **attrs)
+
+
+def resize_nearest_neighbor(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Images in another size, of the nearest elements; keeps the dtype.
+
+    Arguments as resize_bilinear's.
+    """
+    nearest = "round_prefer_ceil" if align_corners else "floor"
+    if half_pixel_centers:
+        # (i + 0.5) * scale rounded down is the element that (i + 0.5) * scale - 0.5 is nearest to.
+        nearest = "round_prefer_ceil"
+    return _resize("ResizeNearestNeighbor", images, size, align_corners, half_pixel_centers, name,
+                   mode="nearest", nearest_mode=nearest)  # fmt: skip
+
+
+def resize_area(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None
+) -> Tensor:
+    """Images in another size, each element the mean of the area that it covers.
+
+    Args:
+        images: numeric (n, h, w, c) of known h and w.
+        size: new height and width, known while the graph is built.
+        align_corners: True: the corners stay where they are.
+        name: of the operation.
+
+    Returns:
+        A tensor (n, new h, new w, c), float32 unless images are float64.
+
+    Raises:
+        ValueError: a size is not known, or the rank is not 4.
+    """
+    with scope(name, "ResizeArea") as at:
+        x = convert_to_tensor(images, name="images")
+        require(x, NUMERIC, "ResizeArea", "images")
+        dims = dims_of(x)
+        _, new = _pair(size, "ResizeArea")
+        if dims is None or len(dims) != 4 or None in (dims[1], dims[2], *new):
+            raise ValueError(
+                f"resize_area: images have shape {shapes.text(dims)} and size is "
+                f"{shapes.text(new)}, expected rank 4, and height and width to be known"
+            )
+        if x.dtype.base_dtype != dtypes.float64:
+            x = cast(x, dtypes.float32)
+        high, wide = (
+            constant(_areas(old or 0, n or 0, align_corners).astype(x.dtype.as_numpy_dtype))
+            for old, n in zip(dims[1:3], new, strict=True)
+        )
+        columns = primitive.transpose(x, [0, 3, 1, 2])
+        across = linear.matmul(columns, primitive.transpose(wide, [1, 0]))
+        return primitive.transpose(linear.matmul(high, across), [0, 2, 3, 1], at)
+
+
+def _areas(old: int, new: int, align_corners: bool) -> np.ndarray[Any, Any]:
+    """(new, old): the part that each old element has in each new one."""
+    scale = (old - 1) / (new - 1) if align_corners and new > 1 else old / new
+    starts = np.arange(new)[:, None] * scale
+    below = np.maximum(np.arange(old), starts)
+    above = np.minimum(np.arange(old) + 1, starts + scale)
+    # What lies beyond the border is its last element.
+    beyond = np.maximum(starts + scale - np.maximum(old, starts), 0)
+    weights = np.maximum(above - below, 0)
+    weights[:, -1:] += beyond
+    return np.asarray(weights / scale)
+
+
+_METHODS = {
+    ResizeMethod.BILINEAR: resize_bilinear,
+    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
+    ResizeMethod.BICUBIC: resize_bicubic,
+    ResizeMethod.AREA: resize_area,
+}
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: int = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Images in another size.
+
+    Args:
+        images: numeric (n, h, w, c) or (h, w, c).
+        size: new height and width.
+        method: of ResizeMethod: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA.
+        align_corners: True: the centres of the corner elements stay where they are.
+        preserve_aspect_ratio: True: size is the largest; sizes must be known then.
+        name: of the operation.
+
+    Returns:
+        A tensor with the new height and width, float32 unless images are float64, the method is
+        NEAREST_NEIGHBOR, or the size is known to be the old one.
+
+    Raises:
+        ValueError: the rank is neither 3 nor 4, or method is unknown.
+    """
+    build = _METHODS.get(method)
+    if build is None:
+        raise ValueError("Resize method is not implemented.")
+    with scope(name, "resize_images") as at:
+        x, row = _image(images, "resize_images", at)
+        dims = dims_of(x)
+        assert dims is not None
+        old = dims[row : row + 2]
+        if preserve_aspect_ratio:
+            size = _within(old, size)
+        _, new = _pair(size, "resize_images")
+        if None not in new and old == new:
+            return primitive.unary("Identity", x, at)
+        if row:
+            return build(x, size, align_corners=align_corners, name=at)
+        y = build(primitive.unsqueeze(x, [0]), size, align_corners=align_corners)
+        return primitive.squeeze(y, [0], at)
+
+
+def _within(old: Any, size: Any) -> list[int]:
+    """The largest size of the old one's proportions."""
+    wanted = static_ints(size)
+    if wanted is None or None in wanted or None in old:
+        raise ValueError("resize_images: preserve_aspect_ratio needs known sizes")
+    factor = min(n / o for n, o in zip(wanted, old, strict=True))
+    return [int(_math.floor(o * factor + 0.5)) for o in old]
+
+
+# ---- turns ----
+
+
+def _turned(image: Any, axis: int, op: str, name: str | None) -> Tensor:
+    with scope(name, op) as at:
+        x, row = _image(image, op, at)
+        return index.reverse(x, [row + axis], name=at)
+
+
+def flip_left_right(image: Any, name: str | None = None) -> Tensor:
+    """Images with left and right exchanged; (h, w, c) or (n, h, w, c)."""
+    return _turned(image, 1, "flip_left_right", name)
+
+
+def flip_up_down(image: Any, name: str | None = None) -> Tensor:
+    """Images with top and bottom exchanged; (h, w, c) or (n, h, w, c)."""
+    return _turned(image, 0, "flip_up_down", name)
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """Images with height and width exchanged; (h, w, c) or (n, h, w, c)."""
+    with scope(name, "transpose_image") as at:
+        x, row = _image(image, "transpose_image", at)
+        return primitive.transpose(x, [*range(row), row + 1, row, row + 2], at)
+
+
+def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
+    """Images turned counter-clockwise by k times 90 degrees; (h, w, c) or (n, h, w, c)."""
+    with scope(name, "rot90") as at:
+        x, row = _image(image, "rot90", at)
+        turns = int_value(k, "rot90", "k") % 4
+        if turns in (1, 3):
+            x = transpose_image(x)
+        axes = [row] * (turns in (1, 2)) + [row + 1] * (turns in (2, 3))
+        return index.reverse(x, axes, name=at)
+
+
+# ---- crops ----
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """A part of images.
+
+    Args:
+        image: (h, w, c) or (n, h, w, c).
+        offset_height: rows above the part.
+        offset_width: columns to its left.
+        target_height: its height.
+        target_width: its width.
+
+    Raises:
+        ValueError: the part is known to reach beyond the image.
+    """
+    with scope(None, "crop_to_bounding_box") as at:
+        x, row = _image(image, "crop_to_bounding_box", at)
+        begin = [0] * row + [offset_height, offset_width, 0]
+        size = [-1] * row + [target_height, target_width, -1]
+        return index.slice(x, begin, size, name=at)
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: int, offset_width: int, target_height: int, target_width: int
+) -> Tensor:
+    """Images with zeros around them.
+
+    Args:
+        image: (h, w, c) or (n, h, w, c).
+        offset_height: rows of zeros above.
+        offset_width: columns of zeros to the left.
+        target_height: height of the result.
+        target_width: width of the result.
+
+    Raises:
+        ValueError: an offset is negative, or the image is known not to fit.
+    """
+    op = "pad_to_bounding_box"
+    with scope(None, op) as at:
+        x, row = _image(image, op, at)
+        dims = dims_of(x)
+        assert dims is not None
+        ends = []
+        wanted = ((offset_height, target_height), (offset_width, target_width))
+        for i, (offset, target) in enumerate(wanted):
+            known = dims[row + i]
+            if offset < 0 or (known is not None and target - offset - known < 0):
+                raise ValueError(
+                    f"offset must be >= 0 and the image must fit: size {known} at {offset} does "
+                    f"not lie within {target} for {describe(at, op)}"
+                )
+            after: Any = None if known is None else target - offset - known
+            if after is None:
+                rest = scalar(target - offset, dtypes.int64)
+                after = binary("Sub", rest, _size(x, row + i))
+            ends.append((offset, after))
+        zero = [0] * row
+        flat = [*zero, ends[0][0], ends[1][0], 0, *zero, ends[0][1], ends[1][1], 0]
+        amounts = primitive.reshape(ints(flat, op, "paddings"), [2, row + 3])
+        result: Dims = (*dims[:row], target_height, target_width, dims[-1])
+        y = joining.pad(x, primitive.transpose(amounts, [1, 0]), name=at)
+        y.set_shape(result)
+        return y
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """The middle of images.
+
+    Args:
+        image: (h, w, c) or (n, h, w, c) of known height and width.
+        central_fraction: the part of height and width that stays, in (0, 1].
+
+    Raises:
+        ValueError: central_fraction is out of range, or a size is not known.
+    """
+    if not 0.0 < central_fraction <= 1.0:
+        raise ValueError(f"central_fraction must be within (0, 1], got {central_fraction}")
+    with scope(None, "central_crop") as at:
+        x, row = _image(image, "central_crop", at)
+        if central_fraction == 1.0:
+            return primitive.unary("Identity", x, at)
+        dims = dims_of(x)
+        assert dims is not None
+        begin, size = [0] * (row + 3), [-1] * (row + 3)
+        for axis in (row, row + 1):
+            whole = dims[axis]
+            if whole is None:
+                raise ValueError("central_crop: height and width must be known; use set_shape")
+            begin[axis] = int((whole - whole * central_fraction) / 2)
+            size[axis] = whole - 2 * begin[axis]
+        return index.slice(x, begin, size, name=at)
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: int, target_width: int) -> Tensor:
+    """Images cut or filled with zeros around their middle to a size.
+
+    Args:
+        image: (h, w, c) or (n, h, w, c) of known height and width.
+        target_height: the new height.
+        target_width: the new width.
+
+    Raises:
+        ValueError: a size is not known or not positive.
+    """
+    op = "resize_image_with_crop_or_pad"
+    if target_height <= 0 or target_width <= 0:
+        raise ValueError(f"{op}: target_height and target_width must be > 0")
+    with scope(None, op) as at:
+        x, row = _image(image, op, at)
+        dims = dims_of(x)
+        assert dims is not None
+        h, w = dims[row : row + 2]
+        if h is None or w is None:
+            raise ValueError(f"{op}: height and width must be known; use set_shape")
+        cut = crop_to_bounding_box(
+            x, max((h - target_height) // 2, 0), max((w - target_width) // 2, 0),
+            min(h, target_height), min(w, target_width),
+        )  # fmt: skip
+        return pad_to_bounding_box(
+            cut, max((target_height - h) // 2, 0), max((target_width - w) // 2, 0),
+            target_height, target_width,
+        )  # fmt: skip
+
+
+# ---- colours ----
+
+
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """Images in another dtype, whose range stands for the same colours: floats have [0, 1).
+
+    Args:
+        image: numeric.
+        dtype: the wanted one.
+        saturate: True limits what the dtype cannot hold.
+        name: of the operation.
+    """
+    x = convert_to_tensor(image, name="image")
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    old = x.dtype.base_dtype
+    to = math.saturate_cast if saturate else math.cast
+    with scope(name, "convert_image") as at:
+        require(x, NUMERIC, "convert_image", "image")
+        if old == wanted:
+            return primitive.unary("Identity", x, at)
+        if old.is_floating and wanted.is_floating:
+            return cast(x, wanted, at)
+        if old.is_integer and wanted.is_integer:
+            if old.max > wanted.max:
+                scale = (old.max + 1) // (wanted.max + 1)
+                return to(math.floordiv(x, scalar(scale, old)), wanted, name=at)
+            scale = (wanted.max + 1) // (old.max + 1)
+            return binary("Mul", to(x, wanted), scalar(scale, wanted), at)
+        if old.is_integer:
+            return binary("Mul", cast(x, wanted), scalar(1.0 / old.max, wanted), at)
+        return to(binary("Mul", x, scalar(wanted.max + 0.5, old)), wanted, name=at)
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Each image less its mean, over its standard deviation or 1 / sqrt(size), if that is more.
+
+    Args:
+        image: numeric (..., h, w, c) of known rank; the result is float32 unless it is floating.
+
+    Raises:
+        ValueError: the rank is unknown or below 3.
+    """
+    with scope(None, "per_image_standardization") as at:
+        x = convert_to_tensor(image, name="image")
+        require(x, NUMERIC, "per_image_standardization", "image")
+        rank = x.shape.ndims
+        if rank is None or rank < 3:
+            raise ValueError(
+                f"'image' (shape {shapes.text_of(x)}) must be at least three-dimensional for "
+                f"{describe(at, 'per_image_standardization')}"
+            )
+        if not x.dtype.is_floating:
+            x = cast(x, dtypes.float32)
+        sizes = primitive.slice_axes(primitive.shape_of(x), [rank - 3], [primitive.last], [0])
+        count = cast(node("ReduceProd", [sizes], dtypes.int64, (), keepdims=0), x.dtype)
+        axes = [-3, -2, -1]
+        apart = binary("Sub", x, reduction.reduce_mean(x, axes, keepdims=True))
+        spread = math.sqrt(reduction.reduce_mean(math.square(apart), axes, keepdims=True))
+        return binary("Div", apart, binary("Max", spread, math.rsqrt(count)), at)
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+    """The brightness 0.2989 r + 0.587 g + 0.114 b of images (..., 3), as (..., 1).
+
+    Integers are taken as convert_image_dtype does, and come back in their dtype.
+
+    Raises:
+        ValueError: the last axis is not 3.
+    """
+    with scope(name, "rgb_to_grayscale") as at:
+        x = convert_to_tensor(images, name="images")
+        dims = dims_of(x)
+        if not dims or dims[-1] not in (3, None):
+            raise ValueError(
+                f"images have shape {shapes.text(dims)}, expected (..., 3) for "
+                f"{describe(at, 'rgb_to_grayscale')}"
+            )
+        old = x.dtype.base_dtype
+        colours = x if old.is_floating else convert_image_dtype(x, dtypes.float32)
+        kind = colours.dtype.base_dtype.as_numpy_dtype
+        weights = constant(np.asarray([0.2989, 0.587, 0.114], kind))
+        grey = reduction.reduce_sum(binary("Mul", colours, weights), [-1], keepdims=True)
+        return convert_image_dtype(grey, old, saturate=not old.is_floating, name=at)
+
+
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Images (..., 1) with three equal channels.
+
+    Raises:
+        ValueError: the last axis is not 1.
+    """
+    with scope(name, "grayscale_to_rgb") as at:
+        x = convert_to_tensor(images, name="images")
+        dims = dims_of(x)
+        if not dims or dims[-1] not in (1, None):
+            raise ValueError(
+                f"images have shape {shapes.text(dims)}, expected (..., 1) for "
+                f"{describe(at, 'grayscale_to_rgb')}"
+            )
+        return primitive.concat([x, x, x], len(dims) - 1, at)
+
+
+def _as_floats(image: Any, op: str) -> tuple[Tensor, dtypes.DType]:
+    x = convert_to_tensor(image, name="images")
+    require(x, NUMERIC, op, "images")
+    old = x.dtype.base_dtype
+    return (x if old.is_floating else convert_image_dtype(x, dtypes.float32)), old
+
+
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
+    """Images with delta added to every colour in [0, 1); integers are taken as such."""
+    with scope(None, "adjust_brightness") as at:
+        x, old = _as_floats(image, "adjust_brightness")
+        amount = like(delta, x, "adjust_brightness", ("image", "delta"))
+        return convert_image_dtype(binary("Add", x, amount), old, saturate=True, name=at)
+
+
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+    """Images with each channel's distance from its mean times contrast_factor.
+
+    Args:
+        images: numeric (..., h, w, c).
+        contrast_factor: number or scalar.
+    """
+    with scope(None, "adjust_contrast") as at:
+        x, old = _as_floats(images, "adjust_contrast")
+        factor = like(contrast_factor, x, "adjust_contrast", ("images", "contrast_factor"))
+        mean = reduction.reduce_mean(x, [-3, -2], keepdims=True)
+        far = binary("Mul", binary("Sub", x, mean), factor)
+        return convert_image_dtype(binary("Add", far, mean), old, saturate=True, name=at)
+
+
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """gain times the colours in [0, 1) to the power of gamma.
+
+    Raises:
+        ValueError: gamma is a negative number.
+    """
+    if isinstance(gamma, (int, float)) and gamma < 0:
+        raise ValueError("Gamma should be a non-negative real number.")
+    with scope(None, "adjust_gamma") as at:
+        x, old = _as_floats(image, "adjust_gamma")
+        power = binary("Pow", x, like(gamma, x, "adjust_gamma", ("image", "gamma")))
+        scaled = binary("Mul", power, like(gain, x, "adjust_gamma", ("image", "gain")))
+        return convert_image_dtype(scaled, old, saturate=True, name=at)
+
+
+# ---- differences ----
+
+
+def total_variation(images: Any, name: str | None = None) -> Tensor:
+    """The sum of absolute differences of neighbours: of an image a scalar, of a batch (n)."""
+    with scope(name, "total_variation") as at:
+        x, row = _image(images, "total_variation", at)
+        sums = []
+        for axis in (row, row + 1):
+            after = primitive.slice_axes(x, [1], [primitive.last], [axis])
+            before = primitive.slice_axes(x, [0], [-1], [axis])
+            apart = math.abs(binary("Sub", after, before))
+            sums.append(reduction.reduce_sum(apart, [row, row + 1, row + 2]))
+        return binary("Add", sums[0], sums[1], at)
+
+
+def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+    """The differences to the next row and to the next column, 0 in the last: (dy, dx).
+
+    Args:
+        image: numeric (n, h, w, c).
+
+    Raises:
+        ValueError: the rank is not 4.
+    """
+    with scope(None, "image_gradients") as at:
+        x = convert_to_tensor(image, name="image")
+        if x.shape.ndims != 4:
+            raise ValueError(
+                f"image_gradients expects a 4D tensor [batch_size, h, w, d], not "
+                f"{shapes.text_of(x)} for {describe(at, 'image_gradients')}"
+            )
+        found = []
+        for axis in (1, 2):
+            after = primitive.slice_axes(x, [1], [primitive.last], [axis])
+            before = primitive.slice_axes(x, [0], [-1], [axis])
+            ends = [[0, int(a == axis)] for a in range(4)]
+            found.append(joining.pad(binary("Sub", after, before), ends))
+        return found[0], found[1]
+
+
+# ---- boxes ----
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: float = 0.5,
+    score_threshold: float = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """The best boxes in descending order of score, without those that overlap a better one.
+
+    Args:
+        boxes: float32 (n, 4): two opposite corners y1, x1, y2, x2.
+        scores: float32 (n).
+        max_output_size: how many at most.
+        iou_threshold: the part in common, of two boxes' union, above which the worse one goes.
+        score_threshold: boxes whose score is not above it go.
+        name: of the operation.
+
+    Returns:
+        The numbers of the boxes, an int32 vector.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    op = "NonMaxSuppressionV3"
+    with scope(name, op) as at:
+        corners = convert_to_tensor(boxes, dtype=dtypes.float32, name="boxes")
+        values = convert_to_tensor(scores, dtype=dtypes.float32, name="scores")
+        what = describe(at, op)
+        shapes.merge(dims_of(corners), (None, 4), what)
+        shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
+        number = convert_to_tensor(max_output_size, name="max_output_size")
+        require(number, INTEGER, op, "max_output_size")
+        limit = primitive.reshape(cast(number, dtypes.int64), [1])
+        inputs: list[Tensor | None] = [
+            primitive.unsqueeze(corners, [0]),
+            primitive.unsqueeze(values, [0, 1]),
+            limit,
+            constant(np.asarray([iou_threshold], np.float32), name="iou_threshold"),
+        ]
+        if not score_threshold == float("-inf"):
+            inputs.append(constant(np.asarray([score_threshold], np.float32), name="score"))
+        found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
+        column = primitive.gather(found, scalar(2, dtypes.int64), 1)
+        return cast(column, dtypes.int32, at)
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any = None,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
+    """Parts of images, each in the same size.
+
+    Args:
+        image: numeric (n, h, w, c).
+        boxes: float32 (m, 4): y1, x1, y2, x2 with 0 and 1 the first and the last row or column;
+            they may reach beyond the image, and be turned round.
+        box_ind: integer vector (m), the image of each box.
+        crop_size: height and width of the parts.
+        method: bilinear or nearest.
+        extrapolation_value: outside the image.
+        name: of the operation.
+        box_indices: the new name of box_ind.
+
+    Returns:
+        A float tensor (m, height, width, c): float32 unless image is float64.
+
+    Raises:
+        ValueError: the shapes do not fit, or method is neither.
+    """
+    if method not in ("bilinear", "nearest"):
+        raise ValueError(f"method must be 'bilinear' or 'nearest', got {method!r}")
+    with scope(name, "CropAndResize") as at:
+        x = convert_to_tensor(image, name="image")
+        require(x, NUMERIC, "CropAndResize", "image")
+        what = describe(at, "CropAndResize")
+        shapes.merge(dims_of(x), (None,) * 4, what)
+        if x.dtype.base_dtype != dtypes.float64:
+            x = cast(x, dtypes.float32)
+        region = convert_to_tensor(boxes, name="boxes")
+        require(region, FLOATING, "CropAndResize", "boxes")
+        shapes.merge(dims_of(region), (None, 4), what)
+        numbers = convert_to_tensor(box_ind if box_indices is None else box_indices, name="box_ind")
+        require(numbers, INTEGER, "CropAndResize", "box_ind")
+        shapes.merge(dims_of(numbers), (dims_of(region) or (None,))[:1], what)
+        region = cast(region, x.dtype)
+        target, _ = _pair(crop_size, "CropAndResize")
+        rows, columns = (_lines(x, region, target, axis) for axis in (0, 1))
+        y, w = primitive.unsqueeze(rows, [2]), primitive.unsqueeze(columns, [1])
+        place = primitive.unsqueeze(cast(numbers, dtypes.int64), [1, 2])
+        build = _nearest if method == "nearest" else _bilinear
+        inside = compare("And", _within_axis(x, y, 1), _within_axis(x, w, 2))
+        found = build(x, place, y, w)
+        return select(primitive.unsqueeze(inside, [3]), found,
+                      scalar(extrapolation_value, x.dtype), at)  # fmt: skip
+
+
+def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:
+    """(m, size): where the lines of each part lie along an axis of the images."""
+    kind = x.dtype
+    one, half = scalar(1, kind), scalar(0.5, kind)
+    size = primitive.squeeze(primitive.slice_axes(target, [axis], [axis + 1], [0]), [0])
+    low, high = (primitive.slice_axes(boxes, [i], [i + 1], [1]) for i in (axis, axis + 2))
+    span = binary("Sub", cast(_size(x, axis + 1), kind), one)
+    steps = binary("Sub", cast(size, kind), one)
+    single = compare("Less", steps, half)
+    # One line lies in the middle.
+    stride = binary(
+        "Div", binary("Mul", binary("Sub", high, low), span), select(single, one, steps)
+    )
+    first = select(
+        single,
+        binary("Mul", binary("Mul", half, binary("Add", low, high)), span),
+        binary("Mul", low, span),
+    )
+    places = cast(filling.range(size), kind)
+    return binary("Add", first, binary("Mul", primitive.unsqueeze(places, [0]), stride))
+
+
+def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
+    end = binary("Sub", cast(_size(x, axis), x.dtype), scalar(1, x.dtype))
+    return compare(
+        "And", compare("GreaterOrEqual", at, scalar(0, x.dtype)), compare("LessOrEqual", at, end)
+    )
+
+
+def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    """(m, height, width, c): the elements at whole coordinates, which are kept inside."""
+    zero, parts = scalar(0, dtypes.int64), [place]
+    for at, axis in ((y, 1), (w, 2)):
+        end = binary("Sub", _size(x, axis), scalar(1, dtypes.int64))
+        parts.append(binary("Max", binary("Min", cast(at, dtypes.int64), end), zero))
+    spread = binary("Mul", binary("Add", parts[1], parts[2]), zero)
+    wide = [primitive.unsqueeze(binary("Add", p, spread), [3]) for p in parts]
+    return index.gather_nd(x, primitive.concat(wide, 3))
+
+
+def _nearest(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    half = scalar(0.5, x.dtype)
+    up, left = (math.floor(binary("Add", v, half)) for v in (y, w))
+    return _pixels(x, place, up, left)
+
+
+def _bilinear(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    top, left = math.floor(y), math.floor(w)
+    bottom, right = math.ceil(y), math.ceil(w)
+    down, along = (primitive.unsqueeze(binary("Sub", a, b), [3]) for a, b in ((y, top), (w, left)))
+
+    def mixed(a: Tensor, b: Tensor, part: Tensor) -> Tensor:
+        return binary("Add", a, binary("Mul", binary("Sub", b, a), part))
+
+    upper, lower = (
+        mixed(_pixels(x, place, line, left), _pixels(x, place, line, right), along)
+        for line in (top, bottom)
+    )
+    return mixed(upper, lower, down)
