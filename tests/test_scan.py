@@ -145,6 +145,38 @@ def test_pieces_of_two_lengths_are_refused(engine: str) -> None:
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("axes", "words"), [([1, 0], "axis 1 is out of range"), ([0, 0], "2 steps")]
+)
+def test_a_branch_that_is_not_taken_refuses_nothing(engine: str, axes: Any, words: str) -> None:
+    b = Builder()
+    b.placeholder("c", np.bool_, [])
+    names = [b.placeholder(name, np.float32, None) for name in ("h", "a", "b")]
+    node = b.node("if", "If", ["c"], [F32], version=16)
+    for key, op in (("else_branch", "Scan"), ("then_branch", "Identity")):
+        branch = node.attr.add(key=key).value.g
+        inner = branch.node.add(name=op, op=op, version=16)
+        inner.input.extend(names if op == "Scan" else names[:1])
+        inner.output_type.add().CopyFrom(F32)
+        branch.output.append(op)
+        branch.capture.extend(sorted(inner.input))
+        if op == "Identity":
+            continue
+        body = inner.attr.add(key="body").value.g
+        for name in ("state", "left", "right"):
+            body.input.add(name=name).type.CopyFrom(F32)
+        body.output.append("state")
+        set_attribute(inner, "num_scan_inputs", 2)
+        set_attribute(inner, "scan_input_axes", axes)
+    b.signature({n: n for n in ("c", *names)}, {"y": "if"})
+    signature = module(engine).load(b.bytes()).signature()
+    given = [np.float32([1, 2, 3]), np.float32([1, 2, 3]), np.float32([1, 2])]
+    assert signature.run([np.asarray(True), *given])[0].tolist() == [1, 2, 3]
+    with pytest.raises(errors.InvalidArgumentError, match=f"Scan 'Scan'.*{words}"):
+        signature.run([np.asarray(False), *given])
+
+
+@BOTH
 def test_a_state_may_grow(engine: str) -> None:
     h = np.zeros((1, 1), np.float32)
     a, b = (np.ones((4, 3, 1), np.float32) for _ in range(2))

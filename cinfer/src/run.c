@@ -33,15 +33,18 @@ bool ci_heap_take(ci_plan *plan, ci_place *place, size_t bytes) {
   return true;
 }
 
+static ci_status run_too_large(ci_kernel *k, const char *what, size_t bytes) {
+  const struct ci_session *session = k->node->plan->session;
+  return k_fail(k, CI_RESOURCE_EXHAUSTED, "%s of %zu bytes, with %zu held already, exceeds the session's limit of %llu",
+                what, bytes, session->arena_bytes + session->heap_bytes,
+                (unsigned long long)session->limits.max_memory);
+}
+
 ci_status ci_heap_grow(ci_kernel *k, ci_place *place, size_t keep, size_t bytes) {
   ci_plan *plan = k->node->plan;
   struct ci_session *session = plan->session;
   if (keep == 0) ci_heap_release(plan, place);
-  if (!run_fits(session, bytes)) {
-    return k_fail(k, CI_RESOURCE_EXHAUSTED,
-                  "a value of %zu bytes, with %zu held already, exceeds the session's limit of %llu", bytes,
-                  session->arena_bytes + session->heap_bytes, (unsigned long long)session->limits.max_memory);
-  }
+  if (!run_fits(session, bytes)) return run_too_large(k, "a value", bytes);
   void *block = ci_alloc(&session->allocator, bytes);
   if (block == NULL) return k_no_memory(k);
   if (keep > 0) memcpy(block, place->block, keep);
@@ -101,8 +104,8 @@ static ci_status run_dynamic_outputs(ci_step *step) {
 static ci_status run_dynamic_kernel(ci_step *step) {
   ci_kernel *k = &step->k;
   const ci_allocator *allocator = &step->plan->session->allocator;
-  if (k->scratch_bytes > step->plan->session->limits.max_memory) return k_no_memory(k);
   size_t bytes = k->scratch_bytes;
+  if (!run_fits(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
   k->scratch = bytes == 0 ? NULL : ci_alloc(allocator, bytes);
   if (bytes > 0 && k->scratch == NULL) return k_no_memory(k);
   ci_status status = ci_step_compute(step);

@@ -362,7 +362,13 @@ static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, 
     bytes = cell->value.bytes;
     data = cell->value.data;
   }
-  if (!ci_heap_take(plan, place, bytes)) return session_memory(error);
+  if (!ci_heap_take(plan, place, bytes)) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED,
+                   "no memory for input '%.200s': %zu bytes, with %zu held already and a limit of %llu",
+                   plan->model->signatures.at[plan->signature].inputs[i].key, bytes,
+                   plan->session->arena_bytes + plan->session->heap_bytes,
+                   (unsigned long long)plan->session->limits.max_memory);
+  }
   cell->value.data = place->block;
   if (data != NULL && bytes > 0) memcpy(place->block, data, bytes);
   if (cell->value.dtype != CI_SEQUENCE) return CI_OK;

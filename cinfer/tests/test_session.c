@@ -359,6 +359,30 @@ static void test_wrong_sequences(void) {
   ci_close(model);
 }
 
+/* What is fed counts, and the message says that it is the limit. */
+static void test_sequences_within_limits(void) {
+  ci_error error;
+  ci_model *model;
+  call c;
+  bool fits = false, told = false;
+  CHECK(open_model(model_sequences, sizeof model_sequences, NULL, &model, &error) == CI_OK);
+  call_fill_held(&c, 3, true);
+  for (uint64_t limit = 64; !fits && limit < 1 << 20; limit += 64) {
+    ci_session_options options = ci_session_defaults();
+    ci_tensor outputs[15] = {{0}};
+    ci_session *session;
+    options.limits.max_memory = limit;
+    CHECK(ci_session_open(model, NULL, &options, &session, &error) == CI_OK);
+    ci_status status = ci_run(session, 0, c.inputs, 3, outputs, 15, &error);
+    CHECK(status == CI_OK || status == CI_RESOURCE_EXHAUSTED);
+    fits = status == CI_OK;
+    told = told || (!fits && strncmp(error.message, "no memory for input", 19) == 0);
+    ci_session_close(session);
+  }
+  CHECK(fits && told);
+  ci_close(model);
+}
+
 /* ---- failures ---- */
 
 static void test_every_allocation_may_fail(const unsigned char *data, size_t bytes) {
@@ -556,6 +580,7 @@ int main(void) {
   test_every_allocation_may_fail(model_everything, sizeof model_everything);
   test_sequences();
   test_wrong_sequences();
+  test_sequences_within_limits();
   test_every_length_is_refused();
   test_every_allocation_may_fail(model_sequences, sizeof model_sequences);
   test_every_flip(model_everything, sizeof model_everything, 1);

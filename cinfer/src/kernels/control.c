@@ -27,9 +27,16 @@ static ci_status control_unknown(ci_kernel *k, int o, int32_t dtype) {
   return control_place(k, ci_cell_of(k->out[o]));
 }
 
-static ci_status control_known(ci_kernel *k, int o, int32_t dtype, int rank, const int64_t *dims) {
-  CI_TRY(k_out(k, o, dtype, rank, dims));
-  return control_place(k, ci_cell_of(k->out[o]));
+/* What is wrong inside a body is said by the run if it gets there, as of any other step of a body. */
+static ci_status control_later(const ci_kernel *k, ci_status status) {
+  return status == CI_PENDING || k->node->node->graph != 0 ? CI_OK : status;
+}
+
+/* An output of the shape that `status` says is known. */
+static ci_status control_joined(ci_kernel *k, int o, ci_status status, int32_t dtype, int rank, const int64_t *dims) {
+  if (status == CI_OK) status = k_out(k, o, dtype, rank, dims);
+  CI_TRY(control_later(k, status));
+  return status == CI_OK ? control_place(k, ci_cell_of(k->out[o])) : control_unknown(k, o, dtype);
 }
 
 static ci_status control_like(ci_kernel *k, int o, const ci_value *value) {
@@ -220,8 +227,9 @@ static ci_status scan_formal(ci_kernel *k, const loop_plan *loop, int i) {
   ci_plan *plan = k->node->plan;
   const ci_value *whole = k->in[loop->carried + i];
   ci_cell *formal = k->node->bodies[0]->formals[loop->carried + i];
-  formal->value = (ci_value){.dtype = whole->dtype, .rank = -1};
-  if (whole->rank >= 0) CI_TRY(scan_slice_shape(k, loop, i, &formal->value));
+  ci_status status = whole->rank >= 0 ? scan_slice_shape(k, loop, i, &formal->value) : CI_PENDING;
+  if (status != CI_OK) formal->value = (ci_value){.dtype = whole->dtype, .rank = -1};
+  CI_TRY(control_later(k, status));
   formal->last_read = CI_NONE;
   CI_TRY(control_place(k, formal));
   plan->places.at[formal->place].carried = control_index(plan, formal); /* it is no result's buffer */
@@ -292,12 +300,9 @@ static ci_status loop_scans(ci_kernel *k, const loop_plan *loop) {
   for (int s = 0; s < loop->scans; s++) {
     const ci_value *one = &k->node->bodies[0]->outputs[1 + loop->carried + s]->value;
     int o = loop->carried + s;
-    if (counted && one->rank >= 0 && one->rank < CI_MAX_RANK) {
-      memcpy(dims + 1, one->dims, (size_t)one->rank * sizeof *dims);
-      CI_TRY(control_known(k, o, one->dtype, one->rank + 1, dims));
-    } else {
-      CI_TRY(control_unknown(k, o, one->dtype));
-    }
+    const bool known = counted && one->rank >= 0 && one->rank < CI_MAX_RANK;
+    if (known) memcpy(dims + 1, one->dims, (size_t)one->rank * sizeof *dims);
+    CI_TRY(control_joined(k, o, known ? CI_OK : CI_PENDING, one->dtype, one->rank + 1, dims));
   }
   return CI_OK;
 }
@@ -591,15 +596,14 @@ static ci_status scan_joined(ci_kernel *k, const loop_plan *loop, int s, const c
 
 static ci_status scan_outputs(ci_kernel *k, const loop_plan *loop) {
   int64_t steps, dims[CI_MAX_RANK];
-  CI_TRY(scan_steps(k, loop, &steps));
+  const ci_status counted = scan_steps(k, loop, &steps);
+  CI_TRY(control_later(k, counted));
   for (int s = 0; s < loop->scans; s++) {
-    const ci_value *one = &k->node->bodies[0]->outputs[loop->carried + s]->value;
-    if (steps >= 0 && one->rank >= 0) {
-      CI_TRY(scan_joined(k, loop, s, one, steps, dims));
-      CI_TRY(control_known(k, loop->carried + s, one->dtype, one->rank + 1, dims));
-    } else {
-      CI_TRY(control_unknown(k, loop->carried + s, one->dtype));
-    }
+    const int o = loop->carried + s;
+    const ci_value *one = &k->node->bodies[0]->outputs[o]->value;
+    ci_status status = CI_PENDING;
+    if (counted == CI_OK && steps >= 0 && one->rank >= 0) status = scan_joined(k, loop, s, one, steps, dims);
+    CI_TRY(control_joined(k, o, status, one->dtype, one->rank + 1, dims));
   }
   return CI_OK;
 }
