@@ -351,3 +351,45 @@ def test_errors(name: str) -> None:
     build, error, text = ERRORS[name]
     with tf.Graph().as_default(), pytest.raises(error, match=re.compile(text)):
         build()
+
+
+@engines.BOTH
+def test_random_flips_take_each_image_by_itself(engine: str) -> None:
+    engines.module(engine)
+    many = np.stack([np.arange(6, dtype=np.float32).reshape(1, 6, 1)] * 200)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        found = session.run(I.random_flip_left_right(many, seed=3))
+    turned = (found[:, 0, 0, 0] == 5).sum()
+    assert 60 < turned < 140
+    for image in found:
+        np.testing.assert_array_equal(np.sort(image.ravel()), np.arange(6))
+
+
+@engines.BOTH
+def test_random_colours_stay_within_their_limits(engine: str) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        brighter, harder = I.random_brightness(X, 0.2, 1), I.random_contrast(X, 0.5, 2.0, 1)
+        first, second = session.run([brighter, harder])
+    change = first - X
+    assert np.ptp(change) < 1e-6 and abs(change.mean()) <= 0.2
+    mean = X.mean((1, 2), keepdims=True)
+    factor = ((second - mean) / (X - mean)).mean()
+    assert 0.5 <= factor < 2.0
+
+
+@engines.BOTH
+@pytest.mark.parametrize("opened", [False, True], ids=["known", "open"])
+def test_symmetric_padding(engine: str, opened: bool) -> None:
+    ends = [[0, 0], [2, 5], [4, 0], [1, 3]]
+    expected = np.pad(X, ends, mode="symmetric")
+    compare(engine, lambda x: tf.pad(x, ends, "SYMMETRIC"), [X], expected, opened=opened)
+
+
+def test_symmetric_padding_beyond_the_size_is_refused() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="greater than 3"):
+        tf.pad(X, [[0, 0], [0, 0], [0, 0], [4, 0]], "SYMMETRIC")
+
+
+def test_the_gradient_of_symmetric_padding() -> None:
+    check(lambda x: tf.pad(x, [[2, 1], [0, 3]], "symmetric"), [away(2, 3)])
