@@ -59,6 +59,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.attention": (),
     "graphio.ops.bits": (),
+    "graphio.ops.candidates": (),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),

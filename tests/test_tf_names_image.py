@@ -126,11 +126,13 @@ SIZES = ((3, 7), (10, 2), (5, 1))
 CASES: dict[str, tuple[Any, ...]] = {
     **{
         f"{how}{' corners' * corners} {h}x{w}": (
-            lambda x, b=build, s=(h, w), c=corners: b(x, s, align_corners=c), [X],
+            lambda x, b=build, s=(h, w), c=corners: b(x, s, align_corners=c),
+            [X],
             both(how, h, w, corners),
         )
         for how, build in (
-            ("linear", I.resize_bilinear), ("cubic", I.resize_bicubic),
+            ("linear", I.resize_bilinear),
+            ("cubic", I.resize_bicubic),
             ("nearest", I.resize_nearest_neighbor),
         )
         for corners in (False, True)
@@ -138,43 +140,52 @@ CASES: dict[str, tuple[Any, ...]] = {
     },
     **{
         f"{how} half": (
-            lambda x, b=build: b(x, [3, 9], half_pixel_centers=True), [X],
+            lambda x, b=build: b(x, [3, 9], half_pixel_centers=True),
+            [X],
             both(how, 3, 9, half=True),
         )
         for how, build in (
-            ("linear", I.resize_bilinear), ("cubic", I.resize_bicubic),
+            ("linear", I.resize_bilinear),
+            ("cubic", I.resize_bicubic),
             ("nearest", I.resize_nearest_neighbor),
         )
     },
     "resize fed": (I.resize_bilinear, [X, np.int32([3, 6])], both("linear", 3, 6)),
     "resize bytes": (
-        lambda x: I.resize_images(x, [2, 2]), [BYTES],
+        lambda x: I.resize_images(x, [2, 2]),
+        [BYTES],
         resized(BYTES, matrix(3, 2, "linear", False), matrix(4, 2, "linear", False)),
     ),
     "resize one": (lambda x: I.resize_images(x, [3, 7]), [ONE], both("linear", 3, 7)[0]),
     "resize nearest bytes": (
-        lambda x: I.resize_images(x, [6, 8], I.ResizeMethod.NEAREST_NEIGHBOR), [BYTES],
+        lambda x: I.resize_images(x, [6, 8], I.ResizeMethod.NEAREST_NEIGHBOR),
+        [BYTES],
         BYTES.repeat(2, 1).repeat(2, 2),
     ),
     "flip_left_right": (I.flip_left_right, [ONE], ONE[:, ::-1]),
     "flip_up_down": (I.flip_up_down, [X], X[:, ::-1]),
     "transpose_image": (I.transpose_image, [X], X.swapaxes(1, 2)),
-    **{
-        f"rot90 {k}": (lambda x, k=k: I.rot90(x, k), [ONE], np.rot90(ONE, k)) for k in range(-1, 4)
-    },
+    **{f"rot90 {k}": (lambda x, k=k: I.rot90(x, k), [ONE], np.rot90(ONE, k)) for k in range(-1, 4)},
     "crop": (lambda x: I.crop_to_bounding_box(x, 1, 2, 3, 2), [X], X[:, 1:4, 2:4]),
     "pad": (
-        lambda x: I.pad_to_bounding_box(x, 1, 2, 7, 6), [ONE],
+        lambda x: I.pad_to_bounding_box(x, 1, 2, 7, 6),
+        [ONE],
         np.pad(ONE, [(1, 1), (2, 0), (0, 0)]),
     ),
     "to bytes": (
-        lambda x: I.convert_image_dtype(x, tf.uint8), [ONE], (ONE * np.float32(255.5)).astype(np.uint8),
+        lambda x: I.convert_image_dtype(x, tf.uint8),
+        [ONE],
+        (ONE * np.float32(255.5)).astype(np.uint8),
     ),
     "from bytes": (
-        lambda x: I.convert_image_dtype(x, tf.float32), [BYTES], BYTES / 255.0,
+        lambda x: I.convert_image_dtype(x, tf.float32),
+        [BYTES],
+        BYTES / 255.0,
     ),
     "to int16": (
-        lambda x: I.convert_image_dtype(x, tf.int16), [BYTES], BYTES.astype(np.int16) * 128,
+        lambda x: I.convert_image_dtype(x, tf.int16),
+        [BYTES],
+        BYTES.astype(np.int16) * 128,
     ),
     "standard": (I.per_image_standardization, [X], standard(X)),
     "standard bytes": (I.per_image_standardization, [BYTES], standard(BYTES)),
@@ -184,56 +195,68 @@ CASES: dict[str, tuple[Any, ...]] = {
     "rgb": (lambda x: I.grayscale_to_rgb(I.rgb_to_grayscale(x)), [X], grey(X).repeat(3, -1)),
     "brightness": (lambda x: I.adjust_brightness(x, 0.25), [X], X + 0.25),
     "brightness bytes": (
-        lambda x: I.adjust_brightness(x, 0.5), [np.uint8([[[0, 100, 200]]])],
+        lambda x: I.adjust_brightness(x, 0.5),
+        [np.uint8([[[0, 100, 200]]])],
         np.uint8([[[127, 227, 255]]]),
     ),
     "contrast": (
-        lambda x: I.adjust_contrast(x, 2.0), [X],
+        lambda x: I.adjust_contrast(x, 2.0),
+        [X],
         2 * X - X.mean((1, 2), keepdims=True),
     ),
     "gamma": (lambda x: I.adjust_gamma(x, 2.0, 0.5), [X], X * X / 2),
     "variation": (
-        I.total_variation, [X],
+        I.total_variation,
+        [X],
         np.abs(np.diff(X, axis=1)).sum((1, 2, 3)) + np.abs(np.diff(X, axis=2)).sum((1, 2, 3)),
     ),
     "gradients": (
-        lambda x: list(I.image_gradients(x)), [X],
+        lambda x: list(I.image_gradients(x)),
+        [X],
         [np.diff(X, axis=1, append=X[:, -1:]), np.diff(X, axis=2, append=X[:, :, -1:])],
     ),
     "suppression": (
-        lambda b, s: I.non_max_suppression(b, s, 4), [BOXES, SCORES], suppressed(4, 0.5, -1),
+        lambda b, s: I.non_max_suppression(b, s, 4),
+        [BOXES, SCORES],
+        suppressed(4, 0.5, -1),
     ),
     "suppression limits": (
-        lambda b, s: I.non_max_suppression(b, s, 3, 0.95, 0.5), [BOXES, SCORES],
+        lambda b, s: I.non_max_suppression(b, s, 3, 0.95, 0.5),
+        [BOXES, SCORES],
         suppressed(3, 0.95, 0.5),
     ),
     "suppression none": (
-        lambda b, s: I.non_max_suppression(b, s, 0), [BOXES, SCORES], np.zeros(0, np.int32),
+        lambda b, s: I.non_max_suppression(b, s, 0),
+        [BOXES, SCORES],
+        np.zeros(0, np.int32),
     ),
     **{
         f"crop_and_resize {how} {h}x{w}": (
             lambda x, b, n, s=(h, w), m=how: I.crop_and_resize(x, b, n, s, m, 7.0),
-            [X, REGIONS, OF], cropped(X, REGIONS, OF, h, w, 7.0, how),
+            [X, REGIONS, OF],
+            cropped(X, REGIONS, OF, h, w, 7.0, how),
         )
         for how in ("bilinear", "nearest")
         for h, w in ((3, 4), (1, 2))
     },
-}  # fmt: skip
+}
 
 #: what needs known heights and widths
 KNOWN: dict[str, tuple[Any, ...]] = {
     "area": (lambda x: I.resize_area(x, [3, 7]), [X], resized(X, area(5, 3), area(4, 7))),
     "central_crop": (lambda x: I.central_crop(x, 0.5), [X], X[:, 1:4, 1:3]),
     "crop or pad": (
-        lambda x: I.resize_image_with_crop_or_pad(x, 2, 7), [ONE],
+        lambda x: I.resize_image_with_crop_or_pad(x, 2, 7),
+        [ONE],
         np.pad(ONE[1:3], [(0, 0), (1, 2), (0, 0)]),
     ),
     "same size": (lambda x: I.resize_images(x, [3, 4]), [BYTES], BYTES),
     "aspect": (
-        lambda x: I.resize_images(x, [10, 100], preserve_aspect_ratio=True), [X],
+        lambda x: I.resize_images(x, [10, 100], preserve_aspect_ratio=True),
+        [X],
         both("linear", 10, 8),
     ),
-}  # fmt: skip
+}
 
 
 @engines.BOTH
@@ -301,19 +324,26 @@ ERRORS: dict[str, tuple[Any, ...]] = {
     "positive": (lambda: I.resize_bilinear(X, [0, 2]), ValueError, "positive"),
     "method": (lambda: I.resize_images(X, [2, 2], 9), ValueError, "not implemented"),
     "half": (
-        lambda: I.resize_bilinear(X, [2, 2], True, half_pixel_centers=True), ValueError, "False"
+        lambda: I.resize_bilinear(X, [2, 2], True, half_pixel_centers=True),
+        ValueError,
+        "False",
     ),
     "crop": (lambda: I.crop_to_bounding_box(X, 3, 0, 3, 1), ValueError, "begin"),
     "pad": (lambda: I.pad_to_bounding_box(X, 3, 0, 6, 9), ValueError, "fit"),
     "fraction": (lambda: I.central_crop(X, 0.0), ValueError, "central_fraction"),
     "grey": (lambda: I.rgb_to_grayscale(X[..., :2]), ValueError, "expected"),
     "boxes": (lambda: I.non_max_suppression(BOXES[:, :3], SCORES, 1), ValueError, "equal"),
-    "crop method": (lambda: I.crop_and_resize(X, REGIONS, OF, [2, 2], "cubic"), ValueError, "method"),
+    "crop method": (
+        lambda: I.crop_and_resize(X, REGIONS, OF, [2, 2], "cubic"),
+        ValueError,
+        "method",
+    ),
     "area": (
-        lambda: I.resize_area(tf.placeholder(tf.float32, [1, None, 3, 1]), [2, 2]), ValueError,
+        lambda: I.resize_area(tf.placeholder(tf.float32, [1, None, 3, 1]), [2, 2]),
+        ValueError,
         "known",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -321,3 +351,45 @@ def test_errors(name: str) -> None:
     build, error, text = ERRORS[name]
     with tf.Graph().as_default(), pytest.raises(error, match=re.compile(text)):
         build()
+
+
+@engines.BOTH
+def test_random_flips_take_each_image_by_itself(engine: str) -> None:
+    engines.module(engine)
+    many = np.stack([np.arange(6, dtype=np.float32).reshape(1, 6, 1)] * 200)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        found = session.run(I.random_flip_left_right(many, seed=3))
+    turned = (found[:, 0, 0, 0] == 5).sum()
+    assert 60 < turned < 140
+    for image in found:
+        np.testing.assert_array_equal(np.sort(image.ravel()), np.arange(6))
+
+
+@engines.BOTH
+def test_random_colours_stay_within_their_limits(engine: str) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        brighter, harder = I.random_brightness(X, 0.2, 1), I.random_contrast(X, 0.5, 2.0, 1)
+        first, second = session.run([brighter, harder])
+    change = first - X
+    assert np.ptp(change) < 1e-6 and abs(change.mean()) <= 0.2
+    mean = X.mean((1, 2), keepdims=True)
+    factor = ((second - mean) / (X - mean)).mean()
+    assert 0.5 <= factor < 2.0
+
+
+@engines.BOTH
+@pytest.mark.parametrize("opened", [False, True], ids=["known", "open"])
+def test_symmetric_padding(engine: str, opened: bool) -> None:
+    ends = [[0, 0], [2, 5], [4, 0], [1, 3]]
+    expected = np.pad(X, ends, mode="symmetric")
+    compare(engine, lambda x: tf.pad(x, ends, "SYMMETRIC"), [X], expected, opened=opened)
+
+
+def test_symmetric_padding_beyond_the_size_is_refused() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="greater than 3"):
+        tf.pad(X, [[0, 0], [0, 0], [0, 0], [4, 0]], "SYMMETRIC")
+
+
+def test_the_gradient_of_symmetric_padding() -> None:
+    check(lambda x: tf.pad(x, [[2, 1], [0, 3]], "symmetric"), [away(2, 3)])

@@ -118,92 +118,122 @@ IDS = np.int32([[6, 0], [3, 3]])
 
 CASES: dict[str, tuple[Any, ...]] = {
     "conv1d": (
-        lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"), [X1, W1], convolved(X1, W1, [2], "SAME"),
+        lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"),
+        [X1, W1],
+        convolved(X1, W1, [2], "SAME"),
     ),
     "conv1d first": (
         lambda x, w: tf.nn.conv1d(x, w, 1, "VALID", data_format="NCW", dilations=2),
-        [first(X1), W1], first(convolved(X1, W1, [1], "VALID", [2])),
+        [first(X1), W1],
+        first(convolved(X1, W1, [1], "VALID", [2])),
     ),
     "conv1d_transpose": (
-        lambda x, w: tf.nn.conv1d_transpose(x, w, [1, 6, 3], 2, "SAME"), [DY1, W1[:, :, :4]],
+        lambda x, w: tf.nn.conv1d_transpose(x, w, [1, 6, 3], 2, "SAME"),
+        [DY1, W1[:, :, :4]],
         transposed((1, 6, 3), W1, DY1, [2], "SAME"),
     ),
     "conv3d": (
-        lambda x, w: tf.nn.conv3d(x, w, [1, 2, 1, 2, 1], "SAME"), [X3, W3],
+        lambda x, w: tf.nn.conv3d(x, w, [1, 2, 1, 2, 1], "SAME"),
+        [X3, W3],
         convolved(X3, W3, [2, 1, 2], "SAME"),
     ),
     "conv3d first": (
-        lambda x, w: tf.nn.conv3d(x, w, 1, "VALID", "NCDHW", [1, 1, 2, 1, 2]), [first(X3), W3],
+        lambda x, w: tf.nn.conv3d(x, w, 1, "VALID", "NCDHW", [1, 1, 2, 1, 2]),
+        [first(X3), W3],
         first(convolved(X3, W3, [1, 1, 1], "VALID", [2, 1, 2])),
     ),
     "conv3d_transpose": (
-        lambda y, w: tf.nn.conv3d_transpose(y, w, [1, 3, 4, 3, 2], 2), [DY3, W3],
+        lambda y, w: tf.nn.conv3d_transpose(y, w, [1, 3, 4, 3, 2], 2),
+        [DY3, W3],
         transposed((1, 3, 4, 3, 2), W3, DY3, [2, 2, 2], "SAME"),
     ),
     "atrous_conv2d": (
-        lambda x, w: tf.nn.atrous_conv2d(x, w, 2, "SAME"), [X2, W2],
+        lambda x, w: tf.nn.atrous_conv2d(x, w, 2, "SAME"),
+        [X2, W2],
         convolved(X2, W2, [1, 1], "SAME", [2, 2]),
     ),
     "atrous_conv2d_transpose": (
-        lambda y, w: tf.nn.atrous_conv2d_transpose(y, w, [1, 4, 4, 2], 2, "SAME"), [DY2, W2],
+        lambda y, w: tf.nn.atrous_conv2d_transpose(y, w, [1, 4, 4, 2], 2, "SAME"),
+        [DY2, W2],
         transposed((1, 4, 4, 2), W2, DY2, [1, 1], "SAME", [2, 2]),
     ),
     "max_pool1d": (
-        lambda x: tf.nn.max_pool1d(x, 3, 2, "SAME"), [X1], pooled(X1, [3], [2], "SAME", np.nanmax),
+        lambda x: tf.nn.max_pool1d(x, 3, 2, "SAME"),
+        [X1],
+        pooled(X1, [3], [2], "SAME", np.nanmax),
     ),
     "avg_pool1d": (
-        lambda x: tf.nn.avg_pool1d(x, 3, 2, "SAME"), [X1], pooled(X1, [3], [2], "SAME", np.nanmean),
+        lambda x: tf.nn.avg_pool1d(x, 3, 2, "SAME"),
+        [X1],
+        pooled(X1, [3], [2], "SAME", np.nanmean),
     ),
     "max_pool2d": (
-        lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), [X2],
+        lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"),
+        [X2],
         pooled(X2, [2, 2], [2, 2], "VALID", np.nanmax),
     ),
     "max_pool3d": (
-        lambda x: tf.nn.max_pool3d(x, [1, 2, 3, 2, 1], 2, "SAME"), [X3],
+        lambda x: tf.nn.max_pool3d(x, [1, 2, 3, 2, 1], 2, "SAME"),
+        [X3],
         pooled(X3, [2, 3, 2], [2, 2, 2], "SAME", np.nanmax),
     ),
     "avg_pool3d": (
-        lambda x: tf.nn.avg_pool3d(x, 2, [1, 1, 1, 2, 1, 1][:5], "SAME"), [X3],
+        lambda x: tf.nn.avg_pool3d(x, 2, [1, 1, 1, 2, 1, 1][:5], "SAME"),
+        [X3],
         pooled(X3, [2, 2, 2], [1, 1, 2], "SAME", np.nanmean),
     ),
     "avg_pool3d first": (
-        lambda x: tf.nn.avg_pool3d(x, 2, 1, "VALID", "NCDHW"), [first(X3)],
+        lambda x: tf.nn.avg_pool3d(x, 2, 1, "VALID", "NCDHW"),
+        [first(X3)],
         first(pooled(X3, [2, 2, 2], [1, 1, 1], "VALID", np.nanmean)),
     ),
     "pool": (
-        lambda x: tf.nn.pool(x, [2, 3], "MAX", "SAME", dilation_rate=[2, 1]), [X2],
+        lambda x: tf.nn.pool(x, [2, 3], "MAX", "SAME", dilation_rate=[2, 1]),
+        [X2],
         pooled(X2, [2, 3], [1, 1], "SAME", np.nanmax, [2, 1]),
     ),
     "pool average": (
-        lambda x: tf.nn.pool(x, [2], "AVG", "VALID", dilation_rate=[3]), [X1],
+        lambda x: tf.nn.pool(x, [2], "AVG", "VALID", dilation_rate=[3]),
+        [X1],
         pooled(X1, [2], [1], "VALID", np.nanmean, [3]),
     ),
     "max_pool_with_argmax": (
-        lambda x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), [X2],
+        lambda x: tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+        [X2],
         [pooled(X2, [2, 2], [2, 2], "SAME", np.nanmax), argmax_of(X2, False)],
     ),
     "max_pool_with_argmax batch": (
-        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME", include_batch_in_index=True), [X2],
+        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME", include_batch_in_index=True),
+        [X2],
         [pooled(X2, [2, 2], [2, 2], "SAME", np.nanmax), argmax_of(X2, True)],
     ),
     "lrn": (
-        lambda x: tf.nn.lrn(x, 1, 2.0, 0.5, 0.75), [draw(1, 2, 2, 7)], None,
+        lambda x: tf.nn.lrn(x, 1, 2.0, 0.5, 0.75),
+        [draw(1, 2, 2, 7)],
+        None,
     ),
     "fused_batch_norm": (
-        lambda x: tf.nn.fused_batch_norm(x, SCALE, SHIFT), [X2],
+        lambda x: tf.nn.fused_batch_norm(x, SCALE, SHIFT),
+        [X2],
         [normalized(X2, MOMENTS.mean(0), MOMENTS.var(0)), MOMENTS.mean(0), MOMENTS.var(0, ddof=1)],
     ),
     "fused_batch_norm first": (
         lambda x: tf.nn.fused_batch_norm(
-            x, SCALE, SHIFT, MEAN, VARIANCE, data_format="NCHW", is_training=False),
-        [first(X2)], [first(normalized(X2, MEAN, VARIANCE)), MEAN, VARIANCE],
+            x, SCALE, SHIFT, MEAN, VARIANCE, data_format="NCHW", is_training=False
+        ),
+        [first(X2)],
+        [first(normalized(X2, MEAN, VARIANCE)), MEAN, VARIANCE],
     ),
     "global normalization": (
         lambda x: tf.nn.batch_norm_with_global_normalization(
-            x, MEAN, VARIANCE, SHIFT, SCALE, 0.001, True), [X2], normalized(X2, MEAN, VARIANCE),
+            x, MEAN, VARIANCE, SHIFT, SCALE, 0.001, True
+        ),
+        [X2],
+        normalized(X2, MEAN, VARIANCE),
     ),
     "weighted_moments": (
-        lambda x, w: list(tf.nn.weighted_moments(x, [0], w)), [X2[0, :, 0], WEIGHTS],
+        lambda x, w: list(tf.nn.weighted_moments(x, [0], w)),
+        [X2[0, :, 0], WEIGHTS],
         [REPEATED[:, 0].mean(0), REPEATED[:, 0].var(0)],
     ),
     "weighted_moments kept": (
@@ -212,34 +242,47 @@ CASES: dict[str, tuple[Any, ...]] = {
         [REPEATED[:, 0].mean(0, keepdims=True), REPEATED[:, 0].var(0, keepdims=True)],
     ),
     "sufficient_statistics": (
-        lambda x: list(tf.nn.sufficient_statistics(x, [0, -2], 0.5)[:3]), [X2],
+        lambda x: list(tf.nn.sufficient_statistics(x, [0, -2], 0.5)[:3]),
+        [X2],
         [np.float32(12), (X2 - 0.5).sum((0, 2)), ((X2 - 0.5) ** 2).sum((0, 2))],
     ),
     "normalize_moments": (
-        lambda x: list(tf.nn.normalize_moments(*tf.nn.sufficient_statistics(x, [0], tf.constant(0.5)))),
-        [X2], [X2.mean(0), X2.var(0)],
+        lambda x: list(
+            tf.nn.normalize_moments(*tf.nn.sufficient_statistics(x, [0], tf.constant(0.5)))
+        ),
+        [X2],
+        [X2.mean(0), X2.var(0)],
     ),
     "log_poisson_loss": (tf.nn.log_poisson_loss, [TARGETS, LOGS], np.exp(LOGS) - LOGS * TARGETS),
     "log_poisson_loss full": (
-        lambda t, x: tf.nn.log_poisson_loss(t, x, True), [TARGETS, LOGS],
+        lambda t, x: tf.nn.log_poisson_loss(t, x, True),
+        [TARGETS, LOGS],
         np.exp(LOGS) - LOGS * TARGETS + STIRLING,
     ),
     "embedding_lookup": (
         lambda a, b, c, i: tf.nn.embedding_lookup([a, b, c], i),
-        [TABLE[0::3], TABLE[1::3], TABLE[2::3], IDS], TABLE[IDS],
+        [TABLE[0::3], TABLE[1::3], TABLE[2::3], IDS],
+        TABLE[IDS],
     ),
     "embedding_lookup div": (
         lambda a, b, c, i: tf.nn.embedding_lookup([a, b, c], i, "div"),
-        [TABLE[:3], TABLE[3:5], TABLE[5:], IDS], TABLE[IDS],
+        [TABLE[:3], TABLE[3:5], TABLE[5:], IDS],
+        TABLE[IDS],
     ),
     "depthwise native": (
-        lambda x, w: tf.nn.depthwise_conv2d_native(x, w, [1, 1, 1, 1], "VALID", dilations=[1, 2, 1, 1]),
+        lambda x, w: tf.nn.depthwise_conv2d_native(
+            x, w, [1, 1, 1, 1], "VALID", dilations=[1, 2, 1, 1]
+        ),
         [X2, W2],
         np.concatenate(
-            [convolved(X2[..., i : i + 1], W2[:, :, i : i + 1], [1, 1], "VALID", [2, 1])
-             for i in range(2)], -1),
+            [
+                convolved(X2[..., i : i + 1], W2[:, :, i : i + 1], [1, 1], "VALID", [2, 1])
+                for i in range(2)
+            ],
+            -1,
+        ),
     ),
-}  # fmt: skip
+}
 #: their filters' static sizes are needed
 CLOSED = {"depthwise native"}
 
@@ -261,7 +304,8 @@ def test_values(engine: str, name: str, opened: bool) -> None:
 GRADIENTS: dict[str, tuple[Any, ...]] = {
     "conv1d": (lambda x, w: tf.nn.conv1d(x, w, 2, "SAME"), [away(1, 5, 2), away(3, 2, 2, seed=2)]),
     "conv3d": (
-        lambda x, w: tf.nn.conv3d(x, w, 2, "SAME"), [away(1, 3, 2, 3, 1), away(2, 2, 2, 1, 2)]
+        lambda x, w: tf.nn.conv3d(x, w, 2, "SAME"),
+        [away(1, 3, 2, 3, 1), away(2, 2, 2, 1, 2)],
     ),
     "conv3d_transpose": (
         lambda y, w: tf.nn.conv3d_transpose(y, w, [1, 3, 2, 3, 1], 2),
@@ -271,7 +315,8 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
     "avg_pool3d": (lambda x: tf.nn.avg_pool3d(x, 2, 2, "SAME"), [away(1, 3, 2, 3, 1)]),
     "max_pool1d": (lambda x: tf.nn.max_pool1d(x, 2, 1, "VALID"), [away(2, 4, 2)]),
     "with_argmax": (
-        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME").output, [away(1, 3, 4, 2)]
+        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "SAME").output,
+        [away(1, 3, 4, 2)],
     ),
     "lrn": (lambda x: tf.nn.lrn(x, 1), [away(1, 2, 1, 4)]),
     "fused_batch_norm": (
@@ -279,15 +324,15 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
         [away(2, 2, 3, 2), away(2), away(2, seed=4)],
     ),
     "weighted_moments": (
-        lambda x, w: tf.nn.weighted_moments(x, [0], w)[1], [away(4, 2), pos(4, 1)]
+        lambda x, w: tf.nn.weighted_moments(x, [0], w)[1],
+        [away(4, 2), pos(4, 1)],
     ),
-    "log_poisson_loss": (
-        lambda t, x: tf.nn.log_poisson_loss(t, x, True), [2 + pos(3), away(3)]
-    ),
+    "log_poisson_loss": (lambda t, x: tf.nn.log_poisson_loss(t, x, True), [2 + pos(3), away(3)]),
     "embedding_lookup": (
-        lambda a, b: tf.nn.embedding_lookup([a, b], [0, 2, 1, 2]), [away(2, 2), away(1, 2)]
+        lambda a, b: tf.nn.embedding_lookup([a, b], [0, 2, 1, 2]),
+        [away(2, 2), away(1, 2)],
     ),
-}  # fmt: skip
+}
 
 
 @engines.BOTH
@@ -300,16 +345,24 @@ def test_gradients(engine: str, name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 SHAPES: dict[str, tuple[Any, ...]] = {
     "conv1d": (lambda x: tf.nn.conv1d(x, W1, 2, "SAME"), [None, 7, 3], [None, 4, 4]),
-    "conv3d": (lambda x: tf.nn.conv3d(x, W3, 1, "VALID"), [None, 4, 5, None, 2], [None, 3, 3, None, 3]),
+    "conv3d": (
+        lambda x: tf.nn.conv3d(x, W3, 1, "VALID"),
+        [None, 4, 5, None, 2],
+        [None, 3, 3, None, 3],
+    ),
     "conv3d_transpose": (
-        lambda x: tf.nn.conv3d_transpose(x, W3, [1, 8, 8, 8, 2], 2), [1, 4, 4, 4, 3], [1, 8, 8, 8, 2]
+        lambda x: tf.nn.conv3d_transpose(x, W3, [1, 8, 8, 8, 2], 2),
+        [1, 4, 4, 4, 3],
+        [1, 8, 8, 8, 2],
     ),
     "pool": (lambda x: tf.nn.pool(x, [2], "AVG", "SAME", strides=[2]), [None, 5, 2], [None, 3, 2]),
     "argmax": (
-        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "VALID"), [None, 5, 4, 2], [None, 2, 2, 2]
+        lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "VALID"),
+        [None, 5, 4, 2],
+        [None, 2, 2, 2],
     ),
     "lrn": (tf.nn.lrn, [None, 5, 4, 2], [None, 5, 4, 2]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -321,25 +374,38 @@ def test_static_shapes(name: str) -> None:
 ERRORS: dict[str, tuple[Any, ...]] = {
     "conv1d rank": (lambda: tf.nn.conv1d(X2, W1, 1, "SAME"), ValueError, "rank 3"),
     "conv1d format": (
-        lambda: tf.nn.conv1d(X1, W1, 1, "SAME", data_format="NDHWC"), ValueError, "NWC or NCW"
+        lambda: tf.nn.conv1d(X1, W1, 1, "SAME", data_format="NDHWC"),
+        ValueError,
+        "NWC or NCW",
     ),
     "conv3d channels": (lambda: tf.nn.conv3d(X3, W3[..., :1, :], 1, "SAME"), ValueError, "equal"),
-    "conv3d strides": (lambda: tf.nn.conv3d(X3, W3, [2, 1, 1, 1, 1], "SAME"), ValueError, "strides"),
+    "conv3d strides": (
+        lambda: tf.nn.conv3d(X3, W3, [2, 1, 1, 1, 1], "SAME"),
+        ValueError,
+        "strides",
+    ),
     "conv3d window": (lambda: tf.nn.conv3d(X3[:, :1], W3, 1, "VALID"), ValueError, "window"),
     "padding": (lambda: tf.nn.max_pool3d(X3, 2, 2, "FULL"), ValueError, "padding"),
     "pool type": (lambda: tf.nn.pool(X1, [2], "SUM", "SAME"), ValueError, "MAX"),
     "pool strides": (
-        lambda: tf.nn.pool(X1, [2], "MAX", "SAME", dilation_rate=[2], strides=[2]), ValueError,
+        lambda: tf.nn.pool(X1, [2], "MAX", "SAME", dilation_rate=[2], strides=[2]),
+        ValueError,
         "not supported",
     ),
     "lrn": (lambda: tf.nn.lrn(X3), ValueError, "rank 4"),
     "fused": (
-        lambda: tf.nn.fused_batch_norm(X2, SCALE, SHIFT, is_training=False), ValueError, "given"
+        lambda: tf.nn.fused_batch_norm(X2, SCALE, SHIFT, is_training=False),
+        ValueError,
+        "given",
     ),
     "poisson": (lambda: tf.nn.log_poisson_loss(TARGETS, LOGS[:2]), ValueError, "equal"),
     "lookup": (lambda: tf.nn.embedding_lookup([TABLE] * 2, IDS, "odd"), ValueError, "strategy"),
-    "int": (lambda: tf.nn.max_pool1d(np.zeros((1, 3, 1), np.int32), 2, 1, "SAME"), TypeError, "float"),
-}  # fmt: skip
+    "int": (
+        lambda: tf.nn.max_pool1d(np.zeros((1, 3, 1), np.int32), 2, 1, "SAME"),
+        TypeError,
+        "float",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -10,7 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import filling, index, joining, linear, math, primitive, reduction, shapes
+from graphio.ops import filling, index, joining, linear, math, primitive, random, reduction, shapes
 from graphio.ops.emit import (
     FLOATING,
     INTEGER,
@@ -44,6 +44,10 @@ __all__ = [
     "non_max_suppression",
     "pad_to_bounding_box",
     "per_image_standardization",
+    "random_brightness",
+    "random_contrast",
+    "random_flip_left_right",
+    "random_flip_up_down",
     "resize_area",
     "resize_bicubic",
     "resize_bilinear",
@@ -333,6 +337,29 @@ def flip_up_down(image: Any, name: str | None = None) -> Tensor:
     return _turned(image, 0, "flip_up_down", name)
 
 
+def _turned_or_not(image: Any, axis: int, op: str, seed: int | None) -> Tensor:
+    with scope(None, op) as at:
+        x, row = _image(image, op, at)
+        dims = dims_of(x)
+        count = primitive.slice_axes(primitive.shape_of(x), [0], [row], [0])
+        shape = primitive.concat([count, primitive.int_vector([1, 1, 1])], 0)
+        draw = random.random_uniform(shape, seed=seed)
+        turns = compare("Less", draw, scalar(0.5, draw.dtype))
+        y = select(turns, index.reverse(x, [row + axis]), x, at)
+        y.set_shape(dims)
+        return y
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """Each image with left and right exchanged, or as it is, with equal chances."""
+    return _turned_or_not(image, 1, "random_flip_left_right", seed)
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """Each image with top and bottom exchanged, or as it is, with equal chances."""
+    return _turned_or_not(image, 0, "random_flip_up_down", seed)
+
+
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Images with height and width exchanged; (h, w, c) or (n, h, w, c)."""
     with scope(name, "transpose_image") as at:
@@ -610,6 +637,34 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         mean = reduction.reduce_mean(x, [-3, -2], keepdims=True)
         far = binary("Mul", binary("Sub", x, mean), factor)
         return convert_image_dtype(binary("Add", far, mean), old, saturate=True, name=at)
+
+
+def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """adjust_brightness by a random number in [-max_delta, max_delta).
+
+    Raises:
+        ValueError: max_delta is negative.
+    """
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, _drawn(image, -max_delta, max_delta, seed))
+
+
+def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """adjust_contrast by a random factor in [lower, upper).
+
+    Raises:
+        ValueError: lower is negative, or not below upper.
+    """
+    if upper <= lower or lower < 0:
+        raise ValueError("upper must be > lower, and lower must be non-negative.")
+    return adjust_contrast(image, _drawn(image, lower, upper, seed))
+
+
+def _drawn(image: Any, low: float, high: float, seed: int | None) -> Tensor:
+    kind = convert_to_tensor(image, name="image").dtype.base_dtype
+    wanted = kind if kind.is_floating else dtypes.float32
+    return cast(random.random_uniform([], low, high, seed=seed), wanted)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:

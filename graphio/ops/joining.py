@@ -256,16 +256,20 @@ def pad(
     Args:
         tensor: any.
         paddings: (rank, 2): how many before and after along each axis.
-        mode: CONSTANT, or REFLECT (mirrored, the border itself not repeated).
+        mode: CONSTANT, REFLECT (mirrored, the border itself not repeated), or SYMMETRIC (mirrored
+            with the border, up to once the size; paddings known while the graph is built).
         name: of the operation.
         constant_values: scalar that fills with CONSTANT.
 
     Raises:
         ValueError: mode is none of these, or paddings has another shape.
     """
+    if mode.upper() == "SYMMETRIC":
+        return _mirrored(tensor, paddings, name)
     word = _PAD_MODES.get(mode.upper())
     if word is None:
-        raise ValueError(f"pad: unknown mode {mode!r}; expected one of {', '.join(_PAD_MODES)}")
+        modes = ", ".join([*_PAD_MODES, "SYMMETRIC"])
+        raise ValueError(f"pad: unknown mode {mode!r}; expected one of {modes}")
     with scope(name, "PadV2" if word == "constant" and _not_zero(constant_values) else "Pad") as at:
         x = convert_to_tensor(tensor, name="tensor")
         amounts = convert_to_tensor(paddings, name="paddings")
@@ -297,6 +301,41 @@ def pad(
         if word == "constant":
             inputs.append(like(constant_values, x, "Pad", ("tensor", "constant_values")))
         return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
+    """pad with SYMMETRIC, axis by axis."""
+    with scope(name, "MirrorPad") as at:
+        x, known = (
+            convert_to_tensor(tensor, name="tensor"),
+            constant_value(convert_to_tensor(paddings, name="paddings")),
+        )
+        what, dims = describe(at, "MirrorPad"), dims_of(x)
+        if known is None or dims is None or known.shape != (len(dims), 2) or (known < 0).any():
+            raise ValueError(
+                f"pad: SYMMETRIC needs known paddings of shape (rank, 2), none negative, and a "
+                f"known rank for {what}"
+            )
+        for axis, (before, after) in enumerate(known.tolist()):
+            size = dims[axis]
+            if size is not None and max(before, after) > size:
+                raise ValueError(
+                    f"paddings must be no greater than the dimension size: {before}, {after} "
+                    f"greater than {size} for {what}"
+                )
+            parts = [x]
+            if before:
+                places = primitive.int_vector(range(before - 1, -1, -1))
+                parts.insert(0, primitive.gather(x, places, axis))
+            if after:
+                # Counted from the end, so that a place beyond the axis is refused.
+                turned = primitive.slice_axes(
+                    x, [primitive.last], [-primitive.last - 1], [axis], [-1]
+                )
+                parts.append(primitive.gather(turned, primitive.int_vector(range(after)), axis))
+            if len(parts) > 1:
+                x = primitive.concat(parts, axis)
+        return primitive.unary("Identity", x, at)
 
 
 def _not_zero(value: Any) -> bool:

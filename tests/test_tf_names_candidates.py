@@ -1,0 +1,78 @@
+"""Losses over sampled classes, and the samplers."""
+
+from __future__ import annotations
+
+import engines
+import numpy as np
+import pytest
+from gradient_check import away, check
+from tf_names import compare
+
+import graphio as tf
+
+R = np.random.RandomState(4)
+WEIGHTS, BIASES, INPUTS = R.randn(9, 4), R.randn(9), R.randn(3, 4)
+LABELS, SAMPLED = np.int64([[1, 2], [0, 8], [5, 5]]), np.int64([3, 0, 7])
+OF_TRUE, OF_SAMPLED = R.rand(3, 2) + 0.1, R.rand(3) + 0.1
+VALUES = (SAMPLED, OF_TRUE, OF_SAMPLED)
+
+
+def logits(hits: bool) -> np.ndarray:
+    near = (INPUTS[:, None] * WEIGHTS[LABELS]).sum(2) + BIASES[LABELS] - np.log(OF_TRUE)
+    far = INPUTS @ WEIGHTS[SAMPLED].T + BIASES[SAMPLED] - np.log(OF_SAMPLED)
+    if hits:
+        far[(LABELS[:, :, None] == SAMPLED).any(1)] = -np.inf
+    return np.concatenate([near, far], 1)
+
+
+def nce() -> np.ndarray:
+    z = logits(False)
+    answers = np.broadcast_to([0.5, 0.5, 0, 0, 0], z.shape)
+    return (np.log1p(np.exp(z)) - answers * z).sum(1)
+
+
+def softmax() -> np.ndarray:
+    z = logits(True)
+    return np.log(np.exp(z).sum(1)) - z[:, :2].mean(1)
+
+
+@engines.BOTH
+def test_losses(engine: str) -> None:
+    given = [WEIGHTS, BIASES, LABELS, INPUTS]
+    compare(engine, lambda w, b, y, x: tf.nn.nce_loss(w, b, y, x, 3, 9, 2, VALUES), given, nce())
+    compare(
+        engine,
+        lambda w, b, y, x: tf.nn.sampled_softmax_loss(w, b, y, x, 3, 9, 2, VALUES),
+        given,
+        softmax(),
+    )
+
+
+def test_gradients() -> None:
+    check(
+        lambda w, b, x: tf.nn.nce_loss(w, b, LABELS, x, 3, 9, 2, VALUES),
+        [away(9, 4), away(9), away(3, 4)],
+    )
+
+
+@engines.BOTH
+@pytest.mark.parametrize("name", ["log_uniform_candidate_sampler", "uniform_candidate_sampler"])
+def test_samplers(engine: str, name: str) -> None:
+    engines.module(engine)
+    build = getattr(tf.nn, name)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        repeated = build(LABELS, 2, 4000, False, 9, seed=2)
+        alone = build(LABELS, 2, 9, True, 9, seed=2)
+        (found, of_true, of_found), (every, true, _) = session.run([repeated, alone])
+    c = np.arange(9)
+    chances = np.full(9, 1 / 9) if name[0] == "u" else np.log((c + 2) / (c + 1)) / np.log(10)
+    np.testing.assert_allclose(np.bincount(found, minlength=9) / 4000, chances, atol=0.03)
+    np.testing.assert_allclose(of_true, 4000 * chances[LABELS], rtol=1e-5)
+    np.testing.assert_allclose(of_found, 4000 * chances[found], rtol=1e-5)
+    np.testing.assert_array_equal(np.sort(every), c)
+    assert ((true > 0) & (true <= 1)).all()
+
+
+def test_a_sample_larger_than_the_range_is_refused() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="unique"):
+        tf.nn.uniform_candidate_sampler(LABELS, 2, 10, True, 9)
