@@ -244,6 +244,17 @@ def test_steps_cannot_be_joined_to_sequences(g: Graphs) -> None:
         g.run("loop:1", i=2)
 
 
+def test_sequences_cannot_be_cut_into_steps(g: Graphs) -> None:
+    a, _ = pair(g)
+    node = g.node("scan", "Scan", [a], [F32], version=16)
+    body = node.attr.add(key="body").value.g
+    body.input.add(name="piece").type.CopyFrom(F32)
+    body.output.append("piece")
+    node.attr.add(key="num_scan_inputs").value.i = 1
+    with pytest.raises(INVALID, match="sequence.* cannot be cut into steps"):
+        g.run("scan")
+
+
 def branches(g: Graphs, kind: Type, yes: tuple[str, list[str]], no: tuple[str, list[str]]) -> None:
     """An If on i."""
     condition = g.add("Cast", ["i"], BOOL, version=13, to=9)
