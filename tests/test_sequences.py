@@ -394,6 +394,17 @@ def test_what_is_fed_must_fit(engine: str) -> None:
     assert call is None or call()[0][0].tolist() == call()[0][0].tolist() == [[1, 1]]
 
 
+def test_no_array_can_be_bound_for_a_sequence() -> None:
+    same = fed("cinfer", sequence(), "Identity", sequence())
+    assert [v.tolist() for v in same.bind([f32(1), f32(2)])()[0]] == [[1], [2]]
+    for given in ([f32(1)], f32(1), None):
+        with pytest.raises(INVALID, match="'y' of signature 'run' is sequence"):
+            same.bind([f32(1)], outputs=[given])
+    holds = fed("cinfer", optional(), "OptionalHasElement", BOOL)
+    with pytest.raises(INVALID, match="must be arrays, not list"):
+        holds.bind(None, outputs=[[True]])
+
+
 def test_results_outlive_the_next_run(engine: str) -> None:
     same = fed(engine, sequence(), "Identity", sequence())
     first = same.run([[f32(1, 2)]])[0]
