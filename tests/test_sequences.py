@@ -244,6 +244,17 @@ def test_steps_cannot_be_joined_to_sequences(g: Graphs) -> None:
         g.run("loop:1", i=2)
 
 
+def test_sequences_cannot_be_cut_into_steps(g: Graphs) -> None:
+    a, _ = pair(g)
+    node = g.node("scan", "Scan", [a], [F32], version=16)
+    body = node.attr.add(key="body").value.g
+    body.input.add(name="piece").type.CopyFrom(F32)
+    body.output.append("piece")
+    node.attr.add(key="num_scan_inputs").value.i = 1
+    with pytest.raises(INVALID, match="sequence.* cannot be cut into steps"):
+        g.run("scan")
+
+
 def branches(g: Graphs, kind: Type, yes: tuple[str, list[str]], no: tuple[str, list[str]]) -> None:
     """An If on i."""
     condition = g.add("Cast", ["i"], BOOL, version=13, to=9)
@@ -381,6 +392,17 @@ def test_what_is_fed_must_fit(engine: str) -> None:
     assert held(s=[[[1, 2]]])["y"][0].tolist() == [[1, 2]]
     call = held.bind([np.ones((1, 2), np.float32)]) if engine == "cinfer" else None
     assert call is None or call()[0][0].tolist() == call()[0][0].tolist() == [[1, 1]]
+
+
+def test_no_array_can_be_bound_for_a_sequence() -> None:
+    same = fed("cinfer", sequence(), "Identity", sequence())
+    assert [v.tolist() for v in same.bind([f32(1), f32(2)])()[0]] == [[1], [2]]
+    for given in ([f32(1)], f32(1), None):
+        with pytest.raises(INVALID, match="'y' of signature 'run' is sequence"):
+            same.bind([f32(1)], outputs=[given])
+    holds = fed("cinfer", optional(), "OptionalHasElement", BOOL)
+    with pytest.raises(INVALID, match="must be arrays, not list"):
+        holds.bind(None, outputs=[[True]])
 
 
 def test_results_outlive_the_next_run(engine: str) -> None:

@@ -203,6 +203,16 @@ def test_kernels_that_compute_refuse_them_with_words(row: dtypes.ElementType, en
         engines.run(engine, data, inputs)
 
 
+@BOTH
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_a_refusal_names_the_type_that_was_given(name: str, engine: str) -> None:
+    row = next(row for row in ROWS if row.name == name)
+    x = sample(row, 2, 3)
+    data, inputs = one_node("MatMul", [x, x], {}, [x.dtype], version=13)
+    with pytest.raises(errors.InvalidArgumentError, match=rf"MatMul 'node'.*\b{name}\b"):
+        engines.run(engine, data, inputs)
+
+
 @EACH_SMALL
 def test_a_session_feeds_and_fetches_them(row: dtypes.ElementType) -> None:
     dtype = tf.as_dtype(row.name)

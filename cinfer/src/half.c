@@ -1,6 +1,8 @@
 /* half.c - kernels of float32 behind inputs and outputs of float16 and bfloat16. */
 #include "half.h"
 
+#include <stdio.h>
+
 #include "kernels/elementwise.h"
 #include "session.h"
 
@@ -100,6 +102,16 @@ static ci_status half_outputs(ci_step *step) {
   return CI_OK;
 }
 
+/* The kernel's message shows the types that it saw. */
+static ci_status half_failed(const ci_step *step, ci_status status) {
+  ci_error *error = step->plan->error;
+  if (status == CI_PENDING || error == NULL) return status;
+  const size_t used = strlen(error->message);
+  (void)snprintf(error->message + used, sizeof error->message - used, " (%s is computed as float32)",
+                 ci_dtype_name(step->half->dtype));
+  return status;
+}
+
 ci_status ci_half_prepare(ci_step *step) {
   ci_kernel *k = &step->k;
   if (step->half == NULL) CI_TRY(half_make(step));
@@ -118,7 +130,7 @@ ci_status ci_half_prepare(ci_step *step) {
   ci_status status = step->node->kernel->prepare(k);
   k->in = h->in;
   k->out = h->out;
-  if (status != CI_OK) return status;
+  if (status != CI_OK) return half_failed(step, status);
   if (k->n_out == 1 && step->alias[0] != CI_NONE) { /* the same bytes in every type: nothing is computed */
     step->widens = false;
     return k_out_like(k, 0, k->in[step->alias[0]]->dtype, h->wide_out[0]);

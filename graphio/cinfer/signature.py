@@ -142,6 +142,12 @@ class Signature:
             raise errors.InvalidArgumentError(
                 message=f"signature {self.name!r} has {n_out} outputs, {len(outputs)} were bound"
             )
+        for key, spec in self.outputs.items() if outputs is not None else ():
+            if spec.kinds:
+                raise errors.InvalidArgumentError(
+                    message=f"output {key!r} of signature {self.name!r} is {' '.join(spec.kinds)}, "
+                    "for which no array can be bound: leave `outputs` out"
+                )
         tensors = ffi.new("ci_tensor[]", max(len(inputs), 1))
         results = ffi.new("ci_tensor[]", max(n_out, 1))
         feeds = [_Feed(tensors[i], spec) for i, spec in enumerate(self.inputs.values())]
@@ -239,6 +245,10 @@ class _Feed:
 
 def _writable(tensor: Any, array: Array) -> Any:
     """Makes a ci_tensor a place for results."""
+    if not isinstance(array, np.ndarray):
+        raise errors.InvalidArgumentError(
+            message=f"outputs that are bound must be arrays, not {type(array).__name__}"
+        )
     if array.dtype == arrays.OBJECT or not array.flags.c_contiguous or not array.flags.writeable:
         raise errors.InvalidArgumentError(
             message="outputs that are bound must be contiguous, writable and hold no strings"

@@ -206,6 +206,9 @@ def _ways(call: Call, side: str, count: int) -> list[tuple[int, bool]]:
 
 def _cut(x: Any, axis: int, backward: bool) -> Any:
     """x with the axis of the steps first, in their order."""
+    if x is None or isinstance(x, list):
+        what = "nothing" if x is None else "a sequence"
+        raise errors.InvalidArgumentError(message=f"{what} cannot be cut into steps")
     moved = np.moveaxis(x, axis_of(axis, x.ndim), 0)
     return moved[::-1] if backward else moved
 
