@@ -142,7 +142,7 @@ class Signature:
         ]
         self._fetches = list(zip(self._block.outputs, self._block.owned, strict=True))
 
-    def __call__(self, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:

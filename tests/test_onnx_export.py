@@ -242,3 +242,15 @@ def test_cases_of_the_standard_come_out_as_they_went_in() -> None:
             for key, value in expected.items():
                 np.testing.assert_allclose(found[key], value, rtol=1e-5, err_msg=case.name)
     assert judged >= 30
+
+
+def test_an_input_may_be_an_output_of_its_name() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2], name="p")
+        y = tf.negative(x)
+        made = tf.onnx.export(None, session, {"x": x}, {"x": x, "y": y})
+        onnx.checker.check_model(made, full_check=True)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'x' names an input and an out"):
+            tf.onnx.export(None, session, {"x": x}, {"x": y})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'p'.* is not among the inputs"):
+            tf.onnx.export(None, session, {}, {"y": y})

@@ -553,3 +553,97 @@ def test_a_carried_value_without_a_declared_shape_may_change_its_rank(
         assert tfonnx.import_model(made).outputs["y"].shape.ndims == (2 if keeps else None)
     y = run(made, target, m=np.array(2), x=x)["y"]
     np.testing.assert_array_equal(y, x @ x @ (x @ x) if keeps else x[None, None])
+
+
+# ---- strange models ----
+
+
+def function(name: str, nodes: list[Node], output: str = "o") -> onnx.FunctionProto:
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("f", 1)]
+    return helper.make_function("f", name, ["i"], [output], nodes, imports)
+
+
+def calling(*functions: onnx.FunctionProto) -> onnx.ModelProto:
+    made = model([node("A0", ["x"], ["y"], "a", domain="f")], X, ["y"])
+    made.functions.extend(functions)
+    made.opset_import.append(helper.make_opsetid("f", 1))
+    return made
+
+
+def twice(callee: str) -> list[Node]:
+    return [node(callee, ["i"], ["t"], domain="f"), node(callee, ["i"], ["o"], domain="f")]
+
+
+def two_inputs() -> onnx.ModelProto:
+    made = model([node("Relu", ["x"], ["y"])], X, ["y"])
+    made.graph.input.extend([made.graph.input[0], onnx.ValueInfoProto()])
+    return made
+
+
+def reference() -> onnx.ModelProto:
+    made = model([node("Softmax", ["x"], ["y"], "s")], X, ["y"])
+    made.graph.node[0].attribute.add(name="axis", ref_attr_name="a", type="INT")
+    return made
+
+
+NEG = node("Neg", ["i"], ["o"])
+STRANGE: dict[str, tuple[Bad, list[str]]] = {
+    "a function that calls itself": (
+        lambda: calling(function("A0", twice("A0"))),
+        ["function 'A0' of domain 'f' calls itself"],
+    ),
+    "functions that double": (
+        lambda: calling(*(function(f"A{i}", twice(f"A{i + 1}")) for i in range(28)),
+                        function("A28", [NEG])),
+        ["expand to", "nodes, at most 1000000"],
+    ),
+    "a function twice": (
+        lambda: calling(function("A0", [NEG]), function("A0", [NEG])),
+        ["two functions are named 'A0' in domain 'f'"],
+    ),
+    "a function's output that nothing makes": (
+        lambda: calling(function("A0", [NEG], "lost")),
+        ["A0 'a'", "nothing makes the function's output 'lost'"],
+    ),
+    "inputs of one name or none": (
+        two_inputs, ["2 problems", "two inputs are named 'x'", "an input has no name"]
+    ),
+    "a reference outside a function": (
+        reference, ["Softmax 's'", "attribute 'axis' refers to one of a function"]
+    ),
+    "an empty node": (
+        lambda: model([Node(), node("Relu", ["x"], ["y"])], X, ["y"]),
+        ["a node without operator without outputs"],
+    ),
+    "a type that is none, and more": (
+        lambda: model([node("Relu", ["x"], ["y"])], {"x": (99, [1])}, ["z"]),
+        ["2 problems", "input 'x': element type 99", "output 'z'"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_model_is_refused_at_once(name: str) -> None:
+    make, words = STRANGE[name]
+    with pytest.raises(tf.errors.OpError) as caught:
+        tfonnx.convert(make())
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_name_that_is_no_text_is_no_model() -> None:
+    data = model([node("Relu", ["x"], ["y"], "name_of_it")], X, ["y"]).SerializeToString()
+    with pytest.raises(tf.errors.DataLossError, match="no UTF-8"):
+        tfonnx.convert(data.replace(b"name_of_it", b"name_\xff\xfe_it"))
+
+
+def test_many_nodes_in_reverse_order_are_sorted() -> None:
+    nodes = [node("Neg", [f"v{i}"], [f"v{i + 1}"]) for i in range(300)][::-1]
+    made = model([*nodes, node("Relu", ["v300"], ["y"])], {"v0": X["x"]}, ["y"])
+    np.testing.assert_array_equal(run(made, "", v0=DATA)["y"], np.maximum(DATA, 0))
+
+
+@ENGINES
+def test_an_input_may_be_named_self(target: str) -> None:
+    made = model([node("Neg", ["self"], ["y"])], {"self": X["x"]}, ["y"])
+    np.testing.assert_array_equal(run(made, target, self=DATA)["y"], -DATA)

@@ -63,7 +63,7 @@ class Signature:
             found[spec.name] = spec
         return found
 
-    def __call__(self, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
         """Runs by names.
 
         Args:

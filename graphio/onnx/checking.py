@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,11 @@ def node_problems(node: onnx.NodeProto, row: Operator) -> list[str]:
     for attribute in node.attribute:
         spec = row.attributes.get(attribute.name)
         kind = _Kind.Name(attribute.type).lower()
-        if spec is None:
+        if attribute.ref_attr_name:
+            wrong.append(
+                f"attribute '{attribute.name}' refers to one of a function, outside of one"
+            )
+        elif spec is None:
             listed = ", ".join(sorted(row.attributes)) or "none"
             wrong.append(f"has no attribute '{attribute.name}'; the operator's are: {listed}")
         elif kind != spec.kind and kind != "undefined":
@@ -139,16 +144,21 @@ def _sorted(
     before = [{maker[n] for n in names if n in maker} for names in reads]
     if all(all(j < i for j in made) for i, made in enumerate(before)):
         return list(range(len(nodes)))
-    done: set[int] = set()
+    readers: dict[int, list[int]] = {}
+    for i, made in enumerate(before):
+        for j in made:
+            readers.setdefault(j, []).append(i)
+    left = [len(made) for made in before]
+    ready = [i for i, count in enumerate(left) if not count]
     order: list[int] = []
-    waiting = list(range(len(nodes)))
-    while waiting:
-        ready = [i for i in waiting if before[i] <= done]
-        if not ready:
-            around = ", ".join(title(nodes[i]) for i in waiting[:5])
-            problems.add(f"{len(waiting)} nodes wait for one another in a cycle: {around}")
-            return order
-        order += ready
-        done.update(ready)
-        waiting = [i for i in waiting if i not in done]
+    while ready:
+        order.append(heapq.heappop(ready))
+        for i in readers.get(order[-1], ()):
+            left[i] -= 1
+            if not left[i]:
+                heapq.heappush(ready, i)
+    if len(order) < len(nodes):
+        waiting = [i for i, count in enumerate(left) if count]
+        around = ", ".join(title(nodes[i]) for i in waiting[:5])
+        problems.add(f"{len(waiting)} nodes wait for one another in a cycle: {around}")
     return order

@@ -174,9 +174,12 @@ class Emitter:
             self.inputs.append(_value_info(binding.key, self.types.get(binding.value)))
 
     def _output(self, key: str, value: str) -> onnx.ValueInfoProto:
-        self.nodes.append(
-            helper.make_node("Identity", [self.name(value)], [key], name=f"{key}/out")
-        )
+        if self.name(value) != key:  # an input may be an output as it is
+            if key in (binding.key for binding in self.signature.input):
+                self.problems.add(f"'{key}' names an input and an output, which differ")
+            self.nodes.append(
+                helper.make_node("Identity", [self.name(value)], [key], name=f"{key}/out")
+            )
         return _value_info(key, self.types.get(value))
 
     def _state_output(self, variable: str) -> onnx.ValueInfoProto:
@@ -243,6 +246,9 @@ class Emitter:
 
     def _ours(self, node: Node, outputs: list[str]) -> None:
         lower = OURS.get(node.op)
+        if node.op == "Placeholder":
+            self.problems.add(f"placeholder '{node.name}'{_where(node)} is not among the inputs")
+            return
         if lower is None:
             self.problems.add(
                 f"{node.op} '{node.name}'{_where(node)}: ONNX has nothing that says the same",

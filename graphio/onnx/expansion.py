@@ -14,7 +14,7 @@ from graphio.onnx.types import type_proto
 from graphio.onnx.upgrade import upgrade
 from graphio.ops.shapes import dims_of
 
-__all__ = ["OPSETS", "body", "bound", "schema"]
+__all__ = ["OPSETS", "body", "bound", "endless", "schema"]
 
 #: the newest opset of each domain
 OPSETS = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview.training": 1, "ai.onnx.preview": 1}
@@ -107,6 +107,43 @@ def _newest(function: onnx.FunctionProto) -> onnx.FunctionProto:
         opset_import=[helper.make_opsetid("", opsets[""]), helper.make_opsetid("body", 1)],
     )
     return upgrade(model).functions[0]
+
+
+Key = tuple[str, str, str]
+_MOST_NODES = 1_000_000  # of a model whose functions are expanded
+
+
+def endless(functions: Mapping[Key, onnx.FunctionProto], graph: onnx.GraphProto) -> list[str]:
+    """What keeps a model's functions from being expanded: calls in a circle, too many nodes."""
+    sizes: dict[Key, int] = {}
+    around: list[Key] = []
+    wrong: list[str] = []
+
+    def size(nodes: Sequence[onnx.NodeProto]) -> int:
+        total = len(nodes)
+        for node in nodes:
+            key = (node.domain, node.op_type, node.overload)
+            if key in functions:
+                total += of(key)
+            for attribute in node.attribute:
+                graphs = ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs)
+                total += sum(size(inner.node) for inner in graphs)
+        return total
+
+    def of(key: Key) -> int:
+        if key in around or len(around) > 32:
+            what = "calls itself" if key in around else "lies in calls deeper than 32"
+            wrong.append(f"function '{key[1]}' of domain '{key[0]}' {what}")
+            sizes[key] = 0
+        if key not in sizes:
+            around.append(key)
+            sizes[key] = size(functions[key].node)
+            around.pop()
+        return sizes[key]
+
+    if functions and (total := size(graph.node)) > _MOST_NODES:
+        wrong.append(f"its functions expand to {total} nodes, at most {_MOST_NODES} are taken")
+    return wrong
 
 
 def bound(

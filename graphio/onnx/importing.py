@@ -117,7 +117,12 @@ class Importer:
             self.problems.add(str(error))
             self.problems.raise_if_any()
         without_sequences(self.model.graph)
-        self.functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
+        self.functions: dict[tuple[str, str, str], onnx.FunctionProto] = {}
+        for f in self.model.functions:
+            if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
+                self.problems.add(f"two functions are named '{f.name}' in domain '{f.domain}'")
+        self.problems.found += expansion.endless(self.functions, self.model.graph)
+        self.problems.raise_if_any()
         self.weights = Weights(source, trainable, self.problems)
         graph = self.model.graph
         #: ranks that the model declares, for values of which nothing else is known
@@ -134,7 +139,11 @@ class Importer:
         self.weights.parameters = parameter_names(self.model)
         self.initializers(graph, scope)
         for value in graph.input:
-            if value.name not in scope.values:
+            if not value.name:
+                self.problems.add("an input has no name")
+            elif value.name in self.found.inputs:
+                self.problems.add(f"two inputs are named '{value.name}'")
+            elif value.name not in scope.values:
                 scope.values[value.name] = self.input(value)
         self.nodes(graph.node, scope)
         self.outputs(graph, scope)
@@ -159,7 +168,11 @@ class Importer:
         """A placeholder for an input of the main graph."""
         from graphio.constants import placeholder
 
-        found = static_type(value.type)
+        try:
+            found = static_type(value.type)
+        except errors.UnimplementedError as error:
+            self.problems.add(f"input '{value.name}': {error.message}", unknown=True)
+            return None
         if found is None:
             kind = value.type.WhichOneof("value") or "no type"
             self.problems.add(
@@ -308,7 +321,12 @@ class Importer:
                 self.nodes([expansion.bound(n, attributes, absent) for n in function.node], scope)
         finally:
             self._depth = depth
-        return [scope.values.get(name) for name in function.output][: len(node.output)]
+        wanted = function.output[: len(node.output)]
+        lost = [name for name, used in zip(wanted, node.output, strict=False)
+                if used and name not in scope.values]  # fmt: skip
+        if lost:
+            raise ValueError(f"nothing makes the function's output '{lost[0]}'")
+        return [scope.values.get(name) for name in wanted]
 
     _depth = 0
     #: Above 0 where a contradiction of static shapes is left to the run: in branches, which may
@@ -319,8 +337,8 @@ class Importer:
 def title(node: onnx.NodeProto) -> str:
     """How a problem names a node: Conv 'conv1'; without a name by what it makes."""
     made = next((name for name in node.output if name), "")
-    named = f"'{node.name}'" if node.name else f"that makes '{made}'"
-    return f"{node.op_type} {named}"
+    named = f"'{node.name}'" if node.name else f"that makes '{made}'" if made else "without outputs"
+    return f"{node.op_type or 'a node without operator'} {named}"
 
 
 def name_of(node: onnx.NodeProto) -> str:

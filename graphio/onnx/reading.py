@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,4 +166,37 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
         raise errors.DataLossError(message=f"{name} is no ONNX model: {error}") from None
     if not model.HasField("graph"):
         raise errors.DataLossError(message=f"{name} is no ONNX model: it has no graph")
+    try:
+        for text in _texts(model):
+            text.encode()
+    except (AttributeError, UnicodeError):  # protobuf gives such texts as bytes or surrogates
+        raise errors.DataLossError(
+            message=f"{name} is no ONNX model: a name is no UTF-8 text"
+        ) from None
     return model
+
+
+def _texts(model: onnx.ModelProto) -> Iterator[str]:
+    """Names in a model, its subgraphs and functions."""
+    waiting: list[Any] = [model.graph, *model.functions]
+    while waiting:
+        owner = waiting.pop()
+        yield owner.name
+        if isinstance(owner, onnx.FunctionProto):
+            yield from (owner.domain, owner.overload, *owner.input, *owner.output)
+        else:
+            for value in (*owner.input, *owner.output, *owner.initializer, *owner.value_info):
+                yield value.name
+            for value in (*owner.input, *owner.output):
+                yield from (d.dim_param for d in value.type.tensor_type.shape.dim)
+            yield from (t.values.name for t in owner.sparse_initializer)
+        for node in owner.node:
+            yield from (node.name, node.op_type, node.domain, node.overload)
+            yield from node.input
+            yield from node.output
+            for attribute in node.attribute:
+                yield attribute.name
+                waiting += [attribute.g] if attribute.HasField("g") else []
+                waiting += attribute.graphs
+    for entry in model.metadata_props:
+        yield from (entry.key, entry.value)

@@ -63,7 +63,7 @@ class Signature(Protocol):
     inputs: dict[str, TensorSpec]
     outputs: dict[str, TensorSpec]
 
-    def __call__(self, **inputs: Any) -> dict[str, Array]:
+    def __call__(self, /, **inputs: Any) -> dict[str, Array]:
         """Runs by names."""
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:

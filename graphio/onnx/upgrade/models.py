@@ -18,7 +18,15 @@ __all__ = ["upgrade"]
 _OURS = ("", "ai.onnx")  # two names of one domain
 
 # nodes that contradict their own opset fail in the rules as they may
-_REFUSALS = (Unsupported, ArithmeticError, IndexError, KeyError, TypeError, ValueError)
+_REFUSALS = (
+    Unsupported,
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
 
 Owner = onnx.GraphProto | onnx.FunctionProto
 
