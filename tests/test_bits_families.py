@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = set(
     "If Loop Scan PlaceholderWithDefault IsInitialized NoOp Not BitwiseNot LessOrEqual "
     "GreaterOrEqual And Or Xor BitShift CastLike BitCast Flatten GatherElements TensorScatter "
-    "Assign ReadVariable Variable StopGradient".split()
+    "Assign ReadVariable Variable StopGradient SequenceEmpty SequenceLength".split()
 )
 
 

@@ -26,7 +26,7 @@ def test_random_graphs_agree() -> None:
     checker = Checker()
     check(checker, GRAPHS, derandomize=True)
     assert checker.graphs > GRAPHS / 2
-    assert len(checker.nodes) > 0.9 * len(ROWS)
+    assert len(checker.nodes) > 0.8 * len(ROWS)  # which ones is hypothesis's choice
     assert sum(checker.theirs.values()) > 0.7 * sum(checker.nodes.values())
 
 
