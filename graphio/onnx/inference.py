@@ -52,6 +52,11 @@ def infer(
             rank = x.shape.ndims
             open_dims = None if rank is None else (None,) * rank
             return [(x.dtype.base_dtype, _sharper(open_dims, _resized(node, inputs)))]
+    if node.op_type == "Split" and node.domain in ("", "ai.onnx"):
+        # onnx ends the process where this number is too small.
+        parts = next((a.i for a in node.attribute if a.name == "num_outputs"), len(node.output))
+        if parts != len(node.output):
+            raise ValueError(f"num_outputs is {parts}, the node has {len(node.output)} outputs")
     try:
         found = onnx.shape_inference.infer_node_outputs(
             schema,
