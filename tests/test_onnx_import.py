@@ -619,6 +619,10 @@ STRANGE: dict[str, tuple[Bad, list[str]]] = {
         lambda: model([node("Split", ["x"], ["y", "z"], "p", num_outputs=1)], X, ["y"]),
         ["Split 'p'", "num_outputs is 1, the node has 2 outputs"],
     ),
+    "an axis that ends onnx's own inference": (
+        lambda: model([node("LayerNormalization", ["x", "x"], ["y"], "n", axis=2**31)], X, ["y"]),
+        ["LayerNormalization 'n'", "axis 2147483648 is outside the rank"],
+    ),
     "an attribute that is no text": (
         lambda: model([node("Conv", ["x", "x"], ["y"], "c", auto_pad=b"\xff\xfe")], X, ["y"]),
         ["Conv 'c'", "attribute 'auto_pad' is", "no UTF-8 text"],
