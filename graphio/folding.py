@@ -260,6 +260,8 @@ def _reduced(function: Callable[[list[int]], int]) -> Callable[[Operation], Arra
 
 def _range(op: Operation) -> Array | None:
     start, limit, delta = (_ints(t)[0] for t in op.inputs)
+    if delta and (limit - start) // delta >= _LIMIT:
+        return None
     return _objects(np.arange(start, limit, delta))
 
 
@@ -267,7 +269,7 @@ def _filled(op: Operation) -> Array | None:
     value = op.attrs.get("value")
     fill = 0 if value is None else np.ravel(value)[0].item()
     dims = _ints(op.inputs[0])
-    if int(np.prod(dims)) > _LIMIT:
+    if _product(dims) > _LIMIT:
         return None
     return np.full(dims, fill, object)
 

@@ -615,6 +615,18 @@ STRANGE: dict[str, tuple[Bad, list[str]]] = {
         lambda: model([Node(), node("Relu", ["x"], ["y"])], X, ["y"]),
         ["a node without operator without outputs"],
     ),
+    "a number of parts that ends onnx's own inference": (
+        lambda: model([node("Split", ["x"], ["y", "z"], "p", num_outputs=1)], X, ["y"]),
+        ["Split 'p'", "num_outputs is 1, the node has 2 outputs"],
+    ),
+    "an axis that ends onnx's own inference": (
+        lambda: model([node("LayerNormalization", ["x", "x"], ["y"], "n", axis=2**31)], X, ["y"]),
+        ["LayerNormalization 'n'", "axis 2147483648 is outside the rank"],
+    ),
+    "an attribute that is no text": (
+        lambda: model([node("Conv", ["x", "x"], ["y"], "c", auto_pad=b"\xff\xfe")], X, ["y"]),
+        ["Conv 'c'", "attribute 'auto_pad' is", "no UTF-8 text"],
+    ),
     "a type that is none, and more": (
         lambda: model([node("Relu", ["x"], ["y"])], {"x": (99, [1])}, ["z"]),
         ["2 problems", "input 'x': element type 99", "output 'z'"],
@@ -647,3 +659,36 @@ def test_many_nodes_in_reverse_order_are_sorted() -> None:
 def test_an_input_may_be_named_self(target: str) -> None:
     made = model([node("Neg", ["self"], ["y"])], {"self": X["x"]}, ["y"])
     np.testing.assert_array_equal(run(made, target, self=DATA)["y"], -DATA)
+
+
+def test_long_results_are_not_made_while_importing() -> None:
+    sizes = {"a": np.int64(0), "b": np.int64(2**40), "c": np.int64(1), "s": np.int64([2**32] * 2)}
+    nodes = [
+        node("Range", ["a", "b", "c"], ["r"]),
+        node("Size", ["r"], ["n"]),
+        node("ConstantOfShape", ["s"], ["f"], value=numpy_helper.from_array(np.int64([1]))),
+        node("Size", ["f"], ["m"]),
+        node("Reshape", ["n", "r"], ["k"]),
+    ]
+    weights = {k: np.asarray(v) for k, v in sizes.items()}
+    with tf.Graph().as_default():
+        tfonnx.import_model(model(nodes, {}, ["k", "m"], weights))
+
+
+def sparse(kind: int, values: list[Any], index_kind: int = INT64) -> onnx.ModelProto:
+    made = model([node("Identity", ["w"], ["y"])], {}, ["y"])
+    tensor = helper.make_tensor("w", kind, [1], values)
+    indices = helper.make_tensor("at", index_kind, [1], [1])
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(tensor, indices, [2]))
+    return made
+
+
+def test_sparse_weights_are_strings_too_and_have_whole_indices() -> None:
+    found = run(sparse(TensorProto.STRING, [b"q"]), "")["y"]
+    assert found.tolist() in ([b"", b"q"], ["", "q"])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="has float32 indices"):
+        tfonnx.convert(sparse(FLOAT, [1.0], FLOAT))
+    made = sparse(FLOAT, [1.0])
+    made.graph.initializer.append(numpy_helper.from_array(WEIGHT, "w"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="two initializers are named 'w'"):
+        tfonnx.convert(made)

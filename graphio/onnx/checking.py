@@ -35,6 +35,8 @@ def node_problems(node: onnx.NodeProto, row: Operator) -> list[str]:
             wrong.append(f"has no attribute '{attribute.name}'; the operator's are: {listed}")
         elif kind != spec.kind and kind != "undefined":
             wrong.append(f"attribute '{attribute.name}' is of kind {kind}, expected {spec.kind}")
+        if node.op_type != "Constant" and not _is_text(attribute.s):
+            wrong.append(f"attribute '{attribute.name}' is {attribute.s!r}, no UTF-8 text")
     given = {a.name for a in node.attribute}
     wrong += [
         f"attribute '{name}' is missing"
@@ -56,6 +58,14 @@ def node_problems(node: onnx.NodeProto, row: Operator) -> list[str]:
     if missing:
         wrong.append(f"input {', '.join(missing)} is missing")
     return wrong
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _range(least: int, most: int) -> str:

@@ -162,6 +162,8 @@ class Importer:
                 self.problems.add(f"two initializers are named '{tensor.name}'")
             scope.values[tensor.name] = self.weights.tensor(tensor, scope.outer is None)
         for sparse in graph.sparse_initializer:
+            if sparse.values.name in scope.values:
+                self.problems.add(f"two initializers are named '{sparse.values.name}'")
             scope.values[sparse.values.name] = self.weights.sparse(sparse)
 
     def input(self, value: onnx.ValueInfoProto) -> Tensor | None:

@@ -155,7 +155,12 @@ def dense(source: Source, proto: onnx.SparseTensorProto) -> Array:
         size *= d
     if any(d < 0 for d in shape) or size > 1 << 31:
         raise ValueError(f"sparse tensor '{proto.values.name}' has shape {list(shape)}")
-    made = np.zeros(shape, values.dtype)
+    if indices.dtype != np.int64 or values.ndim != 1:
+        raise ValueError(
+            f"sparse tensor '{proto.values.name}' has {indices.dtype} indices and values of shape "
+            f"{values.shape}, expected int64 and a vector"
+        )
+    made = np.full(shape, b"" if values.dtype == object else values.dtype.type(0), values.dtype)
     if indices.ndim == 2 and indices.shape == (len(values), len(shape)):
         at = np.asarray(indices)
     elif indices.ndim == 1 and indices.shape == values.shape:
