@@ -353,6 +353,31 @@ class Graph:
         """Notes that the graph has grown, so that plans are looked at anew."""
         self.root.version += 1
 
+    @contextlib.contextmanager
+    def unchanged_on_error(self) -> Iterator[None]:
+        """A context that takes back what was added to a root graph if it ends in an exception.
+
+        What is added may read nothing that was there before.
+        """
+        operations, order, seeds = len(self.operations), self._order, self._seeds_given
+        tables: list[dict[str, Any]] = [self._by_name, self._names, self.generators]
+        tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
+        tables.append(self.state_attributes)
+        before = [(table, dict(table)) for table in tables]
+        collections = {name: list(values) for name, values in self.collections.items()}
+        try:
+            yield
+        except BaseException:
+            del self.operations[operations:]
+            for table, content in before:
+                table.clear()
+                table.update(content)
+            self.collections.clear()
+            self.collections.update(collections)
+            self._order, self._seeds_given = order, seeds
+            self.changed()
+            raise
+
     def _check_open(self) -> None:
         if self.root._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

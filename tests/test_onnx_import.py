@@ -350,6 +350,26 @@ def test_a_bad_model_is_refused_with_words_that_help(name: str) -> None:
         assert word in str(caught.value)
 
 
+def test_a_failed_import_leaves_the_graph_as_it_was() -> None:
+    weights = {"w": np.ones((3, 3), np.float32)}
+    good = [node("MatMul", ["x", "w"], ["a"], "m"), node("Dropout", ["a"], ["b"], "d")]
+    broken = model([*good, node("Frobnicate", ["b"], ["y"])], X, ["y"], weights)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        kept = tf.Variable(np.float32(1), name="kept")
+        names = [op.name for op in graph.get_operations()]
+        with pytest.raises(tf.errors.UnimplementedError, match="Frobnicate"):
+            tfonnx.import_model(broken, trainable=True)
+        assert [op.name for op in graph.get_operations()] == names
+        assert tf.global_variables() == [kept]
+        found = tfonnx.import_model(model(good, X, ["b"], weights), trainable=True)
+        assert found.variables["w"].op.name == "w"
+        session.run(tf.global_variables_initializer())
+        made = session.run(found.outputs["b"], {found.inputs["x"]: DATA})
+        np.testing.assert_array_equal(made, DATA @ weights["w"])
+    with pytest.raises(TypeError, match="trainable is"):
+        tfonnx.import_model(broken, trainable=["w"])
+
+
 def test_all_problems_are_listed_at_once() -> None:
     nodes = [
         node("Frobnicate", ["x"], ["a"], "one"),

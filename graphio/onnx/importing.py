@@ -76,11 +76,20 @@ def import_model(source: Any, *, trainable: Any = False, prefix: str | None = No
         NotFoundError, DataLossError: there is no such file, or it is no ONNX model.
         UnimplementedError: operators or types that graphio lacks; all problems are listed.
         InvalidArgumentError: the model contradicts itself; all problems are listed.
+        TypeError: trainable is neither a bool nor callable.
+        After an error the graph is as it was.
     """
-    if scopes.get_default_graph().outer is not None:
+    graph = scopes.get_default_graph()
+    if graph.outer is not None:
         raise ValueError("a model cannot be imported into the body of a loop or branch")
+    if not isinstance(trainable, bool) and not callable(trainable):
+        raise TypeError(f"trainable is {trainable!r}, expected True, False or a callable")
     origin = read(source)
-    with scopes.control_dependencies(None), scopes.name_scope(prefix):
+    with (
+        graph.unchanged_on_error(),
+        scopes.control_dependencies(None),
+        scopes.name_scope(prefix),
+    ):
         return Importer(origin, trainable).run()
 
 
