@@ -115,6 +115,7 @@ TABLE = (
     ("constants are float32", _of("float64"), "Gelu"),
     ("the bias is cast to the integers by the standard's body", lambda call, inputs:
      inputs[0].dtype.kind != "f", "Shrink"),
+    ("float64 is computed in float32", _of("float64"), "Shrink"),
     ("axes that are none are taken for absent ones", _no_axes, "Squeeze"),
     ("SAME with gaps between windows shifts them", _same_and_gaps, "AveragePool LpPool MaxPool"),
 )  # fmt: skip

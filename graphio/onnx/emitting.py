@@ -157,14 +157,7 @@ class Emitter:
         return made
 
     def _name_inputs(self) -> None:
-        given = {b.key for b in self.signature.input}
-        made = {b.key for b in self.signature.output}
-        if twice := sorted(given & made):
-            raise errors.InvalidArgumentError(
-                message=f"the name '{twice[0]}' is given to an input and to an output; in ONNX a "
-                "name is of one value"
-            )
-        keys = given | made
+        keys = {b.key for b in self.signature.input} | {b.key for b in self.signature.output}
         # What bears the name of an input or output without being it steps aside.
         for value in self.types:
             if value in keys:
@@ -176,7 +169,10 @@ class Emitter:
     def _output(self, key: str, value: str) -> onnx.ValueInfoProto:
         if self.name(value) != key:  # an input may be an output as it is
             if key in (binding.key for binding in self.signature.input):
-                self.problems.add(f"'{key}' names an input and an output, which differ")
+                self.problems.add(
+                    f"'{key}' names an input and an output, which differ; in ONNX a name is of one "
+                    "value"
+                )
             self.nodes.append(
                 helper.make_node("Identity", [self.name(value)], [key], name=f"{key}/out")
             )
