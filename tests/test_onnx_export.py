@@ -180,7 +180,7 @@ def test_names_of_unknown_sizes_are_kept() -> None:
 def test_an_input_and_an_output_of_one_name_are_refused() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float32, [], name="x")
-        with pytest.raises(tf.errors.InvalidArgumentError, match="'a' names an input and an output"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'a' names an input and an out"):
             tfonnx.export(None, session, {"a": x}, {"a": x + 1.0})
 
 
