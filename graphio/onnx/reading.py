@@ -147,7 +147,7 @@ def read(source: Any) -> Source:
     if isinstance(source, onnx.ModelProto):
         return Source(source, f"ONNX model '{source.graph.name}'", None)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return Source(_parse(bytes(source), "the bytes"), "the ONNX model", None)
+        return Source(_parse(bytes(source), "what was given"), "the ONNX model", None)
     path = Path(os.fspath(source))
     try:
         data = path.read_bytes()
