@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from graphio.cinfer import status
@@ -12,6 +13,7 @@ from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
 from graphio.schema import calls, errors
+from graphio.schema.engine import HostFunction
 
 ISA = {
     "best": lib.CI_ISA_BEST,
@@ -29,6 +31,7 @@ def load(
     lazy: bool = False,
     threads: int = 1,
     isa: str = "best",
+    host: Mapping[str, HostFunction] | None = None,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -38,6 +41,8 @@ def load(
         lazy: True checks the bytes of big tensors when they are first used.
         threads: how many a run may use; results do not depend on it.
         isa: "best", "portable", "avx2", "avx512" or "neon"; results do not depend on it.
+        host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
+            A name is looked up when a run reaches its node.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.

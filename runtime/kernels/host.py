@@ -1,0 +1,25 @@
+"""HostCall: functions that only the program around the engine has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphio.runtime.registry import Call, Function, kernel
+from graphio.schema import errors, host
+
+
+@kernel("HostCall", domain="graphio", fold=False, fresh=True)
+def _host_call(call: Call) -> Function:
+    name, functions, outputs = call.text("function", ""), call.host, call.outputs
+
+    def run(*inputs: Any) -> Any:
+        if any(x is None or isinstance(x, list) for x in inputs):
+            raise errors.InvalidArgumentError(message="a host function takes tensors only")
+        # The function may keep or change what it gets.
+        given = [np.array(x, order="C") for x in inputs]
+        results = host.call(functions, name, given, outputs)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return run
