@@ -24,8 +24,11 @@ Array = np.ndarray[Any, Any]
 
 ABSENT = 0  # the slot that always holds None
 _OUTSIDE = ""  # the origin of memory that the caller or the state owns
+_NONE: frozenset[str] = frozenset()
+_FROM_OUTSIDE = frozenset((_OUTSIDE,))
 _FOLDED_BYTES = 1 << 16
 _PLACEHOLDER = ("graphio", "Placeholder")
+_CONSTANT = ("", "Constant")
 _ASSIGN = ("graphio", "Assign")
 _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
 
@@ -110,6 +113,7 @@ class _Builder:
         self.assigned: set[str] = set()
         self.reads: list[tuple[Slot, NodeInfo]] = []
         self.pending: list[_Entry] = []
+        self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
 
     def slot(self, value: str) -> int:
         """The slot of a value that is there already."""
@@ -122,7 +126,7 @@ class _Builder:
 
     def give(self, name: str) -> int:
         """A new slot for a value that comes from outside."""
-        self.origins[name] = frozenset((_OUTSIDE,))
+        self.origins[name] = _FROM_OUTSIDE
         return self._new(name)
 
     def _new(self, name: str, value: Any = None) -> int:
@@ -151,18 +155,23 @@ class _Builder:
             raise failure.of_node(node, error) from None
 
     def _add(self, node: NodeInfo) -> None:
-        row = registry.find(node.proto.domain, node.proto.op, node.proto.version)
-        assert row is not None  # loading refuses models with unknown operators
-        numbers = [self._dtype(v) for v in node.inputs]
-        registry.check_types(row, numbers)
+        if node.key == _CONSTANT and node.name not in self.slot_of:
+            value = node.attributes().get("value")
+            if isinstance(value, np.ndarray):
+                self._keep(node.name, value)
+                return
+        numbers = tuple([self._dtype(v) for v in node.inputs])
+        row, widened = self._row(node, numbers)
         if row.alias and node.outputs[0] not in self.slot_of:
             self._alias(node)
             return
         self._note_state(node)
         shared = self._shared(node)
-        call = self._call(node, numbers, shared)
-        widened = half.wanted(row, numbers)
-        function = half.make(row, call) if widened else row.make(call)
+        if row.same is not None and not widened:
+            function = row.same
+        else:
+            call = self._call(node, numbers, shared)
+            function = half.make(row, call) if widened else row.make(call)
         if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
             return
         inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]
@@ -177,6 +186,16 @@ class _Builder:
             self.pending.insert(0, entry)
         else:
             self.pending.append(entry)
+
+    def _row(self, node: NodeInfo, numbers: tuple[int, ...]) -> tuple[registry.Row, bool]:
+        """The kernel for inputs of these types, and whether it needs them widened."""
+        key = (*node.key, node.version, *numbers)
+        if key not in self._rows:
+            row = registry.find(*node.key, node.version)
+            assert row is not None  # loading refuses models with unknown operators
+            registry.check_types(row, numbers)
+            self._rows[key] = row, half.wanted(row, numbers)
+        return self._rows[key]
 
     def _output(self, name: str, origins: frozenset[str]) -> int:
         if name in self.slot_of:
@@ -194,7 +213,7 @@ class _Builder:
 
     def _shared(self, node: NodeInfo) -> frozenset[str]:
         """The nodes whose memory the node's inputs may share."""
-        return frozenset().union(*(self.origins[v] for v in node.reads))
+        return frozenset().union(*[self.origins[v] for v in node.reads]) if node.reads else _NONE
 
     def _alias(self, node: NodeInfo) -> None:
         source, name = node.inputs[0], node.outputs[0]
@@ -214,8 +233,8 @@ class _Builder:
     def _call(self, node: NodeInfo, numbers: Sequence[int], shared: frozenset[str]) -> Call:
         return Call(
             name=node.name,
-            op=node.proto.op,
-            version=node.proto.version,
+            op=node.key[1],
+            version=node.version,
             attrs=node.attributes(),
             dtypes=numbers,
             outputs=node.proto.output_type,
@@ -242,20 +261,27 @@ class _Builder:
     def _fold(self, node: NodeInfo, function: registry.Function) -> bool:
         """Computes a node whose inputs are constant now; False if that is left to the run."""
         try:
-            with np.errstate(all="ignore"):
-                result = function(*(self.constants.get(v) for v in node.inputs))
+            if not node.inputs:
+                result = function()
+            else:
+                with np.errstate(all="ignore"):
+                    result = function(*(self.constants.get(v) for v in node.inputs))
         except Exception:  # the run reports it, if it comes to that
             return False
         results = (result,) if len(node.outputs) == 1 else result
         arrays = [np.asarray(r) if not isinstance(r, np.ndarray) else r for r in results]
-        if node.proto.op != "Constant" and sum(a.nbytes for a in arrays) > _FOLDED_BYTES:
+        if sum(a.nbytes for a in arrays) > _FOLDED_BYTES and node.key != _CONSTANT:
             return False
         for name, array in zip(node.outputs, arrays, strict=True):
             if name not in self.slot_of:
-                self._new(name, array)
-                self.constants[name] = array
-                self.origins[name] = frozenset((_OUTSIDE,))
+                self._keep(name, array)
         return True
+
+    def _keep(self, name: str, array: Array) -> None:
+        """A slot for a value that is the same in every run."""
+        self._new(name, array)
+        self.constants[name] = array
+        self.origins[name] = _FROM_OUTSIDE
 
     def owned(self, outputs: Sequence[str]) -> list[bool]:
         """For each output whether neither caller, state nor another output shares its memory."""
