@@ -22,7 +22,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.config": (
+        "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    ),
     "graphio.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
@@ -132,6 +134,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.devices": ("DeviceSpec",),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
@@ -152,7 +156,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
     "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
-    "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "runtime": False, "saved_model": True, "schema": False, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

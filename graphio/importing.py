@@ -118,6 +118,7 @@ class _Importer:
             tf_type=node.tf_type or None,
         )
         made.device = node.device
+        graph.root.has_devices |= bool(node.device)
         made.source = Source(node.source.file, node.source.line, node.source.function)
         made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
         if node.op == "Variable" and node.domain == "graphio":

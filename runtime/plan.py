@@ -6,19 +6,25 @@ for the same value (Identity) share a slot, and what a slot held is let go after
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from graphio.runtime import failure, half, registry, steps
+from graphio.runtime.parallel import Order, Schedule
 from graphio.runtime.program import GraphInfo, NodeInfo
 from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
+from graphio.runtime.watch import Watch
 from graphio.schema import errors
 from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Array = np.ndarray[Any, Any]
 
@@ -43,6 +49,7 @@ class Block:
         outputs: slots of the outputs.
         owned: for each output whether its memory belongs to nobody else.
         reads: variables that must be initialised before the first step, with their nodes.
+        unstepped: nodes that are done, or are nothing to do, before a run.
     """
 
     def __init__(
@@ -56,8 +63,10 @@ class Block:
         types: Mapping[str, Type],
         host: Mapping[str, HostFunction],
         constants: Mapping[str, Array] | None = None,
+        parallel: bool = False,
     ) -> None:
         builder = _Builder(state, {**types, **graph.types}, host)
+        builder.order = Order() if parallel else None
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
         wanted = graph.needed(outputs, targets, builder.slot_of)
@@ -68,16 +77,56 @@ class Block:
         results = [builder.slot(name) for name in outputs]
         self._steps, self._origin, self.outputs = builder.finish(results)
         self.template = builder.template
+        self._state = state
+        self._schedule: Schedule | None = None
+        if builder.order is not None:
+            names = [entry.node.name for entry in builder.pending]
+            self._schedule = Schedule(builder.order.waits(names))
+        stepped = {entry.node.name for entry in builder.pending}
+        self.unstepped = [graph.nodes[i] for i in wanted if graph.nodes[i].name not in stepped]
 
     def execute(self, values: Values) -> None:
         """Runs the steps on slots that hold the template, the inputs and the captures."""
+        if self._state.deadline is not None:
+            self._state.check_deadline()
         try:
             for step in self._steps:
                 step(values)
         except Exception as error:
-            node, inputs = self._origin[step]
-            made = failure.of_node(node, error, [values[i] for i in inputs])
-            raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
+            self._raise(step, values, error)
+
+    def _raise(self, step: Step, values: Values, error: Exception) -> NoReturn:
+        node, inputs, _ = self._origin[step]
+        made = failure.of_node(node, error, [values[i] for i in inputs])
+        raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
+
+    def execute_watched(self, values: Values, watch: Watch) -> None:
+        """As execute, under observation."""
+        watch.done(self.unstepped)
+        for step in self._steps:
+            self._watched(step, values, watch)
+
+    def execute_parallel(
+        self, values: Values, watch: Watch, pool: ThreadPoolExecutor, threads: int
+    ) -> None:
+        """As execute, with up to `threads` steps at the same time."""
+        assert self._schedule is not None
+        watch.done(self.unstepped)
+
+        def run(i: int) -> None:
+            self._watched(self._steps[i], values, watch)
+
+        self._schedule.run(run, pool, threads, self._state)
+
+    def _watched(self, step: Step, values: Values, watch: Watch) -> None:
+        try:
+            self._state.check_deadline()
+            start = time.time_ns()
+            step(values)
+        except Exception as error:
+            self._raise(step, values, error)
+        node, _, results = self._origin[step]
+        watch.after(node, start, [values[i] for i in results])
 
     def check_initialized(self) -> None:
         """Refuses the run when a variable that it reads first has no value."""
@@ -113,6 +162,7 @@ class _Builder:
         self.assigned: set[str] = set()
         self.reads: list[tuple[Slot, NodeInfo]] = []
         self.pending: list[_Entry] = []
+        self.order: Order | None = None  # for steps that may run at the same time
         self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
 
     def slot(self, value: str) -> int:
@@ -149,10 +199,13 @@ class _Builder:
 
     def add(self, node: NodeInfo) -> None:
         """Adds a node's step, or whatever makes one unnecessary."""
+        before = len(self.pending)
         try:
             self._add(node)
         except errors.OpError as error:
             raise failure.of_node(node, error) from None
+        if self.order is not None:
+            self.order.add(node, len(self.pending) > before)
 
     def _add(self, node: NodeInfo) -> None:
         if node.key == _CONSTANT and node.name not in self.slot_of:
@@ -296,17 +349,18 @@ class _Builder:
 
     def finish(
         self, outputs: Sequence[int]
-    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int]]], list[int]]:
-        """The steps, where each came from, and the slots of the outputs.
+    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int], list[int]]], list[int]]:
+        """The steps, where each came from with its inputs and results, the slots of the outputs.
 
         A result takes the slot of an input that is not needed any more, so that nothing has to be
         done to let go of that; what else dies is emptied explicitly.
         """
         made: list[Step] = []
-        origin: dict[Step, tuple[NodeInfo, list[int]]] = {}
+        origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
         place: dict[int, int] = {}  # slots that moved
         free: list[int] = []
-        spare = self._spare(outputs)
+        # Steps without an order between them cannot hand memory to one another.
+        spare = {} if self.order is not None else self._spare(outputs)
         for i, (entry, dying) in enumerate(zip(self.pending, self._deaths(outputs), strict=True)):
             sources = [place.get(i, i) for i in entry.inputs]
             empty = [place.get(i, i) for i in dying if i not in entry.outputs]
@@ -324,7 +378,7 @@ class _Builder:
             step = steps.make(function, sources, targets, empty + lost)
             free += empty + lost
             made.append(step)
-            origin[step] = (entry.node, sources)
+            origin[step] = (entry.node, sources, targets)
         return made, origin, [place.get(i, i) for i in outputs]
 
     def _spare(self, outputs: Sequence[int]) -> dict[int, int]:
@@ -344,6 +398,8 @@ class _Builder:
 
     def _deaths(self, outputs: Sequence[int]) -> list[list[int]]:
         """For each step the slots that nobody needs after it."""
+        if self.order is not None:
+            return [[] for _ in self.pending]
         live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
         deaths = []
         for entry in reversed(self.pending):
