@@ -58,8 +58,23 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "zeros", "zeros_like",
     ),
     "graphio.ops.attention": (),
+    "graphio.ops.assert_shapes": (
+        "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
+    ),
+    "graphio.ops.assert_types": (
+        "assert_integer", "assert_proper_iterable", "assert_same_float_dtype", "assert_type",
+        "assert_variables_initialized", "is_numeric_tensor",
+    ),
+    "graphio.ops.asserts": (
+        "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+        "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
+        "assert_non_positive", "assert_none_equal", "assert_positive",
+    ),
     "graphio.ops.bits": (),
     "graphio.ops.candidates": (),
+    "graphio.ops.check": (
+        "Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
+    ),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
@@ -67,6 +82,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
         "logical_or", "logical_xor", "not_equal",
     ),
+    "graphio.ops.console": ("Print", "print"),
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
@@ -105,6 +121,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
+    "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
     "graphio.ops.quantize": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
@@ -150,8 +167,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
+    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
+    "initializers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
     "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 

@@ -120,6 +120,8 @@ def cond(
         then_graph, then_result = _build_branch(true_fn, "true")
         else_graph, else_result = _build_branch(false_fn, "false")
         specs = _agree(then_graph, then_result, else_graph, else_result)
+        if not specs:  # an If gives something
+            specs = [_done(branch) for branch in (then_graph, else_graph)][:1]
         operation = scopes.get_default_graph().create_op(
             "If",
             [condition],
@@ -153,6 +155,13 @@ def _build_branch(function: Callable[[], Any], name: str) -> builtins.tuple[Grap
                 leaves.append(tensor)
                 graph.outputs.append(tensor)
         return graph, nest.pack_sequence_as(result, leaves)
+
+
+def _done(branch: Graph) -> builtins.tuple[Any, TensorShape]:
+    """Gives a branch of operations alone an output that nobody reads."""
+    with branch.as_body():
+        branch.outputs.append(constant(True, name="done"))
+    return dtypes.bool, TensorShape([])
 
 
 def _agree(
