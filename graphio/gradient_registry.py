@@ -36,7 +36,7 @@ def not_differentiable(*ops: str, domain: str = "") -> None:
 
 
 def lacks_gradient(tf_type: str, instead: str) -> None:
-    """Says that TensorFlow has a gradient of the type where we have none, and what to do instead."""
+    """Says that TensorFlow has a gradient of the type and we have none, and what to do instead."""
     _lacking[tf_type] = instead
 
 
