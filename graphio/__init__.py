@@ -74,6 +74,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
     "graphio.ops.host": (),
+    "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (

@@ -216,6 +216,12 @@ class Operation:
         self.graph.root.changed()
         return added
 
+    def _let_go(self) -> None:
+        """Takes the operation out of its inputs' consumers."""
+        for tensor in self.inputs:
+            if tensor is not None and self in tensor._consumers:
+                tensor._consumers.remove(self)
+
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
         from graphio.session import session_of
@@ -356,33 +362,49 @@ class Graph:
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
-        """A context that takes back what was added to a root graph if it ends in an exception.
+        """A context that takes back what was added to the graph if it ends in an exception.
 
-        What is added may read nothing that was there before.
+        Outputs that a gradient gave to an operation from before stay: nobody asks for them.
         """
-        operations, order, seeds = len(self.operations), self._order, self._seeds_given
-        tables: list[dict[str, Any]] = [
-            self._by_name,
-            self._names,
-            self.generators,
-            self.host_functions,
-        ]
-        tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
-        tables.append(self.state_attributes)
+        root = self.root
+        order, seeds = root._order, root._seeds_given
+        tables, lists = self._tables()
         before = [(table, dict(table)) for table in tables]
-        collections = {name: list(values) for name, values in self.collections.items()}
+        lengths = [(values, len(values)) for values in lists]
+        known = before[0][1]
         try:
             yield
         except BaseException:
-            del self.operations[operations:]
+            for name in [name for name in root._by_name if name not in known]:
+                root._by_name[name]._let_go()
             for table, content in before:
                 table.clear()
                 table.update(content)
-            self.collections.clear()
-            self.collections.update(collections)
-            self._order, self._seeds_given = order, seeds
+            for values, length in lengths:
+                del values[length:]
+            root._order, root._seeds_given = order, seeds
             self.changed()
             raise
+
+    def _tables(self) -> tuple[list[dict[Any, Any]], list[list[Any]]]:
+        """What grows with the graph, the operations by name first: of the root, of what other
+        modules keep with it, and of the bodies around."""
+        root = self.root
+        tables: list[dict[Any, Any]] = [
+            root._by_name, root._names, root.generators, root.host_functions, root.collections,
+        ]  # fmt: skip
+        lists: list[list[Any]] = list(root.collections.values())
+        for kept in root.state_attributes.values():
+            for part in [kept, *getattr(kept, "__dict__", {}).values()]:
+                tables += [part] if isinstance(part, dict) else []
+                lists += [part] if isinstance(part, list) else []
+        tables.append(root.state_attributes)
+        graph: Graph | None = self
+        while graph is not None:
+            tables += [graph.captures, graph.outer_control]
+            lists += [graph.operations, graph.inputs, graph.outputs, graph.targets]
+            graph = graph.outer
+        return tables, lists
 
     def _check_open(self) -> None:
         if self.root._finalized:
