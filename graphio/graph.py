@@ -234,10 +234,11 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """The operation as a Node message."""
+        """The operation as a NodeDef, a view of a Node message."""
         from graphio.export import node_message
+        from graphio.node_def import NodeDef
 
-        return node_message(self)
+        return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
         return str(self.node_def)
@@ -355,10 +356,7 @@ class Graph:
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
-        """A context that takes back what was added to a root graph if it ends in an exception.
-
-        What is added may read nothing that was there before.
-        """
+        """A context that takes back what was added to a root graph if it ends in an exception."""
         operations, order, seeds = len(self.operations), self._order, self._seeds_given
         tables: list[dict[str, Any]] = [self._by_name, self._names, self.generators]
         tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
@@ -368,6 +366,9 @@ class Graph:
         try:
             yield
         except BaseException:
+            for operation in self.operations[operations:]:
+                for tensor in {t for t in operation.inputs if t is not None}:
+                    tensor._consumers.remove(operation)
             del self.operations[operations:]
             for table, content in before:
                 table.clear()
@@ -727,10 +728,15 @@ class Graph:
         return unique
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a Graph message of our schema."""
-        from graphio.export import graph_message
+        """The graph as a GraphDef, which import_graph_def takes.
 
-        return graph_message(self)
+        Args:
+            from_version: a version of this graph; only later nodes are in the message.
+            add_shapes: True gives each node an attribute "_output_shapes".
+        """
+        from graphio.graph_def import export_graph_def
+
+        return export_graph_def(self, add_shapes)
 
     def __str__(self) -> str:
         from graphio.printing import graph_text
