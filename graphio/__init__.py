@@ -44,6 +44,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (

@@ -92,7 +92,6 @@ class GraphDef(View):
 
     def __init__(self, node: Iterable[Any] = ()) -> None:
         self._message = model_pb2.Model()
-        self.versions, self.library = VersionDef(), FunctionLibrary()
         self.node.extend(node)
 
     @classmethod
@@ -106,6 +105,16 @@ class GraphDef(View):
     def node(self) -> NodeList:
         """The nodes."""
         return NodeList(self._message)
+
+    @property
+    def versions(self) -> VersionDef:
+        """Versions of TensorFlow's format, for programs that look at them."""
+        return VersionDef()
+
+    @property
+    def library(self) -> FunctionLibrary:
+        """Functions: none."""
+        return FunctionLibrary()
 
     @classmethod
     def FromString(cls, data: bytes) -> GraphDef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphio import scopes
@@ -11,14 +11,9 @@ from graphio.constants import convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
 from graphio.graph_def import graph_def_of
 from graphio.importing import Importer
-from graphio.schema import errors, model_pb2, operators
-from graphio.schema.functions import subgraphs
+from graphio.schema import model_pb2
 
 __all__ = ["import_graph_def", "import_nodes"]
-
-
-class UnknownOperatorError(errors.NotFoundError, ValueError):
-    """A node's type is none that graphio has."""
 
 
 def import_graph_def(
@@ -68,14 +63,8 @@ def import_nodes(
         replaced: tensors by the value that they replace.
         wanted: names of what to return.
     """
-    nodes = _in_order(model.graph)
-    for node in nodes:
-        _check_operator(node)
     importer = Importer(graph.root, [], replaced)
-    importer.generators(model.resource)
-    for node in nodes:
-        importer.node(graph, node, importer.found.values)
-    importer.variables([v for v in model.variable if v.node in importer.found.operations])
+    importer.graph_and_state(model, graph)
     found = importer.found
     missing = [k for k in replaced if k not in found.values]
     if missing:
@@ -83,7 +72,7 @@ def import_nodes(
             "Attempted to map inputs that were not found in graph_def: "
             f"[{', '.join(k if ':' in k else k + ':0' for k in missing)}]"
         )
-    return [_element(element, found.operations, replaced) for element in wanted]
+    return [element_of(element, found.operations, replaced) for element in wanted]
 
 
 def _check_arguments(input_map: Any, return_elements: Any) -> None:
@@ -119,81 +108,10 @@ def _replacements(input_map: Mapping[str, Any], name: str | None) -> dict[str, T
     return made
 
 
-# ---- the order of nodes ----
-
-
-def _reads(node: model_pb2.Node) -> Iterator[str]:
-    """Values and nodes that a node needs, those of its bodies too."""
-    yield from (name for name in node.input if name)
-    yield from node.control_input
-    for body in subgraphs(node):
-        inside = {n.name for n in body.node} | {a.name for a in body.input}
-        for inner in body.node:
-            yield from (name for name in _reads(inner) if name.split(":")[0] not in inside)
-        yield from (name for name in body.output if name.split(":")[0] not in inside)
-
-
-def _in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
-    """The nodes so that each stands after what it reads, otherwise as they stand.
-
-    Raises:
-        ValueError: a node reads what is not there, or itself in a circle; or two have one name.
-    """
-    nodes: dict[str, model_pb2.Node] = {}
-    for node in graph.node:
-        if node.name in nodes:
-            raise ValueError(f"Node '{node.name}' is not unique")
-        nodes[node.name] = node
-    done: dict[str, model_pb2.Node] = {}
-    open_names: set[str] = set()
-    for first in graph.node:
-        pending = [(first, _sources(first, nodes))] if first.name not in done else []
-        while pending:
-            node, sources = pending[-1]
-            open_names.add(node.name)
-            waiting = next((s for s in sources if s not in done), None)
-            if waiting is None:
-                done[node.name] = node
-                pending.pop()
-            elif waiting in open_names:
-                raise ValueError(f"Node '{node.name}' reads '{waiting}', which reads it: a circle")
-            else:
-                pending.append((nodes[waiting], _sources(nodes[waiting], nodes)))
-    return list(done.values())
-
-
-def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Iterator[str]:
-    """The nodes that a node reads, checked."""
-    for value in _reads(node):
-        name, _, index = value.partition(":")
-        if name not in nodes:
-            raise ValueError(f"Node '{node.name}': Unknown input node '{value}'")
-        count = len(nodes[name].output_type)
-        if index and not (index.isdigit() and int(index) < count):
-            raise ValueError(
-                f"Node '{node.name}': Connecting to invalid output {index} of source node {name} "
-                f"which has {count} outputs."
-            )
-        yield name
-
-
-def _check_operator(node: model_pb2.Node) -> None:
-    for inner in (n for body in subgraphs(node) for n in body.node):
-        _check_operator(inner)
-    known = node.domain not in ("", "graphio") or any(
-        operators.find(node.domain, node.op, version) is not None
-        for version in ([node.version] if node.version else range(1, 40))
-    )
-    if not known:
-        raise UnknownOperatorError(
-            message=f"Op type not registered '{node.tf_type or node.op}' (node '{node.name}'); "
-            "graphio has no such operation, or it was renamed"
-        )
-
-
-def _element(
+def element_of(
     name: str, operations: Mapping[str, Operation], replaced: Mapping[str, Tensor]
 ) -> Tensor | Operation:
+    """What a name in the message stands for: an operation, or with an index a tensor."""
     node, colon, index = name.partition(":")
     operation = operations.get(node)
     if operation is None or (

@@ -11,6 +11,7 @@ import numpy as np
 from graphio import dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
+from graphio.node_order import in_order
 from graphio.schema import errors, model_pb2, tensors
 from graphio.source import Source
 from graphio.tensor_shape import TensorShape
@@ -45,7 +46,12 @@ class Imported:
 
 
 def import_model(
-    model: model_pb2.Model, arrays: Sequence[Array], prefix: str | None = None
+    model: model_pb2.Model,
+    arrays: Sequence[Array],
+    prefix: str | None = None,
+    *,
+    replaced: Mapping[str, Tensor] | None = None,
+    clear_devices: bool = False,
 ) -> Imported:
     """Adds a model to the default graph.
 
@@ -54,13 +60,16 @@ def import_model(
         arrays: what its attributes refer to by index.
         prefix: a name scope to put it in, made unique; None: the names are kept where they are
             not taken.
+        replaced: tensors to read in the place of values of the model.
+        clear_devices: True forgets what devices the nodes wish for.
 
     Returns:
         What the names of the file stand for now. Values of variables are not part of a graph:
         they are model.variable[i].value, for a session's state.
 
     Raises:
-        ValueError: the default graph is the body of a loop or branch, or a name is malformed.
+        ValueError: the default graph is the body of a loop or branch, a name is malformed, or a
+            node reads what is not there.
     """
     graph = scopes.get_default_graph()
     if graph.outer is not None:
@@ -70,11 +79,8 @@ def import_model(
         scopes.control_dependencies(None),
         scopes.name_scope(prefix),
     ):
-        importer = Importer(graph, arrays)
-        importer.generators(model.resource)
-        for node in model.graph.node:
-            importer.node(graph, node, importer.found.values)
-        importer.variables(model.variable)
+        importer = Importer(graph, arrays, replaced, clear_devices)
+        importer.graph_and_state(model, graph)
         importer.signatures(model.signature)
         importer.collections(model.collection)
     if model.has_seed and graph.seed is None:
@@ -108,6 +114,13 @@ class Importer:
         self.loosened: set[Tensor] = set()
         #: "variable" and "generator" attributes: the names in the file to those in the graph
         self.renamed: dict[tuple[str, str], str] = {}
+
+    def graph_and_state(self, model: model_pb2.Model, graph: Graph) -> None:
+        """The nodes into the root graph or a body of it, with their variables and generators."""
+        self.generators(model.resource)
+        for node in in_order(model.graph):
+            self.node(graph, node, self.found.values)
+        self.variables([v for v in model.variable if v.node in self.found.operations])
 
     def generators(self, resources: Sequence[model_pb2.Resource]) -> None:
         for resource in resources:
@@ -239,8 +252,6 @@ class Importer:
 
     def variables(self, variables: Sequence[model_pb2.Variable]) -> None:
         for proto in variables:
-            if not proto.node:
-                continue
             values, operations = self.found.values, self.found.operations
             self.found.variables[proto.name] = Variable.of_nodes(
                 values[proto.node],

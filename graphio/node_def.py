@@ -52,6 +52,12 @@ class View:
             raise AttributeError(name)
         return getattr(self._message, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._message, name, value)
+
     def CopyFrom(self, other: Any) -> None:
         """Becomes a copy of another."""
         self._message.CopyFrom(message_of(other))
@@ -499,13 +505,11 @@ class NodeDef(View):
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            super().__setattr__(name, value)
-        elif name == "op":
+        if name == "op":
             self._message.op, self._message.tf_type, self._message.domain = value, "", ""
             self._message.version = 0
         else:
-            setattr(self._message, name, value)
+            super().__setattr__(name, value)
 
     @property
     def op(self) -> str:
