@@ -35,6 +35,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.gradient_registry": (),
     "graphio.gradients": ("gradients", "hessians"),
     "graphio.graph": ("Graph", "Operation", "Tensor"),
+    "graphio.graph_def": ("GraphDef",),
+    "graphio.graph_import": ("import_graph_def",),
     "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
     "graphio.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
@@ -42,6 +44,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.meta_graph": ("MetaGraphDef",),
+    "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",

@@ -240,10 +240,11 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """The operation as a Node message."""
+        """The operation as a NodeDef, a view of a Node message."""
         from graphio.export import node_message
+        from graphio.node_def import NodeDef
 
-        return node_message(self)
+        return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
         return str(self.node_def)
@@ -793,10 +794,15 @@ class Graph:
         self.root.host_functions[name] = bind
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a Graph message of our schema."""
-        from graphio.export import graph_message
+        """The graph as a GraphDef, which import_graph_def takes.
 
-        return graph_message(self)
+        Args:
+            from_version: a version of this graph; only later nodes are in the message.
+            add_shapes: True gives each node an attribute "_output_shapes".
+        """
+        from graphio.graph_def import export_graph_def
+
+        return export_graph_def(self, add_shapes)
 
     def __str__(self) -> str:
         from graphio.printing import graph_text
