@@ -150,7 +150,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
+    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
     "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
