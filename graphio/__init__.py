@@ -73,6 +73,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (

@@ -271,6 +271,7 @@ class Graph:
             self.seed: int | None = None
             self.collections: dict[str, list[Any]] = {}
             self.generators: dict[str, int | None] = {}
+            self.host_functions: dict[str, Callable[..., Any] | None] = {}
             self.state_attributes: dict[str, Any] = {}  # what other modules keep with a graph
             self._names: dict[str, int] = {}
             self._by_name: dict[str, Operation] = {}
@@ -360,7 +361,12 @@ class Graph:
         What is added may read nothing that was there before.
         """
         operations, order, seeds = len(self.operations), self._order, self._seeds_given
-        tables: list[dict[str, Any]] = [self._by_name, self._names, self.generators]
+        tables: list[dict[str, Any]] = [
+            self._by_name,
+            self._names,
+            self.generators,
+            self.host_functions,
+        ]
         tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
         tables.append(self.state_attributes)
         before = [(table, dict(table)) for table in tables]
@@ -725,6 +731,44 @@ class Graph:
             unique = f"{self._scope}{name}_{suffix}"
         generators[unique] = key
         return unique
+
+    def add_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]] | None) -> str:
+        """Registers what a HostCall calls; returns its unique name.
+
+        Args:
+            name: made unique in the graph, whatever the scope.
+            bind: called once a session, at the function's first use, with the session; returns the
+                function, which takes a list of arrays and gives a list of arrays. None: a name
+                without a function, to be given by bind_host_function.
+
+        Raises:
+            RuntimeError: the graph is finalized.
+        """
+        self._check_open()
+        functions = self.root.host_functions
+        unique, suffix = name, 0
+        while unique in functions:
+            suffix += 1
+            unique = f"{name}_{suffix}"
+        functions[unique] = bind
+        return unique
+
+    def bind_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]]) -> None:
+        """Gives a registered name its function, as a model that was read from a file needs it.
+
+        Sessions that called the former function keep it.
+
+        Args:
+            name: as the HostCall has it.
+            bind: see add_host_function.
+
+        Raises:
+            KeyError: no HostCall of the graph has the name.
+        """
+        if name not in self.root.host_functions:
+            known = ", ".join(sorted(self.root.host_functions)) or "none"
+            raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
+        self.root.host_functions[name] = bind
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a Graph message of our schema."""

@@ -83,7 +83,7 @@ class _Importer:
         self.graph = graph
         self.arrays = arrays
         self.found = Imported()
-        #: "variable" and "generator" attributes: the names in the file to those in the graph
+        #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
 
     def generators(self, resources: Sequence[model_pb2.Resource]) -> None:
@@ -93,10 +93,19 @@ class _Importer:
                 name = self.graph.adopt_generator(resource.name, key)
                 self.renamed["generator", resource.name] = name
 
+    def host_function(self, node: model_pb2.Node) -> None:
+        """A name for the node's function that nothing in the graph has yet."""
+        for attribute in node.attr:
+            name = attribute.value.s.decode()
+            if attribute.key == "function" and ("function", name) not in self.renamed:
+                self.renamed["function", name] = self.graph.add_host_function(name, None)
+
     # ---- nodes ----
 
     def node(self, graph: Graph, node: model_pb2.Node, values: dict[str, Tensor]) -> None:
         """One node into a graph or body; values: what can be read there, which grows."""
+        if (node.domain, node.op) == ("graphio", "HostCall"):
+            self.host_function(node)
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
             node.op,

@@ -17,6 +17,7 @@ from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
 from graphio.schema import errors
+from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
 Array = np.ndarray[Any, Any]
@@ -50,9 +51,10 @@ class Block:
         outputs: Sequence[str],
         targets: Sequence[str],
         types: Mapping[str, Type],
+        host: Mapping[str, HostFunction],
         constants: Mapping[str, Array] | None = None,
     ) -> None:
-        builder = _Builder(graph, state, types)
+        builder = _Builder(state, {**types, **graph.types}, host)
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
         wanted = graph.needed(outputs, targets, builder.slot_of)
@@ -72,7 +74,7 @@ class Block:
         except Exception as error:
             node, inputs = self._origin[step]
             made = failure.of_node(node, error, [values[i] for i in inputs])
-            raise made from (None if made is error else error)
+            raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
 
     def check_initialized(self) -> None:
         """Refuses the run when a variable that it reads first has no value."""
@@ -84,9 +86,12 @@ class Block:
 class _Builder:
     """What is known while the nodes of a block are gone through in order."""
 
-    def __init__(self, graph: GraphInfo, state: State, types: Mapping[str, Type]) -> None:
-        self.types = {**types, **graph.types}
+    def __init__(
+        self, state: State, types: Mapping[str, Type], host: Mapping[str, HostFunction]
+    ) -> None:
+        self.types = types
         self.state = state
+        self.host = host
         self.template: Values = [None]
         self.slot_of: dict[str, int] = {}
         self.constants: dict[str, Array] = {}
@@ -208,6 +213,7 @@ class _Builder:
             captures=node.captures,
             borrowed=_OUTSIDE in shared,
             state=self.state,
+            host=self.host,
         )
 
     def _body(self, body: GraphInfo) -> Block:
@@ -218,6 +224,7 @@ class _Builder:
             outputs=body.outputs,
             targets=body.targets,
             types=self.types,
+            host=self.host,
             constants=self.constants,
         )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio.schema import dtypes, errors, small_types
+from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ class Call:
         captures: names of the outer values that follow the inputs in the function's arguments.
         borrowed: whether inputs may share memory that the caller or the state owns.
         state: what the node's variables and generators live in.
+        host: functions that HostCall nodes call.
     """
 
     name: str
@@ -150,6 +152,7 @@ class Call:
     captures: Sequence[str] = ()
     borrowed: bool = True
     state: State | None = None
+    host: Mapping[str, HostFunction] = field(default_factory=dict)
 
     def integer(self, key: str, default: int) -> int:
         """An integer attribute."""
