@@ -285,6 +285,7 @@ class Graph:
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
 
@@ -345,6 +346,9 @@ class Graph:
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
         self._capture(made)
         self._add(made)
+        override = self.root._gradient_overrides.get(made.type)
+        if override is not None:
+            self.root.state_attributes.setdefault("gradient_overrides", {})[made] = override
         return made
 
     def _add(self, made: Operation) -> None:
@@ -596,6 +600,27 @@ class Graph:
             yield
         finally:
             self._devices.pop()
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """A context whose new operations have gradients that tf.RegisterGradient gave a name.
+
+        Args:
+            op_type_map: TensorFlow's type (Operation.type) to the gradient's name.
+
+        Raises:
+            TypeError: it is no dictionary of texts.
+        """
+        if not isinstance(op_type_map, Mapping) or not all(
+            isinstance(word, str) for pair in op_type_map.items() for word in pair
+        ):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        before = self.root._gradient_overrides
+        self.root._gradient_overrides = {**before, **op_type_map}
+        try:
+            yield
+        finally:
+            self.root._gradient_overrides = before
 
     def _device(self, made: Operation) -> str:
         if not self._devices or self._devices[-1] is None:
