@@ -55,6 +55,7 @@
 #include "src/kernels/attention.c"
 #include "src/kernels/broadcast.c"
 #include "src/kernels/cast.c"
+#include "src/kernels/check.c"
 #include "src/kernels/control.c"
 #include "src/kernels/conv.c"
 #include "src/kernels/conv_deform.c"

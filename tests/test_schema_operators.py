@@ -155,6 +155,7 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "StopGradient": ([randoms(2, 3)], {}),
     "Send": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
     "Recv": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
+    "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
     "Conv2D": ([randoms(2, 7, 6, 4), randoms(3, 2, 2, 6)], IMAGE),
     "MaxPool2D": ([randoms(2, 7, 6, 3)], POOL),

@@ -8,6 +8,7 @@ FAMILIES = (
     "activations",
     "array",
     "attention",
+    "check",
     "control",
     "einsum",
     "conv",
