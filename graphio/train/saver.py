@@ -236,9 +236,7 @@ class Saver:
             export_scope: names lose this name scope; variables outside it are left out.
         """
         prefix = f"{export_scope}/" if export_scope else ""
-        message = model_pb2.Saver(
-            max_to_keep=self._max_to_keep, keep_every_hours=self._hours
-        )
+        message = model_pb2.Saver(max_to_keep=self._max_to_keep, keep_every_hours=self._hours)
         for key, variable in self._built("to_proto").items():
             if variable.op.name.startswith(prefix):
                 message.variable.append(variable.op.name.removeprefix(prefix))
@@ -420,7 +418,9 @@ def _saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Save
             allow_empty=True,
         )
         return saver
-    return Saver() if scopes.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+    return (
+        Saver() if scopes.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+    )
 
 
 def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:
