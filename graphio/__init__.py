@@ -156,6 +156,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.statistics": (),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
+    "graphio.schema.errors": ("OpError",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
