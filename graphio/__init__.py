@@ -67,7 +67,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
         "logical_or", "logical_xor", "not_equal",
     ),
-    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
@@ -81,6 +81,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.loops": ("while_loop",),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
@@ -126,6 +127,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.ops.statistics": (),
+    "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (

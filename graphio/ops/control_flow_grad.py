@@ -10,7 +10,7 @@ need nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from graphio import dtypes, gradient_registry, scopes
@@ -18,7 +18,7 @@ from graphio.constants import constant, constant_from
 from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array, index, math
-from graphio.ops.control_flow import scan_attributes
+from graphio.ops.loops import scan_attributes
 from graphio.tensor_shape import TensorShape
 
 Gradients = list[Tensor | None]
@@ -43,6 +43,7 @@ class _Intermediates:
         self.backward: Graph | None = None
         self.export = export
         self._known: dict[Tensor, Tensor] = {}
+        self._measured: dict[tuple[Tensor, str, str], Tensor] = {}
 
     def resolve(self, tensor: Tensor) -> Tensor | None:
         """None if the tensor is not of the forward body."""
@@ -62,9 +63,24 @@ class _Intermediates:
         return self._known[tensor]
 
 
+    def measure(self, tensor: Tensor, op: str, attrs: Mapping[str, object] | None) -> Tensor | None:
+        """The shape or size of a tensor of the forward body, so that the tensor need not leave."""
+        if tensor.graph is not self.body or tensor in self._known:
+            return None
+        key = (tensor, op, repr(attrs))
+        if key not in self._measured:
+            rank = None if tensor.shape.ndims is None else tensor.shape.ndims
+            shape = TensorShape([rank] if op == "Shape" else [])
+            with self.body.as_default(), scopes.control_dependencies(None):
+                made = self.body.create_op(op, [tensor], [(dtypes.int64, shape)], attrs)
+            self._measured[key] = made.outputs[0]
+        return self._measured[key]
+
+
 def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
     graph = Graph(outer=outer)
     graph.resolver = intermediates.resolve
+    graph.measurer = intermediates.measure
     intermediates.backward = graph
     return graph
 
