@@ -75,9 +75,7 @@ def parts(value: Any, preferred: Any = None) -> list[Part]:
     return list(_kinds[kind][0](value))
 
 
-def invariants(
-    value: Any, tensors: Sequence[Part], given: TensorShape | None
-) -> list[TensorShape]:
+def invariants(value: Any, tensors: Sequence[Part], given: TensorShape | None) -> list[TensorShape]:
     """The shapes that the tensors of a loop variable keep."""
     kind = kind_of(value)
     if kind is None:

@@ -146,6 +146,8 @@ def test_gradients_go_through_reads_and_writes(sizes: str, dynamic: bool) -> Non
 def test_gradients_go_through_all_ways_to_write() -> None:
     def build(x: Any) -> Any:
         ta = tf.TensorArray(tf.float64, 4).scatter([3, 1], x).write(0, tf.sin(x[0]))
-        return ta.stack() * ta.gather([1, 1, 3, 2]) + tf.TensorArray(tf.float64, 2).unstack(x).read(1)
+        return ta.stack() * ta.gather([1, 1, 3, 2]) + tf.TensorArray(tf.float64, 2).unstack(x).read(
+            1
+        )
 
     check(build, [away(2, 3)])

@@ -200,9 +200,7 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
         ) from None
     specs = []
     for i, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-        kinds = [
-            getattr(composite.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)
-        ]
+        kinds = [getattr(composite.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
         if kinds[0] != kinds[1] or len(a) != len(b):
             raise ValueError(
                 f"cond: output {i} is {kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "

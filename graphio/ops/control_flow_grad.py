@@ -62,7 +62,6 @@ class _Intermediates:
                     self._known[tensor] = self.export(tensor)
         return self._known[tensor]
 
-
     def measure(self, tensor: Tensor, op: str, attrs: Mapping[str, object] | None) -> Tensor | None:
         """The shape or size of a tensor of the forward body, so that the tensor need not leave."""
         if tensor.graph is not self.body or tensor in self._known:

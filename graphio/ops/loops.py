@@ -79,9 +79,7 @@ def while_loop(
             loop.outputs.extend([again, *(t for values in found for t in values)])
         final = _loop_node(loop, limit, first, entering, carried)
         made = [composite.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
-    packed = nest.pack_sequence_as(
-        result if isinstance(result, (list, tuple)) else structure, made
-    )
+    packed = nest.pack_sequence_as(result if isinstance(result, (list, tuple)) else structure, made)
     return packed[0] if len(made) == 1 and not return_same_structure else packed
 
 
@@ -132,9 +130,7 @@ def _loop_node(
     return [[next(outputs) for _ in tensors] for tensors in carried]
 
 
-def _invariants(
-    structure: Any, entering: list[list[Part]], given: Any
-) -> list[list[TensorShape]]:
+def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[list[TensorShape]]:
     """Shapes of the formal inputs, from those given for the loop variables."""
     leaves = nest.flatten(structure)
     if given is None:
@@ -171,6 +167,7 @@ def _up_to(structure: Any, shapes: Any) -> list[Any]:
             "shape_invariants"
         )
     return [s for one, two in zip(inner, given, strict=True) for s in _up_to(one, two)]
+
 
 def _limit(maximum: Any) -> Tensor | None:
     if maximum is None:
@@ -231,9 +228,7 @@ def _next_values(
     return following
 
 
-def _next_value(
-    i: int, entering: Part, formal: Tensor, part: Part, invariants: Any
-) -> Tensor:
+def _next_value(i: int, entering: Part, formal: Tensor, part: Part, invariants: Any) -> Tensor:
     tensor = part if isinstance(part, Tensor) else part.make(formal.shape)
     if not isinstance(entering, Tensor):
         formal.set_shape(tensor.shape)
@@ -271,13 +266,11 @@ Way = tuple[int, bool]  # an axis, and whether it runs backward
 
 
 def scan_node(
-    body: Callable[
-        [list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]
-    ],
+    body: Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]],
     state: Sequence[Tensor],
     inputs: Sequence[Tensor],
     cuts: Sequence[Way] | None = None,
-    joins: Sequence[Way] | None = None,
+    joins: Sequence[Way] | Way | None = None,
     name: str = "Scan",
 ) -> list[Tensor]:
     """One Scan node: the body runs once for every piece of the inputs.
@@ -287,7 +280,7 @@ def scan_node(
         state: its first value; dtypes and shapes stay.
         inputs: what is cut, at least one.
         cuts: how each input is cut; None: along axis 0, forward.
-        joins: the same for the outputs.
+        joins: the same for the outputs; one way alone is that of all.
         name: of the node.
 
     Returns:
@@ -304,11 +297,12 @@ def scan_node(
         ]
         following, outputs = body(carried, pieces)
         graph.outputs.extend([*following, *outputs])
-    joins = [(0, False)] * len(outputs) if joins is None else list(joins)
+    joins = (0, False) if joins is None else joins
+    ways = [joins] * len(outputs) if isinstance(joins, tuple) else list(joins)
     specs = [(s.dtype, s.shape) for s in state]
-    specs += [(y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, joins, strict=True)]
+    specs += [(y.dtype, _with(y.shape, axis)) for y, (axis, _) in zip(outputs, ways, strict=True)]
     operation = outer.create_op(
-        "Scan", [*state, *inputs], specs, scan_attributes(graph, cuts, joins), name=name
+        "Scan", [*state, *inputs], specs, scan_attributes(graph, cuts, ways), name=name
     )
     return list(operation.outputs)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import composite, dtypes, nest, scopes
+from graphio import composite, dtypes, scopes
 from graphio.composite import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
@@ -158,7 +158,9 @@ class TensorArray:
             rows = self._known("concat")
             dims = dims_of(rows)
             if dims is not None and len(dims) == 1:
-                raise ValueError("TensorArray: concat joins elements of rank 1 or more, not scalars")
+                raise ValueError(
+                    "TensorArray: concat joins elements of rank 1 or more, not scalars"
+                )
             shape = p.shape_of(rows)
             first = node("ReduceProd", [p.slice_axes(shape, [0], [2], [0])], shape.dtype, (1,))
             merged = p.concat([first, p.slice_axes(shape, [2], [p.last], [0])], 0)
