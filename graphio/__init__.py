@@ -92,6 +92,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.console": ("Print", "print"),
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
@@ -106,6 +107,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.loops": ("while_loop",),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
@@ -152,6 +154,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.ops.statistics": (),
+    "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (

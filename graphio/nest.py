@@ -16,7 +16,8 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, (list, tuple, Mapping))
 
 
-def _children(structure: Any) -> list[Any]:
+def children(structure: Any) -> list[Any]:
+    """What a nested structure holds, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
@@ -26,7 +27,7 @@ def flatten(structure: Any) -> list[Any]:
     """The leaves in order; a leaf alone gives a list of one."""
     if not is_nested(structure):
         return [structure]
-    return [leaf for child in _children(structure) for leaf in flatten(child)]
+    return [leaf for child in children(structure) for leaf in flatten(child)]
 
 
 def pack_sequence_as(structure: Any, flat: list[Any]) -> Any:
@@ -44,7 +45,7 @@ def pack_sequence_as(structure: Any, flat: list[Any]) -> Any:
 def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
-    packed = [_pack(child, leaves) for child in _children(structure)]
+    packed = [_pack(child, leaves) for child in children(structure)]
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
         return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
@@ -75,7 +76,7 @@ def assert_same_structure(one: Any, two: Any) -> None:
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
     if isinstance(one, Mapping) and set(one) != set(two):
         raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
-    first, second = _children(one), _children(two)
+    first, second = children(one), children(two)
     if len(first) != len(second):
         raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
     for a, b in zip(first, second, strict=True):
