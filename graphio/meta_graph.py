@@ -183,7 +183,9 @@ class CollectionDef(View):
             return super().__getattr__(name)
         items = [(item.WhichOneof("value"), item) for item in self._message.item]
         found = [getattr(item, kind) for kind, item in items if kind and _KINDS[kind] == name]
-        return _Values([v.encode() if name == "bytes_list" and isinstance(v, str) else v for v in found])
+        return _Values(
+            [v.encode() if name == "bytes_list" and isinstance(v, str) else v for v in found]
+        )
 
 
 #: TensorFlow's list for each kind of item; a variable is bytes there, too
@@ -465,8 +467,8 @@ def _values(model: model_pb2.Model) -> Iterator[model_pb2.AttributeValue]:
 
 def import_message(
     model: model_pb2.Model,
-    clear_devices: bool,
-    import_scope: str | None,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
     input_map: Mapping[str, Tensor] | None = None,
     return_elements: Iterable[str] | None = None,
 ) -> tuple[Imported, list[Tensor | Operation]]:
