@@ -183,9 +183,8 @@ class CollectionDef(View):
             return super().__getattr__(name)
         items = [(item.WhichOneof("value"), item) for item in self._message.item]
         found = [getattr(item, kind) for kind, item in items if kind and _KINDS[kind] == name]
-        return _Values(
-            [v.encode() if name == "bytes_list" and isinstance(v, str) else v for v in found]
-        )
+        is_bytes = name == "bytes_list"
+        return _Values([v.encode() if is_bytes and isinstance(v, str) else v for v in found])
 
 
 #: TensorFlow's list for each kind of item; a variable is bytes there, too

@@ -11,9 +11,9 @@ A folder, TensorFlow's way, from which a Session goes on:
     tf.saved_model.simple_save(session, "digits", {"x": x}, {"y": y})
     tf.saved_model.load(session, ["serve"], "digits")
 
-In a folder `saved_model.pb` is such a file, too, without values: those are the checkpoint
-`variables/variables`. `tf.saved_model.load("digits")` opens both for an engine; in C these are
-ci_open and ci_restore.
+The folder's `saved_model.gio` is such a file, too: it has what the signatures need, values
+included. `tf.saved_model.load("digits")` opens it, and so does a C program:
+ci_open("digits/saved_model.gio", ...).
 """
 
 from __future__ import annotations

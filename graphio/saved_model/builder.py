@@ -2,9 +2,10 @@
 
 A folder holds
 
-    saved_model.pb         the first meta graph, a model file: graphio.load opens it, and ci_open
-    saved_model-1.pb ...   further meta graphs
-    variables/variables.*  a checkpoint with the values, which all of them share
+    saved_model.pb         the first meta graph: the whole graph with collections and signatures
+    variables/variables.*  a checkpoint with the values, which all graphs share
+    saved_model.gio        what its signatures need, values included: for engines and C programs
+    saved_model-1.pb, .gio and so on: further meta graphs
     assets/                files that the graphs read
 
 `saved_model.pb` is written last: without it there is no saved model.
@@ -14,20 +15,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from google.protobuf import text_format
 
 from graphio import scopes
-from graphio.export import build_model
+from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
-from graphio.meta_graph import MetaGraphDef, MetaInfoDef, set_metadata
+from graphio.meta_graph import MetaGraphDef, MetaInfoDef, set_metadata, write_message
 from graphio.node_def import message_of
 from graphio.saved_model import constants, signature_constants, tag_constants
 from graphio.saved_model.signature_def_utils import predict_signature_def
-from graphio.schema import container, files, model_pb2
+from graphio.schema import checkpoint, container, files, model_pb2
 from graphio.signature_def import SignatureDef
+from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.saver import Saver
 
 __all__ = ["SavedModelBuilder", "simple_save"]
@@ -59,7 +61,8 @@ class SavedModelBuilder:
         with files.naming("make the folder", self._folder):
             os.makedirs(self._folder, exist_ok=True)
         self._has_variables = False
-        self._graphs: list[tuple[model_pb2.Model, list[Any]]] = []
+        self._values = _Values()
+        self._graphs: list[_Entry] = []
 
     def add_meta_graph_and_variables(
         self,
@@ -107,6 +110,7 @@ class SavedModelBuilder:
                 os.makedirs(folder, exist_ok=True)
             prefix = os.path.join(folder, constants.VARIABLES_FILENAME)
             chosen.save(sess, prefix, write_meta_graph=False, write_state=False)
+        self._values = _Values(prefix)
         self._graphs.append(entry)
         self._has_variables = True
 
@@ -153,15 +157,15 @@ class SavedModelBuilder:
             The path of the file that was written last.
         """
         ending = ".pbtxt" if as_text else ".pb"
-        names = [f"saved_model-{i}{ending}" if i else f"saved_model{ending}"
-                 for i in range(len(self._graphs))]  # fmt: skip
-        for i in reversed(range(len(self._graphs))):
-            model, arrays = self._graphs[i]
-            if i == 0:
-                set_metadata(model, OTHERS, ",".join(names[1:]))
-            path = os.path.join(self._folder, names[i])
-            text = text_format.MessageToString(model).encode() if as_text else None
-            files.replace(path, [container.pack(model, arrays) if text is None else text])
+        names = ["saved_model", *(f"saved_model-{i}" for i in range(1, len(self._graphs)))]
+        for name, entry in reversed(list(zip(names, self._graphs, strict=True))):
+            path = os.path.join(self._folder, name)
+            if entry.specs:
+                made = build_model(entry.graph, entry.specs, state=self._values.of(entry.model))
+                files.replace(f"{path}.gio", [container.pack(*made)])
+            if name == names[0]:
+                set_metadata(entry.model, OTHERS, ",".join(n + ending for n in names[1:]))
+            write_message(path + ending, entry.model, as_text)
         return os.fsencode(os.path.join(self._folder, f"saved_model{ending}"))
 
     # ---- one graph ----
@@ -175,17 +179,18 @@ class SavedModelBuilder:
         init: Any,
         clear_devices: bool,
         saver: Saver,
-    ) -> tuple[model_pb2.Model, list[Any]]:
-        """A graph as a model and its arrays; nothing is written but assets."""
+    ) -> _Entry:
+        """A graph as a model with its signatures; nothing is written but assets."""
         if isinstance(tags, str):
             raise TypeError(f"tags must be a list of texts, not the text {tags!r}")
-        model, arrays = build_model(graph, [], prune=False, inline=True)
+        model, _ = build_model(graph, [], prune=False, bodies=False, inline=True)
         made = MetaGraphDef(model)
         info = MetaInfoDef()
         info.tags.extend(tags)
         made.meta_info_def.CopyFrom(info)
+        specs = []
         for name, signature in sorted((signatures or {}).items()):
-            _check_signature(graph, name, signature)
+            specs.append(_spec(graph, name, signature))
             made.signature_def[name].CopyFrom(signature)
         if init is not None:
             set_metadata(model, INIT_OP, graph.as_graph_element(init).name)
@@ -194,10 +199,10 @@ class SavedModelBuilder:
             for node in model.graph.node:
                 node.device = ""
         self._copy_assets(graph, model, assets or [])
-        return model, arrays
+        return _Entry(graph, model, specs)
 
     def _copy_assets(self, graph: Graph, model: model_pb2.Model, assets: Sequence[Any]) -> None:
-        """Copies the files that constant string tensors name, and notes which tensor names which."""
+        """Copies the files that constants name, and notes which tensor names which."""
         taken: dict[str, str] = {}
         for asset in assets:
             tensor = graph.as_graph_element(asset, allow_operation=False)
@@ -212,6 +217,50 @@ class SavedModelBuilder:
                 with open(source, "rb") as file:
                     files.replace(os.path.join(folder, name), iter(lambda: file.read(CHUNK), b""))
             set_metadata(model, ASSET + tensor.name, name)
+
+
+@dataclass
+class _Entry:
+    """A graph to be written."""
+
+    graph: Graph
+    model: model_pb2.Model
+    specs: list[SignatureSpec]
+
+
+class _Values:
+    """The values in a checkpoint, to be asked like an engine's state; without one there are none.
+
+    Args:
+        prefix: of the checkpoint.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        is_there = prefix and checkpoint_exists(prefix)
+        self._found = checkpoint.read_checkpoint(prefix) if is_there else None
+        self._keys: dict[str, str] = {}
+
+    def of(self, model: model_pb2.Model) -> _Values:
+        """The values by the names that a graph's variables have."""
+        self._keys = dict(zip(model.saver.variable, model.saver.key, strict=True))
+        return self
+
+    def names(self) -> list[str]:
+        """Names of the variables."""
+        return list(self._keys)
+
+    def initialized(self, name: str) -> bool:
+        """Whether a variable has a value."""
+        return self._found is not None and self._keys.get(name) in self._found.variables
+
+    def get(self, name: str) -> Any:
+        """The value of a variable."""
+        assert self._found is not None
+        return self._found.variables[self._keys[name]]
+
+    def generators(self) -> dict[str, tuple[int, int]]:
+        """Where the random generators stand."""
+        return {} if self._found is None else dict(self._found.generators)
 
 
 def _default_saver() -> Saver:
@@ -230,18 +279,22 @@ def _asset_path(tensor: Tensor) -> str:
     return os.fsdecode(path)
 
 
-def _check_signature(graph: Graph, name: str, signature: Any) -> None:
-    """Refuses what is no signature, and names that the graph does not have."""
+def _spec(graph: Graph, name: str, signature: Any) -> SignatureSpec:
+    """The signature with the graph's tensors in the place of their names."""
     if not isinstance(signature, SignatureDef):
         raise TypeError(
             f"signature '{name}' must be a SignatureDef, found {type(signature).__name__}; make "
             "one by tf.saved_model.signature_def_utils.predict_signature_def"
         )
-    for key, info in (*signature.inputs.items(), *signature.outputs.items()):
+
+    def tensors(infos: Mapping[str, Any]) -> list[tuple[str, Tensor]]:
         try:
-            graph.get_tensor_by_name(info.name)
+            return [(key, graph.get_tensor_by_name(info.name)) for key, info in infos.items()]
         except (KeyError, ValueError) as error:
-            raise ValueError(f"signature '{name}': '{key}' is no tensor: {error}") from None
+            raise ValueError(f"signature '{name}' is not of this graph: {error}") from None
+
+    inputs, outputs = tensors(signature.inputs), tensors(signature.outputs)
+    return SignatureSpec(name, inputs, outputs, method=signature.method_name)
 
 
 def simple_save(

@@ -4,6 +4,7 @@ ASSETS_DIRECTORY = "assets"
 ASSETS_KEY = "saved_model_assets"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 MAIN_OP_KEY = "saved_model_main_op"
+MODEL_FILENAME = "saved_model.gio"
 SAVED_MODEL_FILENAME_PB = "saved_model.pb"
 SAVED_MODEL_FILENAME_PBTXT = "saved_model.pbtxt"
 SAVED_MODEL_SCHEMA_VERSION = 1
@@ -15,6 +16,7 @@ __all__ = [
     "ASSETS_KEY",
     "LEGACY_INIT_OP_KEY",
     "MAIN_OP_KEY",
+    "MODEL_FILENAME",
     "SAVED_MODEL_FILENAME_PB",
     "SAVED_MODEL_FILENAME_PBTXT",
     "SAVED_MODEL_SCHEMA_VERSION",

@@ -16,7 +16,6 @@ from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Operation, Tensor
 from graphio.saved_model import constants
 from graphio.schema import container, errors
-from graphio.train.checkpoint_state import checkpoint_exists
 
 __all__ = ["load", "save"]
 
@@ -85,15 +84,9 @@ def load(
     if target not in ("", "cinfer"):
         raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
     engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
-    if not os.path.isdir(path):
-        return engine.load(path, state=state, lazy=lazy)
-    model = engine.load(
-        os.path.join(path, constants.SAVED_MODEL_FILENAME_PB), state=state, lazy=lazy
-    )
-    values = os.path.join(path, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME)
-    if checkpoint_exists(values):
-        model.state.restore(values)
-    return model
+    is_folder = os.path.isdir(path)
+    where = os.path.join(path, constants.MODEL_FILENAME) if is_folder else path
+    return engine.load(where, state=state, lazy=lazy)
 
 
 def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:

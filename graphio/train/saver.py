@@ -415,9 +415,8 @@ def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver
             keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
             allow_empty=True,
         )
-    return (
-        Saver() if scopes.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES) else None
-    )
+    graph = scopes.get_default_graph()
+    return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
 def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:
