@@ -13,6 +13,7 @@ A folder holds
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,12 @@ class SavedModelBuilder:
             with files.naming("make the folder", folder):
                 os.makedirs(folder, exist_ok=True)
             prefix = os.path.join(folder, constants.VARIABLES_FILENAME)
-            chosen.save(sess, prefix, write_meta_graph=False, write_state=False)
+            try:
+                chosen.save(sess, prefix, write_meta_graph=False, write_state=False)
+            except BaseException:
+                with contextlib.suppress(OSError):  # so that the folder can be tried again
+                    os.rmdir(folder)
+                raise
         self._values = _Values(prefix)
         self._graphs.append(entry)
         self._has_variables = True
