@@ -111,7 +111,7 @@ def convert_variables_to_constants(
     for graph in all_graphs(model.graph):
         for node in graph.node:
             name = variable_of(node)
-            if name in frozen:
+            if name is not None and name in frozen:
                 _freeze(node, name, frozen[name])
     _list_captures(model.graph)
     kept = [v for v in model.variable if v.node not in frozen]
@@ -186,7 +186,8 @@ def remove_training_nodes(
     model = model_pb2.Model()
     model.CopyFrom(graph_def_of(input_graph))
     kept = set(protected_nodes or ())
-    kept |= {name for graph in all_graphs(model.graph) for n in graph.node for name in n.control_input}
+    for graph in all_graphs(model.graph):
+        kept.update(name for node in graph.node for name in node.control_input)
     passed = {
         node.name: node.input[0]
         for node in model.graph.node

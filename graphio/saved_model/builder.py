@@ -24,7 +24,7 @@ import numpy as np
 from graphio import scopes
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Tensor
-from graphio.meta_graph import MetaGraphDef, MetaInfoDef, set_metadata, write_message
+from graphio.meta_graph import MetaGraphDef, MetaInfo, set_metadata, write_message
 from graphio.node_def import message_of
 from graphio.saved_model import constants, signature_constants, tag_constants
 from graphio.saved_model.signature_def_utils import predict_signature_def
@@ -191,7 +191,7 @@ class SavedModelBuilder:
             raise TypeError(f"tags must be a list of texts, not the text {tags!r}")
         model, _ = build_model(graph, [], prune=False, bodies=False, inline=True)
         made = MetaGraphDef(model)
-        info = MetaInfoDef()
+        info = MetaInfo()
         info.tags.extend(tags)
         made.meta_info_def.CopyFrom(info)
         specs = []
