@@ -27,13 +27,17 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
     ),
+    "graphio.custom_gradients": (
+        "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
+        "grad_pass_through",
+    ),
     "graphio.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
         "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
         "uint16", "uint32", "uint64",
     ),
     "graphio.gradient_registry": (),
-    "graphio.gradients": ("gradients", "hessians"),
+    "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
     "graphio.graph": ("Graph", "Operation", "Tensor"),
     "graphio.graph_def": ("GraphDef",),
     "graphio.graph_import": ("import_graph_def",),
@@ -77,6 +81,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.host": (),
+    "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -154,8 +160,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "graph_util": True, "image": True,
-    "initializers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
-    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
+    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
+    "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

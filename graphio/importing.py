@@ -112,7 +112,7 @@ class Importer:
         self.found = Imported()
         #: values whose static shape may be another than the message says
         self.loosened: set[Tensor] = set()
-        #: "variable" and "generator" attributes: the names in the file to those in the graph
+        #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
 
     def graph_and_state(self, model: model_pb2.Model, graph: Graph) -> None:
@@ -129,10 +129,19 @@ class Importer:
                 name = self.graph.adopt_generator(resource.name, key)
                 self.renamed["generator", resource.name] = name
 
+    def host_function(self, node: model_pb2.Node) -> None:
+        """A name for the node's function that nothing in the graph has yet."""
+        for attribute in node.attr:
+            name = attribute.value.s.decode()
+            if attribute.key == "function" and ("function", name) not in self.renamed:
+                self.renamed["function", name] = self.graph.add_host_function(name, None)
+
     # ---- nodes ----
 
     def node(self, graph: Graph, node: model_pb2.Node, values: dict[str, Tensor]) -> None:
         """One node into a graph or body; values: what can be read there, which grows."""
+        if (node.domain, node.op) == ("graphio", "HostCall"):
+            self.host_function(node)
         inputs = [self.read(node, i, values) for i in range(len(node.input))]
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
