@@ -180,6 +180,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
+    "bitwise": True, "cinfer": False, "errors": False, "graph_util": True, "image": True,
     "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
     "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
     "schema": False, "train": True,
