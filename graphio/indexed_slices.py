@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphio.composite import Composite
 from graphio.constants import register_tensor_conversion_function
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any] | None
 
 
-class IndexedSlices:
+class IndexedSlices(Composite):
     """Stands for a tensor that is 0 but for some rows: row indices[i] holds the sum of its
     values[i]. An index may come more than once.
 
@@ -78,6 +80,19 @@ class IndexedSlices:
         shape = primitive.cast(self.dense_shape, dtypes.int64)
         rows = array.squeeze(primitive.slice_axes(shape, [0], [1], [0]), [0])
         return index.scatter_sum(self.indices, self.values, rows, name=name)
+
+    def parts(self) -> list[Any]:
+        """values, indices and, where it is known, dense_shape."""
+        rest = [] if self.dense_shape is None else [self.dense_shape]
+        return [self.values, self.indices, *rest]
+
+    def with_parts(self, parts: Sequence[Any]) -> IndexedSlices:
+        """IndexedSlices of other tensors."""
+        return IndexedSlices(*parts)
+
+    def value_of(self, arrays: Sequence[Any]) -> IndexedSlicesValue:
+        """The numbers of the parts."""
+        return IndexedSlicesValue(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None)
 
     def __str__(self) -> str:
         shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"

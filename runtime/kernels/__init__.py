@@ -24,6 +24,7 @@ FAMILIES = (
     "reduction",
     "sequence",
     "select",
+    "sparse",
     "state",
     "training",
     "window",

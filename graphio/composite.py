@@ -1,0 +1,27 @@
+"""Composite: what is made of several tensors and taken apart where tensors are expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["Composite"]
+
+
+class Composite:
+    """Base of IndexedSlices and SparseTensor.
+
+    A fetch, a feed, a branch and a loop variable may be one: they see its parts.
+    """
+
+    def parts(self) -> list[Any]:
+        """The tensors that it is made of."""
+        raise NotImplementedError
+
+    def with_parts(self, parts: Sequence[Any]) -> Any:
+        """One of the same kind made of other tensors, one a part."""
+        raise NotImplementedError
+
+    def value_of(self, arrays: Sequence[Any]) -> Any:
+        """What a session gives for it, from the numbers of its parts."""
+        raise NotImplementedError
