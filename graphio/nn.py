@@ -30,6 +30,10 @@ from graphio.ops.crossentropy import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from graphio.ops.embedding import (
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
+)
 from graphio.ops.nn import (
     batch_normalization,
     bias_add,
@@ -119,6 +123,7 @@ __all__ = [
     "dropout",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -143,6 +148,7 @@ __all__ = [
     "relu6",
     "relu_layer",
     "sampled_softmax_loss",
+    "safe_embedding_lookup_sparse",
     "selu",
     "separable_conv2d",
     "sigmoid",

@@ -9,7 +9,13 @@ import numpy as np
 
 from graphio import dtypes, scopes
 from graphio.composite import Composite
-from graphio.constants import as_array, constant, convert_to_tensor, placeholder
+from graphio.constants import (
+    as_array,
+    constant,
+    convert_to_tensor,
+    placeholder,
+    register_tensor_conversion_function,
+)
 from graphio.folding import constant_shape
 from graphio.graph import Operation, Tensor
 from graphio.tensor_shape import TensorShape, as_shape
@@ -80,7 +86,7 @@ class SparseTensor(Composite):
         return self._indices
 
     @property
-    def values(self) -> Tensor:
+    def values(self) -> Tensor:  # type: ignore[override]
         """The elements: (n)."""
         return self._values
 
@@ -140,6 +146,11 @@ class SparseTensor(Composite):
     def with_parts(self, parts: Sequence[Any]) -> SparseTensor:
         """A SparseTensor of other tensors."""
         return SparseTensor(*parts)
+
+    def loop_shapes(self) -> list[Any]:
+        """Any number of elements, of the same rank."""
+        rank = self._indices.shape.with_rank(2)[1]
+        return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
     def value_of(self, arrays: Sequence[Any]) -> SparseTensorValue:
         """The numbers of the parts."""
@@ -213,6 +224,18 @@ def _check(shapes: Sequence[TensorShape]) -> None:
                 f"SparseTensor: there are {size} {what.format(count)}; indices is (n, rank), "
                 "values (n), dense_shape (rank)"
             )
+
+
+def _to_tensor(
+    value: SparseTensor, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    raise TypeError(
+        f"Failed to convert object of type SparseTensor to Tensor: {value}. Use "
+        "tf.sparse.to_dense, or a function of tf.sparse"
+    )
+
+
+register_tensor_conversion_function(SparseTensor, _to_tensor)
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

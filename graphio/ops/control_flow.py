@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes, nest, scopes
+from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array
 from graphio.tensor_shape import TensorShape
 
@@ -49,7 +49,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     """The tensors, each of which waits for all of them.
 
     Args:
-        tensors: tensors or IndexedSlices; None entries stay None.
+        tensors: tensors, IndexedSlices or SparseTensors; None entries stay None.
         name: of the operations.
         control_inputs: further operations to wait for.
 
@@ -60,7 +60,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     if not present:
         raise ValueError("tuple: expected at least one tensor, got none")
     with scopes.name_scope(name, "tuple"):
-        gates = [t.values if isinstance(t, IndexedSlices) else t for t in present]
+        gates = [t.values if isinstance(t, Composite) else t for t in present]
         with scopes.control_dependencies([*gates, *(control_inputs or [])]):
             return [None if t is None else _identity(t) for t in tensors]
 
@@ -72,8 +72,8 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
 
 
 def _identity(value: Any) -> Any:
-    if isinstance(value, IndexedSlices):
-        return IndexedSlices(array.identity(value.values), value.indices, value.dense_shape)
+    if isinstance(value, Composite):
+        return value.with_values(array.identity(value.values))
     return array.identity(value)
 
 
@@ -144,7 +144,7 @@ def _build_branch(function: Callable[[], Any], name: str) -> builtins.tuple[Grap
                 f"cond: {name}_fn returned None; return a tensor, an operation or a structure"
             )
         leaves: list[Operation | Tensor] = []
-        for leaf in nest.flatten(result):
+        for leaf in nest.flatten(result, expand_composites=True):
             if isinstance(leaf, Operation):
                 graph.targets.append(leaf)
                 leaves.append(leaf)
@@ -152,20 +152,21 @@ def _build_branch(function: Callable[[], Any], name: str) -> builtins.tuple[Grap
                 tensor = convert_to_tensor(leaf)
                 leaves.append(tensor)
                 graph.outputs.append(tensor)
-        return graph, nest.pack_sequence_as(result, leaves)
+        return graph, nest.pack_sequence_as(result, leaves, expand_composites=True)
 
 
 def _agree(
     one: Graph, first: Any, two: Graph, second: Any
 ) -> list[builtins.tuple[Any, TensorShape]]:
     try:
-        nest.assert_same_structure(first, second)
+        nest.assert_same_structure(first, second, expand_composites=True)
     except ValueError as error:
         raise ValueError(
             f"cond: true_fn and false_fn return different structures: {error}"
         ) from None
     kinds = [
-        [isinstance(leaf, Operation) for leaf in nest.flatten(result)] for result in (first, second)
+        [isinstance(leaf, Operation) for leaf in nest.flatten(result, expand_composites=True)]
+        for result in (first, second)
     ]
     if kinds[0] != kinds[1]:
         raise ValueError("cond: one branch returns an operation where the other returns a tensor")
@@ -185,9 +186,9 @@ def _fill(structure: Any, outputs: list[Tensor], operation: Operation) -> Any:
     remaining = iter(outputs)
     leaves = [
         operation if isinstance(leaf, Operation) else next(remaining)
-        for leaf in nest.flatten(structure)
+        for leaf in nest.flatten(structure, expand_composites=True)
     ]
-    return nest.pack_sequence_as(structure, leaves)
+    return nest.pack_sequence_as(structure, leaves, expand_composites=True)
 
 
 def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
@@ -284,11 +285,11 @@ def while_loop(
     if not nest.flatten(structure):
         raise ValueError("while_loop: expected at least one loop variable")
     with scopes.name_scope(name, "while"):
-        initial = [convert_to_tensor(v) for v in nest.flatten(structure)]
+        initial = [convert_to_tensor(v) for v in nest.flatten(structure, expand_composites=True)]
         invariants = _invariants(structure, initial, shape_invariants)
         graph = scopes.get_default_graph()
         limit = _limit(maximum_iterations)
-        first = _condition(cond, nest.pack_sequence_as(structure, initial))
+        first = _condition(cond, _packed(structure, initial))
         loop = Graph(outer=graph)
         with loop.as_body(), scopes.name_scope("body"):
             loop.add_input(dtypes.int64, TensorShape([]), "iteration")
@@ -297,9 +298,9 @@ def while_loop(
                 loop.add_input(v.dtype, shape, f"loop_var_{i}")
                 for i, (v, shape) in enumerate(zip(initial, invariants, strict=True))
             ]
-            arguments = nest.pack_sequence_as(structure, carried)
+            arguments = _packed(structure, carried)
             following = _next_values(body(*arguments), structure, carried, shape_invariants)
-            again = _condition(cond, nest.pack_sequence_as(structure, following))
+            again = _condition(cond, _packed(structure, following))
             loop.outputs.extend([again, *following])
         operation = graph.create_op(
             "Loop",
@@ -309,28 +310,39 @@ def while_loop(
             name="Loop",
             tf_type="While",
         )
-    result = nest.pack_sequence_as(structure, list(operation.outputs))
+    result = _packed(structure, list(operation.outputs))
     if len(nest.flatten(structure)) == 1 and not return_same_structure:
         return nest.flatten(result)[0]
     return result
 
 
+def _packed(structure: Any, tensors: list[Tensor]) -> Any:
+    return nest.pack_sequence_as(structure, tensors, expand_composites=True)
+
+
 def _invariants(structure: Any, initial: list[Tensor], given: Any) -> list[TensorShape]:
-    if given is None:
-        return [t.shape for t in initial]
-    shapes = given if isinstance(given, (list, builtins.tuple)) else [given]
-    flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in _flat_shapes(shapes)]
-    if len(flat) != len(initial):
+    leaves = nest.flatten(structure)
+    flat = [None] * len(leaves)
+    if given is not None:
+        shapes = given if isinstance(given, (list, builtins.tuple)) else [given]
+        flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in _flat_shapes(shapes)]
+    if len(flat) != len(leaves):
         raise ValueError(
-            f"while_loop: {len(initial)} loop variables but {len(flat)} shape_invariants"
+            f"while_loop: {len(leaves)} loop variables but {len(flat)} shape_invariants"
         )
-    for tensor, shape in zip(initial, flat, strict=True):
+    found: list[TensorShape] = []
+    for leaf, shape in zip(leaves, flat, strict=True):
+        if isinstance(leaf, Composite):
+            found.extend(leaf.loop_shapes())
+        else:
+            found.append(initial[len(found)].shape if shape is None else shape)
+    for tensor, shape in zip(initial, found, strict=True):
         if not shape.is_compatible_with(tensor.shape):
             raise ValueError(
                 f"while_loop: the shape invariant {shape} does not hold for the initial value "
                 f"'{tensor.name}' of shape {tensor.shape}"
             )
-    return flat
+    return found
 
 
 def _flat_shapes(shapes: Any) -> list[Any]:
@@ -376,13 +388,13 @@ def _next_values(
 ) -> list[Tensor]:
     """Body's results as tensors, checked against the loop variables."""
     given = result if isinstance(result, (list, builtins.tuple)) else [result]
-    found = nest.flatten(given)
+    found = nest.flatten(given, expand_composites=True)
     if len(found) != len(carried):
         raise ValueError(
             f"while_loop: body returned {len(found)} values for {len(carried)} loop variables"
         )
     if len(nest.flatten(structure)) > 1:
-        nest.assert_same_structure(list(structure), list(given))
+        nest.assert_same_structure(list(structure), list(given), expand_composites=True)
     following = []
     for i, (value, variable) in enumerate(zip(found, carried, strict=True)):
         tensor = convert_to_tensor(value, preferred_dtype=variable.dtype)

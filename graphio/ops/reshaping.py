@@ -23,6 +23,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import select, unbroadcast
 from graphio.ops.shapes import dims_of
+from graphio.sparse_tensor import SparseTensor
 
 __all__ = [
     "broadcast_to",
@@ -43,8 +44,10 @@ not_differentiable("Placeholder", "Variable", "ReadVariable", "Assign", domain="
 not_differentiable("IsInitialized", "NoOp", domain="graphio")
 
 
-def identity(input: Any, name: str | None = None) -> Tensor:
-    """A tensor with the value of input: any dtype and shape."""
+def identity(input: Any, name: str | None = None) -> Any:
+    """A tensor with the value of input: any dtype and shape. Of a SparseTensor a SparseTensor."""
+    if isinstance(input, SparseTensor):
+        return input.with_parts([identity(part) for part in input.parts()])
     with scope(name, "Identity") as at:
         return primitive.unary("Identity", convert_to_tensor(input, name="input"), at)
 

@@ -15,7 +15,7 @@ _OUT_OF_ORDER = (
 )
 
 
-@kernel("CheckSparseIndices", types="II", domain="graphio", alias=True)
+@kernel("CheckSparseIndices", types="II", domain="graphio")
 def _check_sparse_indices(call: Call) -> Function:
     ordered = call.integer("ordered", 1)
 
@@ -56,7 +56,7 @@ def _text(values: Any) -> str:
     return f"[{','.join(str(v) for v in values.tolist())}]"
 
 
-@kernel("CheckEqual", types="II", domain="graphio", alias=True)
+@kernel("CheckEqual", types="II", domain="graphio")
 def _check_equal(call: Call) -> Function:
     message = call.text("message", "")
 
