@@ -34,7 +34,7 @@ class IndexedSlices(Composite):
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         """values: (n, rest); indices: (n) int32 or int64; dense_shape: the shape it stands for."""
-        self.values = values
+        self.values: Tensor = values
         self.indices = indices
         self.dense_shape = dense_shape
 

@@ -76,9 +76,7 @@ class SparseTensor(Composite):
             return sparse_tensor_value
         if isinstance(sparse_tensor_value, SparseTensorValue):
             return cls(*sparse_tensor_value)
-        raise TypeError(
-            f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value!r}."
-        )
+        raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value!r}.")
 
     @property
     def indices(self) -> Tensor:
@@ -86,7 +84,7 @@ class SparseTensor(Composite):
         return self._indices
 
     @property
-    def values(self) -> Tensor:  # type: ignore[override]
+    def values(self) -> Tensor:
         """The elements: (n)."""
         return self._values
 

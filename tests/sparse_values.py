@@ -13,18 +13,18 @@ class Sparse:
 
     def __init__(self, shape: Any, places: Any, values: Any) -> None:
         self.shape = tuple(shape)
-        self.places = np.asarray(places, np.int64).reshape(-1, len(self.shape))
         self.values = np.asarray(values, np.float64)
+        self.places = np.asarray(places, np.int64).reshape(len(self.values), len(self.shape))
 
     @property
     def fed(self) -> tuple[Any, Any, Any]:
         """What a sparse placeholder takes."""
         return self.places, self.values, np.asarray(self.shape, np.int64)
 
-    def dense(self, blank: float = 0.0) -> np.ndarray:
-        result = np.full(self.shape, blank)
-        stored = self.stored()
-        result[stored] = 0
+    def dense(self) -> np.ndarray:
+        if not self.shape:
+            return np.asarray(self.values.sum())
+        result = np.zeros(self.shape)
         np.add.at(result, tuple(self.places.T), self.values)
         return result
 

@@ -278,7 +278,9 @@ def test_nest_takes_composites_apart_only_when_told() -> None:
 
 @TARGETS
 def test_indexed_slices_are_fetched_fed_and_made_dense(target: str) -> None:
-    slices = tf.IndexedSlices(tf.constant([[1.0, 2], [3, 4]]), tf.constant([2, 2]), tf.constant([3, 2]))
+    slices = tf.IndexedSlices(
+        tf.constant([[1.0, 2], [3, 4]]), tf.constant([2, 2]), tf.constant([3, 2])
+    )
     dense = tf.convert_to_tensor(slices)
     with tf.Session(target) as session:
         np.testing.assert_array_equal(session.run(dense), [[0, 0], [0, 0], [4, 6]])
@@ -289,7 +291,9 @@ def test_indexed_slices_are_fetched_fed_and_made_dense(target: str) -> None:
         scaled = tf.scalar_mul(2.0, slices)
         assert isinstance(scaled, tf.IndexedSlices)
         np.testing.assert_array_equal(session.run(scaled).values, [[2, 4], [6, 8]])
-        np.testing.assert_array_equal(session.run(tf.multiply(slices, 2.0)), [[0, 0], [0, 0], [8, 12]])
+        np.testing.assert_array_equal(
+            session.run(tf.multiply(slices, 2.0)), [[0, 0], [0, 0], [8, 12]]
+        )
 
 
 def test_indexed_slices_of_unknown_shape_do_not_become_dense() -> None:

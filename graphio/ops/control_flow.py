@@ -322,7 +322,7 @@ def _packed(structure: Any, tensors: list[Tensor]) -> Any:
 
 def _invariants(structure: Any, initial: list[Tensor], given: Any) -> list[TensorShape]:
     leaves = nest.flatten(structure)
-    flat = [None] * len(leaves)
+    flat: list[TensorShape | None] = [None] * len(leaves)
     if given is not None:
         shapes = given if isinstance(given, (list, builtins.tuple)) else [given]
         flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in _flat_shapes(shapes)]

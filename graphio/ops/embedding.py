@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from graphio import dtypes
@@ -26,7 +27,7 @@ __all__ = [
 
 # ---- segments ----
 
-_COMBINED = {
+_COMBINED: dict[str, Callable[..., Tensor]] = {
     "sum": index.unsorted_segment_sum,
     "mean": scattering.unsorted_segment_mean,
     "sqrtn": scattering.unsorted_segment_sqrt_n,
@@ -219,5 +220,3 @@ def _without_invalid(
         above = compare("Greater", weights.values, scalar(0, weights.dtype))
         valid = node("And", [valid, above], dtypes.bool, dims_of(valid))
     return sparse_retain(ids, valid), sparse_retain(weights, valid)
-
-

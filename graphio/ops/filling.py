@@ -23,7 +23,6 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import cast, select
 from graphio.ops.shapes import Dims, dims_of, text_of
-
 from graphio.sparse_tensor import SparseTensor
 
 __all__ = [

@@ -287,7 +287,7 @@ def _float_test(x: Any, op: str, tf_type: str, name: str | None) -> Tensor:
 # ---- casts ----
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """x in another dtype; floats are truncated towards zero on their way to integers.
 
     Args:
@@ -298,7 +298,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "Cast") as at:
         if isinstance(x, Composite):
-            return x.with_values(_cast(x.values, wanted, at))
+            converted: Tensor = x.with_values(_cast(x.values, wanted, at))
+            return converted
         return _cast(convert_to_tensor(x, name="x"), wanted, at)
 
 

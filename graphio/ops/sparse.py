@@ -164,7 +164,7 @@ def sparse_eye(
         sizes = [ints(n, "eye", label) for n, label in
                  ((num_rows, "num_rows"), (num_rows if num_columns is None else num_columns,
                                            "num_columns"))]  # fmt: skip
-        count = primitive.squeeze(binary("Min", *sizes), [0])
+        count = primitive.squeeze(binary("Min", sizes[0], sizes[1]), [0])
         line = filling.range(count)
         where = primitive.concat([primitive.unsqueeze(line, [1])] * 2, 1)
         ones = primitive.fill_like(line, 1, dtypes.as_dtype(dtype))
@@ -268,9 +268,7 @@ def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
     if dense.shape.ndims == 0:
         return dense
     what = describe(at, "SparseDenseCwise")
-    message = (
-        "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes"
-    )
+    message = "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes"
     wide = dims_of(sp.shape)
     dims = dims_of(dense)
     if wide is None or dims is None or None in wide or wide != dims:

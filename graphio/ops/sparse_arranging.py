@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,8 +174,9 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         rank = known_rank(sp, "expand_dims")
         place = _axis(-1 if axis is None else axis, rank + 1, "expand_dims", at)
         column = primitive.slice_axes(sp.indices, [0], [0], [1])
-        zeros = node("Pad", [column, int_vector([0, 0, 0, 1]), scalar(0, dtypes.int64)],
-                     dtypes.int64, ((dims_of(sp.indices) or (None,))[0], 1), mode="constant")  # fmt: skip
+        pads, nought = int_vector([0, 0, 0, 1]), scalar(0, dtypes.int64)
+        rows = (dims_of(sp.indices) or (None,))[0]
+        zeros = node("Pad", [column, pads, nought], dtypes.int64, (rows, 1), mode="constant")
         before = primitive.slice_axes(sp.indices, [0], [place], [1])
         after = primitive.slice_axes(sp.indices, [place], [last], [1])
         sizes = [_part(sp.dense_shape, 0, place), int_vector([1]),
@@ -280,9 +280,7 @@ def sparse_concat(
         dense_shape = primitive.concat(shape, 0)
         first = given[0].values.dtype
         values = [convert_to_tensor(sp.values, dtype=first) for sp in given]
-        joined = SparseTensor(
-            primitive.concat(moved, 0), primitive.concat(values, 0), dense_shape
-        )
+        joined = SparseTensor(primitive.concat(moved, 0), primitive.concat(values, 0), dense_shape)
         return _ordered(joined, parts.numbers(joined), "SparseConcat", at)
 
 
@@ -495,7 +493,9 @@ def sparse_merge(
         new = []
         for sp in ids:
             if sp.dtype not in (dtypes.int32, dtypes.int64):
-                raise TypeError(f"sparse_merge: sp_ids are {sp.dtype.name}, expected int32 or int64")
+                raise TypeError(
+                    f"sparse_merge: sp_ids are {sp.dtype.name}, expected int32 or int64"
+                )
             new.append(primitive.unsqueeze(cast(sp.values, dtypes.int64), [1]))
         where = primitive.concat([primitive.slice_axes(ids[0].indices, [0], [-1], [1]), *new], 1)
         ends = [ints(size, "sparse_merge", "vocab_size") for size in sizes]
@@ -504,4 +504,3 @@ def sparse_merge(
         if already_sorted:
             return merged
         return _ordered(merged, parts.numbers(merged), "SparseReorder", at)
-

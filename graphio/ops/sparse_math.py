@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,9 @@ __all__ = [
     "sparse_reduce_sum_sparse",
     "sparse_softmax",
 ]
+
+#: Values, each one's group, how many groups there are: one value a group.
+Combine = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 # ---- two SparseTensors ----
 
@@ -86,9 +90,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     limit = thresh if threshold is None else threshold
     kinds = (SparseTensor, SparseTensorValue)
     if not isinstance(a, kinds) and not isinstance(b, kinds):
-        raise TypeError(
-            "At least one input should be SparseTensor; do you mean to use tf.add()?"
-        )
+        raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not isinstance(b, kinds):
         return _plus_dense(as_sparse(a), b)
     if not isinstance(a, kinds):
@@ -122,8 +124,8 @@ def _chosen(op: str, tf_type: str, sp_a: Any, sp_b: Any, name: str | None) -> Sp
     with scope(name, tf_type) as at:
         one, two = as_sparse(sp_a, "sp_a"), as_sparse(sp_b, "sp_b")
         union = _Union(one, two, describe(at, tf_type))
-        inputs = [union.spread(one, second=False), union.spread(two, second=True)]
-        return union.with_values(binary(op, *inputs, at))
+        first, second = union.spread(one, second=False), union.spread(two, second=True)
+        return union.with_values(binary(op, first, second, at))
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
@@ -197,7 +199,9 @@ def _largest(values: Tensor, groups: Tensor, count: Tensor) -> Tensor:
     return select(some, top, scalar(0, values.dtype))
 
 
-def _reduction_builder(function: str, tf_type: str, sparse: bool, combine: Any, summary: str) -> Any:
+def _reduction_builder(
+    function: str, tf_type: str, sparse: bool, combine: Any, summary: str
+) -> Any:
     def build(
         sp_input: Any,
         axis: Any = None,
@@ -211,10 +215,7 @@ def _reduction_builder(function: str, tf_type: str, sparse: bool, combine: Any, 
             axes = reduction_axes if axis is None else axis
             keep = bool(keep_dims if keepdims is None else keepdims)
             reduction = _Reduction(sp, axes, keep, tf_type, at)
-
-            def combined(groups: Tensor, count: Tensor) -> Tensor:
-                return combine(sp.values, groups, count)
-
+            combined = functools.partial(combine, sp.values)
             return reduction.sparse(combined) if sparse else reduction.dense(combined, at)
 
     build.__name__ = build.__qualname__ = function
@@ -275,5 +276,3 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
         powers = math.exp(binary("Sub", sp.values, picked(top, groups, "SparseSoftmax")))
         sums = picked(parts.group_sums(powers, groups, count), groups, "SparseSoftmax")
         return SparseTensor(sp.indices, binary("Div", powers, sums, at), sp.dense_shape)
-
-

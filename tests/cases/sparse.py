@@ -58,6 +58,4 @@ for label, x, y, words in (
     ("lengths", SHAPE, SHAPE[:1], ["The shapes differ: [3,4] and [3]"]),
     ("rank", SHAPE, np.array(3), ["CheckEqual 'node'"]),
 ):
-    bad(
-        "CheckEqual", [x, y], MESSAGE, domain="graphio", error=INVALID, words=words, label=label
-    )
+    bad("CheckEqual", [x, y], MESSAGE, domain="graphio", error=INVALID, words=words, label=label)
