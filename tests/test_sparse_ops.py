@@ -539,3 +539,28 @@ ONE = lambda shape=(2, 2): tf.SparseTensor([[0] * len(shape)], [1.0], list(shape
 def test_what_cannot_be_built_is_refused(build: Any, error: type[Exception], words: str) -> None:
     with tf.Graph().as_default(), pytest.raises(error, match=words):
         build()
+
+
+# ---- out of the session ----
+
+
+def test_sparse_computations_are_exported_to_onnx() -> None:
+    onnx_runtime = pytest.importorskip("onnxruntime")
+    import graphio.onnx as tfonnx
+
+    x = Sparse([3, 4], [[0, 1], [1, 3], [2, 0]], [1.0, -2.0, 3.0])
+    with tf.Graph().as_default(), tf.Session() as session:
+        sp = tf.sparse_placeholder(tf.float64, [None, None])
+        product = tf.sparse.matmul(tf.sparse.add(sp, sp), tf.eye(4, dtype=tf.float64))
+        sums = tf.sparse.reduce_sum(tf.sparse.reshape(tf.sparse.transpose(sp), [-1, 2]), 0)
+        scaled = tf.sparse.to_dense(sp * 2.0)
+        inputs = {"places": sp.indices, "values": sp.values, "shape": sp.dense_shape}
+        outputs = {"product": product, "sums": sums, "scaled": scaled}
+        model = tfonnx.export(None, session, inputs, outputs)
+        expected = session.run(outputs, {sp: x.fed})
+    found = onnx_runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    ).run(list(outputs), dict(zip(inputs, x.fed, strict=True)))
+    for value, name in zip(found, outputs, strict=True):
+        np.testing.assert_allclose(value, expected[name])
+    np.testing.assert_allclose(expected["product"], 2 * x.dense())
