@@ -98,6 +98,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.embedding": (
+        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    ),
     "graphio.ops.host": (),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
@@ -153,6 +156,20 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.sparse": (
+        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+        "sparse_to_indicator",
+    ),
+    "graphio.ops.sparse_arranging": (
+        "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
+        "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_split",
+        "sparse_transpose",
+    ),
+    "graphio.ops.sparse_math": (
+        "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
+        "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
+        "sparse_softmax",
+    ),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
@@ -162,6 +179,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
@@ -184,6 +202,10 @@ _NAMESPACES = {
     "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
     "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
     "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
+    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
+    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
+    "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import composite, dtypes, nest, scopes
-from graphio.composite import Part
+from graphio import carried, dtypes, nest, scopes
+from graphio.carried import Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array
 from graphio.tensor_shape import TensorShape
 
@@ -51,7 +50,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     """The tensors, each of which waits for all of them.
 
     Args:
-        tensors: tensors or IndexedSlices; None entries stay None.
+        tensors: tensors, IndexedSlices or SparseTensors; None entries stay None.
         name: of the operations.
         control_inputs: further operations to wait for.
 
@@ -62,7 +61,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     if not present:
         raise ValueError("tuple: expected at least one tensor, got none")
     with scopes.name_scope(name, "tuple"):
-        gates = [t.values if isinstance(t, IndexedSlices) else t for t in present]
+        gates = [t.values if isinstance(t, Composite) else t for t in present]
         with scopes.control_dependencies([*gates, *(control_inputs or [])]):
             return [None if t is None else _identity(t) for t in tensors]
 
@@ -74,8 +73,8 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
 
 
 def _identity(value: Any) -> Any:
-    if isinstance(value, IndexedSlices):
-        return IndexedSlices(array.identity(value.values), value.indices, value.dense_shape)
+    if isinstance(value, Composite):
+        return value.with_values(array.identity(value.values))
     return array.identity(value)
 
 
@@ -174,7 +173,7 @@ def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Br
             _done(leaf, truth) if isinstance(leaf, Operation) else leaf
             for leaf in nest.flatten(result)
         ]
-        return _Branch(graph, result, leaves, [composite.parts(leaf) for leaf in leaves])
+        return _Branch(graph, result, leaves, [carried.parts(leaf) for leaf in leaves])
 
 
 def _alone(result: Any) -> Any:
@@ -200,7 +199,7 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
         ) from None
     specs = []
     for i, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-        kinds = [getattr(composite.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
+        kinds = [getattr(carried.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
         if kinds[0] != kinds[1] or len(a) != len(b):
             raise ValueError(
                 f"cond: output {i} is {kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
@@ -231,7 +230,7 @@ def _filled(like: _Branch, outputs: list[Tensor]) -> Any:
     """The If's outputs in the structure of a branch."""
     remaining = iter(outputs)
     leaves = [
-        composite.assemble(leaf, [next(remaining) for _ in parts])
+        carried.assemble(leaf, [next(remaining) for _ in parts])
         for leaf, parts in zip(like.leaves, like.parts, strict=True)
     ]
     return nest.pack_sequence_as(like.result, leaves)
