@@ -33,7 +33,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uint16", "uint32", "uint64",
     ),
     "graphio.gradient_registry": (),
-    "graphio.gradients": ("gradients", "hessians"),
+    "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
     "graphio.graph": ("Graph", "Operation", "Tensor"),
     "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
     "graphio.initializers": (
@@ -56,6 +56,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
         "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
         "zeros", "zeros_like",
+    ),
+    "graphio.ops.assigning": (
+        "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
+        "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_sub", "scatter_update",
     ),
     "graphio.ops.attention": (),
     "graphio.ops.bits": (),
@@ -141,15 +146,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_variables",
         "is_variable_initialized", "local_variables", "local_variables_initializer",
-        "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
+        "model_variables", "moving_average_variables", "report_uninitialized_variables", "trainable_variables",
         "variables_initializer",
     ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
+    "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True, "initializers": True,
     "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
     "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip

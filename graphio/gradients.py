@@ -7,6 +7,7 @@ contributes is registered beside its builder, see graphio.gradient_registry.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,23 @@ if TYPE_CHECKING:
 
     Gradient = Tensor | IndexedSlices | None
 
-__all__ = ["gradients", "hessians"]
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]
+
+
+class UnconnectedGradients(enum.Enum):
+    """What gradients gives for an x that no y depends on: None or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How TensorFlow adds gradients that meet; accepted, here there is one way."""
+
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
 
 CONTROL_FLOW = ("If", "Loop", "Scan")
 
@@ -34,6 +51,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
+    unconnected_gradients: UnconnectedGradients | str = "none",
 ) -> list[Any]:
     """Symbolic derivatives of the sum of ys with respect to each x.
 
@@ -46,6 +64,7 @@ def gradients(
         gate_gradients: accepted for TensorFlow's sake; a run has no races.
         aggregation_method: accepted for TensorFlow's sake.
         stop_gradients: tensors taken as constants.
+        unconnected_gradients: "none" or "zero", what an x that no y depends on gets.
 
     Returns:
         A list, one entry an x: a tensor of x's shape and dtype, IndexedSlices where x was only
@@ -53,8 +72,14 @@ def gradients(
 
     Raises:
         LookupError: an operator on the way has no registered gradient.
-        ValueError: grad_ys and ys differ in length or shape.
+        ValueError: grad_ys and ys differ in length or shape; unconnected_gradients is neither.
     """
+    try:
+        absent = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {unconnected_gradients!r}"
+        ) from None
     outputs = [convert_to_tensor(y) for y in _as_list(ys)]
     targets = [_as_tensor(x) for x in _as_list(xs)]
     incoming = _as_list(grad_ys) if grad_ys is not None else [None] * len(outputs)
@@ -64,7 +89,12 @@ def gradients(
         )
     stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
     with scopes.name_scope(name, "gradients"):
-        return _Backward(outputs, targets, stopped).run(incoming)
+        found = _Backward(outputs, targets, stopped).run(incoming)
+        if absent is UnconnectedGradients.NONE:
+            return found
+        return [
+            array.zeros_like(x) if g is None else g for x, g in zip(targets, found, strict=True)
+        ]
 
 
 def hessians(ys: Any, xs: Any, name: str = "hessians") -> list[Any]:

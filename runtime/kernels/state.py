@@ -91,6 +91,22 @@ def _is_initialized(call: Call) -> Function:
     return lambda: np.bool_(slot.value is not None)
 
 
+@kernel("BelowLimit", domain="graphio", fold=False)
+def _below_limit(call: Call) -> Function:
+    limit = call.integer("limit", 0)
+
+    def check(x: Any) -> Any:
+        if np.ndim(x):
+            raise errors.InvalidArgumentError(
+                message=f"x has rank {np.ndim(x)}, expected a scalar"
+            )
+        if x >= limit:
+            raise errors.OutOfRangeError(message=f"Reached limit of {limit}")
+        return x
+
+    return check
+
+
 @kernel("Assign", domain="graphio", fold=False)
 def _assign(call: Call) -> Function:
     slot, borrowed = _slot(call), call.borrowed
