@@ -33,7 +33,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "uint16", "uint32", "uint64",
     ),
     "graphio.gradient_registry": (),
-    "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
+    "graphio.gradients": ("gradients", "hessians"),
     "graphio.graph": ("Graph", "Operation", "Tensor"),
     "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
     "graphio.initializers": (
@@ -146,16 +146,18 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_variables",
         "is_variable_initialized", "local_variables", "local_variables_initializer",
-        "model_variables", "moving_average_variables", "report_uninitialized_variables", "trainable_variables",
-        "variables_initializer",
+        "model_variables", "moving_average_variables", "report_uninitialized_variables",
+        "trainable_variables", "variables_initializer",
     ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True, "initializers": True,
-    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
-    "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True,
+    "initializers": True, "linalg": True, "losses": True, "math": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True,
+    "random": True, "runtime": False, "saved_model": True, "schema": False,
+    "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -81,9 +81,7 @@ def _written(data: Tensor, coordinates: Tensor, values: Tensor, action: str) -> 
     )  # fmt: skip
 
 
-def _shaped(
-    ref: Variable, coordinates: Tensor, values: Tensor, what: str, spread: bool
-) -> Tensor:
+def _shaped(ref: Variable, coordinates: Tensor, values: Tensor, what: str, spread: bool) -> Tensor:
     """The updates, one number of which serves all rows (spread); refuses other shapes."""
     rows, dims = dims_of(coordinates), dims_of(ref.shape)
     if rows is None or dims is None or rows[-1] is None:

@@ -30,9 +30,7 @@ bad(
     label="unfed",
 )
 for dtype in (np.int32, np.int64):
-    case(
-        "BelowLimit", [dtype(2)], {"limit": 3}, domain="graphio", expect=lambda x: x, body=False
-    )
+    case("BelowLimit", [dtype(2)], {"limit": 3}, domain="graphio", expect=lambda x: x, body=False)
 bad(
     "BelowLimit",
     [np.int64(3)],
