@@ -35,7 +35,7 @@ class Tensor:
     dtype and shape are what is known while building; dimensions may be unknown.
     """
 
-    # assign: only the parts of a variable, v[1:3], have it
+    assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
     __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
@@ -76,6 +76,7 @@ class Tensor:
         def __truediv__(self, other: Any) -> Tensor: ...
         def __rtruediv__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
+        def __getitem__(self, item: Any) -> Tensor: ...
 
     @property
     def shape(self) -> TensorShape:

@@ -23,10 +23,12 @@ __all__ = [
     "all_variables",
     "assign",
     "assign_add",
+    "assert_variables_initialized",
     "assign_sub",
     "global_variables",
     "global_variables_initializer",
     "initialize_all_variables",
+    "initialize_local_variables",
     "initialize_variables",
     "is_variable_initialized",
     "local_variables",
@@ -561,3 +563,19 @@ def assign_sub(
 all_variables = global_variables
 initialize_variables = variables_initializer
 initialize_all_variables = global_variables_initializer
+initialize_local_variables = local_variables_initializer
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
+    """An operation that fails with FailedPreconditionError while a variable has no value.
+
+    Args:
+        var_list: the variables; None: all global and local ones.
+
+    Returns:
+        None if there are no variables.
+    """
+    from graphio.ops.control_flow import group
+
+    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
+    return group(*[v.read_value() for v in chosen]) if chosen else None

@@ -91,6 +91,25 @@ def _is_initialized(call: Call) -> Function:
     return lambda: np.bool_(slot.value is not None)
 
 
+@kernel("EnsureShape", domain="graphio", alias=True)
+def _ensure_shape(call: Call) -> Function:
+    dims = tuple(call.integers("dims") or ())
+
+    def check(x: Any) -> Any:
+        shape = np.shape(x)
+        if len(shape) != len(dims) or any(
+            0 <= d != n for d, n in zip(dims, shape, strict=True)
+        ):
+            wanted = [None if d < 0 else d for d in dims]
+            raise errors.InvalidArgumentError(
+                message=f"Shape of tensor {shape_text(shape)} is not compatible with expected "
+                f"shape {shape_text(wanted)}."
+            )
+        return x
+
+    return check
+
+
 @kernel("BelowLimit", domain="graphio", fold=False)
 def _below_limit(call: Call) -> Function:
     limit = call.integer("limit", 0)

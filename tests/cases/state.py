@@ -49,3 +49,14 @@ bad(
     words=["expected a scalar"],
     label="vector",
 )
+case("EnsureShape", [X], {"dims": [-1, 3]}, domain="graphio", expect=lambda x: x, types=FLOATS)
+for wrong in ([2, 4], [2], [-1, 3, 1]):
+    bad(
+        "EnsureShape",
+        [X],
+        {"dims": wrong},
+        domain="graphio",
+        error=errors.InvalidArgumentError,
+        words=["Shape of tensor [2,3] is not compatible with expected shape ["],
+        label=str(wrong),
+    )

@@ -117,6 +117,24 @@ ci_status run_is_initialized(ci_kernel *k) {
   return CI_OK;
 }
 
+ci_status prepare_ensure_shape(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  const int64_t *dims;
+  int rank;
+  CI_TRY(k_attr_ints(k, "dims", &dims, &rank));
+  bool fits = rank < 0 || rank == x->rank;
+  for (int i = 0; fits && i < rank; i++) fits = dims[i] < 0 || dims[i] == x->dims[i];
+  if (!fits) {
+    ci_value expected = {.dtype = x->dtype, .rank = rank < CI_MAX_RANK ? rank : CI_MAX_RANK};
+    for (int i = 0; i < expected.rank; i++) expected.dims[i] = dims[i];
+    char found[256], wanted[256];
+    return k_fail(k, CI_INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s.",
+                  strchr(k_describe(x, found, sizeof found), '['),
+                  strchr(k_describe(&expected, wanted, sizeof wanted), '['));
+  }
+  return prepare_identity(k);
+}
+
 ci_status prepare_below_limit(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t *limit = k_private(k, sizeof *limit);
