@@ -50,7 +50,7 @@ Metric = tuple[Tensor, Tensor]
 # ---- what metrics are made of ----
 
 
-def metric_variable(shape: Sequence[int], dtype: Any, name: str) -> Variable:
+def metric_variable(shape: Sequence[int | None], dtype: Any, name: str) -> Variable:
     """A local variable of zeros, in the current scope, that checkpoints leave out."""
     keys = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
     zeros = array.zeros(list(shape), dtype)
@@ -72,11 +72,11 @@ def matched(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
         ValueError: the shapes do not fit.
     """
     wanted, found = convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions)
-    ranks = wanted.shape.ndims, found.shape.ndims
-    if None not in ranks:
-        if ranks[0] - ranks[1] == 1 and wanted.shape[-1].value in (1, None):
+    rank, other = wanted.shape.ndims, found.shape.ndims
+    if rank is not None and other is not None:
+        if rank - other == 1 and wanted.shape[-1].value in (1, None):
             wanted = array.squeeze(wanted, [-1])
-        elif ranks[1] - ranks[0] == 1 and found.shape[-1].value in (1, None):
+        elif other - rank == 1 and found.shape[-1].value in (1, None):
             found = array.squeeze(found, [-1])
     if not found.shape.is_compatible_with(wanted.shape):
         raise ValueError(

@@ -91,7 +91,7 @@ def _is_initialized(call: Call) -> Function:
     return lambda: np.bool_(slot.value is not None)
 
 
-@kernel("EnsureShape", domain="graphio", alias=True)
+@kernel("EnsureShape", domain="graphio")
 def _ensure_shape(call: Call) -> Function:
     dims = tuple(call.integers("dims") or ())
 
