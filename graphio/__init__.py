@@ -147,6 +147,13 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "required_space_to_batch_paddings", "unravel_index", "where_v2",
     ),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.solving": (
+        "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
+        "matrix_triangular_solve",
+    ),
+    "graphio.ops.special": (
+        "angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real",
+    ),
     "graphio.ops.statistics": (),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),

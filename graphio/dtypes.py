@@ -132,7 +132,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """The values that an image of the dtype spans: (0, 1) for floats, least and largest else."""
+        """What an image of the dtype spans: (0, 1) for floats, else the least and the largest."""
         return (0, 1) if self.is_floating else (self.min, self.max)
 
     def _limits(self) -> Any:

@@ -21,9 +21,9 @@ from graphio.tensor_shape import text as shape_text
 __all__ = [
     "Variable",
     "all_variables",
+    "assert_variables_initialized",
     "assign",
     "assign_add",
-    "assert_variables_initialized",
     "assign_sub",
     "global_variables",
     "global_variables_initializer",

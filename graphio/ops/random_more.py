@@ -130,9 +130,10 @@ def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
 
     nothing = array.zeros_like(form)
     first = [comparison.less(nothing, 0.0), nothing]
-    return while_loop(
+    result: Tensor = while_loop(
         lambda done, found: comparison.logical_not(reduction.reduce_all(done)), step, first
-    )[1]  # type: ignore[no-any-return]
+    )[1]
+    return result
 
 
 def random_poisson(

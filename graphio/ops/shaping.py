@@ -57,7 +57,9 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
         tensor = convert_to_tensor(x, name="input")
         wanted = as_shape(shape)
         if not tensor.shape.is_compatible_with(wanted):
-            raise ValueError(f"Shapes must be compatible: {tensor.shape} and {wanted} for {at[:-1]}")
+            raise ValueError(
+                f"Shapes must be compatible: {tensor.shape} and {wanted} for {at[:-1]}"
+            )
         dims = dims_of(tensor.shape.merge_with(wanted))
         if wanted.ndims is None:
             return primitive.unary("Identity", tensor, at)
@@ -173,7 +175,9 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         if flat.shape.ndims == 1:
             sizes, steps = (array.expand_dims(t, 1) for t in (sizes, steps))
         elif flat.shape.ndims != 0:
-            raise ValueError(f"unravel_index: indices have shape {flat.shape}, expected rank 0 or 1")
+            raise ValueError(
+                f"unravel_index: indices have shape {flat.shape}, expected rank 0 or 1"
+            )
         return math.floormod(math.floordiv(flat, steps), sizes, name=at)
 
 

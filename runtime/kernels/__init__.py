@@ -24,6 +24,7 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "sequence",
+    "solve",
     "select",
     "state",
     "training",

@@ -97,9 +97,7 @@ def _ensure_shape(call: Call) -> Function:
 
     def check(x: Any) -> Any:
         shape = np.shape(x)
-        if len(shape) != len(dims) or any(
-            0 <= d != n for d, n in zip(dims, shape, strict=True)
-        ):
+        if len(shape) != len(dims) or any(0 <= d != n for d, n in zip(dims, shape, strict=True)):
             wanted = [None if d < 0 else d for d in dims]
             raise errors.InvalidArgumentError(
                 message=f"Shape of tensor {shape_text(shape)} is not compatible with expected "
@@ -116,9 +114,7 @@ def _below_limit(call: Call) -> Function:
 
     def check(x: Any) -> Any:
         if np.ndim(x):
-            raise errors.InvalidArgumentError(
-                message=f"x has rank {np.ndim(x)}, expected a scalar"
-            )
+            raise errors.InvalidArgumentError(message=f"x has rank {np.ndim(x)}, expected a scalar")
         if x >= limit:
             raise errors.OutOfRangeError(message=f"Reached limit of {limit}")
         return x
