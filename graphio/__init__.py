@@ -65,6 +65,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
         "zeros", "zeros_like",
     ),
+    "graphio.ops.assigning": (
+        "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
+        "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_sub", "scatter_update",
+    ),
     "graphio.ops.attention": (),
     "graphio.ops.assert_shapes": (
         "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
@@ -141,10 +146,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
+    "graphio.ops.random_more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
     "graphio.ops.recurrent": (),
     "graphio.ops.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
-        "segment_prod", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update",
+        "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
+        "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
         "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
@@ -155,6 +162,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reduce_sum",
     ),
     "graphio.ops.regions": (),
+    "graphio.ops.shaping": (
+        "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
+        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "histogram_fixed_width_bins", "is_numeric_tensor", "parallel_stack",
+        "required_space_to_batch_paddings", "unravel_index", "where_v2",
+    ),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.ops.sparse": (
         "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
@@ -169,6 +182,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
+    "graphio.ops.solving": (
+        "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
+        "matrix_triangular_solve",
+    "graphio.ops.special": (
+        "angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real",
     ),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
@@ -188,10 +206,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_variables",
+        "assert_variables_initialized", "initialize_local_variables",
         "is_variable_initialized", "local_variables", "local_variables_initializer",
         "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
-        "variables_initializer",
+        "trainable_variables", "variables_initializer",
     ),
 }  # fmt: skip
 
@@ -206,6 +224,9 @@ _NAMESPACES = {
     "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
     "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
     "train": True,
+    "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True, "random": True, "runtime": False,
+    "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -38,7 +38,8 @@ class Tensor:
     dtype and shape are what is known while building; dimensions may be unknown.
     """
 
-    __slots__ = ("_consumers", "_shape", "dtype", "graph", "name", "op", "value_index")
+    assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
+    __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
     def __init__(
@@ -78,6 +79,7 @@ class Tensor:
         def __truediv__(self, other: Any) -> Tensor: ...
         def __rtruediv__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
+        def __getitem__(self, item: Any) -> Tensor: ...
 
     @property
     def shape(self) -> TensorShape:
@@ -277,6 +279,8 @@ class Graph:
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
         if outer is None:
             self.version = 0
             self.seed: int | None = None
@@ -372,6 +376,26 @@ class Graph:
     def changed(self) -> None:
         """Notes that the graph has grown, so that plans are looked at anew."""
         self.root.version += 1
+
+    def mark(self) -> tuple[int, int]:
+        """What take_back needs to know of the graph as it is now."""
+        return len(self.operations), len(self.root.state_attributes.get("variables", ()))
+
+    def take_back(self, mark: tuple[int, int]) -> None:
+        """Removes the operations added since a mark; their names stay taken, as TensorFlow's do.
+
+        Where a variable was made meanwhile nothing is removed, for collections hold it.
+        """
+        count, variables = mark
+        if len(self.root.state_attributes.get("variables", ())) != variables:
+            return
+        for made in reversed(self.operations[count:]):
+            self.root._by_name.pop(made.name, None)
+            for tensor in {t for t in made.inputs if t is not None}:
+                tensor._consumers.remove(made)
+        if len(self.operations) > count:
+            del self.operations[count:]
+            self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
@@ -727,11 +751,25 @@ class Graph:
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
-        return tensor.graph is self
+        return tensor.graph is self and tensor not in self._unfeedable
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether the element may be fetched."""
-        return element.graph is self
+        operation = element if isinstance(element, Operation) else element.op
+        return element.graph is self and operation not in self._unfetchable
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes the tensor one that may not be fed."""
+        self._unfeedable.add(tensor)
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Makes the operation and its outputs ones that may not be fetched."""
+        self._unfetchable.add(op)
+
+    @property
+    def building_function(self) -> bool:
+        """False: there are no functions of TensorFlow's kind."""
+        return False
 
     # ---- state of the graph ----
 

@@ -41,6 +41,10 @@ def get_default_session() -> Session | None:
     return _stack.sessions[-1] if _stack.sessions else None
 
 
+#: TensorFlow's words for what needs a default session
+_DEEDS = {"eval": "evaluate tensor using", "run": "execute operation using"}
+
+
 def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     """The session given or the default one, which must be of the graph.
 
@@ -50,8 +54,8 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     chosen = session if session is not None else get_default_session()
     if chosen is None:
         raise ValueError(
-            f"Cannot use `{what}()`: No default session is registered. Use `with "
-            f"sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
+            f"Cannot {_DEEDS.get(what, 'use')} `{what}()`: No default session is registered. Use "
+            f"`with sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
         )
     if chosen.graph is not graph.root:
         raise ValueError(

@@ -159,6 +159,7 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
         {"ordered": 1},
     ),
     "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
+    "EnsureShape": ([randoms(2, 3)], {"dims": [-1, 3]}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
     "Conv2D": ([randoms(2, 7, 6, 4), randoms(3, 2, 2, 6)], IMAGE),
     "MaxPool2D": ([randoms(2, 7, 6, 3)], POOL),
