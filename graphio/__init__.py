@@ -176,10 +176,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
-    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
-    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
-    "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "debug": True, "debugging": True, "errors": False,
+    "image": True, "initializers": True, "layers": True, "linalg": True, "losses": True,
+    "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
+    "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
