@@ -93,6 +93,7 @@
 #include "src/kernels/select.c"
 #include "src/kernels/sequence.c"
 #include "src/kernels/space.c"
+#include "src/kernels/sparse.c"
 #include "src/kernels/state.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"

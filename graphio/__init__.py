@@ -92,11 +92,15 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.console": ("Print", "print"),
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.embedding": (
+        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    ),
     "graphio.ops.host": (),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
@@ -106,6 +110,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.loops": ("while_loop",),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
@@ -151,7 +156,22 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.sparse": (
+        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+        "sparse_to_indicator",
+    ),
+    "graphio.ops.sparse_arranging": (
+        "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
+        "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_split",
+        "sparse_transpose",
+    ),
+    "graphio.ops.sparse_math": (
+        "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
+        "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
+        "sparse_softmax",
+    ),
     "graphio.ops.statistics": (),
+    "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
@@ -159,6 +179,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
@@ -177,9 +198,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "debug": True, "debugging": True, "errors": False,
-    "image": True, "initializers": True, "layers": True, "linalg": True, "losses": True,
-    "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
-    "saved_model": True, "schema": False, "train": True,
+    "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
+    "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
+    "saved_model": True, "schema": False, "sparse": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

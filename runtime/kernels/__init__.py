@@ -26,6 +26,7 @@ FAMILIES = (
     "reduction",
     "sequence",
     "select",
+    "sparse",
     "state",
     "training",
     "window",
