@@ -227,6 +227,10 @@ _NAMESPACES = {
     "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True,
     "metrics": True, "nest": False, "nn": True, "onnx": True, "random": True, "runtime": False,
     "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "debug": True, "debugging": True, "errors": False,
+    "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
+    "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
+    "saved_model": True, "schema": False, "sparse": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -252,7 +252,9 @@ class Operation:
         return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
-        return str(self.node_def)
+        from graphio.printing import operation_text
+
+        return operation_text(self)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -890,7 +892,7 @@ class Graph:
     def __str__(self) -> str:
         from graphio.printing import graph_text
 
-        return graph_text(self)
+        return graph_text(self, last=200)
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:
