@@ -150,9 +150,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
-    "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "data": True, "errors": False, "image": True,
+    "initializers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
+    "onnx": True, "python_io": True, "runtime": False, "saved_model": True, "schema": False,
+    "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
