@@ -433,7 +433,8 @@ class Dataset:
 
         def opened(o: Opening) -> Stage:
             own = key if given is None or key is None else (key ^ o.number(given)) % (1 << 64)
-            return stages.Shuffle(self.open(o), o.number(size), own, reshuffle)
+            found = o.new_key() if own is None else own
+            return stages.Shuffle(self.open(o), o.number(size), found, own is not None, reshuffle)
 
         return self._derived(opened, given=[size, given])
 

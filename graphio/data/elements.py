@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphio.data.function import Loaded
-from graphio.data.stages import Draws, Element, Item, Stage, new_key
+from graphio.data.stages import Draws, Element, Item, Stage
 from graphio.schema import errors
 
 Array = np.ndarray[Any, Any]
@@ -298,9 +298,8 @@ class PaddedBatch(Batch):
                 )
         out = np.full((len(column), *full), self.fillings[component], column[0].dtype)
         for i, array in enumerate(column):
-            out[i][tuple(slice(0, size) for size in array.shape)] = (
-                array if array.ndim else array[()]
-            )
+            place = tuple(slice(0, size) for size in array.shape)
+            out[i, ...][place] = array if array.ndim else array[()]
         return out
 
     def parameters(self) -> Sequence[Any]:
@@ -476,10 +475,10 @@ class Sample(Stage):
 
     kind = "sample_from_datasets"
 
-    def __init__(self, weights: Sequence[float], key: int | None, *sources: Stage) -> None:
+    def __init__(self, weights: Sequence[float], key: int, *sources: Stage) -> None:
         super().__init__(*sources)
         self.weights = list(weights)
-        self.key = new_key(key)
+        self.key = key
         self.epoch = -1
         self.restart()
 

@@ -291,7 +291,11 @@ def sample_from_datasets(
     specs = _common(datasets, "sample_from_datasets")
     key = scopes.get_default_graph().seed_key(seed)
     return Dataset(
-        specs, lambda o: elements.Sample(odds, key, *(d.open(o) for d in datasets)), datasets
+        specs,
+        lambda o: elements.Sample(
+            odds, o.new_key() if key is None else key, *(d.open(o) for d in datasets)
+        ),
+        datasets,
     )
 
 

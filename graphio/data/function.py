@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from graphio.constants import convert_to_tensor, placeholder
 from graphio.data import structure
 from graphio.data.structure import Spec
 from graphio.export import SignatureSpec, build_model, reach
-from graphio.graph import Graph, Tensor
+from graphio.graph import Graph, Tensor, mix_seeds
 from graphio.schema import container, errors
 
 if TYPE_CHECKING:
@@ -132,19 +134,43 @@ def _operations(graph: Graph) -> Any:
             yield from _operations(body)
 
 
+class Runner:
+    """The engine of a session. Threads hold it, so it does not keep the session alive."""
+
+    def __init__(self, session: Any) -> None:
+        self._engine, self._options = session._engine, session._options
+        self._session: Callable[[], Any] = weakref.ref(session)
+
+    def load(self, packed: bytes, graph: Graph) -> tuple[Any, Any]:
+        """A state, and the function that runs a model of one signature on it."""
+        from graphio.session import host_functions
+
+        host = host_functions(self._session(), graph) if graph.host_functions else {}
+        state = self._engine.new_state()
+        loaded = self._engine.load(packed, state=state, host=host, **self._options)
+        return state, loaded.signature().run
+
+
 class Opening:
     """What a pipeline is opened with.
 
     Attributes:
-        session: that runs it.
+        runner: runs its functions.
         values: of the tensors that datasets and functions captured.
         variants: elements of the datasets that were arguments of the function around.
         loaded: functions that are ready, by their definition.
         places: where functions that are not loaded yet will stand, by their numbers.
+        new_key: a key for what has no seed.
     """
 
-    def __init__(self, session: Any, values: Mapping[Tensor, Array]) -> None:
-        self.session = session
+    def __init__(
+        self,
+        runner: Runner,
+        values: Mapping[Tensor, Array],
+        new_key: Callable[[], int] = lambda: int.from_bytes(os.urandom(8), "little"),
+    ) -> None:
+        self.runner = runner
+        self.new_key = new_key
         self.values = values
         self.variants: dict[Any, list[Any]] = {}
         self.loaded: dict[Function, Loaded] = {}
@@ -180,7 +206,8 @@ class Loaded:
     def __init__(self, function: Function, opening: Opening) -> None:
         self.function = function
         self.pure = not function.graph.generators
-        self._session = opening.session
+        self._runner = opening.runner
+        self._key, self._keys_given = opening.new_key(), 0
         self._inner: dict[Function, Loaded] = {}
         self._places: dict[str, Any] = {}
         graph = function.graph
@@ -204,21 +231,19 @@ class Loaded:
             model, arrays = build_model(graph, [SignatureSpec("", inputs, results, effects)])
             self._packed = container.pack(model, arrays)
             self._state, self.run = self.another()
+            for name, key in graph.generators.items():
+                self._state.set_generator(name, opening.new_key() if key is None else key, 0)
         self._captured: list[Array] = []
 
     def another(self) -> tuple[Any, Any]:
         """The function once more, with a state of its own: for another thread."""
-        from graphio.session import host_functions
+        if not self._packed:
+            return None, self.run
+        return self._runner.load(self._packed, self.function.graph)
 
-        session = self._session
-        state = session._engine.new_state()
-        loaded = session._engine.load(
-            self._packed,
-            state=state,
-            host=host_functions(session, self.function.graph),
-            **session._options,
-        )
-        return state, loaded.signature().run
+    def _new_key(self) -> int:
+        self._keys_given += 1
+        return mix_seeds(self._key, self._keys_given)
 
     def capture(self, opening: Opening) -> None:
         """Takes the captured values."""
@@ -252,7 +277,8 @@ class Loaded:
         """
         dataset = self.function.dataset
         assert dataset is not None
-        opening = Opening(self._session, dict(zip(dataset.captures, results, strict=True)))
+        values = dict(zip(dataset.captures, results, strict=True))
+        opening = Opening(self._runner, values, self._new_key)
         opening.loaded, opening.places = self._inner, self._places
         pairs = zip(self.function.arguments, element, strict=True)
         opening.variants = {a: v for a, v in pairs if not isinstance(a, Tensor)}
@@ -265,6 +291,7 @@ class Loaded:
         return [
             {name: [f"{key:x}", f"{count:x}"] for name, (key, count) in state.items()},
             {**self._places, **dict(sorted(inner.items()))},
+            [self._key, self._keys_given],
         ]
 
     def set_place(self, place: Any) -> None:
@@ -272,6 +299,7 @@ class Loaded:
         for name, (key, count) in place[0].items():
             self._state.set_generator(name, int(key, 16), int(count, 16))
         self._places = dict(place[1])
+        self._key, self._keys_given = place[2]
         for function, loaded in self._inner.items():
             if str(function.number) in self._places:
                 loaded.set_place(self._places.pop(str(function.number)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio.data import saving, structure
-from graphio.data.function import Opening
+from graphio.data.function import Opening, Runner
 from graphio.data.stages import Element, Stage
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
@@ -59,7 +59,9 @@ class Resource:
         """Begins a dataset anew, with what its captured tensors hold now."""
         with self._lock:
             dataset = self.handle.makers[maker]
-            opening = Opening(self._session, dict(zip(dataset.captures, values, strict=True)))
+            opening = Opening(
+                Runner(self._session), dict(zip(dataset.captures, values, strict=True))
+            )
             self.close()
             self._stage = dataset.open(opening)
             self._maker, self._given = maker, 0

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from graphio.schema import errors, tensors
 from graphio.schema.model_pb2 import Tensor
@@ -38,7 +39,7 @@ def decode(data: bytes) -> Any:
     try:
         arrays = [tensors.to_array(Tensor.FromString(part)) for part in parts[1:]]
         return _restored(json.loads(parts[0]), arrays)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, RecursionError, DecodeError) as error:
         raise errors.DataLossError(
             message=f"the place of an iterator is damaged: {error}"
         ) from None

@@ -7,7 +7,6 @@ batch gathers its rows at once.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -399,11 +398,6 @@ class Draws:
         return self._block[i - first]
 
 
-def new_key(key: int | None) -> int:
-    """The key, or one from the system if there is none."""
-    return int.from_bytes(os.urandom(8), "little") if key is None else key
-
-
 class Shuffle(_Picking):
     """Items in random order: each is drawn from a buffer, in which the next takes its place.
 
@@ -412,12 +406,12 @@ class Shuffle(_Picking):
 
     kind = "shuffle"
 
-    def __init__(self, source: Stage, size: int, key: int | None, reshuffle: bool) -> None:
+    def __init__(self, source: Stage, size: int, key: int, seeded: bool, reshuffle: bool) -> None:
         super().__init__(source)
         if size < 1:
             raise self.refused(f"buffer_size must be greater than zero, got {size}.")
-        self.size, self.reshuffle, self.seeded = size, reshuffle, key
-        self.key = new_key(key)
+        self.size, self.reshuffle, self.key = size, reshuffle, key
+        self.seeded = key if seeded else None
         self.epoch = -1
         self.restart()
 

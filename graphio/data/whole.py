@@ -7,7 +7,7 @@ from typing import Any
 from graphio.constants import convert_to_tensor
 from graphio.data import structure
 from graphio.data.dataset import Dataset
-from graphio.data.function import Function, Opening
+from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
 from graphio.ops.host import host_call
 from graphio.schema import errors
@@ -25,7 +25,9 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
     def bind(session: Any) -> Any:
         def run(values: Any) -> Any:
             state = values[len(tensors) :]
-            opening = Opening(session, dict(zip(tensors, values[: len(tensors)], strict=True)))
+            opening = Opening(
+                Runner(session), dict(zip(tensors, values[: len(tensors)], strict=True))
+            )
             stage, step = dataset.open(opening), opening.load(function)
             try:
                 while elements := stage.elements(1):
@@ -78,7 +80,7 @@ def get_single_element(dataset: Dataset) -> Any:
 
     def bind(session: Any) -> Any:
         def run(values: Any) -> Any:
-            stage = dataset.open(Opening(session, dict(zip(tensors, values, strict=True))))
+            stage = dataset.open(Opening(Runner(session), dict(zip(tensors, values, strict=True))))
             try:
                 found = stage.elements(2)
             finally:
