@@ -2,13 +2,14 @@
 
 A gradient function takes the operation and one gradient per output (None where none
 arrives) and returns one gradient per input (None where none leaves). Operators without a
-gradient are listed, so that silence means forgotten.
+gradient are listed, so that silence means forgotten. A program may set the gradient of a part of
+its graph: a Region, or by name for TensorFlow's operation types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphio.graph import Operation, Tensor
@@ -17,6 +18,7 @@ GradientFunction = Callable[..., "Sequence[Tensor | None]"]
 
 _functions: dict[tuple[str, str], GradientFunction] = {}
 _none: set[tuple[str, str]] = set()
+_lacking: dict[str, str] = {}
 
 
 def gradient(op: str, domain: str = "") -> Callable[[GradientFunction], GradientFunction]:
@@ -34,6 +36,11 @@ def not_differentiable(*ops: str, domain: str = "") -> None:
     _none.update((domain, op) for op in ops)
 
 
+def lacks_gradient(tf_type: str, instead: str) -> None:
+    """Says that TensorFlow has a gradient of the type and we have none, and what to do instead."""
+    _lacking[tf_type] = instead
+
+
 def functions() -> frozenset[tuple[str, str]]:
     """(domain, operator) of all that have a gradient function."""
     return frozenset(_functions)
@@ -44,6 +51,54 @@ def without() -> frozenset[tuple[str, str]]:
     return frozenset(_none)
 
 
+class Region:
+    """A part of a graph whose gradient the program gives.
+
+    Attributes:
+        operations: those that give its outputs, made one after another.
+        inputs: what its gradient goes to.
+        outputs: what its gradient comes from.
+        function: from one gradient an output, None where none arrives, to one an input.
+    """
+
+    __slots__ = ("function", "inputs", "operations", "outputs")
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        function: Callable[[Sequence[Any]], Sequence[Any]],
+    ) -> None:
+        self.operations = list(operations)
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.function = function
+
+
+#: TensorFlow's type, or a name for gradient_override_map, to a function or None: no gradient
+named: dict[str, GradientFunction | None] = {}
+
+
+def region_of(operation: Operation) -> Region | None:
+    """The region that the operation ends, None if its gradient is the operator's own."""
+    attributes = operation.graph.root.state_attributes
+    regions: dict[Operation, Region] = attributes.get("gradient_regions", {})
+    if operation in regions:
+        return regions[operation]
+    name = attributes.get("gradient_overrides", {}).get(operation)
+    key = (operation.domain, operation.op)
+    if name is None and key not in _functions and key not in _none:
+        name = operation.type if operation.type in named else None
+    if name is None:
+        return None
+    from graphio.custom_gradients import region_by_name
+
+    made = region_by_name(operation, name)
+    attributes.setdefault("gradient_regions", {})[operation] = made
+    return made
+
+
 def lookup(operation: Operation) -> GradientFunction | None:
     """The gradient of an operation; None if it has none by nature.
 
@@ -52,6 +107,11 @@ def lookup(operation: Operation) -> GradientFunction | None:
     key = (operation.domain, operation.op)
     if key in _functions:
         return _functions[key]
+    if operation.tf_type in _lacking:
+        raise LookupError(
+            f"{operation.type} '{operation.name}'{operation.where}: it cannot be differentiated "
+            f"here; {_lacking[operation.tf_type]}"
+        )
     if key in _none:
         return None
     raise LookupError(

@@ -21,6 +21,9 @@ _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
+#: operators that read nothing of a tensor but its shape
+_MEASURES = ("Shape", "Size")
+
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
 
@@ -216,6 +219,12 @@ class Operation:
         self.graph.root.changed()
         return added
 
+    def _let_go(self) -> None:
+        """Takes the operation out of its inputs' consumers."""
+        for tensor in self.inputs:
+            if tensor is not None and self in tensor._consumers:
+                tensor._consumers.remove(self)
+
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
         from graphio.session import session_of
@@ -234,10 +243,11 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """The operation as a Node message."""
+        """The operation as a NodeDef, a view of a Node message."""
         from graphio.export import node_message
+        from graphio.node_def import NodeDef
 
-        return node_message(self)
+        return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
         return str(self.node_def)
@@ -263,6 +273,7 @@ class Graph:
         self.captures: dict[Tensor, None] = {}
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
+        self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
@@ -278,6 +289,7 @@ class Graph:
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
 
@@ -312,6 +324,10 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        if op in _MEASURES and domain == "":
+            measured = self._measured(inputs[0], op, attrs)
+            if measured is not None:
+                return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
         if version is None:
             from graphio.schema.operators import version_for
@@ -338,6 +354,9 @@ class Graph:
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
         self._capture(made)
         self._add(made)
+        override = self.root._gradient_overrides.get(made.type)
+        if override is not None:
+            self.root.state_attributes.setdefault("gradient_overrides", {})[made] = override
         return made
 
     def _add(self, made: Operation) -> None:
@@ -356,33 +375,49 @@ class Graph:
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
-        """A context that takes back what was added to a root graph if it ends in an exception.
+        """A context that takes back what was added to the graph if it ends in an exception.
 
-        What is added may read nothing that was there before.
+        Outputs that a gradient gave to an operation from before stay: nobody asks for them.
         """
-        operations, order, seeds = len(self.operations), self._order, self._seeds_given
-        tables: list[dict[str, Any]] = [
-            self._by_name,
-            self._names,
-            self.generators,
-            self.host_functions,
-        ]
-        tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
-        tables.append(self.state_attributes)
+        root = self.root
+        order, seeds = root._order, root._seeds_given
+        tables, lists = self._tables()
         before = [(table, dict(table)) for table in tables]
-        collections = {name: list(values) for name, values in self.collections.items()}
+        lengths = [(values, len(values)) for values in lists]
+        known = before[0][1]
         try:
             yield
         except BaseException:
-            del self.operations[operations:]
+            for name in [name for name in root._by_name if name not in known]:
+                root._by_name[name]._let_go()
             for table, content in before:
                 table.clear()
                 table.update(content)
-            self.collections.clear()
-            self.collections.update(collections)
-            self._order, self._seeds_given = order, seeds
+            for values, length in lengths:
+                del values[length:]
+            root._order, root._seeds_given = order, seeds
             self.changed()
             raise
+
+    def _tables(self) -> tuple[list[dict[Any, Any]], list[list[Any]]]:
+        """What grows with the graph, the operations by name first: of the root, of what other
+        modules keep with it, and of the bodies around."""
+        root = self.root
+        tables: list[dict[Any, Any]] = [
+            root._by_name, root._names, root.generators, root.host_functions, root.collections,
+        ]  # fmt: skip
+        lists: list[list[Any]] = list(root.collections.values())
+        for kept in root.state_attributes.values():
+            for part in [kept, *getattr(kept, "__dict__", {}).values()]:
+                tables += [part] if isinstance(part, dict) else []
+                lists += [part] if isinstance(part, list) else []
+        tables.append(root.state_attributes)
+        graph: Graph | None = self
+        while graph is not None:
+            tables += [graph.captures, graph.outer_control]
+            lists += [graph.operations, graph.inputs, graph.outputs, graph.targets]
+            graph = graph.outer
+        return tables, lists
 
     def _check_open(self) -> None:
         if self.root._finalized:
@@ -403,6 +438,18 @@ class Graph:
             )
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
+
+    def _measured(
+        self, tensor: Tensor | None, op: str, attrs: Mapping[str, object] | None
+    ) -> Tensor | None:
+        """The shape or size of a tensor that only resolvers reach, taken where the tensor is."""
+        graph: Graph | None = self
+        while graph is not None and tensor is not None and not self.encloses(tensor):
+            found = None if graph.measurer is None else graph.measurer(tensor, op, attrs)
+            if found is not None:
+                return found
+            graph = graph.outer
+        return None
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
@@ -573,6 +620,27 @@ class Graph:
             yield
         finally:
             self._devices.pop()
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """A context whose new operations have gradients that tf.RegisterGradient gave a name.
+
+        Args:
+            op_type_map: TensorFlow's type (Operation.type) to the gradient's name.
+
+        Raises:
+            TypeError: it is no dictionary of texts.
+        """
+        if not isinstance(op_type_map, Mapping) or not all(
+            isinstance(word, str) for pair in op_type_map.items() for word in pair
+        ):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        before = self.root._gradient_overrides
+        self.root._gradient_overrides = {**before, **op_type_map}
+        try:
+            yield
+        finally:
+            self.root._gradient_overrides = before
 
     def _device(self, made: Operation) -> str:
         if not self._devices or self._devices[-1] is None:
@@ -775,10 +843,15 @@ class Graph:
         self.root.host_functions[name] = bind
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a Graph message of our schema."""
-        from graphio.export import graph_message
+        """The graph as a GraphDef, which import_graph_def takes.
 
-        return graph_message(self)
+        Args:
+            from_version: a version of this graph; only later nodes are in the message.
+            add_shapes: True gives each node an attribute "_output_shapes".
+        """
+        from graphio.graph_def import export_graph_def
+
+        return export_graph_def(self, add_shapes)
 
     def __str__(self) -> str:
         from graphio.printing import graph_text

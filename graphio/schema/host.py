@@ -9,7 +9,9 @@ import numpy as np
 
 from graphio.schema import calls, dtypes, errors, small_types
 from graphio.schema.engine import Array, HostFunction
-from graphio.schema.model_pb2 import Type
+
+#: The declared type of an output: the element type's number; the shape, None for what is unknown.
+Declared = tuple[int, tuple[int | None, ...] | None]
 
 #: What an exception of a function means, as TensorFlow says; the first that fits.
 _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
@@ -25,7 +27,7 @@ _TF_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def call(
-    host: Mapping[str, HostFunction], name: str, inputs: Sequence[Any], outputs: Sequence[Type]
+    host: Mapping[str, HostFunction], name: str, inputs: Sequence[Any], outputs: Sequence[Declared]
 ) -> list[Array]:
     """Calls a function by its name and checks what it gives.
 
@@ -33,7 +35,7 @@ def call(
         host: the functions that are there.
         name: of the one to call.
         inputs: arrays, which the function gets as they are.
-        outputs: the declared types.
+        outputs: element type numbers and static shapes as they are declared.
 
     Returns:
         Arrays of the declared types that the function does not share.
@@ -57,7 +59,7 @@ def call(
         raise failure(error) from (error.__cause__ if isinstance(error, errors.OpError) else error)
 
 
-def _same_count(results: Sequence[Any], outputs: Sequence[Type], name: str) -> None:
+def _same_count(results: Sequence[Any], outputs: Sequence[Declared], name: str) -> None:
     if len(results) != len(outputs):
         raise errors.InvalidArgumentError(
             message=f"{name} returned {len(results)} values, but expects to see {len(outputs)} "
@@ -73,9 +75,10 @@ def failure(error: BaseException) -> errors.OpError:
     return made(message=f"{type(error).__name__}: {error}")
 
 
-def _checked(value: Any, declared: Type, name: str, index: int) -> Array:
+def _checked(value: Any, declared: Declared, name: str, index: int) -> Array:
     """A copy of the value, which the function may go on using, if it is what was declared."""
-    wanted = dtypes.of_number(declared.tensor.dtype)
+    number, shape = declared
+    wanted = dtypes.of_number(number)
     text = wanted.number == dtypes.STRING
     array = np.array(value, object if text else None, order="C")
     found = dtypes.of_numpy(array.dtype)
@@ -83,7 +86,6 @@ def _checked(value: Any, declared: Type, name: str, index: int) -> Array:
         array = _bytes(array, name, index)
     elif found != wanted:
         raise _wrong_type(name, index, found.name, wanted.name)
-    shape = _static_shape(declared)
     if shape is not None and not calls.fits(array.shape, shape):
         raise errors.InvalidArgumentError(
             message=f"{index}-th value returned by {name} has shape {list(array.shape)}, expected "
@@ -109,10 +111,3 @@ def _wrong_type(name: str, index: int, found: str, wanted: str) -> errors.OpErro
         message=f"{index}-th value returned by {name} is {_TF_NAMES.get(found, found)}, but "
         f"expects {_TF_NAMES.get(wanted, wanted)}{ours}"
     )
-
-
-def _static_shape(declared: Type) -> tuple[int | None, ...] | None:
-    if not declared.tensor.HasField("shape"):
-        return None
-    dims = declared.tensor.shape.dim
-    return tuple(d.size if d.WhichOneof("value") == "size" else None for d in dims)

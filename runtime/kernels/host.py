@@ -8,11 +8,13 @@ import numpy as np
 
 from graphio.runtime.registry import Call, Function, kernel
 from graphio.schema import errors, host
+from graphio.schema.model_pb2 import Type
 
 
 @kernel("HostCall", domain="graphio", fold=False, fresh=True)
 def _host_call(call: Call) -> Function:
-    name, functions, outputs = call.text("function", ""), call.host, call.outputs
+    name, functions = call.text("function", ""), call.host
+    outputs = [_declared(kind) for kind in call.outputs]
 
     def run(*inputs: Any) -> Any:
         if any(x is None or isinstance(x, list) for x in inputs):
@@ -23,3 +25,13 @@ def _host_call(call: Call) -> Function:
         return results[0] if len(results) == 1 else tuple(results)
 
     return run
+
+
+def _declared(kind: Type) -> host.Declared:
+    if not kind.HasField("tensor"):
+        raise errors.UnimplementedError(message="a host function gives tensors only")
+    tensor = kind.tensor
+    if not tensor.HasField("shape"):
+        return tensor.dtype, None
+    sizes = (d.size if d.WhichOneof("value") == "size" else None for d in tensor.shape.dim)
+    return tensor.dtype, tuple(sizes)
