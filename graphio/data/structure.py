@@ -15,7 +15,6 @@ from graphio import dtypes
 from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
-from graphio.indexed_slices import IndexedSlices
 from graphio.tensor_shape import TensorShape, as_shape
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +31,11 @@ class Spec:
 
 def is_nested(value: Any) -> bool:
     """Whether value has components below it."""
-    return isinstance(value, (tuple, Mapping))
+    return isinstance(value, (tuple, Mapping)) and not _is_sparse(value)
+
+
+def _is_sparse(value: Any) -> bool:
+    return type(value).__name__.startswith(("SparseTensor", "IndexedSlices"))
 
 
 def _children(value: Any) -> list[Any]:
@@ -140,7 +143,7 @@ def _holds_tensor(value: Any) -> bool:
 
 def refuse_sparse(value: Any, what: str) -> None:
     """Refuses components that are no dense tensors."""
-    if isinstance(value, IndexedSlices) or type(value).__name__.startswith("SparseTensor"):
+    if _is_sparse(value):
         raise TypeError(
             f"{what}: a component is a {type(value).__name__}; datasets hold dense tensors only, "
             "so give its parts (indices, values, dense_shape) or tf.sparse.to_dense of it"

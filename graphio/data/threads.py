@@ -50,7 +50,7 @@ class _Ahead:
         while True:
             with self.changed:
                 while self._idle() and not self.stopped:
-                    self.changed.wait()
+                    self.changed.wait(1.0)  # a finalizer of this very thread wakes nobody
                 if self.stopped:
                     return
                 self.busy = True
