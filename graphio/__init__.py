@@ -231,6 +231,9 @@ _NAMESPACES = {
     "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
     "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "runtime": False,
     "saved_model": True, "schema": False, "sparse": True, "train": True,
+    "bitwise": True, "cinfer": False, "data": True, "debugging": True, "errors": False,
+    "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
+    "runtime": False, "saved_model": True, "schema": False, "sparse": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -820,14 +820,18 @@ class Graph:
         Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
         with an operation's only, the graph's is 87654321; with neither it is not seeded.
         """
+        return self.adopt_generator(name, self.seed_key(op_seed))
+
+    def seed_key(self, op_seed: int | None) -> int | None:
+        """The key of both seeds; None: not seeded. See add_generator."""
         root = self.root
         if root.seed is None and op_seed is None:
-            return self.adopt_generator(name, None)
+            return None
         if op_seed is None:
             op_seed = root._seeds_given
             root._seeds_given += 1
         graph_seed = 87654321 if root.seed is None else root.seed
-        return self.adopt_generator(name, mix_seeds(graph_seed, op_seed))
+        return mix_seeds(graph_seed, op_seed)
 
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""

@@ -114,7 +114,8 @@ class Session:
         self.state = self._engine.new_state()
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
-        self._host = _HostFunctions(self)
+        self._host = host_functions(self, self.graph)
+        self.resources: dict[str, Any] = {}  # what host functions keep with a session, to be closed
         self._contexts: list[contextlib.ExitStack] = []
 
     @property
@@ -180,6 +181,8 @@ class Session:
         """Ends the session; runs raise RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
+        for resource in self.resources.values():
+            resource.close()
 
     # ---- contexts ----
 
@@ -309,27 +312,33 @@ class _Plan:
         return error.__cause__ if called else None
 
 
+def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]:
+    """The host functions of a graph for a session: of its own or of a dataset's function."""
+    return _HostFunctions(session, graph)
+
+
 class _HostFunctions(Mapping[str, HostFunction]):
     """A graph's host functions as one session has them, bound at their first use."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, graph: Graph) -> None:
         self._session = session
+        self._graph = graph
         self._bound: dict[str, HostFunction] = {}
 
     def __getitem__(self, name: str) -> HostFunction:
         if name not in self._bound:
-            bind = self._session.graph.host_functions[name]
+            bind = self._graph.host_functions[name]
             if bind is None:
                 raise KeyError(name)
             self._bound[name] = bind(self._session)
         return self._bound[name]
 
     def __contains__(self, name: object) -> bool:
-        functions = self._session.graph.host_functions
+        functions = self._graph.host_functions
         return isinstance(name, str) and functions.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._session.graph.host_functions if name in self)
+        return (name for name in self._graph.host_functions if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
