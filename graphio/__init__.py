@@ -22,7 +22,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.config": (
+        "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    ),
     "graphio.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
@@ -196,6 +198,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.devices": ("DeviceSpec",),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
@@ -234,6 +238,7 @@ _NAMESPACES = {
     "bitwise": True, "cinfer": False, "data": True, "debugging": True, "errors": False,
     "losses": True, "math": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
     "runtime": False, "saved_model": True, "schema": False, "sparse": True, "train": True,
+    "schema": False, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

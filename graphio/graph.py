@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import scopes, source
+from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.tensor_shape import TensorShape
 
@@ -295,6 +295,7 @@ class Graph:
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
@@ -353,11 +354,12 @@ class Graph:
         made.attrs = dict(sorted((attrs or {}).items()))
         made.inputs = resolved
         made.tf_type = tf_type
-        made.device = self._device(made)
         made.control_inputs = self._current_control(resolved)
         made.source = source.user_line()
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
+        if self._devices:
+            self.root.has_devices |= bool(devices.merged(self._devices, made))
         self._capture(made)
         self._add(made)
         override = self.root._gradient_overrides.get(made.type)
@@ -580,12 +582,14 @@ class Graph:
     def as_body(self) -> Iterator[Graph]:
         """As as_default, for a body: names go on in the outer graph's scope."""
         assert self.outer is not None
-        before, self._scope = self._scope, scopes.get_default_graph()._scope
+        around = scopes.get_default_graph()
+        before = self._scope, self._devices
+        self._scope, self._devices = around._scope, around._devices
         try:
             with scopes.graph_as_default(self):
                 yield self
         finally:
-            self._scope = before
+            self._scope, self._devices = before
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
@@ -641,11 +645,28 @@ class Graph:
     @contextlib.contextmanager
     def device(self, name: Any) -> Iterator[None]:
         """See graphio.device."""
-        self._devices.append(name)
+        before = self._devices
+        self._devices = [*before, devices.checked_scope(name)]
         try:
             yield
         finally:
-            self._devices.pop()
+            self._devices = before
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """See graphio.colocate_with."""
+        if op is None and not ignore_existing:
+            raise ValueError("op is None; only ignore_existing=True may go without an operation")
+        if op is not None and not isinstance(getattr(op, "device", None), str):
+            raise TypeError(
+                f"op is {type(op).__name__}, expected an operation, a tensor or a variable"
+            )
+        before = self._devices
+        self._devices = [] if op is None else [devices.DeviceSpec.from_string(op.device)]
+        try:
+            yield
+        finally:
+            self._devices = before
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
@@ -667,12 +688,6 @@ class Graph:
             yield
         finally:
             self.root._gradient_overrides = before
-
-    def _device(self, made: Operation) -> str:
-        if not self._devices or self._devices[-1] is None:
-            return ""
-        wish = self._devices[-1]
-        return str(wish(made) or "") if callable(wish) else str(wish)
 
     # ---- look-up ----
 

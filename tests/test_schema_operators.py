@@ -158,6 +158,8 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
         [np.array([[0, 1], [1, 0]], np.int64), np.array([2, 2], np.int64)],
         {"ordered": 1},
     ),
+    "Send": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
+    "Recv": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
     "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
     "EnsureShape": ([randoms(2, 3)], {"dims": [-1, 3]}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
