@@ -211,8 +211,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debugging": True, "dtypes": False, "errors": False,
-    "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
+    "bitwise": True, "cinfer": False, "debug": True, "debugging": True, "dtypes": False, "errors":
+    False, "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
     "losses": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
     "random": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True, "train":
     True,
