@@ -211,11 +211,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debug": True, "debugging": True, "dtypes": False, "errors":
-    False, "graph_util": True, "image": True, "initializers": True, "layers": True, "linalg": True,
-    "losses": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
-    "random": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True, "train":
-    True,
+    "bitwise": True, "cinfer": False, "data": True, "debug": True, "debugging": True, "dtypes":
+    False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
+    "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
+    "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
+    "schema": False, "sparse": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
