@@ -22,7 +22,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.config": (
+        "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    ),
     "graphio.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
@@ -31,6 +33,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
         "float32", "float64", "half", "int16", "int32", "int64", "int8", "string", "uint16",
@@ -187,6 +190,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
@@ -215,7 +219,7 @@ _NAMESPACES = {
     False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
     "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
     "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
-    "schema": False, "sparse": True, "train": True,
+    "schema": False, "sparse": True, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
