@@ -152,6 +152,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_softmax",
     ),
     "graphio.ops.statistics": (),
+    "graphio.ops.text": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
+        "regex_replace", "string_join", "string_split", "string_strip", "string_to_number",
+        "substr",
+    ),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
@@ -180,7 +185,7 @@ _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
     "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
     "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
-    "train": True,
+    "strings": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
