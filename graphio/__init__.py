@@ -164,7 +164,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.shaping": (
         "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
         "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
-        "histogram_fixed_width_bins", "is_numeric_tensor", "parallel_stack",
+        "histogram_fixed_width_bins", "parallel_stack",
         "required_space_to_batch_paddings", "unravel_index", "where_v2",
     ),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
@@ -189,6 +189,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.text": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
+        "regex_replace", "string_join", "string_split", "string_strip", "string_to_number",
+        "substr",
+    ),
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
@@ -204,7 +209,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "no_regularizer", "variable_op_scope", "variable_scope",
     ),
     "graphio.variables": (
-        "Variable", "all_variables", "assert_variables_initialized", "assign", "assign_add",
+        "Variable", "all_variables", "assign", "assign_add",
         "assign_sub", "global_variables", "global_variables_initializer",
         "initialize_all_variables", "initialize_local_variables", "initialize_variables",
         "is_variable_initialized", "local_variables", "local_variables_initializer",
@@ -220,6 +225,10 @@ _NAMESPACES = {
     "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
     "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
     "schema": False, "sparse": True, "timeline": False, "train": True,
+    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
+    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
+    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
+    "strings": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
