@@ -75,7 +75,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
         "logical_or", "logical_xor", "not_equal",
     ),
-    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
+    "graphio.ops.control_flow": (
+        "case", "cond", "group", "no_op", "smart_cond", "switch_case", "tuple",
+    ),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
