@@ -1,114 +1,40 @@
-"""Values that stand for several tensors, such as IndexedSlices, taken apart and put together.
-
-Branches and loops carry tensors alone; a class that registers here goes through them.
-"""
+"""Composite: what is made of several tensors and taken apart where tensors are expected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from graphio.constants import convert_to_tensor
-from graphio.dtypes import DType
-from graphio.graph import Tensor
-from graphio.indexed_slices import IndexedSlices
-from graphio.tensor_shape import TensorShape
-
-__all__ = ["Late", "Part", "assemble", "parts", "register"]
+__all__ = ["Composite"]
 
 
-class Late:
-    """A tensor whose shape is known only when a branch or a body has been built.
+class Composite:
+    """Base of IndexedSlices and SparseTensor.
+
+    A fetch, a feed, a branch and a loop variable may be one: they see its parts.
 
     Attributes:
-        dtype: of the tensor.
-        make: from the shape that was found to the tensor, in the default graph.
+        values: the part that holds the elements.
     """
 
-    shape = TensorShape(None)
+    values: Any
 
-    def __init__(self, dtype: DType, make: Callable[[TensorShape], Tensor]) -> None:
-        self.dtype = dtype
-        self.make = make
+    def parts(self) -> list[Any]:
+        """The tensors that it is made of."""
+        raise NotImplementedError
 
+    def with_parts(self, parts: Sequence[Any]) -> Any:
+        """One of the same kind made of other tensors, one a part."""
+        raise NotImplementedError
 
-Part = Tensor | Late
-Parts = Callable[[Any], Sequence[Part]]
-Assemble = Callable[[Any, Sequence[Any]], Any]
+    def with_values(self, values: Any) -> Any:
+        """The same, with other values at the same places."""
+        return self.with_parts([values if p is self.values else p for p in self.parts()])
 
-Invariants = Callable[[Any, Sequence[Part], TensorShape | None], list[TensorShape]]
+    def loop_shapes(self, given: Any = None) -> list[Any]:
+        """The shapes that the parts keep as a loop variable; given: what a shape invariant says."""
+        raise NotImplementedError
 
-_kinds: dict[type, tuple[Parts, Assemble, Invariants | None]] = {}
-
-
-def register(
-    kind: type,
-    take_apart: Parts,
-    put_together: Assemble,
-    shapes: Invariants | None = None,
-) -> None:
-    """Lets values of a class go through branches and loops.
-
-    Args:
-        kind: the class; it is a leaf of structures.
-        take_apart: from a value to its tensors, as many for all values that may meet.
-        put_together: from a value and other tensors in the places of its own to the new value.
-        shapes: from a value, its tensors and what shape_invariants says of it (None: nothing) to
-            the shapes that its tensors keep in a loop; None: they keep the shapes they have.
-    """
-    _kinds[kind] = take_apart, put_together, shapes
-
-
-def kind_of(value: Any) -> type | None:
-    """The registered class of a value; None: it is one tensor."""
-    return next((kind for kind in _kinds if isinstance(value, kind)), None)
-
-
-def parts(value: Any, preferred: Any = None) -> list[Part]:
-    """The tensors of a value; what is not registered is converted to one.
-
-    preferred: the dtype that a number takes if it can.
-    """
-    kind = kind_of(value)
-    if kind is None:
-        return [convert_to_tensor(value, preferred_dtype=preferred)]
-    return list(_kinds[kind][0](value))
-
-
-def invariants(value: Any, tensors: Sequence[Part], given: TensorShape | None) -> list[TensorShape]:
-    """The shapes that the tensors of a loop variable keep."""
-    kind = kind_of(value)
-    if kind is None:
-        return [tensors[0].shape if given is None else given]
-    shapes = _kinds[kind][2]
-    return [t.shape for t in tensors] if shapes is None else shapes(value, tensors, given)
-
-
-def assemble(like: Any, tensors: Sequence[Part]) -> Any:
-    """A value like the one given, of other tensors."""
-    kind = kind_of(like)
-    if kind is None:
-        (tensor,) = tensors
-        return tensor
-    return _kinds[kind][1](like, tensors)
-
-
-def _slices_apart(value: IndexedSlices) -> list[Tensor]:
-    shape = [] if value.dense_shape is None else [convert_to_tensor(value.dense_shape)]
-    return [convert_to_tensor(value.values), convert_to_tensor(value.indices), *shape]
-
-
-def _slices_shapes(
-    value: IndexedSlices, tensors: Sequence[Part], given: TensorShape | None
-) -> list[TensorShape]:
-    """A shape given is that of the values; there are as many indices."""
-    kept = [t.shape for t in tensors]
-    if given is None:
-        return kept
-    rows = TensorShape(None) if given.ndims is None else TensorShape(given.as_list()[:1])
-    return [given, rows, *kept[2:]]
-
-
-register(
-    IndexedSlices, _slices_apart, lambda like, tensors: IndexedSlices(*tensors), _slices_shapes
-)
+    def value_of(self, arrays: Sequence[Any]) -> Any:
+        """What a session gives for it, from the numbers of its parts."""
+        raise NotImplementedError

@@ -31,6 +31,10 @@ from graphio.ops.crossentropy import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from graphio.ops.embedding import (
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
+)
 from graphio.ops.nn import (
     batch_normalization,
     bias_add,
@@ -129,6 +133,7 @@ __all__ = [
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -154,6 +159,7 @@ __all__ = [
     "relu6",
     "relu_layer",
     "rnn_cell",
+    "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "selu",
     "separable_conv2d",

@@ -434,7 +434,7 @@ def test_case_fails_where_none_or_several_hold(target: str) -> None:
         alone, strict = tf.case(pairs), tf.case(pairs, lambda: tf.constant(0), exclusive=True)
         assert [int(session.run(alone, {x: v})) for v in (-5, 5)] == [-1, 1]
         assert [int(session.run(strict, {x: v})) for v in (5, 50)] == [1, 0]
-        for fetch, value, word in ((alone, 50, "none_of"), (strict, -5, "exclusive")):
+        for fetch, value, word in ((alone, 50, "None of"), (strict, -5, "exclusive")):
             with pytest.raises(tf.errors.InvalidArgumentError, match=word):
                 session.run(fetch, {x: value})
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import composite, dtypes, nest, scopes
-from graphio.composite import Part
+from graphio import carrying, dtypes, nest, scopes
+from graphio.carrying import Part
+from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, math, primitive
 from graphio.tensor_shape import TensorShape
 
@@ -61,7 +61,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     """The tensors, each of which waits for all of them.
 
     Args:
-        tensors: tensors or IndexedSlices; None entries stay None.
+        tensors: tensors, IndexedSlices or SparseTensors; None entries stay None.
         name: of the operations.
         control_inputs: further operations to wait for.
 
@@ -72,7 +72,7 @@ def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any =
     if not present:
         raise ValueError("tuple: expected at least one tensor, got none")
     with scopes.name_scope(name, "tuple"):
-        gates = [t.values if isinstance(t, IndexedSlices) else t for t in present]
+        gates = [t.values if isinstance(t, Composite) else t for t in present]
         with scopes.control_dependencies([*gates, *(control_inputs or [])]):
             return [None if t is None else _identity(t) for t in tensors]
 
@@ -84,8 +84,8 @@ def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None
 
 
 def _identity(value: Any) -> Any:
-    if isinstance(value, IndexedSlices):
-        return IndexedSlices(array.identity(value.values), value.indices, value.dense_shape)
+    if isinstance(value, Composite):
+        return value.with_values(array.identity(value.values))
     return array.identity(value)
 
 
@@ -184,7 +184,7 @@ def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Br
             _done(leaf, truth) if isinstance(leaf, Operation) else leaf
             for leaf in nest.flatten(result)
         ]
-        return _Branch(graph, result, leaves, [composite.parts(leaf) for leaf in leaves])
+        return _Branch(graph, result, leaves, [carrying.parts(leaf) for leaf in leaves])
 
 
 def _alone(result: Any) -> Any:
@@ -210,10 +210,11 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
         ) from None
     specs = []
     for i, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-        kinds = [getattr(composite.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
+        kinds = [carrying.kind_name(branch.leaves[i]) for branch in (one, two)]
         if kinds[0] != kinds[1] or len(a) != len(b):
             raise ValueError(
-                f"cond: output {i} is {kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
+                f"cond: true_fn and false_fn return different structures: output {i} is "
+                f"{kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
                 f"{len(b)} in false_fn"
             )
         for k in range(len(a)):
@@ -241,7 +242,7 @@ def _filled(like: _Branch, outputs: list[Tensor]) -> Any:
     """The If's outputs in the structure of a branch."""
     remaining = iter(outputs)
     leaves = [
-        composite.assemble(leaf, [next(remaining) for _ in parts])
+        carrying.assemble(leaf, [next(remaining) for _ in parts])
         for leaf, parts in zip(like.leaves, like.parts, strict=True)
     ]
     return nest.pack_sequence_as(like.result, leaves)
@@ -288,7 +289,7 @@ def case(
         if exclusive:
             held = [primitive.cast(pred, dtypes.int64) for pred, _ in pairs]
             one = comparison.less_equal(math.add_n(held), constant(1, dtypes.int64))
-            waits.append(_checked(one, "exclusive_but_several_predicates_hold"))
+            waits.append(_checked(one, "Input error: exclusive=True: more than 1 predicate holds"))
         *rest, (last, function) = pairs
         if default is None:
             default = _only_if(last, function)
@@ -327,7 +328,7 @@ def _only_if(predicate: Tensor, function: Callable[[], Any]) -> Callable[[], Any
     """The function, whose results wait for a check that the predicate holds."""
 
     def checked() -> Any:
-        check = _checked(predicate, "none_of_the_predicates_holds")
+        check = _checked(predicate, "None of the conditions evaluated as True")
         with scopes.control_dependencies([check]):
             return nest.map_structure(
                 lambda leaf: group(leaf) if isinstance(leaf, Operation) else _identity(leaf),
@@ -337,10 +338,10 @@ def _only_if(predicate: Tensor, function: Callable[[], Any]) -> Callable[[], Any
     return checked
 
 
-def _checked(condition: Tensor, name: str) -> Tensor:
-    """A tensor whose run fails with InvalidArgumentError, by its name, if the condition fails."""
-    position = primitive.cast(comparison.logical_not(condition), dtypes.int64)
-    return primitive.gather(primitive.int_vector([0]), position, 0, name)
+def _checked(condition: Tensor, message: str) -> Operation:
+    from graphio.ops.check import Assert
+
+    return Assert(condition, [f"case: {message}"])
 
 
 def switch_case(
