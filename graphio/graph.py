@@ -277,6 +277,7 @@ class Graph:
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
+        self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
@@ -333,6 +334,12 @@ class Graph:
             if measured is not None:
                 return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
+        if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
+            assert self.outer is not None
+            return self.outer.create_op(
+                op, resolved, outputs, attrs, domain=domain, version=version, name=name,
+                tf_type=tf_type,
+            )  # fmt: skip
         if version is None:
             from graphio.schema.operators import version_for
 
