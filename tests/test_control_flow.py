@@ -205,6 +205,15 @@ def test_a_loop_that_changes_shape_or_dtype_is_refused() -> None:
         "1 values for 2",
     )
     refused(lambda: tf.while_loop(lambda: True, lambda: 1, []), ValueError, "at least one")
+    refused(lambda: tf.while_loop(below, below, [0], parallel_iterations=0), TypeError, "positive")
+    refused(
+        lambda: tf.while_loop(below, lambda i: i, [0], maximum_iterations=[3]), ValueError, "scalar"
+    )
+    refused(
+        lambda: tf.while_loop(lambda x: True, lambda x: tf.stack([x, x]), [0], [tf.TensorShape([])]),
+        ValueError,
+        "shape_invariants",
+    )
     refused(lambda: tf.while_loop(lambda i: i, lambda i: i, [0]), TypeError, "bool")
 
 
@@ -217,9 +226,9 @@ def test_a_tensor_of_a_body_is_not_for_the_outside() -> None:
             return inside[0]
 
         tf.while_loop(lambda i: i < 3, body, [0])
-        with pytest.raises(ValueError):
+        with pytest.raises(tf.errors.InaccessibleTensorError):
             session.run(inside[0])
-        with pytest.raises(ValueError):
+        with pytest.raises(tf.errors.InaccessibleTensorError):
             tf.identity(inside[0])
 
 

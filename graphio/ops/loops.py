@@ -60,6 +60,8 @@ def while_loop(
         raise TypeError(f"while_loop: cond is {type(cond).__name__}, expected a callable")
     if not callable(body):
         raise TypeError(f"while_loop: body is {type(body).__name__}, expected a callable")
+    if isinstance(parallel_iterations, int) and parallel_iterations < 1:
+        raise TypeError("parallel_iterations must be a positive integer.")
     structure = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     leaves = nest.flatten(structure)
     if not leaves:
@@ -173,11 +175,12 @@ def _limit(maximum: Any) -> Tensor | None:
     if maximum is None:
         return None
     tensor = convert_to_tensor(maximum)
-    if tensor.dtype not in (dtypes.int32, dtypes.int64) or tensor.shape.ndims not in (None, 0):
+    if tensor.dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(
-            f"while_loop: maximum_iterations is {tensor.dtype.name}{tensor.shape}, expected an "
-            "integer scalar"
+            f"while_loop: maximum_iterations is {tensor.dtype.name}, expected an integer"
         )
+    if tensor.shape.ndims not in (None, 0):
+        raise ValueError(f"maximum_iterations must be a scalar, saw shape: {tensor.shape}")
     if tensor.dtype == dtypes.int64:
         return tensor
     return primitive.cast(tensor, dtypes.int64)
@@ -239,7 +242,7 @@ def _next_value(i: int, entering: Part, formal: Tensor, part: Part, invariants: 
         )
     if not holds(formal.shape, tensor.shape):
         advice = (
-            "the shape invariant given does not hold"
+            "the shape given in shape_invariants does not hold; give a less specific one"
             if invariants is not None
             else "give shape_invariants with None where the shape changes"
         )
