@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.graph import OperatorNotAllowedInGraphError
+from graphio.graph import InaccessibleTensorError, OperatorNotAllowedInGraphError
 from graphio.schema.errors import (
     ABORTED,
     ALREADY_EXISTS,
@@ -43,8 +43,8 @@ __all__ = [
     "FAILED_PRECONDITION", "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "OK", "OUT_OF_RANGE",
     "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNIMPLEMENTED", "UNKNOWN",
     "AbortedError", "AlreadyExistsError", "CancelledError", "DataLossError",
-    "DeadlineExceededError", "FailedPreconditionError", "InternalError", "InvalidArgumentError",
-    "NotFoundError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError",
+    "DeadlineExceededError", "FailedPreconditionError", "InaccessibleTensorError", "InternalError",
+    "InvalidArgumentError", "NotFoundError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError",
     "PermissionDeniedError", "ResourceExhaustedError", "UnavailableError", "UnimplementedError",
     "UnknownError",
 ]  # fmt: skip

@@ -28,6 +28,10 @@ _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
 
 
+class InaccessibleTensorError(ValueError):
+    """A tensor of a branch or of a loop's body was used outside."""
+
+
 class OperatorNotAllowedInGraphError(TypeError):
     """A tensor was used as a Python bool, or iterated over."""
 
@@ -474,8 +478,11 @@ class Graph:
         if not self.encloses(tensor):
             hint = "all tensors of an operation belong to one graph"
             if tensor.graph.root is self.root:
-                hint = "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
-            elif tensor.graph.taken_back:
+                raise InaccessibleTensorError(
+                    f"{tensor!r} must be from the same graph as the operation: it belongs to the "
+                    "body of a tf.cond or tf.while_loop; return it from there"
+                )
+            if tensor.graph.taken_back:
                 hint = "it was made by a call that failed, and was taken back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
