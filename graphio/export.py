@@ -377,6 +377,7 @@ class _Writer:
         state: Any,
         everything: bool,
     ) -> None:
+        self.iterators(model, graph, nodes, everything)
         used = _text_attributes(nodes, "generator")
         running = {} if state is None else state.generators()
         for name in sorted(graph.generators):
@@ -389,6 +390,21 @@ class _Writer:
                 message.generator.seeded, message.generator.key = True, key
             if name in running:
                 message.generator.state.key, message.generator.state.counter = running[name]
+        model.resource.sort(key=lambda resource: resource.name)
+
+    def iterators(
+        self,
+        model: model_pb2.Model,
+        graph: Graph,
+        nodes: Sequence[model_pb2.Node],
+        everything: bool,
+    ) -> None:
+        """The iterators of tf.data, with the host function that whoever loads the file rebinds."""
+        called = _text_attributes(nodes, "function")
+        for name, handle in graph.state_attributes.get("iterators", {}).items():
+            functions = [f for f in handle.functions if everything or f in called]
+            if functions:
+                model.resource.add(name=name).iterator.source = functions[0]
 
     def collections(self, model: model_pb2.Model, graph: Graph) -> None:
         from graphio.variables import Variable

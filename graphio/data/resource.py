@@ -31,11 +31,13 @@ class Handle:
         specs: of its elements.
         makers: datasets that it may run through, with the tensors that they capture.
         one_shot: whether it needs no initializer.
+        functions: names of the host functions that step it.
     """
 
     def __init__(self, graph: Graph, name: str, specs: Any, one_shot: bool) -> None:
         self.name, self.specs, self.one_shot = name, specs, one_shot
         self.makers: list[Dataset] = []
+        self.functions: list[str] = []
         handles_of(graph)[name] = self
 
 
@@ -163,14 +165,14 @@ def constant_values(session: Any, dataset: Dataset) -> list[Array]:
     return values
 
 
-def by_name(session: Any, graph: Graph, text: Any, specs: Any) -> Resource:
+def by_name(session: Any, text: Any, specs: Any) -> Resource:
     """The iterator of a string handle.
 
     Raises:
         InvalidArgumentError: the handle names none, or one of other elements.
     """
     name = bytes(np.asarray(text)[()]).decode(errors="replace")
-    handle = handles_of(graph).get(name)
+    handle = handles_of(session.graph).get(name)
     if handle is None:
         raise errors.InvalidArgumentError(
             message=f"the string handle {name!r} names no iterator of this graph; run an "
