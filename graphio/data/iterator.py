@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from graphio import dtypes, scopes, source
@@ -151,7 +152,8 @@ class Iterator:
                 if handle is not None:
                     found = resource_of(session, handle)
                     return lambda inputs: found.get_next()
-                return lambda inputs: by_name(session, inputs[0], specs).get_next()
+                alive = weakref.ref(session)
+                return lambda inputs: by_name(alive(), inputs[0], specs).get_next()
 
             self._functions[graph] = graph.add_host_function(self._name, bind)
             if handle is not None:
@@ -179,8 +181,10 @@ def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
     handle.makers.append(dataset)
 
     def bind(session: Any) -> Any:
+        found = resource_of(session, handle)
+
         def make(values: Any) -> list[Any]:
-            resource_of(session, handle).make(number, values)
+            found.make(number, values)
             return []
 
         return make

@@ -51,7 +51,8 @@ class Resource:
     """An iterator of a session."""
 
     def __init__(self, session: Any, handle: Handle) -> None:
-        self._session, self.handle = session, handle
+        self._runner, self._graph = Runner(session), session.graph
+        self.handle = handle
         self._lock = threading.RLock()
         self._stage: Stage | None = None
         self._maker = 0
@@ -61,9 +62,7 @@ class Resource:
         """Begins a dataset anew, with what its captured tensors hold now."""
         with self._lock:
             dataset = self.handle.makers[maker]
-            opening = Opening(
-                Runner(self._session), dict(zip(dataset.captures, values, strict=True))
-            )
+            opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
             self.close()
             self._stage = dataset.open(opening)
             self._maker, self._given = maker, 0
@@ -85,7 +84,7 @@ class Resource:
 
     def _running(self) -> Stage:
         if self._stage is None and self.handle.one_shot:
-            values = constant_values(self._session, self.handle.makers[0])
+            values = self._constants(self.handle.makers[0])
             self.make(0, values)
         if self._stage is None:
             raise errors.FailedPreconditionError(
@@ -132,8 +131,18 @@ class Resource:
             dataset = self.handle.makers[maker]
             if dataset.captures and not self.handle.one_shot:
                 return None
-            self.make(maker, constant_values(self._session, dataset))
+            self.make(maker, self._constants(dataset))
         return self._stage
+
+    def _constants(self, dataset: Dataset) -> list[Array]:
+        """What a dataset captures, where that needs neither feeds nor variables."""
+        tensors = list(dataset.captures)
+        if not tensors:
+            return []
+        spec = SignatureSpec("", [], [(str(i), t) for i, t in enumerate(tensors)])
+        packed = container.pack(*build_model(self._graph, [spec]))
+        values: list[Array] = self._runner.load(packed, self._graph)[1]([])
+        return values
 
     def close(self) -> None:
         """Ends the pipeline."""
@@ -151,18 +160,6 @@ def resource_of(session: Any, handle: Handle) -> Resource:
         found = session.resources.setdefault(key, Resource(session, handle))
     resource: Resource = found
     return resource
-
-
-def constant_values(session: Any, dataset: Dataset) -> list[Array]:
-    """What a dataset captures, where that needs neither feeds nor variables."""
-    tensors = list(dataset.captures)
-    if not tensors:
-        return []
-    spec = SignatureSpec("", [], [(str(i), t) for i, t in enumerate(tensors)])
-    model, arrays = build_model(session.graph, [spec])
-    loaded = session._engine.load(container.pack(model, arrays), **session._options)
-    values: list[Array] = loaded.signature().run([])
-    return values
 
 
 def by_name(session: Any, text: Any, specs: Any) -> Resource:

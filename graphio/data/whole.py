@@ -23,11 +23,11 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
     tensors = list(dict.fromkeys([*dataset.captures, *function.captures]))
 
     def bind(session: Any) -> Any:
+        runner = Runner(session)
+
         def run(values: Any) -> Any:
             state = values[len(tensors) :]
-            opening = Opening(
-                Runner(session), dict(zip(tensors, values[: len(tensors)], strict=True))
-            )
+            opening = Opening(runner, dict(zip(tensors, values[: len(tensors)], strict=True)))
             stage, step = dataset.open(opening), opening.load(function)
             try:
                 while elements := stage.elements(1):
@@ -79,8 +79,10 @@ def get_single_element(dataset: Dataset) -> Any:
     tensors = list(dataset.captures)
 
     def bind(session: Any) -> Any:
+        runner = Runner(session)
+
         def run(values: Any) -> Any:
-            stage = dataset.open(Opening(Runner(session), dict(zip(tensors, values, strict=True))))
+            stage = dataset.open(Opening(runner, dict(zip(tensors, values, strict=True))))
             try:
                 found = stage.elements(2)
             finally:
