@@ -296,6 +296,20 @@ def test_functions_read_what_functions_around_them_have() -> None:
     assert drain(make) == [[20], [30], [40, 50]]
 
 
+def test_branches_and_loops_in_functions_read_what_is_outside() -> None:
+    def make() -> Any:
+        six = tf.constant(5, tf.int64) + 1
+
+        def function(x: Any) -> Any:
+            chosen = tf.cond(x > 1, lambda: x * six, lambda: six)
+            looped = tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, t + six), [0, x])[1]
+            return chosen, looped, six
+
+        return D.range(3).map(function)
+
+    assert drain(make) == [(6, 12, 6), (6, 13, 6), (12, 14, 6)]
+
+
 def test_interleave_takes_blocks_in_turn() -> None:
     def make(cycle: int, block: int) -> Any:
         return D.range(1, 4).interleave(lambda x: D.from_tensors(x).repeat(3), cycle, block)

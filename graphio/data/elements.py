@@ -492,7 +492,7 @@ class Sample(Stage):
         found: list[Element] = []
         while len(found) < count and any(self.live):
             odds = np.cumsum([w * on for w, on in zip(self.weights, self.live, strict=True)])
-            chance = (self._draws(self.drawn) >> 11) * 2.0**-53
+            chance = (self._draws(self.drawn, 1)[0] >> 11) * 2.0**-53
             at = int(np.searchsorted(odds, chance * odds[-1], side="right"))
             self.drawn += 1
             elements = self.inputs[at].elements(1)

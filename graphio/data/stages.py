@@ -390,12 +390,17 @@ class Draws:
         self._block: list[int] = []
         self._first = -1
 
-    def __call__(self, i: int) -> int:
-        first = i // BLOCK * BLOCK
-        if first != self._first:
-            generator = np.random.Philox(key=self._key, counter=first)
-            self._block, self._first = generator.random_raw(BLOCK).tolist(), first
-        return self._block[i - first]
+    def __call__(self, i: int, count: int) -> list[int]:
+        """Numbers i to i + count."""
+        found: list[int] = []
+        while len(found) < count:
+            at = i + len(found)
+            first = at // BLOCK * BLOCK
+            if first != self._first:
+                generator = np.random.Philox(key=self._key, counter=first)
+                self._block, self._first = generator.random_raw(BLOCK).tolist(), first
+            found += self._block[at - first : at - first + count - len(found)]
+        return found
 
 
 class Shuffle(_Picking):
@@ -427,21 +432,21 @@ class Shuffle(_Picking):
         if not self.filled:
             buffer.extend(self.source.pull(self.size - len(buffer)))
             self.filled = True
-        found = []
-        for item in self.source.pull(count):
-            k = self._draw(len(buffer))
+        items = self.source.pull(count) if buffer else []
+        left = min(count, len(items) + len(buffer))
+        draws = self._draws(self.drawn, left)
+        self.drawn += left
+        found, below = [], len(buffer)
+        for item, draw in zip(items, draws, strict=False):
+            k = draw * below >> 64
             found.append(buffer[k])
             buffer[k] = item
-        for _ in range(min(count - len(found), len(buffer))):
-            k = self._draw(len(buffer))
+        for draw in draws[len(items) :]:
+            k = draw * len(buffer) >> 64
             found.append(buffer[k])
             buffer[k] = buffer[-1]
             buffer.pop()
         return found
-
-    def _draw(self, below: int) -> int:
-        self.drawn += 1
-        return self._draws(self.drawn - 1) * below >> 64
 
     def place(self) -> Any:
         return {
