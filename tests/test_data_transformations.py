@@ -178,6 +178,16 @@ def test_random_numbers_in_a_function_differ_from_element_to_element() -> None:
     assert drain(make) == found
 
 
+def test_functions_with_the_same_operations_draw_other_numbers() -> None:
+    def make() -> Any:
+        tf.set_random_seed(1)
+        maps = [D.range(1).map(lambda x: tf.random_uniform([])) for _ in range(2)]
+        return D.zip((*maps, D.from_tensors(0)))
+
+    ((one, two, _),) = drain(make)
+    assert one != two
+
+
 # ---- batches ----
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from graphio.data import saving, structure
 from graphio.data.function import Opening, Runner
-from graphio.data.stages import Element, Stage
+from graphio.data.stages import Element, Repeat, Shuffle, Stage
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.schema import container, errors
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TABLE = "iterators"
+Found = TypeVar("Found", bound=Stage)
 
 
 class Handle:
@@ -104,7 +105,13 @@ class Resource:
                 "signature": self._stage.signature(),
                 "stage": self._stage.save(),
             }
-            return IteratorState(offset=self._given, detail=saving.encode(detail))
+            shuffled, repeated = _first(self._stage, Shuffle), _first(self._stage, Repeat)
+            return IteratorState(
+                epoch=repeated.epoch if repeated is not None else 0,
+                offset=self._given,
+                shuffle_seed=shuffled.key if shuffled is not None else 0,
+                detail=saving.encode(detail),
+            )
 
     def load(self, state: IteratorState) -> bool:
         """Goes where an iterator of the same pipeline stood.
@@ -150,6 +157,15 @@ class Resource:
             if self._stage is not None:
                 self._stage.close()
             self._stage = None
+
+
+def _first(stage: Stage, kind: type[Found]) -> Found | None:
+    """The last stage of a kind in a pipeline, for those who read checkpoints."""
+    while not isinstance(stage, kind):
+        if not stage.inputs:
+            return None
+        stage = stage.inputs[0]
+    return stage
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:
