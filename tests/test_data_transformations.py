@@ -178,6 +178,31 @@ def test_random_numbers_in_a_function_differ_from_element_to_element() -> None:
     assert drain(make) == found
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+def test_an_element_that_fails_takes_no_other_with_it(parallel: int | None) -> None:
+    def steps(make: Any) -> Any:
+        with tf.Graph().as_default(), tf.Session() as session:
+            numbers = D.from_tensor_slices([0, 1, 2, 3, 4, 99, 6, 7, 8]).map(
+                lambda i: tf.gather(np.arange(9), i), num_parallel_calls=parallel
+            )
+            element = make(numbers).make_one_shot_iterator().get_next()
+            found: list[Any] = []
+            while True:
+                try:
+                    found.append(plain(session.run(element)))
+                except tf.errors.InvalidArgumentError:
+                    found.append("failed")
+                except tf.errors.OutOfRangeError:
+                    return found
+
+    assert steps(lambda d: d) == [0, 1, 2, 3, 4, "failed", 6, 7, 8]
+    # As in TensorFlow a batch falls as a whole.
+    assert steps(lambda d: d.batch(2)) == [[0, 1], [2, 3], "failed", [6, 7], [8]]
+    shuffled = steps(lambda d: d.shuffle(20, seed=1))
+    assert shuffled[0] == "failed"
+    assert sorted(shuffled[1:]) == [0, 1, 2, 3, 4, 6, 7, 8]
+
+
 def test_functions_with_the_same_operations_draw_other_numbers() -> None:
     def make() -> Any:
         tf.set_random_seed(1)

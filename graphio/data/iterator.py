@@ -230,7 +230,8 @@ def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
 
 def _refuse_captured(dataset: Dataset) -> None:
     """A one-shot iterator has no moment at which it could read placeholders and variables."""
-    operations, _ = reach([t.op for t in dataset.captures], set())
+    graph = scopes.get_default_graph()
+    operations, _ = reach([graph._resolve(t).op for t in dataset.captures], set())
     for operation in sorted(operations, key=lambda op: op.order):
         found = f"(name:{operation.name}, type:{operation.type}) by value."
         hint = "Use make_initializable_iterator, whose initializer reads it."

@@ -13,6 +13,7 @@ from typing import Any
 from graphio.data.elements import _Calling
 from graphio.data.function import Loaded
 from graphio.data.stages import Element, Item, Stage
+from graphio.schema import errors
 
 _END = object()
 
@@ -58,7 +59,7 @@ class _Ahead:
             try:
                 elements = self.source.elements(1)
                 found = elements[0] if elements else _END
-            except Exception as error:
+            except BaseException as error:
                 found = error
             with self.changed:
                 self.busy = False
@@ -70,6 +71,8 @@ class _Ahead:
         """The next of found; waits for it."""
         with self.changed:
             while not self.found:
+                if self.stopped:
+                    raise errors.CancelledError(message="the session was closed")
                 self.changed.wait()
             if self.found[0] is _END:
                 return _END
@@ -95,7 +98,7 @@ class Prefetch(Stage):
             next_one = self._ahead.take()
             if next_one is _END:
                 break
-            if isinstance(next_one, Exception):
+            if isinstance(next_one, BaseException):
                 raise next_one
             found.append(next_one)
         return found
@@ -169,7 +172,7 @@ def _serve(function: Loaded, tasks: queue.SimpleQueue[Any]) -> None:
         try:
             run = run or function.another()[1]
             future.set_result(function(element, run=run))
-        except Exception as error:
+        except BaseException as error:
             future.set_exception(error)
 
 
