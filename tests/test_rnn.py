@@ -113,7 +113,9 @@ def test_cells_do_what_numpy_does(target: str, name: str, lengths: Any) -> None:
 def test_variables_have_tensorflows_names_and_shapes() -> None:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, T, D])
-        layered = cells.MultiRNNCell([cells.GRUCell(4), cells.DropoutWrapper(cells.LSTMCell(3), 0.5)])
+        layered = cells.MultiRNNCell(
+            [cells.GRUCell(4), cells.DropoutWrapper(cells.LSTMCell(3), 0.5)]
+        )
         outputs, states = tf.nn.dynamic_rnn(layered, x, dtype=tf.float32)
         assert outputs.shape.as_list() == [None, T, 3]
         assert states[0].shape.as_list() == [None, 4] and states[1].h.shape.as_list() == [None, 3]
@@ -352,6 +354,15 @@ def test_refusals_leave_the_graph_as_it_was() -> None:
     refused(lambda x: cells.MultiRNNCell([]), ValueError, "at least one cell")
     refused(lambda x: cells.DropoutWrapper(lstm_cell(), 0.0), ValueError, "input_keep_prob")
     refused(lambda x: tf.nn.static_rnn(lstm_cell(), [], dtype=tf.float32), ValueError, "empty")
+
+
+def test_a_cell_of_a_failed_build_says_so() -> None:
+    with tf.Graph().as_default():
+        cell, x = cells.BasicRNNCell(3, activation=lambda y: y[:, :2]), tf.ones([2, 4, 3])
+        with pytest.raises(ValueError, match="keep dtype and shape"):
+            tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+        with pytest.raises(ValueError, match="failed, and was taken back"):
+            tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
 
 
 @TARGETS
