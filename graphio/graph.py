@@ -517,6 +517,7 @@ class Graph:
         read = [t for t in made.inputs if t is not None]
         for body in made.bodies():
             self._wait_outside(made, body)
+            body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
             for tensor in body.outputs:
                 if tensor.graph is not body:
                     body.captures.setdefault(tensor)

@@ -446,19 +446,23 @@ def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]
 
 
 class _HostFunctions(Mapping[str, HostFunction]):
-    """A graph's host functions as one session has them, bound at their first use."""
+    """A graph's host functions as one session has them, bound at their first use.
+
+    An engine holds this outside of Python's sight, so it does not keep the session alive.
+    """
 
     def __init__(self, session: Session, graph: Graph) -> None:
-        self._session = session
+        self._session = weakref.ref(session)
         self._graph = graph
         self._bound: dict[str, HostFunction] = {}
 
     def __getitem__(self, name: str) -> HostFunction:
         if name not in self._bound:
             bind = self._graph.host_functions[name]
-            if bind is None:
+            session = self._session()
+            if bind is None or session is None:
                 raise KeyError(name)
-            self._bound[name] = bind(self._session)
+            self._bound[name] = bind(session)
         return self._bound[name]
 
     def __contains__(self, name: object) -> bool:
