@@ -198,6 +198,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
+    "graphio.schema.errors": ("OpError",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
