@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import dtypes, plain_nodes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order
@@ -143,6 +143,27 @@ class Importer:
         if (node.domain, node.op) == ("graphio", "HostCall"):
             self.host_function(node)
         inputs = [self.read(node, i, values) for i in range(len(node.input))]
+        if plain_nodes.is_plain(node):
+            made = plain_nodes.build(node, inputs)
+        else:
+            made = self.made(graph, node, inputs, values)
+        if node.device and not self.clear_devices:
+            made.device = node.device
+        made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
+        if node.op == "Variable" and node.domain == "graphio":
+            self.renamed["variable", made.attrs["variable"]] = made.name
+            made.attrs["variable"] = made.name
+        self.found.operations[node.name] = made
+        for k, tensor in enumerate(made.outputs):
+            values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+
+    def made(
+        self,
+        graph: Graph,
+        node: model_pb2.Node,
+        inputs: Sequence[Tensor | None],
+        values: dict[str, Tensor],
+    ) -> Operation:
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
             node.op,
@@ -154,17 +175,9 @@ class Importer:
             name=node.name,
             tf_type=node.tf_type or None,
         )
-        self.loosen(made)
-        if node.device and not self.clear_devices:
-            made.device = node.device
         made.source = Source(node.source.file, node.source.line, node.source.function)
-        made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
-        if node.op == "Variable" and node.domain == "graphio":
-            self.renamed["variable", made.attrs["variable"]] = made.name
-            made.attrs["variable"] = made.name
-        self.found.operations[node.name] = made
-        for k, tensor in enumerate(made.outputs):
-            values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+        self.loosen(made)
+        return made
 
     def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """What input i of a node is; the replacement of a value must be of its dtype."""

@@ -235,6 +235,28 @@ def test_control_dependencies_and_devices_around_an_import_hold(graph: tf.Graph)
     assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/cpu:0"
 
 
+def by_hand() -> tf.GraphDef:
+    """z = x c' + x c', waiting for c."""
+    made = tf.GraphDef()
+    x = made.node.add()
+    x.name, x.op = "x", "Placeholder"
+    x.attr["dtype"].type = tf.float32.as_datatype_enum
+    c = made.node.add(name="c", op="Const")
+    c.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([[1.0, 2.0], [3.0, 4.0]]))
+    product = made.node.add(name="m", op="MatMul", input=["x", "c"])
+    product.attr["transpose_b"].b = True
+    made.node.add(name="z", op="Add", input=["m", "m:0", "^c"])
+    return made
+
+
+@TARGETS
+def test_nodes_written_by_hand_are_built(graph: tf.Graph, target: str) -> None:
+    (z,) = tf.import_graph_def(by_hand(), return_elements=["z:0"])
+    assert z.op.name == "import/z" and [c.name for c in z.op.control_inputs] == ["import/c"]
+    with session(target) as sess:
+        assert sess.run(z, {"import/x:0": [[1, 1]]}).tolist() == [[6, 14]]
+
+
 # ---- refusing ----
 
 
@@ -260,6 +282,12 @@ def from_second_output() -> tf.GraphDef:
     return made
 
 
+def with_node(**fields: Any) -> tf.GraphDef:
+    made = by_hand()
+    made.node.add(**fields)
+    return made
+
+
 REFUSALS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (lambda: 3, {}, TypeError, "graph_def must be a GraphDef"),
     (lambda: "z", {}, TypeError, "graph_def must be a GraphDef"),
@@ -278,6 +306,11 @@ REFUSALS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (lambda: with_op(small(), "Blur"), {}, tf.errors.NotFoundError, "node 'z'"),
     (circle, {}, ValueError, "circle"),
     (from_second_output, {}, ValueError, "invalid output 3 of source node y"),
+    (lambda: with_node(name="q", op="Neg"), {}, ValueError, "Neg 'q'.* has 0 inputs"),
+    (lambda: with_node(name="q", op="Neg", input=["m:1"]), {}, ValueError, "invalid output 1"),
+    (lambda: with_node(name="q", op="Placeholder"), {}, ValueError, "no attr 'dtype'"),
+    (lambda: with_node(name="q", op="Blur"), {}, tf.errors.NotFoundError, "'Blur'"),
+    (lambda: with_node(name="x", op="NoOp"), {}, ValueError, "'x' is not unique"),
 ]
 
 

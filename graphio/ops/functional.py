@@ -208,9 +208,7 @@ def _flat_results(result: Any, structure: Any, what: str) -> list[Any]:
     try:
         nest.assert_same_structure(structure, result)
     except ValueError as error:
-        raise ValueError(
-            f"{what}: fn returned another structure than expected: {error}"
-        ) from None
+        raise ValueError(f"{what}: fn returned another structure than expected: {error}") from None
     return nest.flatten(result)
 
 
