@@ -18,9 +18,7 @@ __all__ = [
 class GraphKeys:
     """Names of the collections that the library itself fills."""
 
-    GLOBAL_VARIABLES = "variables"
-    VARIABLES = "variables"
-    METRIC_VARIABLES = "metric_variables"
+    GLOBAL_VARIABLES = VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"
     MODEL_VARIABLES = "model_variables"
     TRAINABLE_VARIABLES = "trainable_variables"
@@ -48,6 +46,7 @@ class GraphKeys:
     SUMMARY_OP = "summary_op"
     GLOBAL_STEP = "global_step"
     EVAL_STEP = "eval_step"
+    METRIC_VARIABLES = "metric_variables"
     TRAIN_OP = "train_op"
     COND_CONTEXT = "cond_context"
     WHILE_CONTEXT = "while_context"

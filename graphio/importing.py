@@ -149,6 +149,7 @@ class Importer:
             made = self.made(graph, node, inputs, values)
         if node.device and not self.clear_devices:
             made.device = node.device
+            graph.root.has_devices = True
         made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
         if node.op == "Variable" and node.domain == "graphio":
             self.renamed["variable", made.attrs["variable"]] = made.name
