@@ -52,6 +52,7 @@ def import_model(
     *,
     replaced: Mapping[str, Tensor] | None = None,
     clear_devices: bool = False,
+    functions: Mapping[str, Any] | None = None,
 ) -> Imported:
     """Adds a model to the default graph.
 
@@ -62,6 +63,7 @@ def import_model(
             not taken.
         replaced: tensors to read in the place of values of the model.
         clear_devices: True forgets what devices the nodes wish for.
+        functions: functions of this program by the names that nodes call them by.
 
     Returns:
         What the names of the file stand for now. Values of variables are not part of a graph:
@@ -79,7 +81,7 @@ def import_model(
         scopes.control_dependencies(None),
         scopes.name_scope(prefix),
     ):
-        importer = Importer(graph, arrays, replaced, clear_devices)
+        importer = Importer(graph, arrays, replaced, clear_devices, functions)
         importer.graph_and_state(model, graph)
         importer.signatures(model.signature)
         importer.collections(model.collection)
@@ -96,6 +98,7 @@ class Importer:
         arrays: what attributes refer to by index.
         replaced: tensors to read in the place of values of the message.
         clear_devices: True forgets what devices the nodes wish for.
+        functions: functions of this program by the names that nodes call them by.
     """
 
     def __init__(
@@ -104,11 +107,13 @@ class Importer:
         arrays: Sequence[Array],
         replaced: Mapping[str, Tensor] | None = None,
         clear_devices: bool = False,
+        functions: Mapping[str, Any] | None = None,
     ) -> None:
         self.graph = graph
         self.arrays = arrays
         self.replaced = replaced or {}
         self.clear_devices = clear_devices
+        self.functions = functions or {}
         self.found = Imported()
         #: values whose static shape may be another than the message says
         self.loosened: set[Tensor] = set()
@@ -134,7 +139,9 @@ class Importer:
         for attribute in node.attr:
             name = attribute.value.s.decode()
             if attribute.key == "function" and ("function", name) not in self.renamed:
-                self.renamed["function", name] = self.graph.add_host_function(name, None)
+                self.renamed["function", name] = self.graph.add_host_function(
+                    name, self.functions.get(name)
+                )
 
     # ---- nodes ----
 

@@ -45,6 +45,19 @@ def node(graph_def: tf.GraphDef, name: str) -> Any:
 # ---- reading ----
 
 
+def test_attributes_of_an_operation_are_tensorflows(graph: tf.Graph) -> None:
+    c = tf.constant([1.0, 2.0], name="c")
+    assert c.op.get_attr("dtype") is tf.float32
+    assert tf.make_ndarray(c.op.get_attr("value")).tolist() == [1, 2]
+    x = tf.placeholder(tf.int32, [None, 2])
+    assert [d.size for d in x.op.get_attr("shape").dim] == [-1, 2]
+    assert (c + c).op.get_attr("T") is tf.float32
+    assert tf.cast(c, tf.int64).op.get_attr("DstT") is tf.int64
+    with pytest.raises(ValueError, match="'c' has no attr named 'q'"):
+        c.op.get_attr("q")
+    assert graph.graph_def_versions.producer > 0
+
+
 def test_nodes_have_tensorflows_types_inputs_and_attributes(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     v = tf.Variable([[1.0, 2.0]], name="v")
@@ -233,6 +246,21 @@ def test_control_dependencies_and_devices_around_an_import_hold(graph: tf.Graph)
     with tf.control_dependencies([v.assign(5.0)]), tf.device("/cpu:0"):
         (x, z) = tf.import_graph_def(small(), return_elements=["x", "z"])
     assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/cpu:0"
+
+
+@TARGETS
+def test_functions_of_the_program_stay_with_a_message_but_not_with_its_bytes(target: str) -> None:
+    with tf.Graph().as_default() as first:
+        y = tf.py_func(lambda a: a * 2, [tf.constant([1.0, 2.0])], tf.float32, name="call")
+        tf.identity(y, name="y")
+    made = tf.graph_util.extract_sub_graph(first.as_graph_def(), ["y"])
+    with tf.Graph().as_default(), session(target) as sess:
+        tf.import_graph_def(made, name="")
+        assert sess.run("y:0").tolist() == [2, 4]
+    with tf.Graph().as_default(), session(target) as sess:
+        tf.import_graph_def(tf.GraphDef.FromString(made.SerializeToString()), name="")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="bind_host_function"):
+            sess.run("y:0")
 
 
 def by_hand() -> tf.GraphDef:
