@@ -73,7 +73,7 @@ def test_nodes_have_tensorflows_types_inputs_and_attributes(graph: tf.Graph) -> 
         ("v/read", "Identity"),
     ]
     assert node(made, "v/Assign").input == ["v", "v/initial_value"]
-    assert "^v/Assign" in node(made, "s").input and node(made, "s").device == "/cpu:0"
+    assert "^v/Assign" in node(made, "s").input and node(made, "s").device == "/device:CPU:0"
     assert node(made, "n").input == ["s:1"]
     attr = node(made, "x").attr
     assert attr["dtype"].type == tf.float32.as_datatype_enum
@@ -127,7 +127,7 @@ def test_write_graph_writes_a_file_that_can_be_read(as_text: bool, tmp_path: Pat
 
 def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     made = small()
-    made.node[0].device = "/cpu:0"
+    made.node[0].device = "/device:CPU:0"
     made.node[0].attr["_note"].s = b"mine"
     made.node[0].attr["_kind"].CopyFrom(tf.AttrValue(type=3))
     assert made.node[0].attr["_kind"].type == 3
@@ -142,7 +142,7 @@ def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     assert list(made.node[-1].input) == ["y"]
     del made.node[-1]
     (x,) = tf.import_graph_def(made, return_elements=["x"])
-    assert x.device == "/cpu:0"
+    assert x.device == "/device:CPU:0"
 
 
 def test_another_type_for_a_node_is_another_operation(graph: tf.Graph) -> None:
@@ -245,7 +245,7 @@ def test_control_dependencies_and_devices_around_an_import_hold(graph: tf.Graph)
     v = tf.Variable(1.0, name="v")
     with tf.control_dependencies([v.assign(5.0)]), tf.device("/cpu:0"):
         (x, z) = tf.import_graph_def(small(), return_elements=["x", "z"])
-    assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/cpu:0"
+    assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/device:CPU:0"
 
 
 @TARGETS

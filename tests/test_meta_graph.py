@@ -206,7 +206,7 @@ def test_chosen_collections_devices_and_nodes() -> None:
         with_devices = tf.train.export_meta_graph(graph=a.graph)
         tf.train.import_meta_graph(with_devices, clear_devices=True)
         tf.train.import_meta_graph(with_devices)
-        assert [op.device for op in graph.get_operations()] == ["", "", "/cpu:0", ""]
+        assert [op.device for op in graph.get_operations()] == ["", "", "/device:CPU:0", ""]
     with tf.Graph().as_default():
         given = tf.constant(4.0)
         saver, (b,) = tf.train.import_meta_graph(
