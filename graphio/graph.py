@@ -241,10 +241,15 @@ class Operation:
         session_of(self.graph, session, "run").run(self, feed_dict)
 
     def get_attr(self, name: str) -> Any:
-        """An attribute. Raises ValueError if there is none of the name."""
-        if name not in self.attrs:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
+        """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
+        TensorProto or a list of these.
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        from graphio.node_def import attribute_of
+
+        return attribute_of(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
@@ -918,11 +923,18 @@ class Graph:
             raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
         self.root.host_functions[name] = bind
 
+    @property
+    def graph_def_versions(self) -> Any:
+        """Versions of the GraphDef format: `producer`, `min_consumer`."""
+        from graphio.graph_def import VersionDef
+
+        return VersionDef()
+
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef, which import_graph_def takes.
 
         Args:
-            from_version: a version of this graph; only later nodes are in the message.
+            from_version: accepted; the message has all nodes.
             add_shapes: True gives each node an attribute "_output_shapes".
         """
         from graphio.graph_def import export_graph_def
