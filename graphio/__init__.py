@@ -152,10 +152,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_softmax",
     ),
     "graphio.ops.statistics": (),
-    "graphio.ops.text": (
+    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text_calls": (
         "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
-        "regex_replace", "string_join", "string_split", "string_strip", "string_to_number",
-        "substr",
+        "regex_replace", "string_split", "string_to_number",
     ),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),

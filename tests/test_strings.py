@@ -162,6 +162,8 @@ def test_static_shapes_are_known() -> None:
         assert split.indices.shape.as_list() == [None, 2] and split.shape.ndims == 2
         length = tf.strings.length(x)
         assert (length.dtype, length.op.type) == (tf.int32, "StringLength")
+        assert tf.substr(x, [0, 1, 2], 1).shape.as_list() == [None, 3]
+        assert tf.strings.strip(x).op.type == "StringStrip"
 
 
 @TARGETS

@@ -27,6 +27,7 @@ FAMILIES = (
     "select",
     "sparse",
     "state",
+    "text",
     "training",
     "window",
 )
