@@ -159,6 +159,8 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "AveragePool2D": ([randoms(2, 7, 6, 3)], POOL),
     "SoftmaxCrossEntropy": ([randoms(4, 3), np.abs(randoms(4, 3))], {}),
     "SparseSoftmaxCrossEntropy": ([randoms(4, 3), np.array([0, 2, 1, 2])], {}),
+    "CheckSparseIndices": ([np.array([[0, 1], [2, 0]]), np.array([3, 2])], {"ordered": 1}),
+    "CheckEqual": ([np.array([3, 2]), np.array([3, 2])], {"message": "differ"}),
     "SumToShape": ([randoms(2, 3, 4), np.array([3, 1], np.int64)], {}),
     "GradientDescentStep": ([STEP[0], STEP[2], STEP[1]], {}),
     "MomentumStep": ([STEP[0], STEP[1], STEP[2], randoms(5), np.array(0.9)], {}),

@@ -12,7 +12,7 @@ TEXT = np.array([[b" aB\t", "äÖ".encode()], [b"", b"c\0D"]], object)
 ASCII = np.array([b"abcd", b"ef"], object)
 
 
-def texts(*values: Any) -> np.ndarray:
+def texts(*values: bytes) -> np.ndarray:
     return np.array(values, object)
 
 
