@@ -31,9 +31,9 @@ class Composite:
         """The same, with other values at the same places."""
         return self.with_parts([values if p is self.values else p for p in self.parts()])
 
-    def loop_shapes(self) -> list[Any]:
-        """The shapes that the parts keep as a loop variable."""
-        return [part.shape for part in self.parts()]
+    def loop_shapes(self, given: Any = None) -> list[Any]:
+        """The shapes that the parts keep as a loop variable; given: what a shape invariant says."""
+        raise NotImplementedError
 
     def value_of(self, arrays: Sequence[Any]) -> Any:
         """What a session gives for it, from the numbers of its parts."""

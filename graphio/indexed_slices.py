@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.composite import Composite
-from graphio.constants import register_tensor_conversion_function
+from graphio.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,6 +90,14 @@ class IndexedSlices(Composite):
     def with_parts(self, parts: Sequence[Any]) -> IndexedSlices:
         """IndexedSlices of other tensors."""
         return IndexedSlices(*parts)
+
+    def loop_shapes(self, given: Any = None) -> list[Any]:
+        """A shape given is that of the values; there are as many indices."""
+        kept = [convert_to_tensor(part).shape for part in self.parts()]
+        if given is None:
+            return kept
+        rows = TensorShape(None) if given.ndims is None else TensorShape(given.as_list()[:1])
+        return [given, rows, *kept[2:]]
 
     def value_of(self, arrays: Sequence[Any]) -> IndexedSlicesValue:
         """The numbers of the parts."""

@@ -18,7 +18,8 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, (list, tuple, Mapping))
 
 
-def _children(structure: Any) -> list[Any]:
+def children(structure: Any) -> list[Any]:
+    """What a nested structure holds, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
@@ -35,7 +36,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
         return structure.parts()
     if not is_nested(structure):
         return [structure]
-    return [leaf for child in _children(structure) for leaf in flatten(child, expand_composites)]
+    return [leaf for child in children(structure) for leaf in flatten(child, expand_composites)]
 
 
 def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = False) -> Any:
@@ -55,7 +56,7 @@ def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any
         return structure.with_parts([next(leaves) for _ in structure.parts()])
     if not is_nested(structure):
         return next(leaves)
-    packed = [_pack(child, leaves, expand_composites) for child in _children(structure)]
+    packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
         return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
@@ -91,7 +92,7 @@ def assert_same_structure(one: Any, two: Any, *, expand_composites: bool = False
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
     if isinstance(one, Mapping) and set(one) != set(two):
         raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
-    first, second = _children(one), _children(two)
+    first, second = children(one), children(two)
     if len(first) != len(second):
         raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
     for a, b in zip(first, second, strict=True):

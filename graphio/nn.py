@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
     depth_to_space,
@@ -95,6 +96,13 @@ from graphio.ops.windows import (
     max_pool_with_argmax,
     pool,
 )
+from graphio.rnn import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    static_bidirectional_rnn,
+    static_rnn,
+)
 
 __all__ = [
     "atrous_conv2d",
@@ -107,6 +115,7 @@ __all__ = [
     "batch_normalization",
     "batch_to_space",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -121,6 +130,7 @@ __all__ = [
     "depthwise_conv2d",
     "depthwise_conv2d_native",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
@@ -144,9 +154,11 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "rnn_cell",
     "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "selu",
@@ -161,6 +173,8 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",

@@ -145,7 +145,7 @@ class SparseTensor(Composite):
         """A SparseTensor of other tensors."""
         return SparseTensor(*parts)
 
-    def loop_shapes(self) -> list[Any]:
+    def loop_shapes(self, given: Any = None) -> list[Any]:
         """Any number of elements, of the same rank."""
         rank = self._indices.shape.with_rank(2)[1]
         return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
