@@ -191,9 +191,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-        "string_join", "string_split", "string_strip", "string_to_number", "substr",
+    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text_calls": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
+        "regex_replace", "string_split", "string_to_number",
     ),
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
