@@ -136,6 +136,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
@@ -155,8 +156,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
-    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "layers": True, "linalg": True, "logging": False, "losses": True, "math": True, "nest": False,
+    "nn": True, "onnx": True, "runtime": False, "saved_model": True, "schema": False,
+    "summary": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -25,6 +25,7 @@ from google.protobuf.descriptor_pb2 import (
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
 PROTOS = ("model.proto", "checkpoint.proto")
+PYTHON_ONLY = ("summary.proto",)  # the C library reads none of it
 HEADER = "cinfer/src/ci_schema.h"
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -55,7 +56,7 @@ PREAMBLE = """\
 
 
 def compile_protos(out: Path) -> FileDescriptorSet:
-    """Runs protoc into the folder `out` and returns the descriptors of PROTOS."""
+    """Runs protoc into the folder `out` and returns the descriptors of all files."""
     import grpc_tools
     from grpc_tools import protoc
 
@@ -67,7 +68,7 @@ def compile_protos(out: Path) -> FileDescriptorSet:
         f"--python_out={out}",
         f"--pyi_out={out}",
         f"--descriptor_set_out={descriptors}",
-        *(f"{PACKAGE}/{name}" for name in PROTOS),
+        *(f"{PACKAGE}/{name}" for name in (*PROTOS, *PYTHON_ONLY)),
     ]
     if protoc.main(arguments) != 0:
         sys.exit("protoc failed")
@@ -78,7 +79,7 @@ def header(files: FileDescriptorSet) -> str:
     """The C header of field numbers."""
     text = io.StringIO()
     text.write(PREAMBLE.format(protos="{" + ",".join(PROTOS) + "}"))
-    for file in files.file:
+    for file in (f for f in files.file if Path(f.name).name in PROTOS):
         text.write(f"\n/* ---- {Path(file.name).name} ---- */\n")
         for enum in file.enum_type:
             text.write(enum_lines(enum))

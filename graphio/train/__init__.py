@@ -1,5 +1,6 @@
 """Training: optimizers, and the Saver with what belongs to checkpoints."""
 
+from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
@@ -86,5 +87,6 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "summary_iterator",
     "update_checkpoint_state",
 ]
