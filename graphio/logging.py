@@ -86,16 +86,20 @@ def _seen() -> int:
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """Logs at the first, the n+1st, 2n+1st ... time that this line is reached."""
-    log_if(level, msg, _seen() % n == 0, *args)
+    _log_if(level, msg, _seen() % n == 0, args)
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """Logs the first n times that this line is reached."""
-    log_if(level, msg, _seen() < n, *args)
+    _log_if(level, msg, _seen() < n, args)
 
 
 def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
     """Logs if the condition holds."""
+    _log_if(level, msg, condition, args)
+
+
+def _log_if(level: int, msg: Any, condition: Any, args: tuple[Any, ...]) -> None:
     if condition:
         _logger.log(level, msg, *args, stacklevel=3)
 

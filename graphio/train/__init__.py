@@ -1,4 +1,8 @@
-"""Training: optimizers, and the Saver with what belongs to checkpoints."""
+"""Training: optimizers, the Saver with what belongs to checkpoints, sessions with hooks."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
@@ -18,6 +22,23 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.coordinator import (
+    Coordinator,
+    start_queue_runners,
+)
+from graphio.train.hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    FeedFnHook,
+    FinalOpsHook,
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    SecondOrStepTimer,
+    StepCounterHook,
+    StopAtStepHook,
+    SummarySaverHook,
+)
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -29,6 +50,13 @@ from graphio.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+from graphio.train.monitored_session import (
+    ChiefSessionCreator,
+    MonitoredSession,
+    MonitoredTrainingSession,
+    Scaffold,
+    SingularMonitoredSession,
+)
 from graphio.train.moving_averages import ExponentialMovingAverage
 from graphio.train.optimizer import Optimizer
 from graphio.train.optimizers import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
@@ -39,6 +67,12 @@ from graphio.train.regularized import (
     ProximalGradientDescentOptimizer,
 )
 from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
 from graphio.train.step_counter import (
     assert_global_step,
     create_global_step,
@@ -53,17 +87,38 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "CheckpointReader",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "CheckpointState",
+    "ChiefSessionCreator",
+    "Coordinator",
     "ExponentialMovingAverage",
+    "FeedFnHook",
+    "FinalOpsHook",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "LoggingTensorHook",
     "MomentumOptimizer",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "Saver",
+    "Scaffold",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "assert_global_step",
     "checkpoint_exists",
     "cosine_decay",
@@ -87,6 +142,14 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from graphio.refusals import refusal
+
+    reason = refusal(f"train.{name}")
+    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")
