@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
+from graphio.composite import Composite
 from graphio.constants import as_array
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
 
 Array = np.ndarray[Any, Any]
+_MOST_SHAPES = 1024
 
 
 def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
@@ -34,7 +35,7 @@ def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
 
 def is_simple(feed_dict: Mapping[Any, Any]) -> bool:
     """Whether every key stands for one tensor."""
-    return not any(isinstance(key, (tuple, IndexedSlices)) for key in feed_dict)
+    return not any(isinstance(key, (tuple, Composite)) for key in feed_dict)
 
 
 def values_of(feed_dict: Mapping[Any, Any]) -> Iterator[Any]:
@@ -51,20 +52,15 @@ def _leaves(key: Any) -> Iterator[Any]:
     if isinstance(key, tuple):
         for part in key:
             yield from _leaves(part)
-    elif isinstance(key, IndexedSlices):
-        yield from _parts(key)
+    elif isinstance(key, Composite):
+        yield from key.parts()
     else:
         yield key
 
 
-def _parts(key: IndexedSlices) -> list[Tensor]:
-    parts = [key.values, key.indices]
-    return parts if key.dense_shape is None else [*parts, key.dense_shape]
-
-
 def _paired(key: Any, value: Any) -> Iterator[Any]:
-    parts = _parts(key) if isinstance(key, IndexedSlices) else key
-    if not isinstance(key, (tuple, IndexedSlices)):
+    parts = key.parts() if isinstance(key, Composite) else key
+    if not isinstance(key, (tuple, Composite)):
         yield value
         return
     if not isinstance(value, (tuple, list)) or len(value) != len(parts):
@@ -106,9 +102,7 @@ class Feeder:
         inside = self._dtype.inside
         self._inside = None if inside is None else Feeder(tensor, inside)
         self._numpy = np.dtype(self._dtype.as_numpy_dtype)
-        self._exact: tuple[int, ...] | None = None
-        if tensor.shape.is_fully_defined():
-            self._exact = tuple(d or 0 for d in tensor.shape.as_list())
+        self._right: set[tuple[int, ...]] = set()  # shapes that were found to fit
 
     def __call__(self, value: Any) -> Any:
         """A contiguous array of the tensor's dtype; a list of such, or None, where it holds them.
@@ -124,7 +118,7 @@ class Feeder:
             array = value
         else:
             array = self._converted(value)
-        if array.shape != self._exact:
+        if array.shape not in self._right:
             self._check_shape(array)
         return array
 
@@ -141,6 +135,9 @@ class Feeder:
                 f"Cannot feed value of shape {array.shape} for Tensor {self.tensor.name}, which "
                 f"has shape {self.tensor.shape}"
             )
+        if len(self._right) >= _MOST_SHAPES:
+            self._right.clear()
+        self._right.add(array.shape)
 
     def _converted(self, value: Any) -> Array:
         if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):

@@ -38,7 +38,10 @@ class Row:
         fresh: the outputs never share memory with inputs, so they may leave without a copy.
         alias: the output is the first input; no step is needed.
         fold: with constant inputs the result is the same in every run.
+        reuse: by input, a function that may write the result into that input's memory; a plan
+            takes it where nobody reads the input afterwards.
         make: the factory.
+        same: the function that every node has, where it needs no factory.
     """
 
     domain: str
@@ -49,7 +52,9 @@ class Row:
     fresh: bool
     alias: bool
     fold: bool
+    reuse: Mapping[int, Function]
     make: Make
+    same: Function | None = None
 
 
 #: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
@@ -87,12 +92,14 @@ def kernel(
     fresh: bool = False,
     alias: bool = False,
     fold: bool = True,
+    reuse: Mapping[int, Function] | None = None,
+    same: Function | None = None,
 ) -> Callable[[Make], Make]:
     """Registers the factory that it decorates; the arguments are Row's."""
 
     def register(make: Make) -> Make:
         _ROWS.setdefault((domain, op), []).append(
-            Row(domain, op, since, until, types, fresh, alias, fold, make)
+            Row(domain, op, since, until, types, fresh, alias, fold, reuse or {}, make, same)
         )
         return make
 
@@ -100,10 +107,31 @@ def kernel(
 
 
 def function(
-    op: str, since: int, fn: Function, types: str, *, domain: str = "", fresh: bool = True
+    op: str,
+    since: int,
+    fn: Function,
+    types: str,
+    *,
+    domain: str = "",
+    fresh: bool = True,
+    reuse: Mapping[int, Function] | None = None,
 ) -> None:
     """Registers a kernel that is the same function for every node."""
-    kernel(op, since, domain=domain, types=types, fresh=fresh)(lambda call: fn)
+    register = kernel(op, since, domain=domain, types=types, fresh=fresh, reuse=reuse, same=fn)
+    register(lambda call: fn)
+
+
+#: Below it a fresh array costs less than asking.
+_WORTH_REUSING = 1 << 14
+
+
+def can_hold(x: Any, shape: tuple[int, ...]) -> bool:
+    """Whether x is an array of its own memory, large enough to bother, with the shape."""
+    return (
+        x.__class__ is np.ndarray
+        and x.nbytes > _WORTH_REUSING
+        and (x.shape == shape and x.base is None)
+    )
 
 
 def find(domain: str, op: str, version: int) -> Row | None:

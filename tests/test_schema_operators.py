@@ -153,12 +153,22 @@ POOL = {"kernel_shape": [2, 3], "strides": [2, 1], "auto_pad": "NOTSET", "pads":
 CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "ReluGrad": ([np.array([0.0, 1.0, 2.0]), randoms(3)], {}),
     "StopGradient": ([randoms(2, 3)], {}),
+    "CheckEqual": ([np.array([2, 3], np.int64)] * 2, {"message": ""}),
+    "CheckSparseIndices": (
+        [np.array([[0, 1], [1, 0]], np.int64), np.array([2, 2], np.int64)],
+        {"ordered": 1},
+    ),
+    "Send": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
+    "Recv": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
+    "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
+    "EnsureShape": ([randoms(2, 3)], {"dims": [-1, 3]}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
     "Conv2D": ([randoms(2, 7, 6, 4), randoms(3, 2, 2, 6)], IMAGE),
     "MaxPool2D": ([randoms(2, 7, 6, 3)], POOL),
     "AveragePool2D": ([randoms(2, 7, 6, 3)], POOL),
     "SoftmaxCrossEntropy": ([randoms(4, 3), np.abs(randoms(4, 3))], {}),
     "SparseSoftmaxCrossEntropy": ([randoms(4, 3), np.array([0, 2, 1, 2])], {}),
+    "SumToShape": ([randoms(2, 3, 4), np.array([3, 1], np.int64)], {}),
     "GradientDescentStep": ([STEP[0], STEP[2], STEP[1]], {}),
     "MomentumStep": ([STEP[0], STEP[1], STEP[2], randoms(5), np.array(0.9)], {}),
     "NesterovMomentumStep": ([STEP[0], STEP[1], STEP[2], randoms(5), np.array(0.9)], {}),
@@ -181,7 +191,8 @@ def call(op: str, dtype: type, domain: str) -> tuple[pb.Model, list[np.ndarray]]
     row = operators.lookup("graphio", op, 1)
     letters = [p.type for p in row.inputs]
     arrays = [
-        a.astype(np.int64 if t == "I" else dtype) for a, t in zip(inputs, letters, strict=True)
+        a.astype(np.int64 if t in ("I", "int64") else dtype)
+        for a, t in zip(inputs, letters, strict=True)
     ]
     model = pb.Model()
     kinds = [
@@ -234,5 +245,5 @@ def test_a_kernel_gives_what_its_body_gives(op: str, dtype: type) -> None:
         two = graphio.runtime.load(container.pack(by_body, [])).signature().run(arrays)
     tolerance = 2e-6 if dtype is np.float32 else 1e-14
     for a, b in zip(one, two, strict=True):
-        assert a.dtype == b.dtype == dtype
+        assert a.dtype == b.dtype == (arrays[0].dtype if arrays[0].dtype.kind == "i" else dtype)
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)

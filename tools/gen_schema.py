@@ -24,8 +24,8 @@ from google.protobuf.descriptor_pb2 import (
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
-PROTOS = ("model.proto", "checkpoint.proto")
-PYTHON_ONLY = ("summary.proto",)  # the C library reads none of it
+PROTOS = ("model.proto", "checkpoint.proto", "run_metadata.proto", "summary.proto")
+IN_C = PROTOS[:2]
 HEADER = "cinfer/src/ci_schema.h"
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -68,7 +68,7 @@ def compile_protos(out: Path) -> FileDescriptorSet:
         f"--python_out={out}",
         f"--pyi_out={out}",
         f"--descriptor_set_out={descriptors}",
-        *(f"{PACKAGE}/{name}" for name in (*PROTOS, *PYTHON_ONLY)),
+        *(f"{PACKAGE}/{name}" for name in PROTOS),
     ]
     if protoc.main(arguments) != 0:
         sys.exit("protoc failed")
@@ -78,8 +78,10 @@ def compile_protos(out: Path) -> FileDescriptorSet:
 def header(files: FileDescriptorSet) -> str:
     """The C header of field numbers."""
     text = io.StringIO()
-    text.write(PREAMBLE.format(protos="{" + ",".join(PROTOS) + "}"))
-    for file in (f for f in files.file if Path(f.name).name in PROTOS):
+    text.write(PREAMBLE.format(protos="{" + ",".join(IN_C) + "}"))
+    for file in files.file:
+        if Path(file.name).name not in IN_C:
+            continue
         text.write(f"\n/* ---- {Path(file.name).name} ---- */\n")
         for enum in file.enum_type:
             text.write(enum_lines(enum))

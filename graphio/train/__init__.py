@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphio.graph_io import write_graph
+from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
 from graphio.train.checkpoint_reader import (
@@ -66,7 +68,7 @@ from graphio.train.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.saver import Saver, import_meta_graph, remove_checkpoint
 from graphio.train.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -109,6 +111,7 @@ __all__ = [
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "Saver",
+    "SaverDef",
     "Scaffold",
     "SecondOrStepTimer",
     "SessionRunArgs",
@@ -125,12 +128,14 @@ __all__ = [
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "export_meta_graph",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
@@ -145,6 +150,7 @@ __all__ = [
     "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
+    "write_graph",
 ]
 
 
