@@ -59,6 +59,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
+    "graphio.logging": ("get_logger",),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = [
     "DEBUG", "ERROR", "FATAL", "INFO", "WARN", "TaskLevelStatusMessage", "debug", "error", "fatal",
-    "flush", "get_verbosity", "info", "log", "log_every_n", "log_first_n", "log_if",
+    "flush", "get_logger", "get_verbosity", "info", "log", "log_every_n", "log_first_n", "log_if",
     "set_verbosity", "vlog", "warn", "warning",
 ]  # fmt: skip
 
@@ -102,6 +102,11 @@ def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
 def _log_if(level: int, msg: Any, condition: Any, args: tuple[Any, ...]) -> None:
     if condition:
         _logger.log(level, msg, *args, stacklevel=3)
+
+
+def get_logger() -> _python.Logger:
+    """Python's logger that all messages go through."""
+    return _logger
 
 
 def get_verbosity() -> int:

@@ -173,7 +173,7 @@ def test_channels_first_is_channels_last_transposed(target: str, kind: str, axes
 @TARGETS
 def test_conv2d_is_the_sum_under_its_window(target: str) -> None:
     x = RNG.rand(1, 5, 5, 2).astype(np.float32)
-    layer = tf.layers.Conv2D(3, [3, 2], strides=(2, 1), use_bias=False)
+    layer = tf.layers.Conv2D(3, [3, 2], strides=np.array([2, 1]), use_bias=False)
     y = layer(x)
     assert y.shape.as_list() == [1, 2, 4, 3]
     with started(target) as session:
@@ -360,6 +360,7 @@ def test_a_network_of_layers_learns(target: str) -> None:
         ),
         (lambda: tf.layers.Conv2D(2, 3, padding="full"), ValueError, "`padding`.*'full'"),
         (lambda: tf.layers.Conv2D(2, (3, 3, 3)), ValueError, "`kernel_size`.*tuple of 2"),
+        (lambda: tf.layers.Conv2D(2, None), ValueError, "`kernel_size`"),
         (lambda: tf.layers.Conv2D(2, 3, strides=0), ValueError, "`strides`"),
         (lambda: tf.layers.Conv2D(2, 3, data_format="NHWC"), ValueError, "channels_first"),
         (lambda: tf.layers.MaxPooling1D(2, 2)(tf.zeros([2, 3])), ValueError, "expected ndim=3"),

@@ -202,6 +202,12 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
     assert tf.gfile.Stat(path).length == 0
 
 
+def test_io_has_the_names_of_others() -> None:
+    assert tf.io.TFRecordWriter is tf.python_io.TFRecordWriter
+    assert tf.io.decode_raw is tf.decode_raw and tf.io.write_graph is tf.train.write_graph
+    assert not hasattr(tf.io, "nothing") and tf.get_logger() is python_logging.getLogger("graphio")
+
+
 def test_folders_are_made_listed_and_removed(tmp_path: Path) -> None:
     root = f"file://{tmp_path}"
     deep = f"{root}/x/y"

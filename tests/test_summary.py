@@ -146,6 +146,16 @@ def test_sounds_and_texts(target: str) -> None:
     assert list(value.tensor.string_val) == [b"a *b*", b"c"] and value.tensor.dtype == 7
 
 
+@TARGETS
+def test_summaries_of_an_imported_graph_run(target: str) -> None:
+    tf.summary.merge([tf.summary.scalar("a", tf.placeholder(tf.float32, [], name="x"))], name="all")
+    saved = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        tf.summary.scalar("own", 1.0)
+        x, op = tf.import_graph_def(saved, return_elements=["x:0", "all:0"])
+        assert [v.simple_value for v in shown(op, target, {x: 3.0})] == [3]
+
+
 def test_what_a_summary_cannot_show_is_refused() -> None:
     with pytest.raises(TypeError, match="string"):
         tf.summary.scalar("s", tf.constant("x"))

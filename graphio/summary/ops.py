@@ -252,7 +252,7 @@ def _called(kind: str, inputs: Sequence[Tensor], at: str) -> Tensor:
     graph = scopes.get_default_graph().root
     names = graph.state_attributes.setdefault("summary_functions", {})
     if kind not in names:
-        names[kind] = graph.add_host_function(kind, lambda session: FUNCTIONS[kind])
+        names[kind] = graph.add_host_function(f"summary.{kind}", lambda session: FUNCTIONS[kind])
     outputs = [(dtypes.string, TensorShape([]))]
     made = host_call_to(names[kind], inputs, outputs, stateful=False, name=at, tf_type=kind)
     return made.outputs[0]
