@@ -215,6 +215,30 @@ def test_a_training_run_can_be_read_by_tensorboard(target: str, tmp_path: Path) 
     assert nodes["w/Assign"].attr["T"].type == 1
 
 
+@TARGETS
+def test_the_times_of_a_run_can_be_read_by_tensorboard(target: str, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.compat.proto import config_pb2
+
+    metadata = tf.RunMetadata()
+    x = tf.placeholder(tf.float64, [2], name="x")
+    with tf.Session(target) as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(tf.exp(x, name="exp"), {x: [1, 2]}, options, metadata)
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        writer.add_run_metadata(metadata, "first", 3)
+        with pytest.raises(ValueError, match="tag was already used"):
+            writer.add_run_metadata(metadata, "first")
+    (event,) = [e for e in events(tmp_path) if e.tagged_run_metadata.tag]
+    assert (event.step, event.tagged_run_metadata.tag) == (3, "first")
+    found = config_pb2.RunMetadata.FromString(event.tagged_run_metadata.run_metadata)
+    nodes = {n.node_name: n for d in found.step_stats.dev_stats for n in d.node_stats}
+    assert nodes["exp"].all_start_micros > 0
+    for output in nodes["exp"].output:  # the C library tells no shapes
+        shape = [d.size for d in output.tensor_description.shape.dim]
+        assert output.tensor_description.dtype == 2 and shape == [2]  # DT_DOUBLE
+
+
 def test_a_graph_shows_control_edges_bodies_and_shapes(tmp_path: Path) -> None:
     graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
     x = tf.placeholder(tf.float32, [None, 3], name="x")

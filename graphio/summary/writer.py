@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from graphio import dtypes
 from graphio.graph import Graph
+from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
@@ -49,6 +51,7 @@ class FileWriter:
         self._options = (max_queue, flush_secs, filename_suffix or "")
         self._writer: Any = None
         self._closed = False
+        self._tags: set[str] = set()
         self._open()
         if graph is not None:
             self.add_graph(graph)
@@ -98,6 +101,25 @@ class FileWriter:
         content = graph_def_of(graph).SerializeToString()
         self._add(self._protos.Event(graph_def=content), global_step)
 
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+        """Adds the times of a run, which TensorBoard shows in the graph.
+
+        Args:
+            run_metadata: a tf.RunMetadata that a traced run has filled.
+            tag: what to call it; once a writer.
+            global_step: the number of the step; None: 0.
+
+        Raises:
+            ValueError: the tag was used.
+        """
+        if tag in self._tags:
+            raise ValueError("The provided tag was already used for this event type")
+        self._tags.add(tag)
+        event = self._protos.Event()
+        event.tagged_run_metadata.tag = tag
+        event.tagged_run_metadata.run_metadata = _in_tensorflows_numbers(run_metadata)
+        self._add(event, global_step)
+
     def _add(self, event: Any, global_step: Any) -> None:
         event.wall_time = time.time()
         if global_step is not None:
@@ -130,6 +152,19 @@ class FileWriter:
         if self._closed:
             self._open()
             self._closed = False
+
+
+def _in_tensorflows_numbers(run_metadata: Any) -> bytes:
+    """The message's times; our graphs are left out, and dtypes have TensorFlow's numbers."""
+    copy = RunMetadata()
+    copy.step_stats.CopyFrom(run_metadata.step_stats)
+    for device in copy.step_stats.dev_stats:
+        for node in device.node_stats:
+            for output in node.output:
+                known = dtypes.of_number(output.tensor_description.dtype)
+                number: Any = known.as_datatype_enum
+                output.tensor_description.dtype = number
+    return copy.SerializeToString()
 
 
 class FileWriterCache:
