@@ -178,6 +178,19 @@ def test_an_override_reaches_what_has_no_gradient_or_several_nodes(target: str) 
     np.testing.assert_array_equal(found, [[1, 1], [1, 1], [1, 1], [2, 2]])
 
 
+@TARGETS
+def test_what_python_computes_may_have_a_gradient(target: str) -> None:
+    tf.RegisterGradient("Twofold")(lambda op, dy: dy * 2.0 * op.inputs[0])
+    x = tf.constant([1.0, 3.0])
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "Twofold"}):
+        (y,) = tf.py_func(np.square, [x], [tf.float32])
+    y.set_shape([2])
+    plain = tf.py_func(np.square, [x], tf.float32)
+    assert tf.gradients(plain, x) == [None]
+    found, dx = value([y, tf.gradients(y, x)[0]], target)
+    assert found.tolist() == [1, 9] and dx.tolist() == [2, 6]
+
+
 def test_not_differentiable_cuts_the_path() -> None:
     tf.NotDifferentiable("Wall")
     tf.NoGradient("OtherWall")
