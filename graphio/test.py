@@ -176,6 +176,19 @@ class TestCase(unittest.TestCase):
                 rtol, atol = max(rtol, relative), max(atol, absolute)
         self.assertAllClose(one, two, rtol, atol, msg)
 
+    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
+        """The same elements in any order."""
+        self.assertCountEqual(expected_seq, actual_seq, msg)
+
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any) -> None:
+        """A message equals another one, or a text in protobuf's text format."""
+        expected = expected_message_maybe_ascii
+        if isinstance(expected, str):
+            from google.protobuf import text_format
+
+            expected = text_format.Parse(expected, type(message)())
+        self.assertEqual(expected, message)
+
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Numbers that differ by at most err."""
         ok = f1 == f2 or abs(f1 - f2) <= err

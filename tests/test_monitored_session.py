@@ -107,6 +107,17 @@ def test_the_end_of_the_data_ends_a_session_cleanly(target: str) -> None:
 
 
 @TARGETS
+def test_an_iterator_is_begun_and_ends_the_session(target: str) -> None:
+    iterator = tf.data.Dataset.range(3).make_initializable_iterator()
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    element, seen = iterator.get_next() * 10, []
+    with tf.train.MonitoredTrainingSession(target) as session:
+        while not session.should_stop():
+            seen.append(session.run(element))
+    assert seen == [0, 10, 20]
+
+
+@TARGETS
 def test_training_stops_and_goes_on_from_its_checkpoint(target: str, tmp_path: Path) -> None:
     seen = []
     for _ in range(2):

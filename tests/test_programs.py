@@ -348,6 +348,8 @@ class _Cases(tf.test.TestCase):
             self.assertShapeEqual(np.zeros((2,)), v + 0.0)
             self.assertDTypeEqual(v, np.float32)
             self.assertNear(1.0, 1.05, 0.1)
+            self.assertItemsEqual([1, 2], [2, 1])
+            self.assertProtoEquals("step: 3", tf.Event(step=3))
             self.assertArrayNear([1, 2], [1, 2.05], 0.1)
             self.assertAllInRange(v, 1, 2)
             self.assertAllGreater(v, 0)
