@@ -18,6 +18,12 @@ from graphio.version import __version__ as __version__
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "graphio.behavior": (
+        "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+        "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
+        "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
+        "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
+    ),
     "graphio.collections": (
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
@@ -53,6 +59,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
+    "graphio.logging": ("get_logger",),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -204,13 +211,16 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",
     ),
+    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
     "graphio.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
@@ -222,11 +232,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "data": True, "debug": True, "debugging": True, "dtypes":
-    False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
-    "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
-    "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
-    "schema": False, "sparse": True, "strings": True, "timeline": False, "train": True,
+    "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
+    "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
+    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True,
+    "linalg": True, "logging": False, "losses": True, "math": True, "metrics": True,
+    "nest": False, "nn": True, "onnx": True, "python_io": True, "random": True,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
+    "sparse": True, "strings": True, "summary": True, "test": True, "timeline": False,
+    "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
@@ -254,7 +267,9 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from graphio.refusals import refusal
+
+    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")
 
 
 def _load_builder() -> None:
