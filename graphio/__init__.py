@@ -50,6 +50,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
+    "graphio.modes": (
+        "VariableAggregation", "VariableSynchronization", "container", "control_flow_v2_enabled",
+        "disable_control_flow_v2", "disable_eager_execution", "disable_resource_variables",
+        "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape",
+        "enable_control_flow_v2", "enable_eager_execution", "enable_resource_variables",
+        "enable_v2_behavior", "executing_eagerly", "init_scope", "op_scope",
+        "resource_variables_enabled",
+    ),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -88,6 +96,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.deform": (),
     "graphio.ops.host": (),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.fake_quantize": (
+        "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+        "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+        "fake_quant_with_min_max_vars_per_channel",
+        "fake_quant_with_min_max_vars_per_channel_gradient",
+    ),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -117,6 +131,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),
+    "graphio.ops.patches": ("extract_image_patches",),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.quantize": (),
@@ -162,6 +177,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.template": (
+        "fixed_size_partitioner", "make_template", "min_max_variable_partitioner",
+        "variable_axis_size_partitioner",
+    ),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
@@ -179,10 +198,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "dtypes": False, "errors": False, "image": True,
-    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
-    "metrics": True, "nest": False, "nn": True, "onnx": True, "random": True, "runtime": False,
-    "saved_model": True, "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "compat": False, "dtypes": False, "errors": False,
+    "image": True, "initializers": True, "layers": True, "linalg": True, "losses": True,
+    "manip": True, "math": True, "metrics": True, "nest": False, "nn": True, "onnx": True,
+    "quantization": True, "random": True, "runtime": False, "saved_model": True, "schema":
+    False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -59,6 +59,7 @@ from graphio.ops.nn import (
 from graphio.ops.order import (
     top_k,
 )
+from graphio.ops.patches import dilation2d, erosion2d
 from graphio.ops.pooling import (
     avg_pool,
     max_pool,
@@ -116,9 +117,11 @@ __all__ = [
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_native",
+    "dilation2d",
     "dropout",
     "elu",
     "embedding_lookup",
+    "erosion2d",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
