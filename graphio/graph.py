@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import scopes, source
+from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.tensor_shape import TensorShape
 
@@ -20,6 +20,9 @@ __all__ = ["Graph", "Operation", "Tensor"]
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
+
+#: operators that read nothing of a tensor but its shape
+_MEASURES = ("Shape", "Size")
 
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
@@ -218,11 +221,14 @@ class Operation:
         self.graph.root.changed()
         return added
 
-    def _let_go(self) -> None:
-        """Takes the operation out of its inputs' consumers."""
+    def _let_go(self, nowhere: Graph) -> None:
+        """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
         for tensor in self.inputs:
             if tensor is not None and self in tensor._consumers:
                 tensor._consumers.remove(self)
+        self.graph = nowhere
+        for output in self.outputs:
+            output.graph = nowhere
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
@@ -249,7 +255,9 @@ class Operation:
         return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
-        return str(self.node_def)
+        from graphio.printing import operation_text
+
+        return operation_text(self)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -272,11 +280,14 @@ class Graph:
         self.captures: dict[Tensor, None] = {}
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
+        self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
+        self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
+        self.taken_back = False  # whether it holds what a failed call had made
         if outer is None:
             self.version = 0
             self.seed: int | None = None
@@ -289,6 +300,7 @@ class Graph:
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
@@ -324,7 +336,17 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        if op in _MEASURES and domain == "":
+            measured = self._measured(inputs[0], op, attrs)
+            if measured is not None:
+                return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
+        if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
+            assert self.outer is not None
+            return self.outer.create_op(
+                op, resolved, outputs, attrs, domain=domain, version=version, name=name,
+                tf_type=tf_type,
+            )  # fmt: skip
         if version is None:
             from graphio.schema.operators import version_for
 
@@ -343,11 +365,12 @@ class Graph:
         made.attrs = dict(sorted((attrs or {}).items()))
         made.inputs = resolved
         made.tf_type = tf_type
-        made.device = self._device(made)
         made.control_inputs = self._current_control(resolved)
         made.source = source.user_line()
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
+        if self._devices:
+            self.root.has_devices |= bool(devices.merged(self._devices, made))
         self._capture(made)
         self._add(made)
         override = self.root._gradient_overrides.get(made.type)
@@ -404,8 +427,10 @@ class Graph:
         try:
             yield
         except BaseException:
+            nowhere = Graph()
+            nowhere.taken_back = True
             for name in [name for name in root._by_name if name not in known]:
-                root._by_name[name]._let_go()
+                root._by_name[name]._let_go(nowhere)
             for table, content in before:
                 table.clear()
                 table.update(content)
@@ -447,13 +472,25 @@ class Graph:
             tensor = tensor if found is None else found
             graph = graph.outer
         if not self.encloses(tensor):
-            hint = (
-                "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
-                if tensor.graph.root is self.root
-                else "all tensors of an operation belong to one graph"
-            )
+            hint = "all tensors of an operation belong to one graph"
+            if tensor.graph.root is self.root:
+                hint = "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
+            elif tensor.graph.taken_back:
+                hint = "it was made by a call that failed, and was taken back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
+
+    def _measured(
+        self, tensor: Tensor | None, op: str, attrs: Mapping[str, object] | None
+    ) -> Tensor | None:
+        """The shape or size of a tensor that only resolvers reach, taken where the tensor is."""
+        graph: Graph | None = self
+        while graph is not None and tensor is not None and not self.encloses(tensor):
+            found = None if graph.measurer is None else graph.measurer(tensor, op, attrs)
+            if found is not None:
+                return found
+            graph = graph.outer
+        return None
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
@@ -558,12 +595,14 @@ class Graph:
     def as_body(self) -> Iterator[Graph]:
         """As as_default, for a body: names go on in the outer graph's scope."""
         assert self.outer is not None
-        before, self._scope = self._scope, scopes.get_default_graph()._scope
+        around = scopes.get_default_graph()
+        before = self._scope, self._devices
+        self._scope, self._devices = around._scope, around._devices
         try:
             with scopes.graph_as_default(self):
                 yield self
         finally:
-            self._scope = before
+            self._scope, self._devices = before
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
@@ -619,11 +658,28 @@ class Graph:
     @contextlib.contextmanager
     def device(self, name: Any) -> Iterator[None]:
         """See graphio.device."""
-        self._devices.append(name)
+        before = self._devices
+        self._devices = [*before, devices.checked_scope(name)]
         try:
             yield
         finally:
-            self._devices.pop()
+            self._devices = before
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """See graphio.colocate_with."""
+        if op is None and not ignore_existing:
+            raise ValueError("op is None; only ignore_existing=True may go without an operation")
+        if op is not None and not isinstance(getattr(op, "device", None), str):
+            raise TypeError(
+                f"op is {type(op).__name__}, expected an operation, a tensor or a variable"
+            )
+        before = self._devices
+        self._devices = [] if op is None else [devices.DeviceSpec.from_string(op.device)]
+        try:
+            yield
+        finally:
+            self._devices = before
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
@@ -645,12 +701,6 @@ class Graph:
             yield
         finally:
             self.root._gradient_overrides = before
-
-    def _device(self, made: Operation) -> str:
-        if not self._devices or self._devices[-1] is None:
-            return ""
-        wish = self._devices[-1]
-        return str(wish(made) or "") if callable(wish) else str(wish)
 
     # ---- look-up ----
 
@@ -798,14 +848,18 @@ class Graph:
         Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
         with an operation's only, the graph's is 87654321; with neither it is not seeded.
         """
+        return self.adopt_generator(name, self.seed_key(op_seed))
+
+    def seed_key(self, op_seed: int | None) -> int | None:
+        """The key of both seeds; None: not seeded. See add_generator."""
         root = self.root
         if root.seed is None and op_seed is None:
-            return self.adopt_generator(name, None)
+            return None
         if op_seed is None:
             op_seed = root._seeds_given
             root._seeds_given += 1
         graph_seed = 87654321 if root.seed is None else root.seed
-        return self.adopt_generator(name, mix_seeds(graph_seed, op_seed))
+        return mix_seeds(graph_seed, op_seed)
 
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
@@ -870,7 +924,7 @@ class Graph:
     def __str__(self) -> str:
         from graphio.printing import graph_text
 
-        return graph_text(self)
+        return graph_text(self, last=200)
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:

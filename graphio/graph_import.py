@@ -46,7 +46,7 @@ def import_graph_def(
     model = graph_def_of(graph_def)
     _check_arguments(input_map, return_elements)
     graph = scopes.get_default_graph()
-    with graph.root.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
+    with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map or {}, name)
         found = import_nodes(graph, model, replaced, list(return_elements or ()))
     return None if return_elements is None else found
@@ -103,7 +103,8 @@ def _replacements(input_map: Mapping[str, Any], name: str | None) -> dict[str, T
         )
     made = {}
     for key, value in input_map.items():
-        with contextlib.nullcontext() if isinstance(value, Tensor) else scopes.name_scope("_inputs"):
+        is_tensor = isinstance(value, Tensor)
+        with contextlib.nullcontext() if is_tensor else scopes.name_scope("_inputs"):
             made[key.removesuffix(":0")] = convert_to_tensor(value)
     return made
 

@@ -157,6 +157,7 @@ class Importer:
         self.loosen(made)
         if node.device and not self.clear_devices:
             made.device = node.device
+            graph.root.has_devices = True
         made.source = Source(node.source.file, node.source.line, node.source.function)
         made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
         if node.op == "Variable" and node.domain == "graphio":
@@ -166,9 +167,7 @@ class Importer:
         for k, tensor in enumerate(made.outputs):
             values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
 
-    def read(
-        self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]
-    ) -> Tensor | None:
+    def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """What input i of a node is; the replacement of a value must be of its dtype."""
         name = node.input[i]
         if not name:

@@ -21,7 +21,6 @@ from graphio.tensor_shape import text as shape_text
 __all__ = [
     "Variable",
     "all_variables",
-    "assert_variables_initialized",
     "assign",
     "assign_add",
     "assign_sub",
@@ -564,18 +563,3 @@ all_variables = global_variables
 initialize_variables = variables_initializer
 initialize_all_variables = global_variables_initializer
 initialize_local_variables = local_variables_initializer
-
-
-def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
-    """An operation that fails with FailedPreconditionError while a variable has no value.
-
-    Args:
-        var_list: the variables; None: all global and local ones.
-
-    Returns:
-        None if there are no variables.
-    """
-    from graphio.ops.control_flow import group
-
-    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
-    return group(*[v.read_value() for v in chosen]) if chosen else None

@@ -16,7 +16,6 @@ from graphio.ops import array, comparison, math, primitive
 from graphio.ops.emit import describe, is_symbolic, node, operation, scope
 from graphio.ops.shapes import broadcast, dims_of
 from graphio.tensor_shape import Dimension, TensorShape, as_shape
-from graphio.variables import Variable
 
 __all__ = [
     "bitcast",
@@ -28,7 +27,6 @@ __all__ = [
     "get_static_value",
     "guarantee_const",
     "histogram_fixed_width_bins",
-    "is_numeric_tensor",
     "parallel_stack",
     "required_space_to_batch_paddings",
     "unravel_index",
@@ -117,13 +115,6 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 def get_static_value(tensor: Any, partial: bool = False) -> Array | None:
     """The numbers of a tensor as far as they follow from constants and static shapes, or None."""
     return constant_value(convert_to_tensor(tensor))
-
-
-def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor or variable of numbers."""
-    return isinstance(tensor, (Tensor, Variable)) and (
-        tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex
-    )
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:

@@ -21,6 +21,8 @@ def _identity(x: Any) -> Any:
 
 for _domain, _op in (
     ("", "Identity"),
+    ("graphio", "Recv"),
+    ("graphio", "Send"),
     ("graphio", "StopGradient"),
     ("graphio", "PlaceholderWithDefault"),
 ):
