@@ -237,10 +237,20 @@ class Operation:
         session_of(self.graph, session, "run").run(self, feed_dict)
 
     def get_attr(self, name: str) -> Any:
-        """An attribute. Raises ValueError if there is none of the name."""
-        if name not in self.attrs:
+        """An attribute, by our name or TensorFlow's ("T", "dtype").
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        if name in self.attrs:
+            return self.attrs[name]
+        from graphio.dtypes import as_dtype
+
+        found = self.node_def.attr.get(name)
+        kind = None if found is None else found.WhichOneof("value")
+        if kind is None:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
+        return as_dtype(found.type) if kind == "type" else getattr(found, kind)
 
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
@@ -404,13 +414,15 @@ class Graph:
         count, variables = mark
         if len(self.root.state_attributes.get("variables", ())) != variables:
             return
+        if len(self.operations) <= count:
+            return
+        nowhere = Graph()
+        nowhere.taken_back = True
         for made in reversed(self.operations[count:]):
             self.root._by_name.pop(made.name, None)
-            for tensor in {t for t in made.inputs if t is not None}:
-                tensor._consumers.remove(made)
-        if len(self.operations) > count:
-            del self.operations[count:]
-            self.root.changed()
+            made._let_go(nowhere)
+        del self.operations[count:]
+        self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
