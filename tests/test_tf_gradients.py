@@ -1,4 +1,4 @@
-"""What tf.gradients gives where TensorFlow's answer is a choice: ties, corners, None; both engines."""
+"""What tf.gradients gives where the answer is a choice: ties, corners, None; in both engines."""
 
 from __future__ import annotations
 
