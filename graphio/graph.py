@@ -413,13 +413,15 @@ class Graph:
         count, variables = mark
         if len(self.root.state_attributes.get("variables", ())) != variables:
             return
+        if len(self.operations) <= count:
+            return
+        nowhere = Graph()
+        nowhere.taken_back = True
         for made in reversed(self.operations[count:]):
             self.root._by_name.pop(made.name, None)
-            for tensor in {t for t in made.inputs if t is not None}:
-                tensor._consumers.remove(made)
-        if len(self.operations) > count:
-            del self.operations[count:]
-            self.root.changed()
+            made._let_go(nowhere)
+        del self.operations[count:]
+        self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
