@@ -18,6 +18,12 @@ from graphio.version import __version__ as __version__
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "graphio.behavior": (
+        "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+        "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
+        "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
+        "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
+    ),
     "graphio.collections": (
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
@@ -33,10 +39,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
-        "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
-        "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
-        "uint16", "uint32", "uint64",
+        "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
+        "float32", "float64", "half", "int16", "int32", "int64", "int8", "string", "uint16",
+        "uint32", "uint64", "uint8",
     ),
     "graphio.gradient_registry": (),
     "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
@@ -50,7 +57,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.logging": ("get_logger",),
     "graphio.meta_graph": ("MetaGraphDef",),
+    "graphio.modes": (
+        "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
+    ),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
@@ -63,11 +74,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
-        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
-        "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
-        "zeros", "zeros_like",
+        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size", "split",
+        "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where", "zeros",
+        "zeros_like",
     ),
-    "graphio.ops.attention": (),
     "graphio.ops.assert_shapes": (
         "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
     ),
@@ -80,6 +90,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
         "assert_non_positive", "assert_none_equal", "assert_positive",
     ),
+    "graphio.ops.assigning": (
+        "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
+        "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_sub", "scatter_update",
+    ),
+    "graphio.ops.attention": (),
     "graphio.ops.bits": (),
     "graphio.ops.candidates": (),
     "graphio.ops.check": (
@@ -93,14 +109,23 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "logical_or", "logical_xor", "not_equal",
     ),
     "graphio.ops.console": ("Print", "print"),
-    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow": (
+        "case", "cond", "group", "no_op", "smart_cond", "switch_case", "tuple",
+    ),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
-    "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
-    "graphio.ops.host": (),
+    "graphio.ops.einsum": (),
+    "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
+    "graphio.ops.fake_quantize": (
+        "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+        "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+        "fake_quant_with_min_max_vars_per_channel",
+        "fake_quant_with_min_max_vars_per_channel_gradient",
+    ),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -108,6 +133,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.loops": ("while_loop",),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
@@ -130,6 +156,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),
+    "graphio.ops.patches": ("extract_image_patches",),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
@@ -138,53 +165,90 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
+    "graphio.ops.random_more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
     "graphio.ops.recurrent": (),
+    "graphio.ops.reduction": (
+        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
+        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    ),
+    "graphio.ops.regions": (),
     "graphio.ops.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
-        "segment_prod", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update",
+        "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
+        "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
         "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
     "graphio.ops.sequence": (),
-    "graphio.ops.reduction": (
-        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
-        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-        "reduce_sum",
+    "graphio.ops.shaping": (
+        "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
+        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
+        "unravel_index", "where_v2",
     ),
-    "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.solving": (
+        "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
+        "matrix_triangular_solve",
+    ),
+    "graphio.ops.sparse": (
+        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+        "sparse_to_indicator",
+    ),
+    "graphio.ops.sparse_arranging": (
+        "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
+        "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_split",
+        "sparse_transpose",
+    ),
+    "graphio.ops.sparse_math": (
+        "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
+        "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
+        "sparse_softmax",
+    ),
+    "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
+    "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text_calls": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
+        "string_split", "string_to_number",
+    ),
     "graphio.ops.windows": (),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.schema.errors": ("OpError",),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
-    "graphio.devices": ("DeviceSpec",),
-    "graphio.run_metadata": ("RunMetadata",),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
-        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
-        "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
+        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
+        "no_regularizer", "variable_op_scope", "variable_scope",
     ),
     "graphio.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
-        "global_variables_initializer", "initialize_all_variables", "initialize_variables",
-        "is_variable_initialized", "local_variables", "local_variables_initializer",
-        "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
-        "variables_initializer",
+        "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
+        "initialize_variables", "is_variable_initialized", "local_variables",
+        "local_variables_initializer", "model_variables", "moving_average_variables",
+        "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
+    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
-    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
-    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
-    "schema": False, "timeline": False, "train": True,
+    "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
+    "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
+    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
+    True, "logging": False, "losses": True, "manip": True, "math": True, "metrics": True, "nest":
+    False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
+    True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
@@ -212,7 +276,9 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from graphio.refusals import refusal
+
+    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")
 
 
 def _load_builder() -> None:

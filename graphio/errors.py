@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.graph import OperatorNotAllowedInGraphError
+from graphio.graph import InaccessibleTensorError, OperatorNotAllowedInGraphError
 from graphio.schema.errors import (
     ABORTED,
     ALREADY_EXISTS,
@@ -48,9 +48,9 @@ __all__ = [
     "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNAVAILABLE", "UNIMPLEMENTED",
     "UNKNOWN",
     "AbortedError", "AlreadyExistsError", "CancelledError", "DataLossError",
-    "DeadlineExceededError", "FailedPreconditionError", "InternalError", "InvalidArgumentError",
-    "NotFoundError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError",
-    "PermissionDeniedError", "ResourceExhaustedError", "UnauthenticatedError", "UnavailableError",
-    "UnimplementedError", "UnknownError", "error_code_from_exception_type",
+    "DeadlineExceededError", "FailedPreconditionError", "InaccessibleTensorError", "InternalError",
+    "InvalidArgumentError", "NotFoundError", "OpError", "OperatorNotAllowedInGraphError",
+    "OutOfRangeError", "PermissionDeniedError", "ResourceExhaustedError", "UnauthenticatedError",
+    "UnavailableError", "UnimplementedError", "UnknownError", "error_code_from_exception_type",
     "exception_type_from_error_code",
 ]  # fmt: skip

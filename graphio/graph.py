@@ -21,8 +21,15 @@ _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
+#: operators that read nothing of a tensor but its shape
+_MEASURES = ("Shape", "Size")
+
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor of a branch or of a loop's body was used outside."""
 
 
 class OperatorNotAllowedInGraphError(TypeError):
@@ -35,7 +42,8 @@ class Tensor:
     dtype and shape are what is known while building; dimensions may be unknown.
     """
 
-    __slots__ = ("_consumers", "_shape", "dtype", "graph", "name", "op", "value_index")
+    assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
+    __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
     def __init__(
@@ -75,6 +83,7 @@ class Tensor:
         def __truediv__(self, other: Any) -> Tensor: ...
         def __rtruediv__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
+        def __getitem__(self, item: Any) -> Tensor: ...
 
     @property
     def shape(self) -> TensorShape:
@@ -216,11 +225,14 @@ class Operation:
         self.graph.root.changed()
         return added
 
-    def _let_go(self) -> None:
-        """Takes the operation out of its inputs' consumers."""
+    def _let_go(self, nowhere: Graph) -> None:
+        """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
         for tensor in self.inputs:
             if tensor is not None and self in tensor._consumers:
                 tensor._consumers.remove(self)
+        self.graph = nowhere
+        for output in self.outputs:
+            output.graph = nowhere
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
@@ -229,10 +241,15 @@ class Operation:
         session_of(self.graph, session, "run").run(self, feed_dict)
 
     def get_attr(self, name: str) -> Any:
-        """An attribute. Raises ValueError if there is none of the name."""
-        if name not in self.attrs:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
+        """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
+        TensorProto or a list of these.
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        from graphio.node_def import attribute_of
+
+        return attribute_of(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
@@ -247,7 +264,9 @@ class Operation:
         return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
-        return str(self.node_def)
+        from graphio.printing import operation_text
+
+        return operation_text(self)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -270,9 +289,14 @@ class Graph:
         self.captures: dict[Tensor, None] = {}
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
+        self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
+        self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self.taken_back = False  # whether it holds what a failed call had made
         if outer is None:
             self.version = 0
             self.seed: int | None = None
@@ -321,7 +345,17 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        if op in _MEASURES and domain == "":
+            measured = self._measured(inputs[0], op, attrs)
+            if measured is not None:
+                return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
+        if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
+            assert self.outer is not None
+            return self.outer.create_op(
+                op, resolved, outputs, attrs, domain=domain, version=version, name=name,
+                tf_type=tf_type,
+            )  # fmt: skip
         if version is None:
             from graphio.schema.operators import version_for
 
@@ -367,6 +401,28 @@ class Graph:
         """Notes that the graph has grown, so that plans are looked at anew."""
         self.root.version += 1
 
+    def mark(self) -> tuple[int, int]:
+        """What take_back needs to know of the graph as it is now."""
+        return len(self.operations), len(self.root.state_attributes.get("variables", ()))
+
+    def take_back(self, mark: tuple[int, int]) -> None:
+        """Removes the operations added since a mark; their names stay taken, as TensorFlow's do.
+
+        Where a variable was made meanwhile nothing is removed, for collections hold it.
+        """
+        count, variables = mark
+        if len(self.root.state_attributes.get("variables", ())) != variables:
+            return
+        if len(self.operations) <= count:
+            return
+        nowhere = Graph()
+        nowhere.taken_back = True
+        for made in reversed(self.operations[count:]):
+            self.root._by_name.pop(made.name, None)
+            made._let_go(nowhere)
+        del self.operations[count:]
+        self.root.changed()
+
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
         """A context that takes back what was added to the graph if it ends in an exception.
@@ -382,8 +438,10 @@ class Graph:
         try:
             yield
         except BaseException:
+            nowhere = Graph()
+            nowhere.taken_back = True
             for name in [name for name in root._by_name if name not in known]:
-                root._by_name[name]._let_go()
+                root._by_name[name]._let_go(nowhere)
             for table, content in before:
                 table.clear()
                 table.update(content)
@@ -425,13 +483,28 @@ class Graph:
             tensor = tensor if found is None else found
             graph = graph.outer
         if not self.encloses(tensor):
-            hint = (
-                "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
-                if tensor.graph.root is self.root
-                else "all tensors of an operation belong to one graph"
-            )
+            hint = "all tensors of an operation belong to one graph"
+            if tensor.graph.root is self.root:
+                raise InaccessibleTensorError(
+                    f"{tensor!r} must be from the same graph as the operation: it belongs to the "
+                    "body of a tf.cond or tf.while_loop; return it from there"
+                )
+            if tensor.graph.taken_back:
+                hint = "it was made by a call that failed, and was taken back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
+
+    def _measured(
+        self, tensor: Tensor | None, op: str, attrs: Mapping[str, object] | None
+    ) -> Tensor | None:
+        """The shape or size of a tensor that only resolvers reach, taken where the tensor is."""
+        graph: Graph | None = self
+        while graph is not None and tensor is not None and not self.encloses(tensor):
+            found = None if graph.measurer is None else graph.measurer(tensor, op, attrs)
+            if found is not None:
+                return found
+            graph = graph.outer
+        return None
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""
@@ -451,6 +524,7 @@ class Graph:
         read = [t for t in made.inputs if t is not None]
         for body in made.bodies():
             self._wait_outside(made, body)
+            body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
             for tensor in body.outputs:
                 if tensor.graph is not body:
                     body.captures.setdefault(tensor)
@@ -722,11 +796,25 @@ class Graph:
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
-        return tensor.graph is self
+        return tensor.graph is self and tensor not in self._unfeedable
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether the element may be fetched."""
-        return element.graph is self
+        operation = element if isinstance(element, Operation) else element.op
+        return element.graph is self and operation not in self._unfetchable
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes the tensor one that may not be fed."""
+        self._unfeedable.add(tensor)
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Makes the operation and its outputs ones that may not be fetched."""
+        self._unfetchable.add(op)
+
+    @property
+    def building_function(self) -> bool:
+        """False: there are no functions of TensorFlow's kind."""
+        return False
 
     # ---- state of the graph ----
 
@@ -775,14 +863,18 @@ class Graph:
         Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
         with an operation's only, the graph's is 87654321; with neither it is not seeded.
         """
+        return self.adopt_generator(name, self.seed_key(op_seed))
+
+    def seed_key(self, op_seed: int | None) -> int | None:
+        """The key of both seeds; None: not seeded. See add_generator."""
         root = self.root
         if root.seed is None and op_seed is None:
-            return self.adopt_generator(name, None)
+            return None
         if op_seed is None:
             op_seed = root._seeds_given
             root._seeds_given += 1
         graph_seed = 87654321 if root.seed is None else root.seed
-        return self.adopt_generator(name, mix_seeds(graph_seed, op_seed))
+        return mix_seeds(graph_seed, op_seed)
 
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
@@ -833,11 +925,18 @@ class Graph:
             raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
         self.root.host_functions[name] = bind
 
+    @property
+    def graph_def_versions(self) -> Any:
+        """Versions of the GraphDef format: `producer`, `min_consumer`."""
+        from graphio.graph_def import VersionDef
+
+        return VersionDef()
+
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef, which import_graph_def takes.
 
         Args:
-            from_version: a version of this graph; only later nodes are in the message.
+            from_version: accepted; the message has all nodes.
             add_shapes: True gives each node an attribute "_output_shapes".
         """
         from graphio.graph_def import export_graph_def
@@ -847,7 +946,7 @@ class Graph:
     def __str__(self) -> str:
         from graphio.printing import graph_text
 
-        return graph_text(self)
+        return graph_text(self, last=200)
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:

@@ -14,7 +14,7 @@ from google.protobuf import text_format
 from graphio import scopes
 from graphio.export import build_model
 from graphio.graph import Graph, Operation, Tensor
-from graphio.graph_def import GraphDef, graph_def_of
+from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
@@ -99,7 +99,7 @@ class TagList(MutableSequence[str]):
         return repr(self._all())
 
 
-class MetaInfoDef:
+class MetaInfo:
     """What is known about a meta graph.
 
     Attributes:
@@ -137,7 +137,7 @@ class MetaInfoDef:
         nodes = [n for graph in all_graphs(self._model.graph) for n in graph.node]
         return OpList(sorted({n.tf_type or n.op for n in nodes}))
 
-    def CopyFrom(self, other: MetaInfoDef) -> None:
+    def CopyFrom(self, other: MetaInfo) -> None:
         """Takes over tags and version."""
         self.tags[:] = []
         self.tags.extend(other.tags)
@@ -183,9 +183,8 @@ class CollectionDef(View):
             return super().__getattr__(name)
         items = [(item.WhichOneof("value"), item) for item in self._message.item]
         found = [getattr(item, kind) for kind, item in items if kind and _KINDS[kind] == name]
-        return _Values(
-            [v.encode() if name == "bytes_list" and isinstance(v, str) else v for v in found]
-        )
+        is_bytes = name == "bytes_list"
+        return _Values([v.encode() if is_bytes and isinstance(v, str) else v for v in found])
 
 
 #: TensorFlow's list for each kind of item; a variable is bytes there, too
@@ -199,7 +198,7 @@ _KINDS = {
 }
 
 
-class MetaGraphDef(View):
+class MetaGraphDef(ModelView):
     """A whole graph as a message.
 
     Attributes:
@@ -210,20 +209,17 @@ class MetaGraphDef(View):
         signature_def: SignatureDef by name.
     """
 
-    MetaInfoDef = MetaInfoDef
-
-    def __init__(self, message: model_pb2.Model | None = None) -> None:
-        self._message = model_pb2.Model() if message is None else message
+    MetaInfoDef = MetaInfo
 
     @property
     def graph_def(self) -> GraphDef:
         """The nodes."""
-        return GraphDef.of(self._message)
+        return GraphDef.of(self._message, self._functions)
 
     @property
-    def meta_info_def(self) -> MetaInfoDef:
+    def meta_info_def(self) -> MetaInfo:
         """Tags and versions."""
-        return MetaInfoDef(self._message)
+        return MetaInfo(self._message)
 
     @property
     def saver_def(self) -> SaverDef:
@@ -248,13 +244,6 @@ class MetaGraphDef(View):
             return bool(self._message.HasField("graph"))
         return name == "meta_info_def" or bool(self._message.HasField(name))
 
-    @classmethod
-    def FromString(cls, data: bytes) -> MetaGraphDef:
-        """The message of its bytes."""
-        made = cls()
-        made.ParseFromString(data)
-        return made
-
 
 # ---- metadata ----
 
@@ -278,7 +267,7 @@ def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
 
 def export_meta_graph(
     filename: str | os.PathLike[str] | None = None,
-    meta_info_def: MetaInfoDef | None = None,
+    meta_info_def: MetaInfo | None = None,
     graph_def: Any = None,
     saver_def: Any = None,
     collection_list: Iterable[str] | None = None,
@@ -323,6 +312,7 @@ def export_meta_graph(
     if clear_devices:
         _clear_devices(model)
     made = MetaGraphDef(model)
+    made._functions = dict(root.host_functions)
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)
     if filename is not None:
@@ -467,17 +457,23 @@ def _values(model: model_pb2.Model) -> Iterator[model_pb2.AttributeValue]:
 
 def import_message(
     model: model_pb2.Model,
-    clear_devices: bool,
-    import_scope: str | None,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
     input_map: Mapping[str, Tensor] | None = None,
     return_elements: Iterable[str] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> tuple[Imported, list[Tensor | Operation]]:
     """Adds a meta graph to the default graph: nodes, variables and collections."""
     from graphio.graph_import import element_of
 
     replaced = {key.removesuffix(":0"): value for key, value in (input_map or {}).items()}
     found = import_model(
-        model, [], import_scope or None, replaced=replaced, clear_devices=clear_devices
+        model,
+        [],
+        import_scope or None,
+        replaced=replaced,
+        clear_devices=clear_devices,
+        functions=functions,
     )
     wanted = [element_of(name, found.operations, replaced) for name in return_elements or ()]
     return found, wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
     depth_to_space,
@@ -29,6 +30,10 @@ from graphio.ops.crossentropy import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
+)
+from graphio.ops.embedding import (
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
 )
 from graphio.ops.nn import (
     batch_normalization,
@@ -59,6 +64,7 @@ from graphio.ops.nn import (
 from graphio.ops.order import (
     top_k,
 )
+from graphio.ops.patches import dilation2d, erosion2d
 from graphio.ops.pooling import (
     avg_pool,
     max_pool,
@@ -91,6 +97,13 @@ from graphio.ops.windows import (
     max_pool_with_argmax,
     pool,
 )
+from graphio.rnn import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    static_bidirectional_rnn,
+    static_rnn,
+)
 
 __all__ = [
     "atrous_conv2d",
@@ -103,6 +116,7 @@ __all__ = [
     "batch_normalization",
     "batch_to_space",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -116,9 +130,13 @@ __all__ = [
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_native",
+    "dilation2d",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
+    "erosion2d",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -139,9 +157,12 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "rnn_cell",
+    "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
@@ -155,6 +176,8 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",

@@ -108,10 +108,18 @@ class name_scope:
 
 
 class operation_scope(name_scope):
-    """The name scope of one builder's operations; its errors name the user's line."""
+    """The name scope of one builder's operations; its errors name the user's line and leave none
+    of the operations behind."""
+
+    def __enter__(self) -> str:
+        self._graph = get_default_graph()
+        self._before = self._graph.mark()
+        return super().__enter__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
-        source.locate(error)
+        if error is not None:
+            source.locate(error)
+            self._graph.take_back(self._before)
         return super().__exit__(kind, error, traceback)
 
 

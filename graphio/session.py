@@ -46,6 +46,10 @@ def get_default_session() -> Session | None:
     return _stack.sessions[-1] if _stack.sessions else None
 
 
+#: TensorFlow's words for what needs a default session
+_DEEDS = {"eval": "evaluate tensor using", "run": "execute operation using"}
+
+
 def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     """The session given or the default one, which must be of the graph.
 
@@ -55,8 +59,8 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     chosen = session if session is not None else get_default_session()
     if chosen is None:
         raise ValueError(
-            f"Cannot use `{what}()`: No default session is registered. Use `with "
-            f"sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
+            f"Cannot {_DEEDS.get(what, 'use')} `{what}()`: No default session is registered. Use "
+            f"`with sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
         )
     if chosen.graph is not graph.root:
         raise ValueError(
@@ -123,7 +127,8 @@ class Session:
         _sessions.add(self)
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
-        self._host = _HostFunctions(self)
+        self._host = host_functions(self, self.graph)
+        self.resources: dict[str, Any] = {}  # what host functions keep with a session, to be closed
         self._contexts: list[contextlib.ExitStack] = []
 
     @property
@@ -269,6 +274,8 @@ class Session:
         """Ends the session; runs raise RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
+        for resource in self.resources.values():
+            resource.close()
 
     # ---- contexts ----
 
@@ -439,27 +446,37 @@ class _Plan:
         return error.__cause__ if called else None
 
 
-class _HostFunctions(Mapping[str, HostFunction]):
-    """A graph's host functions as one session has them, bound at their first use."""
+def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]:
+    """The host functions of a graph for a session: of its own or of a dataset's function."""
+    return _HostFunctions(session, graph)
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+
+class _HostFunctions(Mapping[str, HostFunction]):
+    """A graph's host functions as one session has them, bound at their first use.
+
+    An engine holds this outside of Python's sight, so it does not keep the session alive.
+    """
+
+    def __init__(self, session: Session, graph: Graph) -> None:
+        self._session = weakref.ref(session)
+        self._graph = graph
         self._bound: dict[str, HostFunction] = {}
 
     def __getitem__(self, name: str) -> HostFunction:
         if name not in self._bound:
-            bind = self._session.graph.host_functions[name]
-            if bind is None:
+            bind = self._graph.host_functions[name]
+            session = self._session()
+            if bind is None or session is None:
                 raise KeyError(name)
-            self._bound[name] = bind(self._session)
+            self._bound[name] = bind(session)
         return self._bound[name]
 
     def __contains__(self, name: object) -> bool:
-        functions = self._session.graph.host_functions
+        functions = self._graph.host_functions
         return isinstance(name, str) and functions.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._session.graph.host_functions if name in self)
+        return (name for name in self._graph.host_functions if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

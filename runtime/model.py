@@ -15,7 +15,7 @@ from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
 from graphio.runtime.watch import Watch
-from graphio.schema import calls, container, dtypes, errors, functions, verify
+from graphio.schema import calls, container, dtypes, errors, functions, tensors, verify
 from graphio.schema import model_pb2 as pb
 from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
@@ -286,7 +286,7 @@ class Signature:
                 or (array.shape not in feed.shapes)
                 or not array.flags.c_contiguous
             ):
-                feed.check(array)
+                array = feed.taken(array)
             values[feed.slot] = array
         return values
 
@@ -326,15 +326,19 @@ class _Feed:
         self.dtype = spec.dtype
         self.shapes: set[tuple[int, ...]] = set()
 
-    def check(self, array: Any) -> None:
-        """Refuses what does not fit; remembers the shape of what does."""
+    def taken(self, array: Any) -> Any:
+        """The input, texts as bytes; refuses what does not fit and remembers the shape of what
+        does, but for texts, which are looked at in every run."""
         if self.spec.kinds:
             self._check_inside(array, self.spec.kinds)
-            return
+            return array
         self._check_array(array)
+        if array.dtype == object:
+            return tensors.texts(array)
         if len(self.shapes) >= _MOST_SHAPES:
             self.shapes.clear()
         self.shapes.add(array.shape)
+        return array
 
     def _check_inside(self, value: Any, kinds: tuple[str, ...]) -> None:
         if not kinds:

@@ -10,8 +10,9 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array
 from graphio.ops import primitive as p
-from graphio.ops.control_flow import holds, restoring, scan_node
+from graphio.ops.control_flow import restoring
 from graphio.ops.emit import node
+from graphio.ops.loops import holds, scan_node
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape

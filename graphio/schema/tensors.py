@@ -35,6 +35,19 @@ def encode(array: Array) -> bytes | memoryview:
     return dense.reshape(-1).view(np.uint8).data
 
 
+def texts(array: Array) -> Array:
+    """An array of texts with each of them as bytes.
+
+    Raises:
+        InvalidArgumentError: an element is neither bytes nor str.
+    """
+    if all(element.__class__ is bytes for element in array.flat):
+        return array
+    result = np.empty(array.shape, object)
+    result.reshape(-1)[:] = [_text(element) for element in array.flat]
+    return result
+
+
 def _text(element: Any) -> bytes:
     if isinstance(element, str):
         return element.encode()

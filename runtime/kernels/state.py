@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.failure import shape_text
-from graphio.runtime.registry import Array, Call, Function, kernel
+from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.runtime.state import Slot
 from graphio.schema import dtypes, errors
 
@@ -91,6 +91,46 @@ kernel("ReadVariable", domain="graphio", fold=False)(_read)
 def _is_initialized(call: Call) -> Function:
     slot = _slot(call)
     return lambda: np.bool_(slot.value is not None)
+
+
+@kernel("EnsureShape", domain="graphio")
+def _ensure_shape(call: Call) -> Function:
+    dims = tuple(call.integers("dims") or ())
+
+    def check(x: Any) -> Any:
+        shape = np.shape(x)
+        if len(shape) != len(dims) or any(0 <= d != n for d, n in zip(dims, shape, strict=True)):
+            wanted = [None if d < 0 else d for d in dims]
+            raise errors.InvalidArgumentError(
+                message=f"Shape of tensor {shape_text(shape)} is not compatible with expected "
+                f"shape {shape_text(wanted)}."
+            )
+        return x
+
+    return check
+
+
+def _non_zero_divisor(x: Any) -> Any:
+    if not np.all(x):
+        raise errors.InvalidArgumentError(message="Integer division by zero")
+    return x
+
+
+function("NonZeroDivisor", 1, _non_zero_divisor, "N", domain="graphio", fresh=False)
+
+
+@kernel("BelowLimit", domain="graphio", fold=False)
+def _below_limit(call: Call) -> Function:
+    limit = call.integer("limit", 0)
+
+    def check(x: Any) -> Any:
+        if np.ndim(x):
+            raise errors.InvalidArgumentError(message=f"x has rank {np.ndim(x)}, expected a scalar")
+        if x >= limit:
+            raise errors.OutOfRangeError(message=f"Reached limit of {limit}")
+        return x
+
+    return check
 
 
 @kernel("Assign", domain="graphio", fold=False)
