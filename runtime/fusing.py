@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     reuse: Mapping[int, Function]
 
 
-_SHAPE, _EXPAND = ("", "Shape"), ("", "Expand")
+_SHAPE, _EXPAND, _TRANSPOSE = ("", "Shape"), ("", "Expand"), ("", "Transpose")
 #: what reads a shape, at which place, and how it takes a tuple
 _TAKES_TUPLE: dict[tuple[str, str], tuple[int, Function]] = {
     _EXPAND: (1, expand_to),
@@ -45,6 +45,8 @@ def fuse(entries: list[Entry], kept: Collection[int]) -> list[Entry]:
         entries: in order.
         kept: slots that are read when all is done.
     """
+    if not any(entry.node.key in (_SHAPE, _TRANSPOSE) for entry in entries):
+        return entries
     work = _Fuser(entries, kept)
     for rule in (work.transpose, work.shape, work.spread):
         for i in range(len(entries)):
@@ -130,7 +132,7 @@ class _Fuser:
 
 def _turns_matrix(node: NodeInfo) -> bool:
     """Whether a node swaps the axes of what is known to be a matrix."""
-    if node.key != ("", "Transpose") or node.attrs.get("perm") != [1, 0]:
+    if node.key != _TRANSPOSE or node.attrs.get("perm") != [1, 0]:
         return False
     tensor = node.types[0].tensor if node.types else None
     return tensor is not None and len(tensor.shape.dim) == 2
