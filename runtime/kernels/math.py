@@ -242,10 +242,9 @@ _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtyp
 @kernel("Where", since=9, types="BAA", fresh=True)
 def _where(call: Call) -> Function:
     otherwise = call.constant(2)
-    bits = None if otherwise is None or otherwise.ndim else _BITS.get(otherwise.dtype)
-    if otherwise is None or bits is None or otherwise.view(bits).any():
+    whole: Any = None if otherwise is None or otherwise.ndim else _BITS.get(otherwise.dtype)
+    if otherwise is None or whole is None or otherwise.view(whole).any():
         return np.where
-    whole: Any = bits
 
     def where(condition: Any, x: Any, zero: Any) -> Any:
         # Half the time of np.where, which repeats the zero.
