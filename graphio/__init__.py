@@ -18,11 +18,19 @@ from graphio.version import __version__ as __version__
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "graphio.behavior": (
+        "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+        "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
+        "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
+        "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
+    ),
     "graphio.collections": (
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.config": (
+        "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    ),
     "graphio.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
@@ -31,10 +39,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
-        "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
-        "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
-        "uint16", "uint32", "uint64",
+        "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
+        "float32", "float64", "half", "int16", "int32", "int64", "int8", "string", "uint16",
+        "uint32", "uint64", "uint8",
     ),
     "graphio.gradient_registry": (),
     "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
@@ -50,6 +59,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
+    "graphio.logging": ("get_logger",),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -61,11 +71,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
-        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
-        "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
-        "zeros", "zeros_like",
+        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size", "split",
+        "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where", "zeros",
+        "zeros_like",
     ),
-    "graphio.ops.attention": (),
     "graphio.ops.assert_shapes": (
         "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
     ),
@@ -78,6 +87,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
         "assert_non_positive", "assert_none_equal", "assert_positive",
     ),
+    "graphio.ops.assigning": (
+        "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
+        "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_sub", "scatter_update",
+    ),
+    "graphio.ops.attention": (),
     "graphio.ops.bits": (),
     "graphio.ops.candidates": (),
     "graphio.ops.check": (
@@ -97,13 +112,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
-    "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
-    "graphio.ops.embedding": (
-        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
-    ),
-    "graphio.ops.host": (),
+    "graphio.ops.einsum": (),
+    "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -142,21 +155,32 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
+    "graphio.ops.random_more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
     "graphio.ops.recurrent": (),
+    "graphio.ops.reduction": (
+        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
+        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    ),
+    "graphio.ops.regions": (),
     "graphio.ops.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
-        "segment_prod", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update",
+        "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
+        "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
         "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
     "graphio.ops.sequence": (),
-    "graphio.ops.reduction": (
-        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
-        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-        "reduce_sum",
+    "graphio.ops.shaping": (
+        "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
+        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
+        "unravel_index", "where_v2",
     ),
-    "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.solving": (
+        "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
+        "matrix_triangular_solve",
+    ),
     "graphio.ops.sparse": (
         "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
         "sparse_to_indicator",
@@ -171,41 +195,50 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
+    "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text_calls": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
+        "regex_replace", "string_split", "string_to_number",
+    ),
     "graphio.ops.windows": (),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
+    "graphio.schema.errors": ("OpError",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
-        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
-        "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
+        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
+        "no_regularizer", "variable_op_scope", "variable_scope",
     ),
+    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
     "graphio.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
-        "global_variables_initializer", "initialize_all_variables", "initialize_variables",
-        "is_variable_initialized", "local_variables", "local_variables_initializer",
-        "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
-        "variables_initializer",
+        "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
+        "initialize_variables", "is_variable_initialized", "local_variables",
+        "local_variables_initializer", "model_variables", "moving_average_variables",
+        "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
-    "bitwise": True, "cinfer": False, "errors": False, "graph_util": True, "image": True,
-    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
-    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
-    "schema": False, "train": True,
-    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
-    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
+    "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
+    "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
+    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True,
+    "linalg": True, "logging": False, "losses": True, "math": True, "metrics": True,
+    "nest": False, "nn": True, "onnx": True, "python_io": True, "random": True,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
+    "sparse": True, "strings": True, "summary": True, "test": True, "timeline": False,
     "train": True,
 }  # fmt: skip
 
@@ -234,7 +267,9 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from graphio.refusals import refusal
+
+    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")
 
 
 def _load_builder() -> None:

@@ -158,7 +158,10 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
         [np.array([[0, 1], [1, 0]], np.int64), np.array([2, 2], np.int64)],
         {"ordered": 1},
     ),
+    "Send": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
+    "Recv": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
     "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
+    "EnsureShape": ([randoms(2, 3)], {"dims": [-1, 3]}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
     "Conv2D": ([randoms(2, 7, 6, 4), randoms(3, 2, 2, 6)], IMAGE),
     "MaxPool2D": ([randoms(2, 7, 6, 3)], POOL),
@@ -242,5 +245,5 @@ def test_a_kernel_gives_what_its_body_gives(op: str, dtype: type) -> None:
         two = graphio.runtime.load(container.pack(by_body, [])).signature().run(arrays)
     tolerance = 2e-6 if dtype is np.float32 else 1e-14
     for a, b in zip(one, two, strict=True):
-        assert a.dtype == b.dtype == dtype
+        assert a.dtype == b.dtype == (arrays[0].dtype if arrays[0].dtype.kind == "i" else dtype)
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)

@@ -25,9 +25,11 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "sequence",
+    "solve",
     "select",
     "sparse",
     "state",
+    "text",
     "training",
     "window",
 )
