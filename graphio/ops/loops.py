@@ -99,7 +99,7 @@ def _formals(
 ) -> list[list[Tensor]]:
     carried: list[list[Tensor]] = []
     for parts, shapes in zip(entering, invariants, strict=True):
-        made = []
+        made: list[Tensor] = []
         for part, shape in zip(parts, shapes, strict=True):
             label = f"loop_var_{sum(map(len, carried)) + len(made)}"
             made.append(loop.add_input(part.dtype, shape, label))
