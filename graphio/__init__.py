@@ -29,6 +29,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
     ),
+    "graphio.contexts": (
+        "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
+    ),
     "graphio.custom_gradients": (
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
@@ -53,14 +56,6 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.meta_graph": ("MetaGraphDef",),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
-    "graphio.modes": (
-        "VariableAggregation", "VariableSynchronization", "container", "control_flow_v2_enabled",
-        "disable_control_flow_v2", "disable_eager_execution", "disable_resource_variables",
-        "disable_tensor_equality", "disable_v2_behavior", "disable_v2_tensorshape",
-        "enable_control_flow_v2", "enable_eager_execution", "enable_resource_variables",
-        "enable_v2_behavior", "executing_eagerly", "init_scope", "op_scope",
-        "resource_variables_enabled",
-    ),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -211,6 +206,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "string_join", "string_split", "string_strip", "string_to_number", "substr",
     ),
     "graphio.ops.windows": (),
+    "graphio.partitioners": (
+        "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+    ),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
@@ -218,10 +216,6 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
-    "graphio.template": (
-        "fixed_size_partitioner", "make_template", "min_max_variable_partitioner",
-        "variable_axis_size_partitioner",
-    ),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
@@ -239,7 +233,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True, "debugging":
+    "bitwise": True, "cinfer": False, "data": True, "debug": True, "debugging":
     True, "dtypes": False, "errors": False, "graph_util": True, "image": True, "initializers":
     True, "layers": True, "linalg": True, "losses": True, "manip": True, "math": True,
     "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True, "quantization":
