@@ -11,6 +11,9 @@ from graphio.schema.model_pb2 import Type
 X = floats(2, 3)
 ANY = Type()
 ANY.tensor.dtype = 1  # type: ignore[assignment]
+TRANSFER = {"recv_device": "/device:CPU:1", "send_device": "/device:CPU:0", "tensor_name": "x"}
+for op in ("Send", "Recv"):
+    case(op, [X], TRANSFER, domain="graphio", expect=lambda x: x, types=FLOATS)
 case("StopGradient", [X], domain="graphio", expect=lambda x: x, types=FLOATS)
 case(
     "PlaceholderWithDefault",

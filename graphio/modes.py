@@ -1,4 +1,4 @@
-"""Contexts and choices of TensorFlow's that matter little with one device and one mode."""
+"""Enumerations and scopes of TensorFlow 1 that mean little where one state and one graph do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any
 
 from graphio import scopes
 
-__all__ = ["VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope"]
+__all__ = [
+    "VariableAggregation",
+    "VariableSynchronization",
+    "container",
+    "init_scope",
+    "op_scope",
+]
 
 
 class VariableSynchronization(enum.Enum):
