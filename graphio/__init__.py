@@ -214,6 +214,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "string_split", "string_to_number",
     ),
     "graphio.ops.windows": (),
+    "graphio.partitioners": (
+        "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+    ),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.schema.errors": ("OpError",),
