@@ -355,6 +355,15 @@ def test_interleave_takes_blocks_in_turn() -> None:
     assert drain(lambda: make(5, 1)) == [1, 2, 3] * 3
 
 
+def test_datasets_that_are_open_side_by_side_keep_what_they_captured() -> None:
+    def make() -> Any:
+        return D.range(3).interleave(
+            lambda x: D.range(2).map(lambda y: 10 * x + y).filter(lambda y: y >= x), 3
+        )
+
+    assert drain(make) == [0, 10, 20, 1, 11, 21]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
