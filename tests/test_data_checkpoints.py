@@ -11,7 +11,7 @@ from typing import Any
 import engines
 import numpy as np
 import pytest
-from data_pipelines import plain, rest
+from data_pipelines import applied, modelled, pipelines, plain, rest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +108,31 @@ def test_a_shuffle_goes_on_with_what_is_left(
         assert resource.load_all(session, saved) == []
         found = rest(session, element)
     assert found == expected if saved and expected else found
+
+
+@settings(max_examples=60, deadline=None)
+@given(pipelines(), st.integers(0, 7), st.booleans(), st.integers(1, 9), st.booleans())
+def test_any_chain_of_transformations_goes_on(
+    steps: Any, length: int, table: bool, taken: int, shuffled: bool
+) -> None:
+    def element() -> Any:
+        data = applied(steps, length, table)
+        data = data.shuffle(3).repeat(2) if shuffled else data
+        return data.make_one_shot_iterator().get_next()
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        pulled = element()
+        rest(session, pulled, taken)
+        saved = resource.save_all(session)
+        expected = rest(session, pulled)
+    with tf.Graph().as_default(), tf.Session() as session:
+        pulled = element()
+        assert resource.load_all(session, saved) == []
+        found = rest(session, pulled)
+    if expected:
+        assert found == expected
+    else:
+        assert sorted(found) == sorted(modelled(steps, length) * (1 + shuffled))
 
 
 @pytest.mark.parametrize("name", ["table", "strings", "repeat, shuffle", "shuffled windows"])
