@@ -13,7 +13,7 @@ import numpy as np
 from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Tensor
-from graphio.graph_def import graph_def_of
+from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
 from graphio.schema import checkpoint, container, errors, files, model_pb2, restore
@@ -406,7 +406,12 @@ def import_meta_graph(
     else:
         model = graph_def_of(meta_graph_or_file)
     found, elements = meta_graph.import_message(
-        model, clear_devices, import_scope, input_map, return_elements
+        model,
+        clear_devices,
+        import_scope,
+        input_map,
+        return_elements,
+        functions_of(meta_graph_or_file),
     )
     saver = saver_of(model, found.variables)
     return saver if return_elements is None else (saver, elements)
