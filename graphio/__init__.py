@@ -227,6 +227,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
