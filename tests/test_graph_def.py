@@ -10,6 +10,7 @@ import engines
 import numpy as np
 import pytest
 from google.protobuf import text_format
+from google.protobuf.message import DecodeError
 
 import graphio as tf
 from graphio.schema import model_pb2
@@ -108,6 +109,16 @@ def test_bytes_and_text_give_the_same_message(graph: tf.Graph, tmp_path: Path) -
     assert copied != made and made.node[0].name == "x"
     assert made.versions.producer > 0 and not made.library.function
     assert isinstance(made._message, model_pb2.Model)
+
+
+def test_bytes_of_another_format_are_refused() -> None:
+    node = b"\x0a\x01x\x12\x0bPlaceholder"  # TensorFlow's node { name: "x" op: "Placeholder" }
+    made = tf.GraphDef()
+    with pytest.raises(DecodeError, match="TensorFlow's own"):
+        made.ParseFromString(bytes([0x0A, len(node)]) + node)
+    with pytest.raises(DecodeError):
+        made.ParseFromString(b"nothing of the sort")
+    assert len(made.node) == 0
 
 
 @pytest.mark.parametrize("as_text", [True, False])
