@@ -14,6 +14,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order, variable_of
 from graphio.schema import errors, model_pb2, tensors
 from graphio.source import Source
+from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -141,7 +142,7 @@ class Importer:
             name = attribute.value.s.decode()
             if attribute.key == "function" and ("function", name) not in self.renamed:
                 self.renamed["function", name] = self.graph.add_host_function(
-                    name, self.functions.get(name)
+                    name, self.functions.get(name) or summary_function(name)
                 )
 
     # ---- nodes ----

@@ -339,13 +339,13 @@ class Saver:
         found = checkpoint.read_checkpoint(where)
         wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
         restore.check_fit(found.index, wanted, reshape=self._reshape)
+        if self._iterators:
+            _restore_iterators(sess, found.resources)
         for variable in variables.values():
             sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
         for key, variable in variables.items():
             sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
         _restore_generators(sess, found.generators)
-        if self._iterators:
-            _restore_iterators(sess, found.resources)
         self._adopt(where)
 
     def _adopt(self, where: str) -> None:
