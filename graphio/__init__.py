@@ -117,6 +117,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv_nd": (),
     "graphio.ops.deform": (),
     "graphio.ops.einsum": (),
+    "graphio.ops.edit_distance": ("edit_distance",),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
     "graphio.ops.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
@@ -192,8 +193,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "matrix_triangular_solve",
     ),
     "graphio.ops.sparse": (
-        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
-        "sparse_to_indicator",
+        "sparse_mask", "sparse_matmul", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+        "sparse_to_dense", "sparse_to_indicator",
     ),
     "graphio.ops.sparse_arranging": (
         "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
@@ -208,10 +209,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text": (
+        "reduce_join", "string_join", "string_split", "string_strip", "substr",
+    ),
     "graphio.ops.text_calls": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-        "string_split", "string_to_number",
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "regex_replace",
+        "string_to_number",
     ),
     "graphio.ops.windows": (),
     "graphio.partitioners": (
