@@ -28,6 +28,7 @@ FAMILIES = (
     "select",
     "sparse",
     "state",
+    "text",
     "training",
     "window",
 )

@@ -85,13 +85,8 @@ static ci_status host_texts(ci_kernel *k, const ci_value *from, ci_string *to) {
                     (unsigned long long)session->limits.max_memory);
     }
   }
-  ci_retired *record = ci_session_record(session);
-  char *text = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (text == NULL) {
-    ci_release(&session->allocator, record, sizeof *record);
-    return k_no_memory(k);
-  }
-  ci_session_retire(session, record, &session->allocator, (ci_block){text, bytes});
+  char *text = ci_session_text(session, bytes);
+  if (text == NULL) return k_no_memory(k);
   for (int64_t i = 0; i < from->count; i++) {
     to[i] = (ci_string){text, given[i].length};
     if (given[i].length > 0) memcpy(text, given[i].data, given[i].length);
