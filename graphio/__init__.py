@@ -192,9 +192,13 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.text": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-        "string_join", "string_split", "string_strip", "string_to_number", "substr",
+        "as_string", "decode_raw", "reduce_join", "string_join", "string_strip",
+        "string_to_number", "substr",
     ),
+    "graphio.ops.text_calls": (
+        "decode_base64", "encode_base64", "regex_replace", "string_split",
+    ),
+    "graphio.ops.text_csv": ("decode_csv",),
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),

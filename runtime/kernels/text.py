@@ -77,7 +77,7 @@ def _reduce_join(call: Call) -> Function:
         if source.ndim == 0:
             raise _bad("the input is a scalar, expected dimensions")
         made = np.empty(source.shape[:-1], object)
-        flat, rows = made.reshape(-1), source.reshape(-1, source.shape[-1])
+        flat, rows = made.reshape(-1), source.reshape(made.size, -1 if made.size else 0)
         for i in range(flat.size):
             flat[i] = between.join(rows[i])
         return made
@@ -107,7 +107,7 @@ def _substr(call: Call) -> Function:
         if not -count <= pos <= count:
             raise _bad(f"pos {pos} out of range for string of length {count} at index {index}")
         if length < 0:
-            raise _bad(f"length {length} at index {index}, expected 0 or more")
+            raise _bad(f"len {length} is negative at index {index}")
         first = pos + count if pos < 0 else pos
         return text[ends[first] : ends[min(first + length, count)]]
 
@@ -162,7 +162,7 @@ def _as_string(call: Call) -> Function:
     plain = form.replace("%0", "%")  # C fills words with blanks
 
     def one(value: Any) -> str:
-        return (form if np.isfinite(value) else plain) % value
+        return str((form if np.isfinite(value) else plain) % value)
 
     if dtypes.name(number).startswith("complex"):
         return lambda x: _map(lambda v: f"({one(v.real)},{one(v.imag)})".encode(), x)
@@ -198,7 +198,7 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 def _decode_raw(call: Call) -> Function:
     dtype = call.dtype("dtype")
     turned = not call.integer("little_endian", 1)
-    if dtypes.of_numpy(dtype).number > _MOST_RAW or dtype == object:
+    if dtypes.of_numpy(dtype).number > _MOST_RAW or dtype.kind == "O":
         raise errors.UnimplementedError(message=f"bytes as elements of type {dtype}")
 
     def decode(x: Any) -> Array:
@@ -221,8 +221,7 @@ def _decode_raw(call: Call) -> Function:
             part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
             data = data.reshape(-1, part)[:, ::-1].copy()
         shape = (*source.shape, size // dtype.itemsize)
-        if dtype == np.bool_:
-            return (data != 0).reshape(shape)
-        return data.reshape(-1).view(dtype).reshape(shape).copy()
+        flat: Array = data != 0 if dtype == np.bool_ else data.reshape(-1).view(dtype)
+        return flat.reshape(shape).copy()
 
     return decode

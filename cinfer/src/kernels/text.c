@@ -208,8 +208,7 @@ ci_status run_string_substr(ci_kernel *k) {
                     (long long)pos, (long long)length, (long long)i);
     }
     if (count < 0) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "length %lld at index %lld, expected 0 or more", (long long)count,
-                    (long long)i);
+      return k_fail(k, CI_INVALID_ARGUMENT, "len %lld is negative at index %lld", (long long)count, (long long)i);
     }
     if (pos < 0) pos += length;
     if (count > length - pos) count = length - pos;

@@ -1,0 +1,335 @@
+"""Functions of texts by Python: patterns, splitting, formats; the others are in text.py.
+
+A model saved with one needs its function again to run it. Texts are bytes. Each function is
+registered with the graph once, under a name that says what it does; see graphio.ops.host.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes
+from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
+from graphio.graph import Operation, Tensor
+from graphio.ops import shapes
+from graphio.ops.emit import describe, scope
+from graphio.ops.host import host_call_to
+from graphio.ops.shapes import Dims, dims_of
+from graphio.schema import errors, summary
+from graphio.sparse_tensor import SparseTensor
+from graphio.tensor_shape import TensorShape
+
+__all__ = [
+    "decode_base64",
+    "encode_base64",
+    "regex_full_match",
+    "regex_replace",
+    "split",
+    "string_format",
+    "string_split",
+]
+
+Array = np.ndarray[Any, Any]
+Work = Callable[..., "Sequence[Array]"]
+
+
+# ---- calls ----
+
+
+def _call(
+    tf_type: str,
+    work: Work,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[tuple[DType, Dims]],
+    at: str,
+    **options: Any,
+) -> Operation:
+    """The operation that gives work(*arrays, **options)."""
+    graph = scopes.get_default_graph().root
+    known = graph.state_attributes.setdefault("text functions", {})
+    key = (tf_type, tuple(sorted((k, repr(v)) for k, v in options.items())))
+    if key not in known or known[key] not in graph.host_functions:
+
+        def bind(session: Any) -> Callable[..., Any]:
+            return lambda arrays: list(work(*arrays, **options))
+
+        known[key] = graph.add_host_function(f"text/{tf_type}", bind)
+    declared = [(dtype, TensorShape(dims)) for dtype, dims in outputs]
+    return host_call_to(known[key], inputs, declared, False, at, tf_type)
+
+
+def _text(value: Any, name: str = "input") -> Tensor:
+    return convert_to_tensor(value, dtype=dtypes.string, name=name)
+
+
+def _each(function: Callable[..., Any], *arrays: Array, dtype: Any = object) -> Array:
+    """function of the elements of arrays, which broadcast."""
+    together = np.broadcast_arrays(*arrays)
+    result = np.empty(together[0].shape, dtype)
+    columns = zip(*(a.reshape(-1) for a in together), strict=True)
+    result.reshape(-1)[:] = [function(*column) for column in columns] or result.reshape(-1)
+    return result
+
+
+def _mapped(
+    tf_type: str,
+    value: Any,
+    function: Callable[..., Any],
+    name: str | None,
+    dtype: DType = dtypes.string,
+    **options: Any,
+) -> Tensor:
+    """An operation that turns each text into one element."""
+
+    def work(texts: Array, **given: Any) -> Sequence[Array]:
+        return [_each(lambda t: function(t, **given), texts, dtype=dtype.as_numpy_dtype)]
+
+    with scope(name, tf_type) as at:
+        x = _text(value)
+        made = _call(tf_type, work, [x], [(dtype, dims_of(x))], at, **options)
+        return made.outputs[0]
+
+
+# ---- text by text ----
+
+
+def change_unicode(value: Any, change: str, tf_type: str, name: str | None) -> Tensor:
+    """Upper or lower case (change: "upper", "lower") of the letters of every language."""
+
+    def changed(text: bytes, change: str) -> bytes:
+        return str(getattr(text.decode("utf-8", "replace"), change)()).encode()
+
+    return _mapped(tf_type, value, changed, name, change=change)
+
+
+# ---- patterns ----
+
+
+def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
+    """Whether the whole of each text matches a regular expression: bool.
+
+    Args:
+        input: string tensor.
+        pattern: Python text: a regular expression (that of Python's re, on bytes).
+        name: of the operation.
+
+    Raises:
+        ValueError: pattern is no regular expression.
+    """
+    compiled = _compiled(pattern)
+
+    def matches(text: bytes, pattern: Any) -> bool:
+        return compiled.fullmatch(text) is not None
+
+    return _mapped("StaticRegexFullMatch", input, matches, name, dtypes.bool, pattern=pattern)
+
+
+def regex_replace(
+    input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    """Texts with what matches a regular expression replaced.
+
+    Args:
+        input: string tensor.
+        pattern: as regex_full_match's.
+        rewrite: Python text; \\\\1 to \\\\9 stand for groups, \\\\0 for the whole match.
+        replace_global: False replaces the first match alone.
+        name: of the operation.
+
+    Raises:
+        ValueError: pattern is no regular expression.
+    """
+    compiled = _compiled(pattern)
+    template = re.sub(rb"\\(\d)", rb"\\g<\1>", _as_bytes(rewrite))
+
+    def replaced(text: bytes, **_: Any) -> bytes:
+        return compiled.sub(template, text, 0 if replace_global else 1)
+
+    return _mapped(
+        "StaticRegexReplace", input, replaced, name, pattern=pattern, rewrite=rewrite,
+        replace_global=replace_global,
+    )  # fmt: skip
+
+
+def _as_bytes(text: Any) -> bytes:
+    return text if isinstance(text, bytes) else str(text).encode()
+
+
+def _compiled(pattern: Any) -> re.Pattern[bytes]:
+    if isinstance(pattern, Tensor):
+        raise TypeError("the pattern of a regular expression must be a Python text, not a tensor")
+    try:
+        return re.compile(_as_bytes(pattern))
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+    """Each text in the letters of web-safe base64; pad: with "=" at its end."""
+
+    def encoded(text: bytes, pad: bool) -> bytes:
+        found = base64.urlsafe_b64encode(text)
+        return found if pad else found.rstrip(b"=")
+
+    return _mapped("EncodeBase64", input, encoded, name, pad=pad)
+
+
+def decode_base64(input: Any, name: str | None = None) -> Tensor:
+    """Texts from web-safe base64, with or without "=" at the end.
+
+    Raises:
+        InvalidArgumentError: at run time: a text is none of that.
+    """
+
+    def decoded(text: bytes) -> bytes:
+        try:
+            return base64.b64decode(text + b"=" * (-len(text) % 4), b"-_", validate=True)
+        except ValueError:
+            raise errors.InvalidArgumentError(
+                message=f"Invalid character found in base64: {text!r}"
+            ) from None
+
+    return _mapped("DecodeBase64", input, decoded, name)
+
+
+# ---- splitting ----
+
+
+def string_split(
+    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
+) -> SparseTensor:
+    """The parts of each text between the characters of sep.
+
+    Args:
+        source: string vector (n).
+        sep: Python text: each of its bytes separates; "": every byte is a part; None: a space.
+        skip_empty: True leaves empty parts out.
+        delimiter: old name of sep.
+
+    Returns:
+        A SparseTensor (n, most parts of a text) of strings.
+
+    Raises:
+        ValueError: source is no vector.
+    """
+    chosen = delimiter if sep is None else sep
+    marks = b" " if chosen is None else _as_bytes(chosen)
+
+    def parts(text: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
+        if not marks:
+            return [text[i : i + 1] for i in range(len(text))]
+        found = re.split(b"[" + re.escape(marks) + b"]", text)
+        return [part for part in found if part or not skip_empty]
+
+    return _split("StringSplit", source, parts, None, marks=marks, skip_empty=skip_empty)
+
+
+def split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each text, as Python's split gives them.
+
+    Args:
+        input: string vector (n).
+        sep: Python text: what separates; None or "": white space.
+        maxsplit: at most how many times a text is split; -1: as often as sep comes.
+        result_type: SparseTensor; there are no ragged tensors.
+        source: old name of input.
+        name: name scope of the operations.
+
+    Returns:
+        A SparseTensor (n, most parts of a text) of strings.
+
+    Raises:
+        ValueError: the input is no vector, or result_type is another.
+    """
+    if result_type != "SparseTensor":
+        raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
+
+    def parts(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
+        return text.split(sep or None, maxsplit)
+
+    given = source if input is None else input
+    mark = b"" if sep is None else _as_bytes(sep)
+    return _split("StringSplitV2", given, parts, name, sep=mark, maxsplit=maxsplit)
+
+
+def _split(
+    tf_type: str, source: Any, parts: Callable[..., list[bytes]], name: str | None, **options: Any
+) -> SparseTensor:
+    def work(texts: Array, **given: Any) -> Sequence[Array]:
+        rows = [parts(text, **given) for text in texts.tolist()]
+        places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+        values = np.empty(len(places), object)
+        values[:] = [part for row in rows for part in row]
+        widest = max((len(row) for row in rows), default=0)
+        indices = np.asarray(places, np.int64).reshape(-1, 2)
+        return [indices, values, np.asarray([len(rows), widest], np.int64)]
+
+    with scope(name, tf_type) as at:
+        x = _text(source, "source")
+        if x.shape.ndims not in (1, None):
+            raise ValueError(
+                f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
+                f"with input shapes: {shapes.text_of(x)}"
+            )
+        outputs: list[tuple[DType, Dims]] = [
+            (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
+        ]  # fmt: skip
+        made = _call(tf_type, work, [x], outputs, at, **options)
+        return SparseTensor(*made.outputs)
+
+
+# ---- formats ----
+
+
+def string_format(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor:
+    """A template with tensors as text in the places of its placeholders.
+
+    Args:
+        template: text.
+        inputs: a tensor or a list of them, one a placeholder.
+        placeholder: what stands for a tensor.
+        summarize: elements that are shown at each end of every dimension; -1: all.
+        name: of the operation.
+
+    Returns:
+        A scalar string tensor.
+
+    Raises:
+        ValueError: there is another number of placeholders than of inputs.
+    """
+    given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    pieces = template.split(placeholder)
+    if len(pieces) != len(given) + 1:
+        raise ValueError(
+            f"{len(pieces) - 1} placeholder(s) in template does not match {len(given)} tensor(s) "
+            "provided as input"
+        )
+
+    def fill(*values: Any, pieces: Sequence[str], summarize: int) -> Sequence[Any]:
+        texts = [*(summary.nested(v, summarize) for v in values), ""]
+        return ["".join(p + t for p, t in zip(pieces, texts, strict=True))]
+
+    with scope(name, "StringFormat") as at:
+        tensors = [convert_to_tensor(x, name=f"inputs_{i}") for i, x in enumerate(given)]
+        outputs: list[tuple[DType, Dims]] = [(dtypes.string, ())]
+        options = {"pieces": tuple(pieces), "summarize": summarize}
+        return _call("StringFormat", fill, tensors, outputs, at, **options).outputs[0]
