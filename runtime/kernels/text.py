@@ -221,7 +221,8 @@ def _decode_raw(call: Call) -> Function:
             part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
             data = data.reshape(-1, part)[:, ::-1].copy()
         shape = (*source.shape, size // dtype.itemsize)
-        flat: Array = data != 0 if dtype == np.bool_ else data.reshape(-1).view(dtype)
-        return flat.reshape(shape).copy()
+        flat = data != 0 if dtype == np.bool_ else data.reshape(-1).view(dtype)
+        made: Array = flat.reshape(shape).copy()
+        return made
 
     return decode
