@@ -34,15 +34,6 @@ void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_
   session->retired = record;
 }
 
-char *ci_session_text(struct ci_session *session, size_t bytes) {
-  if (bytes > session->limits.max_memory) return NULL;
-  ci_retired *record = ci_session_record(session);
-  char *text = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (text == NULL) ci_release(&session->allocator, record, sizeof *record);
-  else ci_session_retire(session, record, &session->allocator, (ci_block){text, bytes});
-  return text;
-}
-
 /* What ended with the run before: old buffers of variables, values of a plan whose shapes the run had found. */
 static void session_tidy(struct ci_session *session) {
   while (session->retired != NULL) {

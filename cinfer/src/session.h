@@ -35,6 +35,4 @@ ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_e
 /* Keeps a block until the next run. The record is made before what can fail. */
 ci_retired *ci_session_record(struct ci_session *session);
 void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block);
-/* Memory for text that a run makes, kept until the next run; NULL: there is none, or the session's limit is reached. */
-char *ci_session_text(struct ci_session *session, size_t bytes);
 #endif

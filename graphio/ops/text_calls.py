@@ -1,7 +1,7 @@
-"""Functions of texts by Python: patterns, splitting, formats; the others are in text.py.
+"""Functions of texts, by Python: a model saved with one needs its function again to run it.
 
-A model saved with one needs its function again to run it. Texts are bytes. Each function is
-registered with the graph once, under a name that says what it does; see graphio.ops.host.
+Texts are bytes. Each function is registered with the graph once, under a name that says what it
+does; see graphio.ops.host.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
 
 __all__ = [
+    "as_bytes",
+    "as_text",
     "decode_base64",
     "encode_base64",
     "regex_full_match",
@@ -33,6 +35,7 @@ __all__ = [
     "split",
     "string_format",
     "string_split",
+    "utf8_cased",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +67,8 @@ def _call(
     return host_call_to(known[key], inputs, declared, False, at, tf_type)
 
 
-def _text(value: Any, name: str = "input") -> Tensor:
+def as_text(value: Any, name: str = "input") -> Tensor:
+    """value as a string tensor."""
     return convert_to_tensor(value, dtype=dtypes.string, name=name)
 
 
@@ -91,7 +95,7 @@ def _mapped(
         return [_each(lambda t: function(t, **given), texts, dtype=dtype.as_numpy_dtype)]
 
     with scope(name, tf_type) as at:
-        x = _text(value)
+        x = as_text(value)
         made = _call(tf_type, work, [x], [(dtype, dims_of(x))], at, **options)
         return made.outputs[0]
 
@@ -99,16 +103,13 @@ def _mapped(
 # ---- text by text ----
 
 
-def change_unicode(value: Any, change: str, tf_type: str, name: str | None) -> Tensor:
-    """Upper or lower case (change: "upper", "lower") of the letters of every language."""
+def utf8_cased(input: Any, way: str, name: str | None) -> Tensor:
+    """Letters of every language made small (way: lower) or large (upper)."""
 
-    def changed(text: bytes, change: str) -> bytes:
-        return str(getattr(text.decode("utf-8", "replace"), change)()).encode()
+    def cased(text: bytes, way: str) -> bytes:
+        return str(getattr(text.decode("utf-8", "replace"), way)()).encode()
 
-    return _mapped(tf_type, value, changed, name, change=change)
-
-
-# ---- patterns ----
+    return _mapped(f"String{way.capitalize()}", input, cased, name, way=way)
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
@@ -146,7 +147,7 @@ def regex_replace(
         ValueError: pattern is no regular expression.
     """
     compiled = _compiled(pattern)
-    template = re.sub(rb"\\(\d)", rb"\\g<\1>", _as_bytes(rewrite))
+    template = re.sub(rb"\\(\d)", rb"\\g<\1>", as_bytes(rewrite))
 
     def replaced(text: bytes, **_: Any) -> bytes:
         return compiled.sub(template, text, 0 if replace_global else 1)
@@ -157,7 +158,8 @@ def regex_replace(
     )  # fmt: skip
 
 
-def _as_bytes(text: Any) -> bytes:
+def as_bytes(text: Any) -> bytes:
+    """A Python text as bytes."""
     return text if isinstance(text, bytes) else str(text).encode()
 
 
@@ -165,7 +167,7 @@ def _compiled(pattern: Any) -> re.Pattern[bytes]:
     if isinstance(pattern, Tensor):
         raise TypeError("the pattern of a regular expression must be a Python text, not a tensor")
     try:
-        return re.compile(_as_bytes(pattern))
+        return re.compile(as_bytes(pattern))
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
 
@@ -219,7 +221,7 @@ def string_split(
         ValueError: source is no vector.
     """
     chosen = delimiter if sep is None else sep
-    marks = b" " if chosen is None else _as_bytes(chosen)
+    marks = b" " if chosen is None else as_bytes(chosen)
 
     def parts(text: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
         if not marks:
@@ -261,7 +263,7 @@ def split(
         return text.split(sep or None, maxsplit)
 
     given = source if input is None else input
-    mark = b"" if sep is None else _as_bytes(sep)
+    mark = b"" if sep is None else as_bytes(sep)
     return _split("StringSplitV2", given, parts, name, sep=mark, maxsplit=maxsplit)
 
 
@@ -278,7 +280,7 @@ def _split(
         return [indices, values, np.asarray([len(rows), widest], np.int64)]
 
     with scope(name, tf_type) as at:
-        x = _text(source, "source")
+        x = as_text(source, "source")
         if x.shape.ndims not in (1, None):
             raise ValueError(
                 f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "

@@ -15,7 +15,7 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call
-from graphio.ops.text import text_tensor
+from graphio.ops.text_calls import as_text
 from graphio.schema import errors
 
 __all__ = ["decode_csv"]
@@ -49,7 +49,7 @@ def decode_csv(
         TypeError: records is no text, or a dtype is another one.
     """
     with scope(name, "DecodeCSV") as at:
-        x = text_tensor(records, "DecodeCSV", "records")
+        x = as_text(records, "records")
         columns = [_Column(i, value) for i, value in enumerate(record_defaults)]
         taken = list(range(len(columns)) if select_cols is None else select_cols)
         if len(taken) != len(columns):

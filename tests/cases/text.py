@@ -1,161 +1,117 @@
-"""Operators on text."""
+"""Texts."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from cases import bad, case
 from graphio.schema import errors
 
-INVALID, MISSING = errors.InvalidArgumentError, errors.UnimplementedError
-FLOAT, DOUBLE, INT32, INT64, BOOL, INT16, UINT8, COMPLEX = 1, 11, 6, 7, 9, 5, 2, 14
-UMLAUT = "aäöü€".encode()
+INVALID = errors.InvalidArgumentError
+TEXT = np.array([[b" aB\t", "äÖ".encode()], [b"", b"c\0D"]], object)
+ASCII = np.array([b"abcd", b"ef"], object)
 
 
-def texts(*values: Any) -> Any:
-    """A vector of text."""
-    made = np.empty(len(values), object)
-    made[:] = [v.encode() if isinstance(v, str) else v for v in values]
-    return made
+def texts(*values: bytes) -> np.ndarray:
+    return np.array(values, object)
 
 
-X, Y = texts("a", "", "b\0c"), texts("x", "yy", "")
-EMPTY = np.empty((0, 2), object)
-ONE = np.array(b"one", object)
-
-
-def ours(op: str, inputs: Any, expect: Any, label: str, **attrs: Any) -> None:
-    """A row whose expectation is an array."""
-    case(op, inputs, attrs, domain="graphio", expect=lambda *_: expect, label=label)
-
-
-def wrong(op: str, inputs: Any, words: str, label: str, error: Any = INVALID, **attrs: Any) -> None:
-    """A row that is refused."""
-    bad(op, inputs, attrs, domain="graphio", error=error, words=(words,), label=label)
-
-
-ours("StringJoin", [X, Y, X], texts("axa", "yy", b"b\0cb\0c"), "three", separator="")
-ours("StringJoin", [X, ONE], texts("a, one", ", one", b"b\0c, one"), "scalar", separator=", ")
-ours("StringJoin", [ONE, ONE], np.array(b"one-one", object), "scalars", separator="-")
-ours("StringJoin", [EMPTY], EMPTY, "nothing", separator="-")
-wrong("StringJoin", [X, X[:2]], "expected one", "shapes", separator="")
-GRID = np.stack([X, Y])
-ours("StringReduceJoin", [GRID], texts(b"a//b\0c", "x/yy/"), "matrix", separator="/")
-ours("StringReduceJoin", [X], np.array(b"ab\0c", object), "vector", separator="")
-ours("StringReduceJoin", [EMPTY.T], texts("", ""), "nothing", separator="/")
-wrong("StringReduceJoin", [ONE], "a scalar", "scalar", separator="/")
-ours("StringLength", [texts("", UMLAUT)], np.int32([0, 10]), "bytes", unit="BYTE")
-ours("StringLength", [texts("", UMLAUT)], np.int32([0, 5]), "characters", unit="UTF8_CHAR")
-wrong("StringLength", [X], "unit", "unit", unit="WORD")
-
-for _kind in (np.int32, np.int64):
-    _at = [_kind([[0], [2], [-3]]), _kind([1, 9])]
-    ours(
-        "StringSubstr",
-        [texts("abcd", "xyz"), *_at],
-        np.array([[b"a", b"xyz"], [b"c", b"z"], [b"b", b"xyz"]], object),
-        f"broadcast-{_kind.__name__}",
-        unit="BYTE",
-    )
-ours(
-    "StringSubstr",
-    [texts(UMLAUT), np.int32([1]), np.int32([3])],
-    texts("äöü"),
-    "characters",
-    unit="UTF8_CHAR",
-)
-ours("StringSubstr", [texts("ab"), np.int32(2), np.int32(3)], texts(""), "the end", unit="BYTE")
-ours(
-    "StringSubstr",
-    [texts(b"\x80\x80a"), np.int32(0), np.int32(1)],
-    texts("a"),
-    "a broken beginning",
-    unit="UTF8_CHAR",
-)
-for _pos, _len, _words in ((4, 1, "pos 4 out of range"), (-4, 1, "pos -4"), (0, -1, "len -1 is")):
-    wrong("StringSubstr", [ONE, np.int32(_pos), np.int32(_len)], _words, _words, unit="BYTE")
-
-MIXED = texts(" aBc-Z\n", "", UMLAUT, "@[`{")
-ours("StringChange", [MIXED], texts(" abc-z\n", "", UMLAUT, "@[`{"), "lower", change="lower")
-ours(
-    "StringChange",
-    [MIXED],
-    texts(" ABC-Z\n", "", b"A" + UMLAUT[1:], "@[`{"),
-    "upper",
-    change="upper",
-)
-ours(
-    "StringChange",
-    [texts("\t a b\v\f\r\n", "  ", "c")],
-    texts("a b", "", "c"),
-    "strip",
-    change="strip",
-)
-wrong("StringChange", [X], "expected one of lower, upper, strip", "change", change="title")
-
-NUMBERS = {
-    FLOAT: (
-        texts("1.5", " -2e3\n", ".5", "5.", "inf", "-Infinity", "1e-50", "16777217"),
-        "float32",
-    ),
-    DOUBLE: (texts("0.1", "+1E+2", "nan", "1e400", "4.9e-324"), "float64"),
-    INT32: (texts("0", "+7", "-2147483648", " 2147483647 ", "007"), "int32"),
-    INT64: (texts("-9223372036854775808", "9223372036854775807"), "int64"),
-}
-for _dtype, (_words_of, _name) in NUMBERS.items():
-    with np.errstate(all="ignore"):
-        _read = [float(t) if "f" in _name else int(t) for t in _words_of]
-        _numbers = np.array(_read).astype(_name)
-    ours("StringToNumber", [_words_of], _numbers, _name, dtype=_dtype)
-for _text in ("", "one", "1_0", "1 2", "1e", ".", "0x10", "1.5f", "--1", "1\0", "٣", "1" * 1001):
-    wrong("StringToNumber", [texts(_text)], "could not correctly", ascii(_text)[:9], dtype=FLOAT)
-for _text in ("2147483648", "-2147483649", "1.0", "1e3", "", "99999999999999999999"):
-    wrong("StringToNumber", [texts(_text)], "could not correctly", f"int {_text}", dtype=INT32)
-wrong("StringToNumber", [X], "no number", "dtype", MISSING, dtype=BOOL)
-
-PLAIN: dict[str, Any] = {"precision": -1, "scientific": 0, "shortest": 0, "width": -1, "fill": ""}
-for _label, _value, _options, _expected in (
-    ("float", np.float32([1.5, -0.1]), {}, ("1.500000", "-0.100000")),
-    ("a large float", np.float32([1e20]), {}, ("100000002004087734272.000000",)),
-    ("double", np.array([1e300]), {"shortest": 1}, ("1e+300",)),
-    ("precision", np.array([2 / 3]), {"precision": 20}, ("0.66666666666666662966",)),
-    ("scientific", np.float32([1.5]), {"scientific": 1, "precision": 1}, ("1.5e+00",)),
-    ("filled", np.array([1.5]), {"width": 10, "fill": "0"}, ("001.500000",)),
-    ("zeros", np.array([-1.5]), {"width": 8, "precision": 2, "fill": "0"}, ("-0001.50",)),
-    ("no numbers", np.array([np.nan, -np.inf]), {"width": 5, "fill": "0"}, ("  nan", " -inf")),
-    ("sign", np.int32([3, -3]), {"fill": "+"}, ("+3", "-3")),
-    ("behind", np.int64([3]), {"width": 3, "fill": "-"}, ("3  ",)),
-    ("small", np.int8([-128]), {}, ("-128",)),
-    ("large", np.uint64([2**64 - 1]), {}, ("18446744073709551615",)),
-    ("bool", np.array([True, False]), {}, ("true", "false")),
-    ("complex", np.array([1 - 2j]), {"precision": 1}, ("(1.0,-2.0)",)),
-    ("half complex", np.complex64([0.5j]), {"shortest": 1}, ("(0,0.5)",)),
-):  # fmt: skip
-    ours("AsString", [_value], texts(*_expected), _label, **{**PLAIN, **_options})
-for _label, _value, _options, _words in (
-    ("both", np.array([1.0]), {"scientific": 1, "shortest": 1}, "Cannot select both"),
-    ("fill", np.array([1.0]), {"fill": "x"}, "Fill argument not supported"),
-    ("width", np.array([1.0]), {"width": 101}, "expected at most 100"),
-    ("integers", np.array([1]), {"precision": 2}, "not supported for int64"),
+for label, unit, expected in (
+    ("bytes", "BYTE", [[4, 4], [0, 3]]),
+    ("characters", "UTF8_CHAR", [[4, 2], [0, 3]]),
 ):
-    wrong("AsString", [_value], _words, _label, **{**PLAIN, **_options})
-wrong("AsString", [X], "no text of type string", "text", MISSING, **PLAIN)
+    case(
+        "StringLength",
+        [TEXT],
+        {"unit": unit},
+        expect=[np.array(expected, "int32")],
+        domain="graphio",
+        label=label,
+    )
+for way, lines in (
+    ("lower", [[b" ab\t", "äÖ".encode()], [b"", b"c\0d"]]),
+    ("upper", [[b" AB\t", "äÖ".encode()], [b"", b"C\0D"]]),
+    ("strip", [[b"aB", "äÖ".encode()], [b"", b"c\0D"]]),
+):
+    case(
+        "StringTransform",
+        [TEXT],
+        {"way": way},
+        expect=[np.array(lines, object)],
+        domain="graphio",
+        label=way,
+    )
+for label, x, begin, count, unit, expected in (
+    ("scalars", ASCII, np.array(1), np.array(2), "BYTE", texts(b"bc", b"f")),
+    ("negative", ASCII, np.array(-2), np.array(1), "BYTE", texts(b"c", b"e")),
+    ("each", ASCII, np.array([0, 2]), np.array([9, 1]), "BYTE", texts(b"abcd", b"")),
+    (
+        "characters",
+        texts("aäbö".encode()),
+        np.array(1),
+        np.array(2),
+        "UTF8_CHAR",
+        texts("äb".encode()),
+    ),
+    ("one", np.array(b"abc", object), np.array(1), np.array(1), "BYTE", np.array(b"b", object)),
+):
+    case(
+        "Substr",
+        [x, begin, count],
+        {"unit": unit},
+        expect=[expected],
+        domain="graphio",
+        label=label,
+    )
+for label, inputs, separator, expected in (
+    ("two", [ASCII, ASCII], "", texts(b"abcdabcd", b"efef")),
+    (
+        "scalars",
+        [np.array(b"<", object), ASCII, np.array(b">", object)],
+        ", ",
+        texts(b"<, abcd, >", b"<, ef, >"),
+    ),
+    ("one", [ASCII], "-", ASCII),
+    ("all scalars", [np.array(b"a", object), np.array(b"", object)], "-", np.array(b"a-", object)),
+    ("none", [ASCII[:0], np.array(b"a", object)], "-", ASCII[:0]),
+):
+    case(
+        "StringJoin",
+        inputs,
+        {"separator": separator},
+        expect=[expected],
+        domain="graphio",
+        label=label,
+    )
 
-RAW = texts(b"\0\1\2\3\4\5\6\7", b"\7\6\5\4\3\2\1\0")
-KINDS = ((INT16, "int16"), (UINT8, "uint8"), (FLOAT, "float32"), (COMPLEX, "complex64"))
-LITTLE: dict[str, Any] = {"little_endian": 1}
-for _dtype, _name in KINDS:
-    for _little in (1, 0):
-        _part = "<>"[1 - _little] + np.dtype(_name).str[1:]
-        _expected = np.stack([np.frombuffer(t, _part) for t in RAW]).astype(_name)
-        _label = f"{_name}-{_little}"
-        ours("DecodeRaw", [RAW], _expected, _label, dtype=_dtype, little_endian=_little)
-BITS = np.array([[False] + [True] * 7, [True] * 7 + [False]])
-ours("DecodeRaw", [RAW], BITS, "bool", dtype=BOOL, **LITTLE)
-ours("DecodeRaw", [EMPTY], np.zeros((0, 2, 0), np.int16), "none", dtype=INT16, **LITTLE)
-ours("DecodeRaw", [texts("", "")], np.zeros((2, 0), np.int64), "empty", dtype=INT64, **LITTLE)
-wrong("DecodeRaw", [X], "the same size, but element 1", "sizes", dtype=UINT8, **LITTLE)
-wrong("DecodeRaw", [ONE], "not a multiple of 2", "length", dtype=INT16, **LITTLE)
-wrong("DecodeRaw", [ONE], "as elements of type", "dtype", MISSING, dtype=8, **LITTLE)
+for op, inputs, attrs, words, label in (
+    ("StringLength", [TEXT], {"unit": "WORD"}, ["StringLength 'node'", "BYTE"], "unit"),
+    ("StringTransform", [TEXT], {"way": "up"}, ["StringTransform 'node'", "upper"], "way"),
+    (
+        "Substr",
+        [ASCII, np.array(3), np.array(1)],
+        {"unit": "BYTE"},
+        ["pos 3 out of range", "ef"],
+        "beyond",
+    ),
+    (
+        "Substr",
+        [ASCII, np.array(-3), np.array(1)],
+        {"unit": "BYTE"},
+        ["pos -3 out of range"],
+        "before",
+    ),
+    ("Substr", [ASCII, np.array(0), np.array(-1)], {"unit": "BYTE"}, ["len -1 is negative"], "len"),
+    ("Substr", [ASCII, np.array([0]), np.array(1)], {"unit": "BYTE"}, ["Substr 'node'"], "shapes"),
+    ("StringJoin", [ASCII, ASCII[:1]], {"separator": ""}, ["StringJoin 'node'"], "shapes"),
+):
+    bad(op, inputs, attrs, domain="graphio", error=INVALID, words=words, label=label)
+bad(
+    "StringLength",
+    [np.array([1])],
+    {"unit": "BYTE"},
+    domain="graphio",
+    error=errors.UnimplementedError,
+    words=["StringLength 'node'", "strings"],
+    label="numbers",
+)
