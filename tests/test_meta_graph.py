@@ -191,6 +191,25 @@ def test_messages_can_be_looked_into(tmp_path: Path) -> None:
     ]
 
 
+def test_the_graph_of_a_message_can_be_replaced(tmp_path: Path) -> None:
+    a = tf.constant(1.0, name="a")
+    tf.add_to_collection("kept", 5)
+    message = tf.train.export_meta_graph()
+    assert message.graph_def == a.graph.as_graph_def()
+    with tf.Graph().as_default() as other:
+        tf.constant(2.0, name="b")
+        message.graph_def.CopyFrom(other.as_graph_def())
+    assert message.graph_def == other.as_graph_def() != a.graph.as_graph_def()
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(message)
+        assert [op.name for op in graph.get_operations()] == ["b"]
+        assert tf.get_collection("kept") == [5]
+    message.graph_def.ParseFromString(a.graph.as_graph_def().SerializeToString())
+    assert [n.name for n in message.graph_def.node] == ["a"] and "kept" in message.collection_def
+    message.graph_def.ClearField("node")
+    assert len(message.graph_def.node) == 0
+
+
 def test_keys_and_values_that_no_file_can_hold_stay_behind() -> None:
     graph = tf.get_default_graph()
     tf.add_to_collection(("a", 1), 3)
