@@ -81,7 +81,7 @@ def test_training_goes_on_bit_for_bit(target: str, optimizer: str, tmp_path: Pat
 @pytest.mark.parametrize("source", ["meta", "text", "message", "bytes"])
 def test_collections_come_back(source: str, scope: str | None, tmp_path: Path) -> None:
     path, _, message = trained("", tmp_path, tf.train.AdamOptimizer(0.1))
-    text = str(tmp_path / "t.meta")
+    text = str(tmp_path / "new" / "t.meta")
     tf.train.Saver().export_meta_graph(text, as_text=True)
     given = {
         "meta": path + ".meta",
