@@ -20,19 +20,17 @@ from graphio.graph import Operation, Tensor
 from graphio.ops.emit import scope
 from graphio.ops.host import host_call_to
 from graphio.ops.shapes import Dims, dims_of
-from graphio.schema import errors
+from graphio.schema import errors, summary
 from graphio.tensor_shape import TensorShape
 
 __all__ = [
     "as_bytes",
-    "as_string",
     "as_text",
     "decode_base64",
-    "decode_raw",
     "encode_base64",
     "regex_full_match",
     "regex_replace",
-    "string_to_number",
+    "string_format",
     "utf8_cased",
 ]
 
@@ -198,145 +196,45 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
     return _mapped("DecodeBase64", input, decoded, name)
 
 
-# ---- numbers ----
+# ---- formats ----
 
 
-def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The number that each text spells.
-
-    Args:
-        string_tensor: string tensor.
-        out_type: float32, float64, int32 or int64.
-        name: of the operation.
-        input: other name of string_tensor.
-
-    Raises:
-        InvalidArgumentError: at run time: a text spells none.
-    """
-    wanted = dtypes.as_dtype(out_type)
-    if wanted not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
-        raise TypeError(f"out_type is {wanted.name}, expected float32, float64, int32 or int64")
-
-    def number(text: bytes, out: str) -> Any:
-        try:
-            if b"_" in text:
-                raise ValueError
-            found = float(text) if wanted.is_floating else int(text)
-            if wanted.is_integer and not wanted.min <= found <= wanted.max:
-                raise ValueError
-            return found
-        except ValueError:
-            raise errors.InvalidArgumentError(
-                message=f"StringToNumberOp could not correctly convert string: "
-                f"{text.decode('utf-8', 'replace')}"
-            ) from None
-
-    given = string_tensor if input is None else input
-    return _mapped("StringToNumber", given, number, name, wanted, out=wanted.name)
-
-
-def as_string(
-    input: Any,
-    precision: int = -1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width: int = -1,
-    fill: str = "",
+def string_format(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
     name: str | None = None,
 ) -> Tensor:
-    """Each number as text.
+    """A template with tensors as text in the places of its placeholders.
 
     Args:
-        input: tensor of numbers or bools.
-        precision: digits after the point of floats; -1: 6.
-        scientific: True: floats with an exponent.
-        shortest: True: floats in the shorter one of both ways.
-        width: the least width; -1: none.
-        fill: what fills up to the width: "", " ", "0", "-" (fills behind).
+        template: text.
+        inputs: a tensor or a list of them, one a placeholder.
+        placeholder: what stands for a tensor.
+        summarize: elements that are shown at each end of every dimension; -1: all.
         name: of the operation.
-
-    Raises:
-        ValueError: scientific and shortest are both given, or fill is longer than 1.
-    """
-    if scientific and shortest:
-        raise ValueError("Cannot select both scientific and shortest notation")
-    if len(fill) > 1:
-        raise ValueError(f"Fill string must be one or fewer characters, but got {fill!r}")
-    with scope(name, "AsString") as at:
-        x = convert_to_tensor(input, name="input")
-        if x.dtype == dtypes.string:
-            raise TypeError(f"AsString: input '{x.name}' is a string already")
-        if not x.dtype.is_floating and (scientific or shortest or precision >= 0):
-            raise ValueError(f"AsString: precision and notation are for floats, not {x.dtype.name}")
-        kind = "e" if scientific else "g" if shortest else "f"
-        digits = "" if precision < 0 else f".{precision}"
-        number = f"{digits}{kind}" if x.dtype.is_floating else "d"
-        form = f"%{fill.strip()}{width if width >= 0 else ''}{number}"
-        if x.dtype.is_bool:
-            form = f"%{fill.strip('0 ')}{width if width >= 0 else ''}s"
-
-        def work(values: Array, form: str) -> Sequence[Array]:
-            return [_each(lambda v: (form % _plain(v)).encode(), values)]
-
-        outputs = [(dtypes.string, dims_of(x))]
-        return _call("AsString", work, [x], outputs, at, form=form).outputs[0]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def decode_raw(
-    input_bytes: Any = None,
-    out_type: Any = None,
-    little_endian: bool = True,
-    name: str | None = None,
-    bytes: Any = None,
-) -> Tensor:
-    """The numbers whose bytes each text is.
-
-    Args:
-        input_bytes: string tensor; its texts are equally long.
-        out_type: dtype of the numbers.
-        little_endian: the order of the bytes.
-        name: of the operation.
-        bytes: old name of input_bytes.
 
     Returns:
-        A tensor of out_type with one more axis.
+        A scalar string tensor.
 
     Raises:
-        InvalidArgumentError: at run time: the lengths differ or are no multiple of a number's.
+        ValueError: there is another number of placeholders than of inputs.
     """
-    if out_type is None:
-        raise ValueError("decode_raw: out_type is required")
-    wanted = dtypes.as_dtype(out_type)
-    order = np.dtype(wanted.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
+    given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    pieces = template.split(placeholder)
+    if len(pieces) != len(given) + 1:
+        raise ValueError(
+            f"{len(pieces) - 1} placeholder(s) in template does not match {len(given)} tensor(s) "
+            "provided as input"
+        )
 
-    def work(texts: Array, order: Any) -> Sequence[Array]:
-        flat = texts.reshape(-1).tolist()
-        size = len(flat[0]) if flat else 0
-        if any(len(t) != size for t in flat):
-            raise errors.InvalidArgumentError(
-                message="DecodeRaw requires input strings to all be the same size"
-            )
-        if size % order.itemsize:
-            raise errors.InvalidArgumentError(
-                message=f"Input to DecodeRaw has length {size} that is not a multiple of "
-                f"{order.itemsize}, the size of {wanted.name}"
-            )
-        numbers = np.frombuffer(b"".join(flat), order).astype(wanted.as_numpy_dtype)
-        return [numbers.reshape(*texts.shape, size // order.itemsize)]
+    def fill(*values: Any, pieces: Sequence[str], summarize: int) -> Sequence[Any]:
+        texts = [*(summary.nested(v, summarize) for v in values), ""]
+        return ["".join(p + t for p, t in zip(pieces, texts, strict=True))]
 
-    with scope(name, "DecodeRaw") as at:
-        x = as_text(input_bytes if bytes is None else bytes, "bytes")
-        dims = dims_of(x)
-        outputs = [(wanted, None if dims is None else (*dims, None))]
-        return _call("DecodeRaw", work, [x], outputs, at, order=order).outputs[0]
+    with scope(name, "StringFormat") as at:
+        tensors = [convert_to_tensor(x, name=f"inputs_{i}") for i, x in enumerate(given)]
+        outputs: list[tuple[DType, Dims]] = [(dtypes.string, ())]
+        options = {"pieces": tuple(pieces), "summarize": summarize}
+        return _call("StringFormat", fill, tensors, outputs, at, **options).outputs[0]
