@@ -69,8 +69,8 @@ def test_operators_that_move_elements_take_texts(
 @TARGETS
 def test_texts_of_python_are_bytes_inside(target: str) -> None:
     as_str = np.array([["a", "bb", ""], ["d\0e", "ä", "f"]], object)
-    for value in (as_str, as_str.tolist(), as_str.astype("U")):
-        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], value)
+    for texts_given in (as_str, as_str.tolist(), as_str.astype("U")):
+        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], texts_given)
         assert texts(found[0]) == texts(X)
         assert texts(found[1]) == [[False] * 3, [False, True, False]]
 
@@ -237,6 +237,40 @@ def test_texts_of_constants_are_made_in_every_run(target: str) -> None:
         made = tf.strings.strip(tf.string_join([tf.constant([" a", "b "]), tf.constant("c ")]))
         for _ in range(3):
             assert texts(session.run(made)) == [b"ac", b"b c"]
+
+
+LETTERS = st.lists(st.sampled_from([b"a", b"b", b",", b" ", b"\n", "ä".encode()]), max_size=9)
+LINES = st.lists(LETTERS.map(b"".join), max_size=4)
+
+
+@TARGETS
+@given(
+    lines=LINES,
+    mark=st.sampled_from(["", ",", " ,", ",,"]),
+    skips=st.booleans(),
+    limit=st.integers(-1, 3),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_texts_are_split_as_python_splits_them(
+    target: str, lines: list[bytes], mark: str, skips: bool, limit: int
+) -> None:
+    def build(x: Any) -> Any:
+        return tf.string_split(x, mark, skips), tf.strings.split(x, mark, limit)
+
+    between = mark.encode()
+    letters = []
+    for line in lines:
+        for byte in between[1:]:
+            line = line.replace(bytes([byte]), between[:1])
+        parts = line.split(between[:1]) if mark else [line[i : i + 1] for i in range(len(line))]
+        letters.append([part for part in parts if part or not skips])
+    whole = [line.split(between or None, limit) for line in lines]
+    given_texts = np.array([*lines, None], object)[:-1]
+    for found, rows in zip(run(target, build, given_texts), (letters, whole), strict=True):
+        places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+        assert found.indices.tolist() == places
+        assert found.values.tolist() == [part for row in rows for part in row]
+        assert found.dense_shape.tolist() == [len(rows), max(map(len, rows), default=0)]
 
 
 @TARGETS

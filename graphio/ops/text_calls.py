@@ -17,12 +17,10 @@ from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
-from graphio.ops import shapes
-from graphio.ops.emit import describe, scope
+from graphio.ops.emit import scope
 from graphio.ops.host import host_call_to
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import errors, summary
-from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape
 
 __all__ = [
@@ -32,9 +30,7 @@ __all__ = [
     "encode_base64",
     "regex_full_match",
     "regex_replace",
-    "split",
     "string_format",
-    "string_split",
     "utf8_cased",
 ]
 
@@ -198,99 +194,6 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
             ) from None
 
     return _mapped("DecodeBase64", input, decoded, name)
-
-
-# ---- splitting ----
-
-
-def string_split(
-    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
-) -> SparseTensor:
-    """The parts of each text between the characters of sep.
-
-    Args:
-        source: string vector (n).
-        sep: Python text: each of its bytes separates; "": every byte is a part; None: a space.
-        skip_empty: True leaves empty parts out.
-        delimiter: old name of sep.
-
-    Returns:
-        A SparseTensor (n, most parts of a text) of strings.
-
-    Raises:
-        ValueError: source is no vector.
-    """
-    chosen = delimiter if sep is None else sep
-    marks = b" " if chosen is None else as_bytes(chosen)
-
-    def parts(text: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
-        if not marks:
-            return [text[i : i + 1] for i in range(len(text))]
-        found = re.split(b"[" + re.escape(marks) + b"]", text)
-        return [part for part in found if part or not skip_empty]
-
-    return _split("StringSplit", source, parts, None, marks=marks, skip_empty=skip_empty)
-
-
-def split(
-    input: Any = None,
-    sep: Any = None,
-    maxsplit: int = -1,
-    result_type: str = "SparseTensor",
-    source: Any = None,
-    name: str | None = None,
-) -> SparseTensor:
-    """The parts of each text, as Python's split gives them.
-
-    Args:
-        input: string vector (n).
-        sep: Python text: what separates; None or "": white space.
-        maxsplit: at most how many times a text is split; -1: as often as sep comes.
-        result_type: SparseTensor; there are no ragged tensors.
-        source: old name of input.
-        name: name scope of the operations.
-
-    Returns:
-        A SparseTensor (n, most parts of a text) of strings.
-
-    Raises:
-        ValueError: the input is no vector, or result_type is another.
-    """
-    if result_type != "SparseTensor":
-        raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
-
-    def parts(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
-        return text.split(sep or None, maxsplit)
-
-    given = source if input is None else input
-    mark = b"" if sep is None else as_bytes(sep)
-    return _split("StringSplitV2", given, parts, name, sep=mark, maxsplit=maxsplit)
-
-
-def _split(
-    tf_type: str, source: Any, parts: Callable[..., list[bytes]], name: str | None, **options: Any
-) -> SparseTensor:
-    def work(texts: Array, **given: Any) -> Sequence[Array]:
-        rows = [parts(text, **given) for text in texts.tolist()]
-        places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-        values = np.empty(len(places), object)
-        values[:] = [part for row in rows for part in row]
-        widest = max((len(row) for row in rows), default=0)
-        indices = np.asarray(places, np.int64).reshape(-1, 2)
-        return [indices, values, np.asarray([len(rows), widest], np.int64)]
-
-    with scope(name, tf_type) as at:
-        x = as_text(source, "source")
-        if x.shape.ndims not in (1, None):
-            raise ValueError(
-                f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
-                f"with input shapes: {shapes.text_of(x)}"
-            )
-        outputs: list[tuple[DType, Dims]] = [
-            (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
-        ]  # fmt: skip
-        made = _call(tf_type, work, [x], outputs, at, **options)
-        return SparseTensor(*made.outputs)
 
 
 # ---- formats ----

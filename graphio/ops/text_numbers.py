@@ -1,4 +1,4 @@
-"""Texts joined along dimensions, texts to numbers and back, bytes as numbers; in both engines."""
+"""Texts to numbers and back, and bytes as numbers, in both engines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import array
-from graphio.ops.emit import operation, scope, static_ints
+from graphio.ops.emit import operation, scope
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_text
 
-__all__ = ["as_string", "decode_raw", "reduce_join", "string_to_number"]
+__all__ = ["as_string", "decode_raw", "string_to_number"]
 
-not_differentiable(
-    *("StringReduceJoin", "StringToNumber", "AsString", "DecodeRaw"), domain="graphio"
-)
+not_differentiable(*("StringToNumber", "AsString", "DecodeRaw"), domain="graphio")
 
 
 def _made(
@@ -29,79 +26,6 @@ def _made(
         op, inputs, [(of, dims)], name=at, domain="graphio", tf_type=tf_type, attrs=attrs
     )
     return made.outputs[0]
-
-
-def reduce_join(
-    inputs: Any,
-    axis: Any = None,
-    keep_dims: bool | None = None,
-    separator: str = "",
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keepdims: bool | None = None,
-) -> Tensor:
-    """The texts along some dimensions, joined.
-
-    Args:
-        inputs: string tensor.
-        axis: one or a list, in the order in which they are joined, the first changing
-            fastest; None: all, the last one first.
-        keep_dims, keepdims: True leaves the dimensions with size 1.
-        separator: between the texts.
-        name: of the operation.
-        reduction_indices: the old name of axis.
-
-    Raises:
-        TypeError: inputs is no text.
-        ValueError: an axis is out of range or given twice, or the rank is unknown.
-    """
-    wanted = axis if axis is not None else reduction_indices
-    keep = bool(keepdims if keepdims is not None else keep_dims)
-    with scope(name, "ReduceJoin") as at:
-        x = as_text(inputs, "inputs")
-        if wanted is None and not keep:
-            flat = array.reshape(x, [-1])
-            return _reduced(flat, (), separator, at)
-        rank = x.shape.ndims
-        if rank is None:
-            raise ValueError("ReduceJoin: the rank of inputs must be known to join some dimensions")
-        axes = _axes(wanted, rank)
-        kept = [d for d in range(rank) if d not in axes]
-        turned = array.transpose(x, kept + axes[::-1])
-        lengths: Any = array.shape(x)
-        rows = array.reshape(turned, [*(lengths[d] for d in kept), -1])
-        full = x.shape.as_list()
-        if not keep:
-            return _reduced(rows, tuple(full[d] for d in kept), separator, at)
-        joined = _reduced(rows, tuple(full[d] for d in kept), separator, "joined")
-        target = [1 if d in axes else lengths[d] for d in range(rank)]
-        result = array.reshape(joined, target, name=at)
-        result.set_shape([1 if d in axes else full[d] for d in range(rank)])
-        return result
-
-
-def _axes(wanted: Any, rank: int) -> list[int]:
-    given = list(range(rank))[::-1] if wanted is None else static_ints(wanted)
-    if given is None or None in given:
-        raise ValueError("ReduceJoin: axis must be known while the graph is built")
-    found: list[int] = []
-    for axis in given:
-        assert axis is not None
-        if not -rank <= axis < rank:
-            raise ValueError(f"ReduceJoin: Invalid reduction dimension {axis} for rank {rank}")
-        if axis % rank in found:
-            raise ValueError(f"ReduceJoin: Duplicate reduction dimension {axis}")
-        found.append(axis % rank)
-    return found
-
-
-def _reduced(rows: Tensor, dims: Dims, separator: str, at: str) -> Tensor:
-    return _made(
-        "StringReduceJoin", [rows], dtypes.string, dims, at, "ReduceJoin", separator=separator
-    )
-
-
-# ---- numbers ----
 
 
 def string_to_number(

@@ -1,4 +1,4 @@
-"""Texts along a dimension joined, texts to numbers and back, bytes as numbers."""
+"""Texts to numbers and back, bytes as numbers."""
 
 from __future__ import annotations
 
@@ -35,26 +35,6 @@ def _map(function: Callable[[Any], Any], x: Any, dtype: Any = object) -> Array:
 
 def _bad(message: str) -> errors.OpError:
     return errors.InvalidArgumentError(message=message)
-
-
-@kernel("StringReduceJoin", domain="graphio", fresh=True)
-def _reduce_join(call: Call) -> Function:
-    between = call.text("separator", "").encode()
-
-    def join(x: Any) -> Array:
-        source = _array(x)
-        if source.ndim == 0:
-            raise _bad("the input is a scalar, expected dimensions")
-        made = np.empty(source.shape[:-1], object)
-        flat, rows = made.reshape(-1), source.reshape(made.size, -1 if made.size else 0)
-        for i in range(flat.size):
-            flat[i] = between.join(rows[i])
-        return made
-
-    return join
-
-
-# ---- numbers ----
 
 
 @kernel("StringToNumber", domain="graphio", fresh=True)

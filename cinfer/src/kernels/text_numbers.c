@@ -1,4 +1,4 @@
-/* text_numbers.c - texts along a dimension joined; texts to numbers and back; bytes as numbers. */
+/* text_numbers.c - texts to numbers and back; bytes as numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,41 +31,6 @@ static ci_string words_part(const ci_value *v, int64_t i) { return ((const ci_st
 static char *words_put(char *to, const char *from, size_t bytes) {
   if (bytes > 0) memcpy(to, from, bytes);
   return to + bytes;
-}
-
-/* ---- join ---- */
-
-ci_status prepare_string_reduce_join(ci_kernel *k) {
-  ci_span separator;
-  CI_TRY(words_wanted(k, 0));
-  CI_TRY(k_attr_s(k, "separator", "", &separator));
-  if (k->in[0]->rank == 0) return k_fail(k, CI_INVALID_ARGUMENT, "the input is a scalar, expected dimensions");
-  return k_out(k, 0, CI_STRING, k->in[0]->rank - 1, k->in[0]->dims);
-}
-
-ci_status run_string_reduce_join(ci_kernel *k) {
-  const ci_value *x = k->in[0];
-  const ci_string *from = x->data;
-  ci_string *y = k->out[0]->data;
-  const int64_t rows = k->out[0]->count, parts = x->dims[x->rank - 1];
-  ci_span between;
-  char *text;
-  size_t bytes = 0;
-  CI_TRY(k_attr_s(k, "separator", "", &between));
-  for (int64_t i = 0; i < x->count; i++) {
-    CI_TRY(ci_text_add(k, &bytes, from[i].length));
-    if (i % parts > 0) CI_TRY(ci_text_add(k, &bytes, between.length));
-  }
-  CI_TRY(ci_text_memory(k, bytes, &text));
-  for (int64_t i = 0; i < rows; i++) {
-    y[i].data = text;
-    for (int64_t p = 0; p < parts; p++) {
-      if (p > 0) text = words_put(text, between.data, between.length);
-      text = words_put(text, from[i * parts + p].data, from[i * parts + p].length);
-    }
-    y[i].length = (size_t)(text - y[i].data);
-  }
-  return CI_OK;
 }
 
 /* ---- numbers ---- */
