@@ -116,8 +116,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.deform": (),
-    "graphio.ops.einsum": (),
     "graphio.ops.edit_distance": ("edit_distance",),
+    "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
     "graphio.ops.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
@@ -209,12 +209,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": (
-        "reduce_join", "string_join", "string_split", "string_strip", "substr",
-    ),
-    "graphio.ops.text_calls": (
-        "decode_base64", "encode_base64", "regex_replace",
-    ),
+    "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
+    "graphio.ops.text_calls": ("decode_base64", "encode_base64", "regex_replace"),
     "graphio.ops.text_csv": ("decode_csv",),
     "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.windows": (),

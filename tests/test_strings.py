@@ -69,8 +69,8 @@ def test_operators_that_move_elements_take_texts(
 @TARGETS
 def test_texts_of_python_are_bytes_inside(target: str) -> None:
     as_str = np.array([["a", "bb", ""], ["d\0e", "ä", "f"]], object)
-    for texts_given in (as_str, as_str.tolist(), as_str.astype("U")):
-        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], texts_given)
+    for value in (as_str, as_str.tolist(), as_str.astype("U")):
+        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], value)
         assert texts(found[0]) == texts(X)
         assert texts(found[1]) == [[False] * 3, [False, True, False]]
 

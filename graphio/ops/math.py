@@ -487,9 +487,7 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         return node("Mul", [d, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
 
 
-def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Any:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; the bounds conduct the gradient.
 
     Args:
