@@ -57,9 +57,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
-    "graphio.meta_graph": ("MetaGraphDef",),
-    "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.logging": ("get_logger",),
+    "graphio.meta_graph": ("MetaGraphDef",),
+    "graphio.modes": (
+        "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
+    ),
+    "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -113,8 +116,16 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.deform": (),
+    "graphio.ops.edit_distance": ("edit_distance",),
     "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
+    "graphio.ops.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
+    "graphio.ops.fake_quantize": (
+        "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+        "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+        "fake_quant_with_min_max_vars_per_channel",
+        "fake_quant_with_min_max_vars_per_channel_gradient",
+    ),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.host": (),
     "graphio.ops.image": (),
@@ -147,6 +158,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),
+    "graphio.ops.patches": ("extract_image_patches",),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
@@ -182,8 +194,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "matrix_triangular_solve",
     ),
     "graphio.ops.sparse": (
-        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
-        "sparse_to_indicator",
+        "sparse_mask", "sparse_matmul", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+        "sparse_to_dense", "sparse_to_indicator",
     ),
     "graphio.ops.sparse_arranging": (
         "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
@@ -198,29 +210,31 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": ("string_join", "string_strip", "substr"),
-    "graphio.ops.text_calls": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
-        "regex_replace", "string_split", "string_to_number",
-    ),
+    "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
+    "graphio.ops.text_calls": ("decode_base64", "encode_base64", "regex_replace"),
+    "graphio.ops.text_csv": ("decode_csv",),
+    "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.windows": (),
+    "graphio.partitioners": (
+        "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+    ),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.schema.errors": ("OpError",),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
-    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
         "no_regularizer", "variable_op_scope", "variable_scope",
     ),
-    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
     "graphio.variables": (
         "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
         "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
@@ -228,18 +242,18 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "local_variables_initializer", "model_variables", "moving_average_variables",
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
+    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
-    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True,
-    "linalg": True, "logging": False, "losses": True, "math": True, "metrics": True,
-    "nest": False, "nn": True, "onnx": True, "python_io": True, "random": True,
-    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False,
-    "sparse": True, "strings": True, "summary": True, "test": True, "timeline": False,
-    "train": True,
+    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
+    True, "logging": False, "losses": True, "manip": True, "math": True, "metrics": True, "nest":
+    False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
+    True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -420,13 +420,15 @@ class Graph:
         count, variables = mark
         if len(self.root.state_attributes.get("variables", ())) != variables:
             return
+        if len(self.operations) <= count:
+            return
+        nowhere = Graph()
+        nowhere.taken_back = True
         for made in reversed(self.operations[count:]):
             self.root._by_name.pop(made.name, None)
-            for tensor in {t for t in made.inputs if t is not None}:
-                tensor._consumers.remove(made)
-        if len(self.operations) > count:
-            del self.operations[count:]
-            self.root.changed()
+            made._let_go(nowhere)
+        del self.operations[count:]
+        self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
@@ -887,8 +889,9 @@ class Graph:
         return self.root.collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[str]:
-        """Names of the collections that hold something."""
-        return [name for name, values in self.root.collections.items() if values]
+        """Names of the collections that hold something; other keys than texts are left out."""
+        found = self.root.collections.items()
+        return [name for name, values in found if values and isinstance(name, str)]
 
     def clear_collection(self, name: str) -> None:
         """Empties a collection."""

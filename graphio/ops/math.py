@@ -13,6 +13,7 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
@@ -414,6 +415,14 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return floordiv(a, b, name=at) if a.dtype.is_integer else realdiv(a, b, name=at)
 
 
+def checked_divisor(y: Tensor) -> Tensor:
+    """y; one of integers that may be 0 is checked when it is run."""
+    known = constant_value(y)
+    if not y.dtype.is_integer or (known is not None and known.all()):
+        return y
+    return node("NonZeroDivisor", [y], y.dtype, dims_of(y), domain="graphio")
+
+
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The largest whole number up to x / y, with broadcasting; keeps the dtype.
 
@@ -424,6 +433,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "floordiv") as at:
         a, b = operands(x, y, "FloorDiv")
         require(a, NUMERIC, "FloorDiv")
+        b = checked_divisor(b)
         quotient = binary("Div", a, b)
         dims = dims_of(quotient)
         if not a.dtype.is_integer:
@@ -448,6 +458,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "FloorMod") as at:
         a, b = operands(x, y, "FloorMod")
         require(a, NUMERIC, "FloorMod")
+        b = checked_divisor(b)
         dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, "FloorMod"))
         if a.dtype.is_integer:
             return node("Mod", [a, b], a.dtype, dims, name=at, tf_type="FloorMod", fmod=0)
@@ -476,17 +487,18 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         return node("Mul", [d, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
 
 
-def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; the bounds conduct the gradient.
 
     Args:
-        t: numeric tensor.
+        t: numeric tensor, or IndexedSlices, which stay that.
         clip_value_min: number or tensor that broadcasts to t's shape.
         clip_value_max: the same.
         name: of the operation.
     """
+    if isinstance(t, IndexedSlices):
+        values = clip_by_value(t.values, clip_value_min, clip_value_max, name)
+        return IndexedSlices(values, t.indices, t.dense_shape)
     with scope(name, "clip_by_value") as at:
         tensor = convert_to_tensor(t, name="t")
         upper = minimum(tensor, clip_value_max, name="Minimum")
@@ -544,7 +556,7 @@ def accumulate_n(
 # ---- gradients of one operand ----
 
 not_differentiable("Floor", "Ceil", "Round", "IsNaN", "IsInf")
-not_differentiable("StopGradient", domain="graphio")
+not_differentiable("NonZeroDivisor", "StopGradient", domain="graphio")
 
 
 @gradient("Abs")
