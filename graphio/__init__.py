@@ -27,14 +27,20 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
     ),
+    "graphio.custom_gradients": (
+        "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
+        "grad_pass_through",
+    ),
     "graphio.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
         "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
         "uint16", "uint32", "uint64",
     ),
     "graphio.gradient_registry": (),
-    "graphio.gradients": ("gradients", "hessians"),
+    "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
     "graphio.graph": ("Graph", "Operation", "Tensor"),
+    "graphio.graph_def": ("GraphDef",),
+    "graphio.graph_import": ("import_graph_def",),
     "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
     "graphio.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
@@ -42,6 +48,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.meta_graph": ("MetaGraphDef",),
+    "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
         "arg_max", "arg_min", "atan2", "cross", "cumprod", "div_no_nan", "einsum", "lin_space",
@@ -73,6 +81,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.host": (),
+    "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -150,8 +160,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "linalg": True, "losses": True, "math": True, "nest": False, "nn": True, "onnx": True,
-    "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
+    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -48,6 +48,7 @@ def build_model(
     prune: bool = True,
     bodies: bool = True,
     metadata: Mapping[str, str] | None = None,
+    inline: bool = False,
 ) -> tuple[model_pb2.Model, list[Array]]:
     """A model of a graph and the arrays that its file holds.
 
@@ -58,8 +59,9 @@ def build_model(
         prune: True keeps what the signatures need and the initializers of their variables.
         bodies: True adds the function bodies of our operators.
         metadata: text by key.
+        inline: True keeps all constants in the message, whatever their size.
     """
-    writer = _Writer()
+    writer = _Writer(inline_below=1 << 62) if inline else _Writer()
     model = model_pb2.Model(producer=f"graphio {__version__}")
     kept = _needed(graph, signatures) if prune else graph.operations
     for operation in kept:

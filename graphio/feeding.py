@@ -18,6 +18,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 
 Array = np.ndarray[Any, Any]
+_MOST_SHAPES = 1024
 
 
 def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
@@ -106,9 +107,7 @@ class Feeder:
         inside = self._dtype.inside
         self._inside = None if inside is None else Feeder(tensor, inside)
         self._numpy = np.dtype(self._dtype.as_numpy_dtype)
-        self._exact: tuple[int, ...] | None = None
-        if tensor.shape.is_fully_defined():
-            self._exact = tuple(d or 0 for d in tensor.shape.as_list())
+        self._right: set[tuple[int, ...]] = set()  # shapes that were found to fit
 
     def __call__(self, value: Any) -> Any:
         """A contiguous array of the tensor's dtype; a list of such, or None, where it holds them.
@@ -124,7 +123,7 @@ class Feeder:
             array = value
         else:
             array = self._converted(value)
-        if array.shape != self._exact:
+        if array.shape not in self._right:
             self._check_shape(array)
         return array
 
@@ -141,6 +140,9 @@ class Feeder:
                 f"Cannot feed value of shape {array.shape} for Tensor {self.tensor.name}, which "
                 f"has shape {self.tensor.shape}"
             )
+        if len(self._right) >= _MOST_SHAPES:
+            self._right.clear()
+        self._right.add(array.shape)
 
     def _converted(self, value: Any) -> Array:
         if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):

@@ -2,13 +2,14 @@
 
 A gradient function takes the operation and one gradient per output (None where none
 arrives) and returns one gradient per input (None where none leaves). Operators without a
-gradient are listed, so that silence means forgotten.
+gradient are listed, so that silence means forgotten. A program may set the gradient of a part of
+its graph: a Region, or by name for TensorFlow's operation types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from graphio.graph import Operation, Tensor
@@ -42,6 +43,54 @@ def functions() -> frozenset[tuple[str, str]]:
 def without() -> frozenset[tuple[str, str]]:
     """(domain, operator) of all that are said to have none."""
     return frozenset(_none)
+
+
+class Region:
+    """A part of a graph whose gradient the program gives.
+
+    Attributes:
+        operations: those that give its outputs, made one after another.
+        inputs: what its gradient goes to.
+        outputs: what its gradient comes from.
+        function: from one gradient an output, None where none arrives, to one an input.
+    """
+
+    __slots__ = ("function", "inputs", "operations", "outputs")
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        inputs: Sequence[Tensor | None],
+        outputs: Sequence[Tensor],
+        function: Callable[[Sequence[Any]], Sequence[Any]],
+    ) -> None:
+        self.operations = list(operations)
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.function = function
+
+
+#: TensorFlow's type, or a name for gradient_override_map, to a function or None: no gradient
+named: dict[str, GradientFunction | None] = {}
+
+
+def region_of(operation: Operation) -> Region | None:
+    """The region that the operation ends, None if its gradient is the operator's own."""
+    attributes = operation.graph.root.state_attributes
+    regions: dict[Operation, Region] = attributes.get("gradient_regions", {})
+    if operation in regions:
+        return regions[operation]
+    name = attributes.get("gradient_overrides", {}).get(operation)
+    key = (operation.domain, operation.op)
+    if name is None and key not in _functions and key not in _none:
+        name = operation.type if operation.type in named else None
+    if name is None:
+        return None
+    from graphio.custom_gradients import region_by_name
+
+    made = region_by_name(operation, name)
+    attributes.setdefault("gradient_regions", {})[operation] = made
+    return made
 
 
 def lookup(operation: Operation) -> GradientFunction | None:

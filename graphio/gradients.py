@@ -7,6 +7,7 @@ contributes is registered beside its builder, see graphio.gradient_registry.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,37 @@ from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
 
 if TYPE_CHECKING:
+    from graphio.gradient_registry import Region
     from graphio.graph import Graph, Operation, Tensor
 
     Gradient = Tensor | IndexedSlices | None
 
-__all__ = ["gradients", "hessians"]
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians"]
 
 CONTROL_FLOW = ("If", "Loop", "Scan")
+
+
+class UnconnectedGradients(enum.Enum):
+    """What tf.gradients gives for an x on which no y depends."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How gradients of several uses are added; accepted for TensorFlow's sake: there is one way."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def _unconnected(given: Any) -> UnconnectedGradients:
+    try:
+        return UnconnectedGradients(given)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {given!r}") from None
 
 
 def gradients(
@@ -34,6 +59,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """Symbolic derivatives of the sum of ys with respect to each x.
 
@@ -44,8 +70,10 @@ def gradients(
         name: name scope of the new operations.
         colocate_gradients_with_ops: accepted for TensorFlow's sake; there is one device.
         gate_gradients: accepted for TensorFlow's sake; a run has no races.
-        aggregation_method: accepted for TensorFlow's sake.
+        aggregation_method: a value of tf.AggregationMethod; gradients are added in one way.
         stop_gradients: tensors taken as constants.
+        unconnected_gradients: tf.UnconnectedGradients.NONE or ZERO (or "none", "zero"): what is
+            given for an x on which no y depends.
 
     Returns:
         A list, one entry an x: a tensor of x's shape and dtype, IndexedSlices where x was only
@@ -53,8 +81,12 @@ def gradients(
 
     Raises:
         LookupError: an operator on the way has no registered gradient.
-        ValueError: grad_ys and ys differ in length or shape.
+        ValueError: grad_ys and ys differ in length or shape; unknown aggregation_method or
+            unconnected_gradients.
     """
+    unconnected = _unconnected(unconnected_gradients)
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(f"Invalid aggregation_method specified {aggregation_method!r}.")
     outputs = [convert_to_tensor(y) for y in _as_list(ys)]
     targets = [_as_tensor(x) for x in _as_list(xs)]
     incoming = _as_list(grad_ys) if grad_ys is not None else [None] * len(outputs)
@@ -64,37 +96,52 @@ def gradients(
         )
     stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
     with scopes.name_scope(name, "gradients"):
-        return _Backward(outputs, targets, stopped).run(incoming)
+        found = _Backward(outputs, targets, stopped).run(incoming)
+        if unconnected is UnconnectedGradients.NONE:
+            return list(found)
+        return [
+            array.zeros_like(x) if dx is None else dx for x, dx in zip(targets, found, strict=True)
+        ]
 
 
-def hessians(ys: Any, xs: Any, name: str = "hessians") -> list[Any]:
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Any]:
     """Second derivatives of the sum of ys by each x.
 
     Args:
         ys: a tensor or list of them.
-        xs: a vector (n) or list of vectors with a statically known length.
+        xs: a tensor of statically known shape, or a list of them.
         name: name scope of the new operations.
+        colocate_gradients_with_ops, gate_gradients, aggregation_method: as for gradients.
 
     Returns:
-        A list of matrices (n, n).
+        A list of tensors of x's shape twice: (n, n) for a vector of n.
 
     Raises:
-        ValueError: an x is no vector of known length, or no y depends on it.
+        ValueError: an x is of unknown shape, or no y depends on it.
     """
     results = []
     with scopes.name_scope(name, "hessians"):
         for x in (_as_tensor(x) for x in _as_list(xs)):
-            if x.shape.ndims != 1 or x.shape[0].value is None:
+            if not x.shape.is_fully_defined():
                 raise ValueError(
-                    f"hessians: '{x.name}' has shape {x.shape}, expected a vector of known length"
+                    f"hessians: '{x.name}' has shape {x.shape}, expected a known shape; a row is "
+                    "built for each of its elements"
                 )
-            (first,) = gradients(ys, x)
+            (first,) = gradients(ys, x, aggregation_method=aggregation_method)
             if first is None:
                 raise ValueError(f"hessians: no y depends on '{x.name}'")
-            rows = [gradients(first[i], x)[0] for i in range(x.shape[0].value)]
-            results.append(
-                array.stack([array.zeros_like(x) if row is None else row for row in rows])
-            )
+            flat = array.unstack(array.reshape(first, [-1]), x.shape.num_elements())
+            rows = [gradients(element, x)[0] for element in flat]
+            none = array.zeros_like(x)
+            stacked = array.stack([none if row is None else row for row in rows])
+            results.append(array.reshape(stacked, x.shape.as_list() * 2))
     return results
 
 
@@ -106,6 +153,7 @@ class _Backward:
         self.xs = list(xs)
         self.stopped = stopped
         self.arrived: dict[Tensor, list[Tensor | IndexedSlices]] = {}
+        self.done: set[Operation] = set()  # of regions with several
         self.wanted = _depending(_leading_to(ys, stopped), xs, stopped)
 
     def run(self, incoming: Sequence[Any]) -> list[Gradient]:
@@ -119,7 +167,29 @@ class _Backward:
     def wanted_inputs(self, operation: Operation) -> list[bool]:
         return [t is not None and t in self.wanted for t in sources(operation)]
 
+    def _through(self, region: Region, operation: Operation) -> None:
+        """Asks the program for the gradient of a part of its graph, when all has arrived there."""
+        if operation in self.done:
+            return
+        self.done.update(region.operations)
+        arriving = [None if t in self.stopped else self._total(t) for t in region.outputs]
+        if all(dy is None for dy in arriving):
+            return
+        with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
+            dense = [
+                (array.zeros_like(t) if t.dtype.is_floating else None) if dy is None else _dense(dy)
+                for t, dy in zip(region.outputs, arriving, strict=True)
+            ]
+            found = region.function(dense)
+        for tensor, gradient in zip(region.inputs, found, strict=True):
+            if tensor is not None and tensor in self.wanted and gradient is not None:
+                self._add(tensor, gradient)
+
     def _differentiate(self, operation: Operation) -> None:
+        region = gradient_registry.region_of(operation)
+        if region is not None:
+            self._through(region, operation)
+            return
         # An output in stop_gradients is a constant to what lies before it.
         arriving = [None if t in self.stopped else self._total(t) for t in operation.outputs]
         if all(dy is None for dy in arriving):
@@ -190,7 +260,11 @@ def _carries(tensor: Tensor) -> bool:
 
 
 def sources(operation: Operation) -> list[Tensor | None]:
-    """All values that an operation reads: its inputs, then what its bodies capture."""
+    """All values that an operation reads, its inputs, then what its bodies capture; or those of
+    the region that it ends."""
+    region = gradient_registry.region_of(operation)
+    if region is not None:
+        return region.inputs
     return [*operation.inputs, *operation.captures]
 
 

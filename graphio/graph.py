@@ -216,6 +216,12 @@ class Operation:
         self.graph.root.changed()
         return added
 
+    def _let_go(self) -> None:
+        """Takes the operation out of its inputs' consumers."""
+        for tensor in self.inputs:
+            if tensor is not None and self in tensor._consumers:
+                tensor._consumers.remove(self)
+
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
         from graphio.session import session_of
@@ -234,10 +240,11 @@ class Operation:
 
     @property
     def node_def(self) -> Any:
-        """The operation as a Node message."""
+        """The operation as a NodeDef, a view of a Node message."""
         from graphio.export import node_message
+        from graphio.node_def import NodeDef
 
-        return node_message(self)
+        return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
         return str(self.node_def)
@@ -271,12 +278,14 @@ class Graph:
             self.seed: int | None = None
             self.collections: dict[str, list[Any]] = {}
             self.generators: dict[str, int | None] = {}
+            self.host_functions: dict[str, Callable[..., Any] | None] = {}
             self.state_attributes: dict[str, Any] = {}  # what other modules keep with a graph
             self._names: dict[str, int] = {}
             self._by_name: dict[str, Operation] = {}
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
 
@@ -337,6 +346,9 @@ class Graph:
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
         self._capture(made)
         self._add(made)
+        override = self.root._gradient_overrides.get(made.type)
+        if override is not None:
+            self.root.state_attributes.setdefault("gradient_overrides", {})[made] = override
         return made
 
     def _add(self, made: Operation) -> None:
@@ -355,28 +367,49 @@ class Graph:
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
-        """A context that takes back what was added to a root graph if it ends in an exception.
+        """A context that takes back what was added to the graph if it ends in an exception.
 
-        What is added may read nothing that was there before.
+        Outputs that a gradient gave to an operation from before stay: nobody asks for them.
         """
-        operations, order, seeds = len(self.operations), self._order, self._seeds_given
-        tables: list[dict[str, Any]] = [self._by_name, self._names, self.generators]
-        tables += [v for v in self.state_attributes.values() if isinstance(v, dict)]
-        tables.append(self.state_attributes)
+        root = self.root
+        order, seeds = root._order, root._seeds_given
+        tables, lists = self._tables()
         before = [(table, dict(table)) for table in tables]
-        collections = {name: list(values) for name, values in self.collections.items()}
+        lengths = [(values, len(values)) for values in lists]
+        known = before[0][1]
         try:
             yield
         except BaseException:
-            del self.operations[operations:]
+            for name in [name for name in root._by_name if name not in known]:
+                root._by_name[name]._let_go()
             for table, content in before:
                 table.clear()
                 table.update(content)
-            self.collections.clear()
-            self.collections.update(collections)
-            self._order, self._seeds_given = order, seeds
+            for values, length in lengths:
+                del values[length:]
+            root._order, root._seeds_given = order, seeds
             self.changed()
             raise
+
+    def _tables(self) -> tuple[list[dict[Any, Any]], list[list[Any]]]:
+        """What grows with the graph, the operations by name first: of the root, of what other
+        modules keep with it, and of the bodies around."""
+        root = self.root
+        tables: list[dict[Any, Any]] = [
+            root._by_name, root._names, root.generators, root.host_functions, root.collections,
+        ]  # fmt: skip
+        lists: list[list[Any]] = list(root.collections.values())
+        for kept in root.state_attributes.values():
+            for part in [kept, *getattr(kept, "__dict__", {}).values()]:
+                tables += [part] if isinstance(part, dict) else []
+                lists += [part] if isinstance(part, list) else []
+        tables.append(root.state_attributes)
+        graph: Graph | None = self
+        while graph is not None:
+            tables += [graph.captures, graph.outer_control]
+            lists += [graph.operations, graph.inputs, graph.outputs, graph.targets]
+            graph = graph.outer
+        return tables, lists
 
     def _check_open(self) -> None:
         if self.root._finalized:
@@ -568,6 +601,27 @@ class Graph:
         finally:
             self._devices.pop()
 
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """A context whose new operations have gradients that tf.RegisterGradient gave a name.
+
+        Args:
+            op_type_map: TensorFlow's type (Operation.type) to the gradient's name.
+
+        Raises:
+            TypeError: it is no dictionary of texts.
+        """
+        if not isinstance(op_type_map, Mapping) or not all(
+            isinstance(word, str) for pair in op_type_map.items() for word in pair
+        ):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        before = self.root._gradient_overrides
+        self.root._gradient_overrides = {**before, **op_type_map}
+        try:
+            yield
+        finally:
+            self.root._gradient_overrides = before
+
     def _device(self, made: Operation) -> str:
         if not self._devices or self._devices[-1] is None:
             return ""
@@ -726,11 +780,54 @@ class Graph:
         generators[unique] = key
         return unique
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a Graph message of our schema."""
-        from graphio.export import graph_message
+    def add_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]] | None) -> str:
+        """Registers what a HostCall calls; returns its unique name.
 
-        return graph_message(self)
+        Args:
+            name: made unique in the graph, whatever the scope.
+            bind: called once a session, at the function's first use, with the session; returns the
+                function, which takes a list of arrays and gives a list of arrays. None: a name
+                without a function, to be given by bind_host_function.
+
+        Raises:
+            RuntimeError: the graph is finalized.
+        """
+        self._check_open()
+        functions = self.root.host_functions
+        unique, suffix = name, 0
+        while unique in functions:
+            suffix += 1
+            unique = f"{name}_{suffix}"
+        functions[unique] = bind
+        return unique
+
+    def bind_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]]) -> None:
+        """Gives a registered name its function, as a model that was read from a file needs it.
+
+        Sessions that called the former function keep it.
+
+        Args:
+            name: as the HostCall has it.
+            bind: see add_host_function.
+
+        Raises:
+            KeyError: no HostCall of the graph has the name.
+        """
+        if name not in self.root.host_functions:
+            known = ", ".join(sorted(self.root.host_functions)) or "none"
+            raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
+        self.root.host_functions[name] = bind
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a GraphDef, which import_graph_def takes.
+
+        Args:
+            from_version: a version of this graph; only later nodes are in the message.
+            add_shapes: True gives each node an attribute "_output_shapes".
+        """
+        from graphio.graph_def import export_graph_def
+
+        return export_graph_def(self, add_shapes)
 
     def __str__(self) -> str:
         from graphio.printing import graph_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,13 @@ import numpy as np
 from graphio import dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
+from graphio.node_order import in_order
 from graphio.schema import errors, model_pb2, tensors
 from graphio.source import Source
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
-__all__ = ["Imported", "import_model"]
+__all__ = ["Imported", "Importer", "import_model"]
 
 Array = np.ndarray[Any, Any]
 
@@ -45,7 +46,12 @@ class Imported:
 
 
 def import_model(
-    model: model_pb2.Model, arrays: Sequence[Array], prefix: str | None = None
+    model: model_pb2.Model,
+    arrays: Sequence[Array],
+    prefix: str | None = None,
+    *,
+    replaced: Mapping[str, Tensor] | None = None,
+    clear_devices: bool = False,
 ) -> Imported:
     """Adds a model to the default graph.
 
@@ -54,23 +60,27 @@ def import_model(
         arrays: what its attributes refer to by index.
         prefix: a name scope to put it in, made unique; None: the names are kept where they are
             not taken.
+        replaced: tensors to read in the place of values of the model.
+        clear_devices: True forgets what devices the nodes wish for.
 
     Returns:
         What the names of the file stand for now. Values of variables are not part of a graph:
         they are model.variable[i].value, for a session's state.
 
     Raises:
-        ValueError: the default graph is the body of a loop or branch, or a name is malformed.
+        ValueError: the default graph is the body of a loop or branch, a name is malformed, or a
+            node reads what is not there.
     """
     graph = scopes.get_default_graph()
     if graph.outer is not None:
         raise ValueError("a model cannot be imported into the body of a loop or branch")
-    with scopes.control_dependencies(None), scopes.name_scope(prefix):
-        importer = _Importer(graph, arrays)
-        importer.generators(model.resource)
-        for node in model.graph.node:
-            importer.node(graph, node, importer.found.values)
-        importer.variables(model.variable)
+    with (
+        graph.unchanged_on_error(),
+        scopes.control_dependencies(None),
+        scopes.name_scope(prefix),
+    ):
+        importer = Importer(graph, arrays, replaced, clear_devices)
+        importer.graph_and_state(model, graph)
         importer.signatures(model.signature)
         importer.collections(model.collection)
     if model.has_seed and graph.seed is None:
@@ -78,13 +88,39 @@ def import_model(
     return importer.found
 
 
-class _Importer:
-    def __init__(self, graph: Graph, arrays: Sequence[Array]) -> None:
+class Importer:
+    """Adds nodes of a message to a graph.
+
+    Args:
+        graph: the root graph.
+        arrays: what attributes refer to by index.
+        replaced: tensors to read in the place of values of the message.
+        clear_devices: True forgets what devices the nodes wish for.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        arrays: Sequence[Array],
+        replaced: Mapping[str, Tensor] | None = None,
+        clear_devices: bool = False,
+    ) -> None:
         self.graph = graph
         self.arrays = arrays
+        self.replaced = replaced or {}
+        self.clear_devices = clear_devices
         self.found = Imported()
-        #: "variable" and "generator" attributes: the names in the file to those in the graph
+        #: values whose static shape may be another than the message says
+        self.loosened: set[Tensor] = set()
+        #: "variable", "generator" and "function" attributes: names in the file to the graph's
         self.renamed: dict[tuple[str, str], str] = {}
+
+    def graph_and_state(self, model: model_pb2.Model, graph: Graph) -> None:
+        """The nodes into the root graph or a body of it, with their variables and generators."""
+        self.generators(model.resource)
+        for node in in_order(model.graph):
+            self.node(graph, node, self.found.values)
+        self.variables([v for v in model.variable if v.node in self.found.operations])
 
     def generators(self, resources: Sequence[model_pb2.Resource]) -> None:
         for resource in resources:
@@ -93,22 +129,34 @@ class _Importer:
                 name = self.graph.adopt_generator(resource.name, key)
                 self.renamed["generator", resource.name] = name
 
+    def host_function(self, node: model_pb2.Node) -> None:
+        """A name for the node's function that nothing in the graph has yet."""
+        for attribute in node.attr:
+            name = attribute.value.s.decode()
+            if attribute.key == "function" and ("function", name) not in self.renamed:
+                self.renamed["function", name] = self.graph.add_host_function(name, None)
+
     # ---- nodes ----
 
     def node(self, graph: Graph, node: model_pb2.Node, values: dict[str, Tensor]) -> None:
         """One node into a graph or body; values: what can be read there, which grows."""
+        if (node.domain, node.op) == ("graphio", "HostCall"):
+            self.host_function(node)
+        inputs = [self.read(node, i, values) for i in range(len(node.input))]
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
             node.op,
-            [values[name] if name else None for name in node.input],
-            [static_type(t) for t in node.output_type],
+            inputs,
+            self.output_types(node, inputs),
             attrs,
             domain=node.domain,
-            version=node.version,
+            version=node.version or None,
             name=node.name,
             tf_type=node.tf_type or None,
         )
-        made.device = node.device
+        self.loosen(made)
+        if node.device and not self.clear_devices:
+            made.device = node.device
         made.source = Source(node.source.file, node.source.line, node.source.function)
         made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
         if node.op == "Variable" and node.domain == "graphio":
@@ -117,6 +165,40 @@ class _Importer:
         self.found.operations[node.name] = made
         for k, tensor in enumerate(made.outputs):
             values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+
+    def read(
+        self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]
+    ) -> Tensor | None:
+        """What input i of a node is; the replacement of a value must be of its dtype."""
+        name = node.input[i]
+        if not name:
+            return None
+        found, given = values[name], self.replaced.get(name)
+        if given is None:
+            return found
+        if given.dtype != found.dtype:
+            raise ValueError(
+                f"Input {i} of node {node.name} was passed {given.dtype.proto_name} from "
+                f"{given.name} incompatible with expected {found.dtype.proto_name}."
+            )
+        if not _refines(given.shape, found.shape):
+            self.loosened.add(given)
+        return given
+
+    def output_types(
+        self, node: model_pb2.Node, inputs: Sequence[Tensor | None]
+    ) -> list[tuple[dtypes.DType, TensorShape]]:
+        """The message's types of the outputs; without shapes where an input has another shape."""
+        types = [static_type(t) for t in node.output_type]
+        inside = any(a.value.WhichOneof("value") == "g" for a in node.attr)
+        if self.loosened and (inside or not self.loosened.isdisjoint(inputs)):
+            return [(dtype, TensorShape(None)) for dtype, _ in types]
+        return types
+
+    def loosen(self, made: Operation) -> None:
+        """Notes that the outputs' shapes are not the message's."""
+        if self.loosened and (made.bodies() or not self.loosened.isdisjoint(made.inputs)):
+            self.loosened.update(made.outputs)
 
     def attribute(
         self,
@@ -165,10 +247,13 @@ class _Importer:
         with graph.as_body():
             for argument in proto.input:
                 dtype, shape = static_type(argument.type)
-                values[argument.name] = graph.add_input(dtype, shape, argument.name)
+                known = TensorShape(None) if self.loosened else shape
+                values[argument.name] = made = graph.add_input(dtype, known, argument.name)
+                if self.loosened:
+                    self.loosened.add(made)
             for node in proto.node:
                 self.node(graph, node, values)
-            graph.outputs.extend(values[name] for name in proto.output)
+            graph.outputs.extend(self.replaced.get(name, values[name]) for name in proto.output)
             graph.targets.extend(self.found.operations[name] for name in proto.target)
         return graph
 
@@ -176,8 +261,6 @@ class _Importer:
 
     def variables(self, variables: Sequence[model_pb2.Variable]) -> None:
         for proto in variables:
-            if not proto.node:
-                continue
             values, operations = self.found.values, self.found.operations
             self.found.variables[proto.name] = Variable.of_nodes(
                 values[proto.node],
@@ -219,6 +302,16 @@ class _Importer:
         if kind == "operation":
             return self.found.operations.get(item.operation)
         return getattr(item, kind) if kind else None
+
+
+def _refines(shape: TensorShape, other: TensorShape) -> bool:
+    """Whether all that is known of other is known of shape."""
+    if other.ndims is None:
+        return True
+    if shape.ndims != other.ndims:
+        return False
+    pairs = zip(shape.as_list(), other.as_list(), strict=True)
+    return all(known is None or known == size for size, known in pairs)
 
 
 def static_type(proto: model_pb2.Type) -> tuple[dtypes.DType, TensorShape]:

@@ -21,6 +21,7 @@ from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.schema import container, errors
+from graphio.schema.engine import HostFunction
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
@@ -109,6 +110,7 @@ class Session:
         self.state = self._engine.new_state()
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
+        self._host = _HostFunctions(self)
         self._contexts: list[contextlib.ExitStack] = []
 
     @property
@@ -260,7 +262,10 @@ class _Plan:
         model, arrays = build_model(session.graph, [spec])
         try:
             loaded = session._engine.load(
-                container.pack(model, arrays), state=session.state, **session._options
+                container.pack(model, arrays),
+                state=session.state,
+                host=session._host,
+                **session._options,
             )
             run: Callable[[list[Array]], list[Array]] = loaded.signature().run
             return run
@@ -275,7 +280,7 @@ class _Plan:
             try:
                 found = self._run([fed[i] for i in self._used])
             except errors.OpError as error:
-                raise self._with_operation(error) from None
+                raise self._with_operation(error) from self._cause(error)
         leaves: list[Any] = []
         for source in self._sources:
             if source is None:
@@ -292,6 +297,38 @@ class _Plan:
         if operation is None or error.op is not None:
             return error
         return type(error)(operation.node_def, operation, error.message, error.error_code)
+
+    def _cause(self, error: errors.OpError) -> BaseException | None:
+        """What a function of the user's raised; what kernels raise is no news to anybody."""
+        operation = self._graph.find_operation(error.node_name)
+        called = operation is not None and operation.op == "HostCall"
+        return error.__cause__ if called else None
+
+
+class _HostFunctions(Mapping[str, HostFunction]):
+    """A graph's host functions as one session has them, bound at their first use."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._bound: dict[str, HostFunction] = {}
+
+    def __getitem__(self, name: str) -> HostFunction:
+        if name not in self._bound:
+            bind = self._session.graph.host_functions[name]
+            if bind is None:
+                raise KeyError(name)
+            self._bound[name] = bind(self._session)
+        return self._bound[name]
+
+    def __contains__(self, name: object) -> bool:
+        functions = self._session.graph.host_functions
+        return isinstance(name, str) and functions.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._session.graph.host_functions if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _is_fed(operation: Operation, fed: list[Tensor]) -> bool:

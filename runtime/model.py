@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,18 @@ from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
 from graphio.schema import calls, container, dtypes, errors, functions, verify
 from graphio.schema import model_pb2 as pb
-from graphio.schema.engine import TensorSpec
+from graphio.schema.engine import HostFunction, TensorSpec
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
 
 
 def load(
-    source: str | os.PathLike[str] | bytes, *, state: State | None = None, lazy: bool = False
+    source: str | os.PathLike[str] | bytes,
+    *,
+    state: State | None = None,
+    lazy: bool = False,
+    host: Mapping[str, HostFunction] | None = None,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -29,6 +33,8 @@ def load(
         source: a path, or what the file would hold.
         state: where its variables live; None: a state of its own.
         lazy: True checks the bytes of big tensors when they are first used.
+        host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
+            A name is looked up when a run reaches its node.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
@@ -42,7 +48,8 @@ def load(
     verify.verify(proto)
     _refuse_unknown(proto)
     proto = functions.inline(proto, registry.known)
-    return Model(proto, GraphInfo(proto.graph, arrays), arrays, State() if state is None else state)
+    graph = GraphInfo(proto.graph, arrays)
+    return Model(proto, graph, arrays, State() if state is None else state, host or {})
 
 
 def _refuse_unknown(proto: pb.Model) -> None:
@@ -66,13 +73,19 @@ class Model:
     """
 
     def __init__(
-        self, proto: pb.Model, graph: GraphInfo, arrays: Sequence[Array], state: State
+        self,
+        proto: pb.Model,
+        graph: GraphInfo,
+        arrays: Sequence[Array],
+        state: State,
+        host: Mapping[str, HostFunction],
     ) -> None:
         self.state = state
         self.metadata: dict[str, str] = {entry.key: entry.value for entry in proto.metadata}
         self._protos = {s.name: s for s in proto.signature}
         self.signatures: tuple[str, ...] = tuple(self._protos)
         self._graph = graph
+        self._host = host
         self._made: dict[str, Signature] = {}
         with state.lock:
             _declare(proto, arrays, state)
@@ -85,7 +98,7 @@ class Model:
         """
         name = calls.choose(name, self.signatures)
         if name not in self._made:
-            self._made[name] = Signature(self._protos[name], self._graph, self.state)
+            self._made[name] = Signature(self._protos[name], self._graph, self.state, self._host)
         return self._made[name]
 
     def __repr__(self) -> str:
@@ -124,7 +137,13 @@ class Signature:
         inputs, outputs: dtype and static shape by key, in the order of `run`.
     """
 
-    def __init__(self, proto: pb.Signature, graph: GraphInfo, state: State) -> None:
+    def __init__(
+        self,
+        proto: pb.Signature,
+        graph: GraphInfo,
+        state: State,
+        host: Mapping[str, HostFunction],
+    ) -> None:
         self.name = proto.name
         self.inputs = {b.key: _spec(b, graph) for b in proto.input}
         self.outputs = {b.key: _spec(b, graph) for b in proto.output}
@@ -136,6 +155,7 @@ class Signature:
             outputs=[b.value for b in proto.output],
             targets=proto.target,
             types={b.value: b.type for b in proto.input if b.type.WhichOneof("kind")},
+            host=host,
         )
         self._feeds = [
             _Feed(s, i) for s, i in zip(self.inputs.values(), self._block.inputs, strict=True)

@@ -7,7 +7,7 @@ for the same value (Identity) share a slot, and what a slot held is let go after
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
 from graphio.schema import errors
+from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
 Array = np.ndarray[Any, Any]
@@ -50,9 +51,10 @@ class Block:
         outputs: Sequence[str],
         targets: Sequence[str],
         types: Mapping[str, Type],
+        host: Mapping[str, HostFunction],
         constants: Mapping[str, Array] | None = None,
     ) -> None:
-        builder = _Builder(graph, state, types)
+        builder = _Builder(state, {**types, **graph.types}, host)
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
         wanted = graph.needed(outputs, targets, builder.slot_of)
@@ -72,7 +74,7 @@ class Block:
         except Exception as error:
             node, inputs = self._origin[step]
             made = failure.of_node(node, error, [values[i] for i in inputs])
-            raise made from (None if made is error else error)
+            raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
 
     def check_initialized(self) -> None:
         """Refuses the run when a variable that it reads first has no value."""
@@ -81,12 +83,25 @@ class Block:
                 raise failure.of_node(node, uninitialized(slot.name))
 
 
+class _Entry(NamedTuple):
+    """A node on its way to a step; reuse as in registry.Row."""
+
+    node: NodeInfo
+    function: registry.Function
+    inputs: list[int]
+    outputs: list[int]
+    reuse: Mapping[int, registry.Function]
+
+
 class _Builder:
     """What is known while the nodes of a block are gone through in order."""
 
-    def __init__(self, graph: GraphInfo, state: State, types: Mapping[str, Type]) -> None:
-        self.types = {**types, **graph.types}
+    def __init__(
+        self, state: State, types: Mapping[str, Type], host: Mapping[str, HostFunction]
+    ) -> None:
+        self.types = types
         self.state = state
+        self.host = host
         self.template: Values = [None]
         self.slot_of: dict[str, int] = {}
         self.constants: dict[str, Array] = {}
@@ -94,7 +109,7 @@ class _Builder:
         self.kept: set[str] = set()  # nodes whose memory a variable took over
         self.assigned: set[str] = set()
         self.reads: list[tuple[Slot, NodeInfo]] = []
-        self.pending: list[tuple[NodeInfo, registry.Function, list[int], list[int]]] = []
+        self.pending: list[_Entry] = []
 
     def slot(self, value: str) -> int:
         """The slot of a value that is there already."""
@@ -146,7 +161,8 @@ class _Builder:
         self._note_state(node)
         shared = self._shared(node)
         call = self._call(node, numbers, shared)
-        function = half.make(row, call) if half.wanted(row, numbers) else row.make(call)
+        widened = half.wanted(row, numbers)
+        function = half.make(row, call) if widened else row.make(call)
         if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
             return
         inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]
@@ -156,7 +172,7 @@ class _Builder:
             origins |= {_OUTSIDE}
         # A fed output keeps the fed value: what the node computes goes to a slot nobody reads.
         outputs = [self._output(name, origins) for name in node.outputs]
-        entry = (node, function, inputs, outputs)
+        entry = _Entry(node, function, inputs, outputs, {} if widened else row.reuse)
         if node.key == _PLACEHOLDER:
             self.pending.insert(0, entry)
         else:
@@ -208,6 +224,7 @@ class _Builder:
             captures=node.captures,
             borrowed=_OUTSIDE in shared,
             state=self.state,
+            host=self.host,
         )
 
     def _body(self, body: GraphInfo) -> Block:
@@ -218,6 +235,7 @@ class _Builder:
             outputs=body.outputs,
             targets=body.targets,
             types=self.types,
+            host=self.host,
             constants=self.constants,
         )
 
@@ -262,28 +280,47 @@ class _Builder:
         origin: dict[Step, tuple[NodeInfo, list[int]]] = {}
         place: dict[int, int] = {}  # slots that moved
         free: list[int] = []
-        for (node, function, inputs, results), dying in zip(
-            self.pending, self._deaths(outputs), strict=True
-        ):
-            sources = [place.get(i, i) for i in inputs]
-            empty = [place.get(i, i) for i in dying if i not in results]
+        spare = self._spare(outputs)
+        for i, (entry, dying) in enumerate(zip(self.pending, self._deaths(outputs), strict=True)):
+            sources = [place.get(i, i) for i in entry.inputs]
+            empty = [place.get(i, i) for i in dying if i not in entry.outputs]
             targets = []
-            for result in results:
+            for result in entry.outputs:
                 if empty or free:
                     place[result] = empty.pop() if empty else free.pop()
                 targets.append(place.get(result, result))
-            lost = [place.get(i, i) for i in results if i in dying]
+            lost = [place.get(i, i) for i in entry.outputs if i in dying]
+            function = entry.function
+            for k, reusing in entry.reuse.items():
+                if spare.get(entry.inputs[k]) == i:
+                    function = reusing
+                    break
             step = steps.make(function, sources, targets, empty + lost)
             free += empty + lost
             made.append(step)
-            origin[step] = (node, sources)
+            origin[step] = (entry.node, sources)
         return made, origin, [place.get(i, i) for i in outputs]
+
+    def _spare(self, outputs: Sequence[int]) -> dict[int, int]:
+        """For slots whose memory nobody else has: after which step nobody reads it any more."""
+        last = {slot: i for i, entry in enumerate(self.pending) for slot in entry.inputs}
+        last.update(dict.fromkeys(outputs, len(self.pending)))
+        until: dict[str, int] = {}  # by the node whose memory it is
+        for name, slot in self.slot_of.items():
+            for node in self.origins[name]:
+                until[node] = max(until.get(node, -1), last.get(slot, -1))
+        until.update(dict.fromkeys((_OUTSIDE, *self.kept), len(self.pending)))
+        return {
+            slot: until[next(iter(self.origins[name]))]
+            for name, slot in self.slot_of.items()
+            if len(self.origins[name]) == 1
+        }
 
     def _deaths(self, outputs: Sequence[int]) -> list[list[int]]:
         """For each step the slots that nobody needs after it."""
         live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
         deaths = []
-        for _, _, inputs, results in reversed(self.pending):
-            deaths.append(sorted({*inputs, *results} - live))
-            live.update(inputs)
+        for entry in reversed(self.pending):
+            deaths.append(sorted({*entry.inputs, *entry.outputs} - live))
+            live.update(entry.inputs)
         return deaths[::-1]

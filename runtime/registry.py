@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio.schema import dtypes, errors, small_types
+from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Row:
         fresh: the outputs never share memory with inputs, so they may leave without a copy.
         alias: the output is the first input; no step is needed.
         fold: with constant inputs the result is the same in every run.
+        reuse: by input, a function that may write the result into that input's memory; a plan
+            takes it where nobody reads the input afterwards.
         make: the factory.
     """
 
@@ -48,6 +51,7 @@ class Row:
     fresh: bool
     alias: bool
     fold: bool
+    reuse: Mapping[int, Function]
     make: Make
 
 
@@ -86,12 +90,13 @@ def kernel(
     fresh: bool = False,
     alias: bool = False,
     fold: bool = True,
+    reuse: Mapping[int, Function] | None = None,
 ) -> Callable[[Make], Make]:
     """Registers the factory that it decorates; the arguments are Row's."""
 
     def register(make: Make) -> Make:
         _ROWS.setdefault((domain, op), []).append(
-            Row(domain, op, since, until, types, fresh, alias, fold, make)
+            Row(domain, op, since, until, types, fresh, alias, fold, reuse or {}, make)
         )
         return make
 
@@ -99,10 +104,30 @@ def kernel(
 
 
 def function(
-    op: str, since: int, fn: Function, types: str, *, domain: str = "", fresh: bool = True
+    op: str,
+    since: int,
+    fn: Function,
+    types: str,
+    *,
+    domain: str = "",
+    fresh: bool = True,
+    reuse: Mapping[int, Function] | None = None,
 ) -> None:
     """Registers a kernel that is the same function for every node."""
-    kernel(op, since, domain=domain, types=types, fresh=fresh)(lambda call: fn)
+    kernel(op, since, domain=domain, types=types, fresh=fresh, reuse=reuse)(lambda call: fn)
+
+
+#: Below it a fresh array costs less than asking.
+_WORTH_REUSING = 1 << 14
+
+
+def can_hold(x: Any, shape: tuple[int, ...]) -> bool:
+    """Whether x is an array of its own memory, large enough to bother, with the shape."""
+    return (
+        x.__class__ is np.ndarray
+        and x.nbytes > _WORTH_REUSING
+        and (x.shape == shape and x.base is None)
+    )
 
 
 def find(domain: str, op: str, version: int) -> Row | None:
@@ -137,6 +162,7 @@ class Call:
         captures: names of the outer values that follow the inputs in the function's arguments.
         borrowed: whether inputs may share memory that the caller or the state owns.
         state: what the node's variables and generators live in.
+        host: functions that HostCall nodes call.
     """
 
     name: str
@@ -150,6 +176,7 @@ class Call:
     captures: Sequence[str] = ()
     borrowed: bool = True
     state: State | None = None
+    host: Mapping[str, HostFunction] = field(default_factory=dict)
 
     def integer(self, key: str, default: int) -> int:
         """An integer attribute."""

@@ -159,6 +159,7 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "AveragePool2D": ([randoms(2, 7, 6, 3)], POOL),
     "SoftmaxCrossEntropy": ([randoms(4, 3), np.abs(randoms(4, 3))], {}),
     "SparseSoftmaxCrossEntropy": ([randoms(4, 3), np.array([0, 2, 1, 2])], {}),
+    "SumToShape": ([randoms(2, 3, 4), np.array([3, 1], np.int64)], {}),
     "GradientDescentStep": ([STEP[0], STEP[2], STEP[1]], {}),
     "MomentumStep": ([STEP[0], STEP[1], STEP[2], randoms(5), np.array(0.9)], {}),
     "NesterovMomentumStep": ([STEP[0], STEP[1], STEP[2], randoms(5), np.array(0.9)], {}),
@@ -181,7 +182,8 @@ def call(op: str, dtype: type, domain: str) -> tuple[pb.Model, list[np.ndarray]]
     row = operators.lookup("graphio", op, 1)
     letters = [p.type for p in row.inputs]
     arrays = [
-        a.astype(np.int64 if t == "I" else dtype) for a, t in zip(inputs, letters, strict=True)
+        a.astype(np.int64 if t in ("I", "int64") else dtype)
+        for a, t in zip(inputs, letters, strict=True)
     ]
     model = pb.Model()
     kinds = [

@@ -20,6 +20,11 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
                              const char *prefix, int64_t step, ci_error *error);
 """
 
+#: What the library calls: a Python function, which graphio/cinfer/host.py defines.
+CALLBACKS = """
+extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
+"""
+
 
 def declarations(header: str) -> str:
     """The part of the header that cffi reads: no comments, no CI_API."""
@@ -34,7 +39,7 @@ def main() -> None:
     header, out = map(Path, sys.argv[1:3])
     text = header.read_text(encoding="utf-8")
     ffi = FFI()
-    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE)
+    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE + CALLBACKS)
     ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"\n' + PRIVATE)
     ffi.emit_c_code(str(out))
 

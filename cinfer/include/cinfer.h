@@ -50,6 +50,7 @@ enum {
   CI_RESOURCE_EXHAUSTED = 8, /* memory, or a limit of ci_limits */
   CI_FAILED_PRECONDITION = 9,
   CI_CANCELLED = 1,
+  CI_UNKNOWN = 2, /* what a host function says that fits nothing else */
   CI_OUT_OF_RANGE = 11,
   CI_UNIMPLEMENTED = 12, /* an operator, type or feature that this build lacks */
   CI_INTERNAL = 13,
@@ -196,11 +197,30 @@ CI_API ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, 
 
 /* ---- sessions ---- */
 
+typedef struct ci_host_call { /* one call of a function of the host's, valid until it returns */
+  size_t size;
+  const char *function; /* the name that the model has for it */
+  int32_t input_count, output_count;
+  const ci_tensor *inputs; /* views of the session's memory */
+  const ci_info *outputs; /* the declared types; name is that of the function */
+  void *kernel; /* the library's */
+} ci_host_call;
+/* Gives an output, each once: the elements and the text of strings are copied. A type or shape other than the declared
+ * one is CI_INVALID_ARGUMENT. */
+CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *value, ci_error *error);
+typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails */
+  void *user;
+  /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
+   * says in `error`, which is never NULL, what went wrong and returns its status. It may run other sessions, not those
+   * of the same state, and it closes neither. */
+  ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
+} ci_host;
 typedef struct ci_session_options {
   size_t size;
   int32_t threads; /* 1 (default): never starts one. The bits do not depend on it */
   ci_allocator allocator;
   ci_limits limits;
+  ci_host host;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
 /* state NULL: one of its own, with the file's values. */

@@ -298,6 +298,7 @@ static ci_status restore_all(restore_job *job, const char *base, ci_error *error
 ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error) {
   const char *base;
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "ci_restore needs a state and a prefix");
+  CI_TRY(ci_state_idle(state, error));
   restore_job job = {.state = state, .allocator = ci_state_allocator(state)};
   job.index.allocator = job.strings.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &base, error));

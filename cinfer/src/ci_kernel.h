@@ -104,7 +104,7 @@ typedef struct ci_op {
 } ci_op;
 enum {
   CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
-  CI_OP_CONTROL = 2,  /* has subgraphs */
+  CI_OP_CONTROL = 2,  /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
   CI_OP_HALF = 8,       /* float16 and bfloat16 are computed in float32 (half.h) */
   CI_OP_HOLDS = 16      /* inputs may be sequences, or nothing */

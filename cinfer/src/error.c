@@ -8,6 +8,7 @@ const char *ci_status_name(ci_status status) {
   switch (status) {
     case CI_OK: return "OK";
     case CI_CANCELLED: return "CANCELLED";
+    case CI_UNKNOWN: return "UNKNOWN";
     case CI_INVALID_ARGUMENT: return "INVALID_ARGUMENT";
     case CI_NOT_FOUND: return "NOT_FOUND";
     case CI_ALREADY_EXISTS: return "ALREADY_EXISTS";

@@ -134,6 +134,7 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
   s->given = options.allocator;
   s->allocator = (ci_allocator){s, session_alloc, session_release};
   s->limits = options.limits;
+  s->host = options.host;
   ci_limits_fill(&s->limits);
   s->thread_count = options.threads < 1 ? 1 : options.threads;
   if (s->thread_count > SESSION_MOST_THREADS) s->thread_count = SESSION_MOST_THREADS;
@@ -451,6 +452,7 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
     return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d outputs, %d are given", s->name,
                    (int)s->output_count, output_count);
   }
+  CI_TRY(ci_state_enter(session->state, error));
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);
@@ -459,11 +461,13 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   ci_status status = session_plan(session, signature, inputs, &plan, error);
   if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
   ci_float_leave(&mode);
+  ci_state_leave(session->state);
   return status;
 }
 
 ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_error *error) {
   CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+  CI_TRY(ci_state_idle(session->state, error));
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);

@@ -13,10 +13,27 @@ struct ci_state {
   ci_limits limits;
   uint64_t seed;
   uint64_t layout;
+  bool busy; /* a run is using it */
   ci_names slot_names, random_names; /* first: the index */
   CI_LIST(ci_slot *) slots; /* each allocated alone: plans keep pointers */
   CI_LIST(ci_random *) randoms;
 };
+
+/* ---- one run at a time ---- */
+
+ci_status ci_state_idle(const ci_state *state, ci_error *error) {
+  if (!state->busy) return CI_OK;
+  return ci_fail(error, CI_FAILED_PRECONDITION,
+                 "a run is using the state: the functions that it calls can neither run on that state nor change it");
+}
+
+ci_status ci_state_enter(ci_state *state, ci_error *error) {
+  CI_TRY(ci_state_idle(state, error));
+  state->busy = true;
+  return CI_OK;
+}
+
+void ci_state_leave(ci_state *state) { state->busy = false; }
 
 /* ---- values ---- */
 
@@ -380,6 +397,7 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
 
 ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
   if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
+  CI_TRY(ci_state_idle(state, error));
   ci_slot_change change = {.slot = index};
   CI_TRY(ci_value_of_tensor(tensor, &change.value, error));
   if (tensor->bytes < change.value.bytes) {

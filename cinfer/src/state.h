@@ -72,4 +72,8 @@ bool ci_value_storage(const ci_value *value, size_t *bytes);
 void ci_value_copy(void *to, const ci_value *value);
 /* A view of a caller's tensor, whose sizes are checked; bytes is what the shape needs. */
 ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error);
+/* A run begins and ends; what a host function does meanwhile must leave the state alone. */
+ci_status ci_state_enter(ci_state *state, ci_error *error);
+void ci_state_leave(ci_state *state);
+ci_status ci_state_idle(const ci_state *state, ci_error *error);
 #endif

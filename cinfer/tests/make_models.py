@@ -15,7 +15,7 @@ from graphio.schema import container, dtypes, tensors
 from graphio.schema.model_pb2 import Function, Graph, Model, Node, Type
 
 TARGET = Path(__file__).with_name("models.h")
-FLOAT, INT64, BOOL = 1, 7, 9
+FLOAT, INT64, STRING, BOOL = 1, 7, 8, 9
 Value = bool | int | float | str | np.ndarray | Graph | Type | list[int]
 
 
@@ -287,6 +287,22 @@ def sequences() -> bytes:
     return container.pack(model, [])
 
 
+def called() -> bytes:
+    """Calls of the host's functions: at the root, of known shape, text, in a branch."""
+    model, line, text = Model(), tensor(FLOAT, None), tensor(STRING, None)
+    g = model.graph
+    placeholder(g, "x", line)
+    placeholder(g, "yes", tensor(BOOL))
+    add(g, "call", "graphio.HostCall", ["x"], [line, tensor(FLOAT), text], function="f", stateful=1)
+    add(g, "twice", "Add", ["call", "call:1"], [line], version=7)
+    yes = leaf("inner", "graphio.HostCall", ["x"], line, function="g", stateful=1)
+    yes.node[0].version = 1
+    no = leaf("other", "Identity", ["x"], line)
+    add(g, "chosen", "If", ["yes"], [line], then_branch=yes, else_branch=no)
+    signature(model, "all", ["x", "yes"], ["call", "call:1", "call:2", "twice", "chosen"])
+    return container.pack(model, [])
+
+
 def array(name: str, data: bytes) -> str:
     """A model as a C array."""
     rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
@@ -302,7 +318,8 @@ def header() -> str:
         "/* clang-format off */\n"
         f"{array('model_perceptron', perceptron())}"
         f"{array('model_everything', everything())}"
-        f"{array('model_sequences', sequences())}#endif\n"
+        f"{array('model_sequences', sequences())}"
+        f"{array('model_called', called())}#endif\n"
     )
 
 

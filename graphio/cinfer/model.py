@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from graphio.cinfer import status
 from graphio.cinfer._native import ffi, lib
+from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
 from graphio.schema import calls, errors
+from graphio.schema.engine import HostFunction
 
 ISA = {
     "best": lib.CI_ISA_BEST,
@@ -29,6 +32,7 @@ def load(
     lazy: bool = False,
     threads: int = 1,
     isa: str = "best",
+    host: Mapping[str, HostFunction] | None = None,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -38,6 +42,8 @@ def load(
         lazy: True checks the bytes of big tensors when they are first used.
         threads: how many a run may use; results do not depend on it.
         isa: "best", "portable", "avx2", "avx512" or "neon"; results do not depend on it.
+        host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
+            A name is looked up when a run reaches its node.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
@@ -45,21 +51,26 @@ def load(
     """
     if isa not in ISA:
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
-    return Model(Handles(source, State() if state is None else state, lazy, threads, ISA[isa]))
+    host_calls = Host({} if host is None else host)
+    chosen = State() if state is None else state
+    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls))
 
 
 class Handles:
     """A model and a session of the C library, closed together. Model and Signature share it."""
 
-    def __init__(self, source: Any, state: State, lazy: bool, threads: int, isa: int) -> None:
+    def __init__(
+        self, source: Any, state: State, lazy: bool, threads: int, isa: int, host: Host
+    ) -> None:
         self.state = state
+        self.host = host
         self.error = status.new_error()  # written under state.lock
         is_path = isinstance(source, (str, os.PathLike))
         data = None if is_path else ffi.from_buffer(source)
         self.model = self._open_model(source if is_path else data, lazy, isa)
         self.session: Any = self._open_session(threads)
-        # The borrowed bytes must outlive both handles.
-        self._closer = weakref.finalize(self, _close, self.session, self.model, data)
+        # The borrowed bytes and the functions must outlive both handles.
+        self._closer = weakref.finalize(self, _close, self.session, self.model, (data, host))
         self._closer.atexit = False
 
     def _open_model(self, source: Any, lazy: bool, isa: int) -> Any:
@@ -77,6 +88,7 @@ class Handles:
     def _open_session(self, threads: int) -> Any:
         options = ffi.new("ci_session_options *", lib.ci_session_defaults())
         options.threads = threads
+        self.host.fill(options)
         handle = ffi.new("ci_session **")
         with self.state.lock:
             code = lib.ci_session_open(self.model, self.state.handle, options, handle, self.error)
@@ -86,10 +98,27 @@ class Handles:
         return handle[0]
 
     def close(self) -> None:
-        """Waits for a run in progress, then frees both."""
+        """Waits for a run in progress, then frees both.
+
+        Raises:
+            FailedPreconditionError: a function that the run calls wants to close it.
+        """
         with self.state.lock:
+            if self.host.running:
+                raise errors.FailedPreconditionError(
+                    message="the model is being run by the caller: close it after the run"
+                )
             self.session = None
             self._closer()
+
+    def failed(self, code: int) -> BaseException:
+        """The error of a run that gave this status, with what a host function raised as cause."""
+        raised = self.host.raised()
+        if raised is not None and not isinstance(raised, Exception):
+            return raised
+        error = status.of(code, self.error)
+        error.__cause__ = raised
+        return error
 
 
 def _close(session: Any, model: Any, _data: Any) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.cinfer import arrays, status
+from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, dtypes, errors
@@ -37,7 +36,7 @@ class Signature:
         self._number = lib.ci_signature(handles.model, name.encode())
         self.inputs = self._specs(lib.ci_input_count, lib.ci_input, lib.ci_input_kind)
         self.outputs = self._specs(lib.ci_output_count, lib.ci_output, lib.ci_output_kind)
-        self._lock: threading.Lock = handles.state.lock
+        self._lock = handles.state.lock
         self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
         self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
         self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))
@@ -119,7 +118,7 @@ class Signature:
             if session is None:
                 raise _closed()
             if code := _run(session, *self._call, handles.error):
-                status.check(code, handles.error)
+                raise handles.failed(code)
             return [read() for read in self._readers]
 
     def bind(
@@ -176,7 +175,7 @@ class Signature:
                 if handles.session is None:
                     raise _closed()
                 if code := _run(handles.session, *call, handles.error):
-                    status.check(code, handles.error)
+                    raise handles.failed(code)
                 return collect()
 
         return run

@@ -33,7 +33,8 @@ class State:
         handle = ffi.new("ci_state **")
         status.check(lib.ci_state_open(options, handle, self._error), self._error)
         self.handle = handle[0]
-        self.lock = threading.Lock()  # also held while a session on this state runs
+        # Also held while a session on this state runs; a function that it calls may look into it.
+        self.lock = threading.RLock()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
 
     def names(self) -> list[str]:

@@ -21,4 +21,9 @@ def text(chars: Any) -> str:
 def check(status: int, error: Any) -> None:
     """Raises the error that a call gave, if it did."""
     if status:
-        raise errors.from_code(status, text(error.message), text(error.node))
+        raise of(status, error)
+
+
+def of(status: int, error: Any) -> errors.OpError:
+    """The error that a failed call gave."""
+    return errors.from_code(status, text(error.message), text(error.node))

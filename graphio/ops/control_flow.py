@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,11 @@ def _identity(value: Any) -> Any:
     return array.identity(value)
 
 
+def restoring() -> AbstractContextManager[None]:
+    """A context of one call of control flow: if it fails, the graph is as it was before."""
+    return scopes.get_default_graph().unchanged_on_error()
+
+
 # ---- cond and case ----
 
 
@@ -116,7 +122,7 @@ def cond(
         raise TypeError(f"cond: pred '{condition.name}' is {condition.dtype.name}, expected bool")
     if condition.shape.ndims not in (None, 0):
         raise ValueError(f"cond: pred '{condition.name}' has shape {condition.shape}, expected ()")
-    with scopes.name_scope(name, "cond"):
+    with restoring(), scopes.name_scope(name, "cond"):
         then_graph, then_result = _build_branch(true_fn, "true")
         else_graph, else_result = _build_branch(false_fn, "false")
         specs = _agree(then_graph, then_result, else_graph, else_result)
@@ -235,7 +241,7 @@ def case(
         predicate, function = rest[0]
         return cond(predicate, function, lambda: chain(rest[1:]), strict=strict)
 
-    with scopes.name_scope(name, "case"):
+    with restoring(), scopes.name_scope(name, "case"):
         return chain(pairs)
 
 
@@ -283,7 +289,7 @@ def while_loop(
     structure = loop_vars if isinstance(loop_vars, (list, builtins.tuple)) else [loop_vars]
     if not nest.flatten(structure):
         raise ValueError("while_loop: expected at least one loop variable")
-    with scopes.name_scope(name, "while"):
+    with restoring(), scopes.name_scope(name, "while"):
         initial = [convert_to_tensor(v) for v in nest.flatten(structure)]
         invariants = _invariants(structure, initial, shape_invariants)
         graph = scopes.get_default_graph()
@@ -391,7 +397,7 @@ def _next_values(
                 f"while_loop: loop variable {i} is {variable.dtype.name}, but body returned "
                 f"{tensor.dtype.name} ('{tensor.name}'); cast it"
             )
-        if not _holds(variable.shape, tensor.shape):
+        if not holds(variable.shape, tensor.shape):
             advice = (
                 "the shape invariant given does not hold"
                 if invariants is not None
@@ -405,7 +411,7 @@ def _next_values(
     return following
 
 
-def _holds(invariant: TensorShape, shape: TensorShape) -> bool:
+def holds(invariant: TensorShape, shape: TensorShape) -> bool:
     """Whether every value of `shape` also satisfies `invariant`."""
     if invariant.ndims is None:
         return True

@@ -139,7 +139,9 @@ def _repeatable(op: Operation) -> bool:
 def _has_state(body: Graph) -> bool:
     pure = gradient_registry.functions() | {("graphio", "StopGradient")}
     return any(
-        (o.domain == "graphio" and (o.domain, o.op) not in pure) or any(map(_has_state, o.bodies()))
+        (o.domain == "graphio" and (o.domain, o.op) not in pure)
+        or gradient_registry.region_of(o) is not None  # a copy would not have its gradient
+        or any(map(_has_state, o.bodies()))
         for o in body.operations
     )
 

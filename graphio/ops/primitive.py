@@ -308,27 +308,13 @@ def _spreads(others: Sequence[Tensor], operand: Tensor, axis: int) -> bool:
 
 
 def unbroadcast_at_run_time(gradient: Tensor, operand: Tensor) -> Tensor:
-    """Each axis n of the gradient becomes two, (n / m, m), where m is the operand's size (1 or
-    n); the sum runs over the first of each two."""
-    wide, narrow = dims_of(gradient), dims_of(operand)
-    target = node("Shape", [operand], dtypes.int64, (None if narrow is None else len(narrow),))
-    full = node("Shape", [gradient], dtypes.int64, (None if wide is None else len(wide),))
-    one = int_vector([1])
-    rank = node("Shape", [full], dtypes.int64, (1,))
-    if wide is not None and narrow is not None:
-        aligned = concat([int_vector([1] * (len(wide) - len(narrow))), target], 0)
-        axes = int_vector(range(0, 2 * len(wide), 2))
-    else:
-        missing = binary("Sub", rank, node("Shape", [target], dtypes.int64, (1,)))
-        ones = node("ConstantOfShape", [missing], dtypes.int64, (None,), value=np.ones(1, np.int64))
-        aligned = concat([ones, target], 0)
-        double = squeeze(binary("Add", rank, rank), [0])
-        zero, two = (constant(np.asarray(v, np.int64)) for v in (0, 2))
-        axes = node("Range", [zero, double, two], dtypes.int64, (None,))
-    repeats = binary("Div", full, binary("Max", aligned, one))
-    pairs = concat([unsqueeze(repeats, [1]), unsqueeze(aligned, [1])], 1)
-    split_dims: Dims = None if wide is None else (None,) * (2 * len(wide))
-    split = reshape(gradient, reshape(pairs, [-1]), split_dims)
-    summed_dims: Dims = None if wide is None else (None,) * len(wide)
-    summed = reduce_sum(split, axes, keepdims=False, dims=summed_dims)
-    return reshape_to(summed, target, narrow)
+    """The same where only the run knows which axes were spread."""
+    target = shape_of(operand)
+    return node(
+        "SumToShape",
+        [gradient, target],
+        gradient.dtype,
+        dims_of(operand),
+        domain="graphio",
+        tf_type="Reshape",
+    )

@@ -397,6 +397,13 @@ def _sum_gradient(op: Operation, dy: Tensor) -> Gradients:
     return _results(op, to_input(op, dy))
 
 
+@gradient("SumToShape", "graphio")
+def _sum_to_shape_gradient(op: Operation, dy: Tensor) -> Gradients:
+    """dy for each element of which it is the sum."""
+    x = op.inputs[0]
+    return _results(op, primitive.expand(dy, primitive.shape_of(x), dims_of(x)))
+
+
 @gradient("ReduceMean")
 def _mean_gradient(op: Operation, dy: Tensor) -> Gradients:
     """dy / n for each of n elements."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+#: what a HostCall calls: the node's inputs to its outputs
+HostFunction = Callable[[list[Array]], Sequence[Any]]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Training: optimizers, and the Saver with what belongs to checkpoints."""
 
+from graphio.graph_io import write_graph
+from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
@@ -37,7 +39,7 @@ from graphio.train.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.saver import Saver, import_meta_graph, remove_checkpoint
 from graphio.train.step_counter import (
     assert_global_step,
     create_global_step,
@@ -63,18 +65,21 @@ __all__ = [
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "Saver",
+    "SaverDef",
     "assert_global_step",
     "checkpoint_exists",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
     "exponential_decay",
+    "export_meta_graph",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
@@ -87,4 +92,5 @@ __all__ = [
     "polynomial_decay",
     "remove_checkpoint",
     "update_checkpoint_state",
+    "write_graph",
 ]

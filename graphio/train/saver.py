@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from graphio import scopes
+from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Tensor
-from graphio.schema import checkpoint, container, errors, files, restore
-from graphio.schema.model_pb2 import Model
+from graphio.graph_def import graph_def_of
+from graphio.meta_graph import MetaGraphDef, SaverDef
+from graphio.node_def import message_of
+from graphio.schema import checkpoint, container, errors, files, model_pb2, restore
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
-from graphio.variables import Variable
+from graphio.variables import Variable, variables_of
 
-__all__ = ["Saver", "remove_checkpoint"]
+__all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
 
 HOUR = 3600.0
+FOR_EVER = 10000.0  # hours: what TensorFlow means by never
 
 
 class Saver:
@@ -40,7 +43,9 @@ class Saver:
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
-        saver_def, builder, filename: not supported, must be None.
+        saver_def: what to_proto gave: the variables and how many to keep; the variables are
+            those of the default graph.
+        builder, filename: not supported, must be None.
         defer_build: True looks for the variables when `build` is called.
         allow_empty: True lets a Saver have no variables.
         pad_step_number: True writes the step with eight digits.
@@ -57,7 +62,7 @@ class Saver:
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
-        keep_checkpoint_every_n_hours: float = 10000.0,
+        keep_checkpoint_every_n_hours: float = FOR_EVER,
         name: str | None = None,
         restore_sequentially: bool = False,
         saver_def: Any = None,
@@ -71,8 +76,8 @@ class Saver:
         *,
         recover: bool = True,
     ) -> None:
-        if saver_def is not None or builder is not None or filename is not None:
-            raise ValueError("saver_def, builder and filename are not supported; leave them None")
+        if builder is not None or filename is not None:
+            raise ValueError("builder and filename are not supported; leave them None")
         if defer_build and var_list is not None:
             raise ValueError(
                 "If `var_list` is provided then build cannot be deferred. Either set "
@@ -88,8 +93,27 @@ class Saver:
         self._last: list[tuple[str, float]] = []
         self._expired: list[tuple[str, float]] = []
         self._variables: dict[str, Variable] | None = None
-        if not defer_build:
+        if saver_def is not None:
+            self._take_over(message_of(saver_def), name)
+        elif not defer_build:
             self._variables = self._named(var_list)
+
+    def _take_over(self, saver: model_pb2.Saver, import_scope: str | None) -> None:
+        """Becomes the Saver that a message describes."""
+        self._max_to_keep, self._hours = saver.max_to_keep, saver.keep_every_hours or self._hours
+        known = variables_of(scopes.get_default_graph().root)
+        prefix = f"{import_scope}/" if import_scope else ""
+        missing = [name for name in saver.variable if prefix + name not in known]
+        if missing:
+            raise ValueError(
+                f"the saver_def saves variables that the graph does not have: {', '.join(missing)}"
+            )
+        if saver.variable:
+            keys = saver.key or saver.variable
+            pairs = zip(keys, saver.variable, strict=True)
+            self._variables = {key: known[prefix + name] for key, name in pairs}
+        else:
+            self._variables = self._named(None)
 
     def build(self) -> None:
         """Looks for the variables now, if that was deferred."""
@@ -205,13 +229,61 @@ class Saver:
             self._record(where, latest_filename)
         return where
 
-    def describe(self, model: Model) -> None:
-        """Fills in the message about this Saver in a model."""
-        model.saver.max_to_keep = self._max_to_keep
-        model.saver.keep_every_hours = self._hours
-        for key, variable in self._built("describe").items():
-            model.saver.variable.append(variable.op.name)
-            model.saver.key.append(key)
+    def to_proto(self, export_scope: str | None = None) -> SaverDef:
+        """The Saver as a message: its variables, their names in checkpoints, how many it keeps.
+
+        Args:
+            export_scope: names lose this name scope; variables outside it are left out.
+        """
+        prefix = f"{export_scope}/" if export_scope else ""
+        message = model_pb2.Saver(
+            max_to_keep=self._max_to_keep, keep_every_hours=self._hours
+        )
+        for key, variable in self._built("to_proto").items():
+            if variable.op.name.startswith(prefix):
+                message.variable.append(variable.op.name.removeprefix(prefix))
+                message.key.append(key)
+        return SaverDef(message)
+
+    def as_saver_def(self) -> SaverDef:
+        """The Saver as a message."""
+        return self.to_proto()
+
+    @property
+    def saver_def(self) -> SaverDef:
+        """The Saver as a message."""
+        return self.to_proto()
+
+    @staticmethod
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+        """The Saver of a message, for the variables of the default graph.
+
+        Args:
+            saver_def: what to_proto gave.
+            import_scope: the name scope that the variables are in.
+        """
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    def export_meta_graph(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        collection_list: Sequence[str] | None = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> MetaGraphDef:
+        """The default graph with this Saver as a message; see tf.train.export_meta_graph."""
+        return meta_graph.export_meta_graph(
+            filename=filename,
+            saver_def=self.to_proto(),
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+        )
 
     def _record(self, where: str, latest_filename: str | None) -> None:
         """Writes the state file, then deletes what is too old."""
@@ -299,13 +371,65 @@ class Saver:
             raise TypeError(f"'sess' must be a Session; {sess}")
 
 
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    input_map: Mapping[str, Tensor] | None = None,
+    return_elements: Sequence[str] | None = None,
+    **unused: Any,
+) -> Any:
+    """Adds a whole graph to the default graph: nodes, variables and collections.
+
+    Args:
+        meta_graph_or_file: a MetaGraphDef, or the path of a file that a Saver or
+            export_meta_graph wrote.
+        clear_devices: True forgets what devices the nodes wish for.
+        import_scope: prefix of the names, made unique.
+        input_map: names of values in it to tensors that are read in their place.
+        return_elements: names of what to return besides.
+
+    Returns:
+        A Saver of its variables; None if it has none. With return_elements: it and the elements.
+
+    Raises:
+        OSError: there is no such file, or it is no graph.
+        ValueError, NotFoundError: as tf.import_graph_def.
+    """
+    if isinstance(meta_graph_or_file, (str, os.PathLike)):
+        model = meta_graph.read_message(meta_graph_or_file)
+    else:
+        model = graph_def_of(meta_graph_or_file)
+    found, elements = meta_graph.import_message(
+        model, clear_devices, import_scope, input_map, return_elements
+    )
+    saver = _saver_of(model, found.variables)
+    return saver if return_elements is None else (saver, elements)
+
+
+def _saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
+    """The Saver of an imported graph: it knows the names that its checkpoints have."""
+    if model.HasField("saver") and all(name in variables for name in model.saver.variable):
+        saver = Saver(
+            {
+                key: variables[name]
+                for key, name in zip(model.saver.key, model.saver.variable, strict=True)
+            },
+            max_to_keep=model.saver.max_to_keep,
+            keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
+            allow_empty=True,
+        )
+        return saver
+    return Saver() if scopes.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+
+
 def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:
     """The graph file of a checkpoint: the whole graph with its collections, without values."""
     from graphio.export import build_model
 
     model, arrays = build_model(graph.root, [], prune=False)
     if saver is not None:
-        saver.describe(model)
+        model.saver.CopyFrom(message_of(saver.to_proto()))
     return container.pack(model, arrays)
 
 

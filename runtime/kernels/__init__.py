@@ -11,6 +11,7 @@ FAMILIES = (
     "control",
     "einsum",
     "conv",
+    "host",
     "image",
     "index",
     "linear",

@@ -138,8 +138,10 @@ def _flatten(call: Call) -> Function:
 def _transpose(call: Call) -> Function:
     order = call.integers("perm")
 
+    right = None if order is None or sorted(order) != list(range(len(order))) else len(order)
+
     def transpose(x: Any) -> Any:
-        if order is not None and sorted(order) != list(range(x.ndim)):
+        if order is not None and right != x.ndim:
             raise errors.InvalidArgumentError(
                 message=f"perm is {order}, expected an order of the {x.ndim} axes"
             )
@@ -154,6 +156,8 @@ def _expand(call: Call) -> Function:
         target = tuple(ints(shape))
         if x.shape == target:
             return x
+        if x.ndim == 0 and 0 <= min(target):  # np.broadcast_to in a fifth of its time
+            return np.ndarray(target, x.dtype, x, 0, (0,) * len(target))
         try:
             return np.broadcast_to(x, np.broadcast_shapes(x.shape, target))
         except (ValueError, RuntimeError):  # of shapes that differ, and of too many axes

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import small
+from graphio.runtime import registry, small
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.schema import dtypes, errors
@@ -40,14 +40,20 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, inverse, result)
 
 
-def maximum(*values: Any) -> Any:
-    """The largest; NaN if there is one; a zero is +0."""
-    return functools.reduce(np.maximum, values) + _zero(values[0])
+def _extreme(choose: Any) -> Function:
+    """The largest or smallest; NaN if there is one; a zero is +0."""
 
+    def extreme(first: Any, *others: Any) -> Any:
+        result = choose(first, others[0]) if others else first + _zero(first)
+        for other in others[1:]:
+            result = choose(result, other)
+        if result.dtype.kind != "f":
+            return result
+        if result.__class__ is np.ndarray:
+            return np.add(result, 0, out=result)
+        return result + _zero(result)
 
-def minimum(*values: Any) -> Any:
-    """The smallest; NaN if there is one; a zero is +0."""
-    return functools.reduce(np.minimum, values) + _zero(values[0])
+    return extreme
 
 
 def total(*values: Any) -> Any:
@@ -175,8 +181,8 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("Mul", 7, np.multiply, "NN"),
     ("Div", 7, divide, "NN"),
     ("Pow", 7, power, "NM"),
-    ("Max", 8, maximum, "N*"),
-    ("Min", 8, minimum, "N*"),
+    ("Max", 8, _extreme(np.maximum), "N*"),
+    ("Min", 8, _extreme(np.minimum), "N*"),
     ("Equal", 7, np.equal, "AA"),
     ("BitwiseAnd", 18, np.bitwise_and, "ZZ"),
     ("BitwiseOr", 18, np.bitwise_or, "ZZ"),
@@ -191,8 +197,43 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("Xor", 7, np.logical_xor, "BB"),
     ("Where", 9, np.where, "BAA"),
 )
+
+
+def _into_first(fn: Any) -> Function:
+    def run(x: Any, y: Any) -> Any:
+        return fn(x, y, x) if registry.can_hold(x, x.shape) and _spans(x, y) else fn(x, y)
+
+    return run
+
+
+def _into_second(fn: Any) -> Function:
+    def run(x: Any, y: Any) -> Any:
+        return fn(x, y, y) if registry.can_hold(y, y.shape) and _spans(y, x) else fn(x, y)
+
+    return run
+
+
+def _spans(x: Any, y: Any) -> bool:
+    """Whether a result of both has x's shape."""
+    return y.shape == x.shape or not y.shape
+
+
+def _into_only(fn: Any) -> Function:
+    return lambda x: fn(x, x) if registry.can_hold(x, x.shape) else fn(x)
+
+
+_UNARY_IN_PLACE = ("Abs", "Neg", "Exp", "Log", "Sqrt", "Reciprocal", "Sin", "Cos", "Tanh")
+_BINARY_IN_PLACE = ("Add", "Sub", "Mul")
+
+
+def _reuse(op: str, fn: Function) -> dict[int, Function]:
+    if op in _UNARY_IN_PLACE:
+        return {0: _into_only(fn)}
+    return {0: _into_first(fn), 1: _into_second(fn)} if op in _BINARY_IN_PLACE else {}
+
+
 for _row in _ROWS:
-    function(*_row)
+    function(*_row, reuse=_reuse(_row[0], _row[2]))
 
 
 @kernel("Mod", since=10, types="NN", fresh=True)

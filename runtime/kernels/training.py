@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime.registry import function
+from graphio.runtime.registry import can_hold, function
 from graphio.schema import errors
 
 
 def gradient_descent_step(parameter: Any, rate: Any, gradient: Any) -> Any:
     """parameter - rate * gradient."""
-    step = rate * gradient
-    return _subtract(parameter, step)
+    return _subtract(parameter, rate * gradient)
+
+
+def _gradient_descent_in_place(parameter: Any, rate: Any, gradient: Any) -> Any:
+    """The same in the gradient's memory."""
+    if not can_hold(gradient, parameter.shape) or rate.size != 1:
+        return _descent(parameter, rate, gradient)
+    step = np.multiply(rate.reshape(()), gradient, out=gradient)
+    return np.subtract(parameter, step, out=step)
 
 
 def _subtract(parameter: Any, step: Any) -> Any:
@@ -85,5 +92,8 @@ _ROWS = (
     ("NesterovMomentumStep", nesterov_momentum_step, {2, 4}, "FFFFF"),
     ("AdamStep", adam_step, {3, 4, 5, 6, 7, 8}, "FFFFFFFFFF"),
 )
+_descent = _checked(gradient_descent_step, frozenset({1}))
+_IN_PLACE = {"GradientDescentStep": {2: _gradient_descent_in_place}}
 for _op, _function, _numbers, _types in _ROWS:
-    function(_op, 1, _checked(_function, frozenset(_numbers)), _types, domain="graphio")
+    _step = _checked(_function, frozenset(_numbers))
+    function(_op, 1, _step, _types, domain="graphio", reuse=_IN_PLACE.get(_op))

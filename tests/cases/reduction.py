@@ -348,3 +348,29 @@ for op in ("ArgMax", "ArgMin"):
         expect=[np.zeros(0, "int64")],
         label="of nothing for nobody",
     )
+
+for label, shape, axes in (
+    ("equal", (3, 4, 5), ()),
+    ("a leading axis", (4, 5), (0,)),
+    ("sizes of one", (3, 1, 5), (1,)),
+    ("both", (1, 5), (0, 1)),
+    ("a scalar", (), (0, 1, 2)),
+):
+    case(
+        "SumToShape",
+        [X, np.array(shape, np.int64)],
+        domain="graphio",
+        expect=lambda x, s, a=axes: x.sum(axis=a).reshape(s),
+        types=FLOATS,
+        label=label,
+        atol=1e-6,
+    )
+for label, shape in (("too wide", [1, 3, 4, 5]), ("another size", [3, 4, 2])):
+    bad(
+        "SumToShape",
+        [X, np.array(shape)],
+        domain="graphio",
+        error=INVALID,
+        words=("does not broadcast",),
+        label=label,
+    )

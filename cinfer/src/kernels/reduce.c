@@ -9,7 +9,7 @@
 #include "copy.h"
 
 typedef struct reduce_plan {
-  bool mean, empty;
+  bool mean, empty, copy_alone; /* copy_alone: nothing is reduced */
   int before, after; /* CI_BEFORE_..., CI_AFTER_... */
   size_t top_bytes;  /* of the largest ones, for CI_BEFORE_EXP */
   int64_t outer, n, inner;
@@ -144,11 +144,8 @@ static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
   return p->typed != NULL;
 }
 
-static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
+static ci_status reduce_plan_for(ci_kernel *k, int op, bool mean, const bool *reduced) {
   const ci_value *x = k->in[0];
-  bool reduced[CI_MAX_RANK];
-  CI_TRY(reduce_axes(k, reduced));
-  CI_TRY(reduce_out(k, reduced));
   reduce_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   p->mean = mean;
@@ -171,11 +168,54 @@ static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
   return CI_OK;
 }
 
+static ci_status reduce_prepare(ci_kernel *k, int op, bool mean) {
+  bool reduced[CI_MAX_RANK];
+  CI_TRY(reduce_axes(k, reduced));
+  CI_TRY(reduce_out(k, reduced));
+  return reduce_plan_for(k, op, mean, reduced);
+}
+
 ci_status prepare_reduce_sum(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, false); }
 ci_status prepare_reduce_mean(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_SUM, true); }
 ci_status prepare_reduce_prod(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_PROD, false); }
 ci_status prepare_reduce_max(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MAX, false); }
 ci_status prepare_reduce_min(ci_kernel *k) { return reduce_prepare(k, CI_REDUCE_MIN, false); }
+
+/* The axes that broadcasting a tensor of shape in[1] would repeat. */
+ci_status prepare_sum_to_shape(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  int64_t target[CI_MAX_RANK];
+  bool reduced[CI_MAX_RANK] = {false}, any = false;
+  int rank = 0;
+  CI_TRY(k_known_ints(k, 1, target, CI_MAX_RANK, &rank));
+  const int lead = x->rank - rank;
+  bool fits = lead >= 0;
+  for (int i = 0; fits && i < x->rank; i++) {
+    const int64_t size = i < lead ? 1 : target[i - lead];
+    fits = size == 1 || size == x->dims[i];
+    reduced[i] = size != x->dims[i];
+    any = any || reduced[i];
+  }
+  if (!fits) {
+    char text[160];
+    return k_fail(k, CI_INVALID_ARGUMENT, "a shape of %d sizes does not broadcast to x, which is %s", rank,
+                  k_describe(x, text, sizeof text));
+  }
+  CI_TRY(k_out(k, 0, x->dtype, rank, target));
+  if (!any) k_in_place(k, 0, 0);
+  CI_TRY(reduce_plan_for(k, CI_REDUCE_SUM, false, reduced));
+  ((reduce_plan *)k->private_memory)->copy_alone = !any;
+  return CI_OK;
+}
+
+ci_status run_sum_to_shape(ci_kernel *k) {
+  const reduce_plan *p = k->private_memory;
+  if (!p->copy_alone) return run_reduce(k);
+  if (k->out[0]->data != k->in[0]->data && k->out[0]->bytes > 0) {
+    memcpy(k->out[0]->data, k->in[0]->data, k->out[0]->bytes);
+  }
+  return CI_OK;
+}
 
 /* A sum with something before and after; logarithms and exponentials of floats alone. */
 static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {

@@ -1,0 +1,199 @@
+/* host.c - HostCall: functions that only the program around the library has. */
+#include <stdio.h>
+
+#include "../session.h"
+
+typedef struct host_plan { /* the step's private memory; what it points at follows it */
+  ci_tensor *inputs;
+  ci_info *outputs;
+  bool *given;
+  char *function;
+} host_plan;
+
+static bool host_room(size_t *total, size_t count, size_t item, size_t *offset) {
+  size_t bytes;
+  *offset = *total;
+  return ci_mul_size(count, item, &bytes) && ci_add_size(ci_round_up(bytes, 8), *total, total);
+}
+
+static host_plan *host_memory(ci_kernel *k, ci_span function) {
+  size_t total = sizeof(host_plan), inputs, outputs, given, name;
+  if (!host_room(&total, (size_t)k->n_in, sizeof(ci_tensor), &inputs) ||
+      !host_room(&total, (size_t)k->n_out, sizeof(ci_info), &outputs) ||
+      !host_room(&total, (size_t)k->n_out, sizeof(bool), &given) || !host_room(&total, function.length, 1, &name) ||
+      !ci_add_size(total, 1, &total)) {
+    return NULL;
+  }
+  char *memory = k_private(k, total);
+  if (memory == NULL) return NULL;
+  host_plan *plan = (host_plan *)(void *)memory;
+  plan->inputs = (ci_tensor *)(void *)(memory + inputs);
+  plan->outputs = (ci_info *)(void *)(memory + outputs);
+  plan->given = (bool *)(void *)(memory + given);
+  plan->function = memory + name;
+  if (function.length > 0) memcpy(plan->function, function.data, function.length);
+  return plan;
+}
+
+/* An output whose shape the model does not say has memory of its own, taken when the function gives it. */
+static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
+  ci_plan *plan = k->node->plan;
+  const ci_edge *edge = &plan->model->edges.at[k->node->node->outputs + o];
+  ci_type type = {.rank = -1};
+  CI_TRY(ci_type_parse(edge->type, &type, plan->error));
+  if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
+    return k_fail(k, CI_UNIMPLEMENTED, "output %d is declared as no tensor of a known type", o);
+  }
+  info->dtype = type.dtype;
+  info->rank = type.rank;
+  memcpy(info->dims, type.dims, sizeof info->dims);
+  bool known = type.rank >= 0;
+  for (int32_t d = 0; d < type.rank; d++) known = known && type.dims[d] >= 0;
+  if (known) return k_out(k, o, type.dtype, type.rank, type.dims);
+  ci_cell *cell = ci_cell_of(k->out[o]);
+  int32_t place = ci_plan_place(plan, CI_HOME_HEAP, 0);
+  if (place == CI_NONE) return k_no_memory(k);
+  cell->value.dtype = type.dtype;
+  cell->value.rank = -1;
+  ci_plan_own(plan, cell, place);
+  cell->made = k->node->begin;
+  return CI_OK;
+}
+
+ci_status prepare_host_call(ci_kernel *k) {
+  ci_span function;
+  CI_TRY(k_attr_s(k, "function", "", &function));
+  host_plan *plan = host_memory(k, function);
+  if (plan == NULL) return k_no_memory(k);
+  for (int o = 0; o < k->n_out; o++) {
+    plan->outputs[o].name = plan->function;
+    CI_TRY(host_declare(k, o, &plan->outputs[o]));
+  }
+  return CI_OK;
+}
+
+/* ---- the function gives its outputs ---- */
+
+/* Text that the function owns is copied to where views of this run may show it. */
+static ci_status host_texts(ci_kernel *k, const ci_value *from, ci_string *to) {
+  struct ci_session *session = k->node->plan->session;
+  const ci_string *given = from->data;
+  size_t bytes = 0;
+  for (int64_t i = 0; i < from->count; i++) {
+    if (!ci_add_size(bytes, given[i].length, &bytes) || bytes > session->limits.max_memory) {
+      return k_fail(k, CI_RESOURCE_EXHAUSTED, "the strings exceed the session's limit of %llu bytes",
+                    (unsigned long long)session->limits.max_memory);
+    }
+  }
+  ci_retired *record = ci_session_record(session);
+  char *text = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
+  if (text == NULL) {
+    ci_release(&session->allocator, record, sizeof *record);
+    return k_no_memory(k);
+  }
+  ci_session_retire(session, record, &session->allocator, (ci_block){text, bytes});
+  for (int64_t i = 0; i < from->count; i++) {
+    to[i] = (ci_string){text, given[i].length};
+    if (given[i].length > 0) memcpy(text, given[i].data, given[i].length);
+    text += given[i].length;
+  }
+  return CI_OK;
+}
+
+static ci_status host_wrong(const ci_host_call *call, int32_t output, const ci_value *value, ci_error *error) {
+  const ci_info *declared = &call->outputs[output];
+  ci_value wanted = {.dtype = declared->dtype, .rank = declared->rank};
+  char found[200], expected[200];
+  memcpy(wanted.dims, declared->dims, sizeof wanted.dims);
+  return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is %s, expected %s", (int)output, call->function,
+                 k_describe(value, found, sizeof found), k_describe(&wanted, expected, sizeof expected));
+}
+
+static bool host_fits(const ci_info *declared, const ci_value *value) {
+  bool fits = declared->dtype == value->dtype && (declared->rank < 0 || declared->rank == value->rank);
+  for (int32_t d = 0; fits && d < declared->rank; d++) {
+    fits = declared->dims[d] < 0 || declared->dims[d] == value->dims[d];
+  }
+  return fits;
+}
+
+ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tensor, ci_error *error) {
+  ci_value value;
+  if (call == NULL || tensor == NULL || output < 0 || output >= call->output_count) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "there is no output number %d", (int)output);
+  }
+  ci_kernel *k = call->kernel;
+  host_plan *plan = k->private_memory;
+  if (plan->given[output]) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is given twice", (int)output, call->function);
+  }
+  CI_TRY(ci_value_of_tensor(tensor, &value, error));
+  if (tensor->bytes < value.bytes || (tensor->data == NULL && value.bytes > 0)) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s has %zu bytes, its shape needs %zu", (int)output,
+                   call->function, tensor->data == NULL ? 0 : tensor->bytes, value.bytes);
+  }
+  if (!host_fits(&call->outputs[output], &value)) return host_wrong(call, output, &value, error);
+  ci_value *to = k->out[output];
+  ci_error *outside = k->node->plan->error;
+  k->node->plan->error = error;
+  ci_status status = CI_OK;
+  if (ci_place_of(k->node->plan, to)->home == CI_HOME_HEAP) {
+    *to = value;
+    status = ci_heap_value(k, to);
+  }
+  if (status == CI_OK && value.dtype == CI_STRING) status = host_texts(k, &value, to->data);
+  else if (status == CI_OK && value.bytes > 0) memcpy(to->data, value.data, value.bytes);
+  k->node->plan->error = outside;
+  plan->given[output] = status == CI_OK;
+  return status;
+}
+
+/* ---- the call ---- */
+
+static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
+  for (int i = 0; i < k->n_in; i++) {
+    const ci_value *in = k->in[i];
+    if (in == NULL || ci_holds(in->dtype)) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
+                    in == NULL ? "absent" : "a sequence, or nothing");
+    }
+    inputs[i] = (ci_tensor){.data = in->data, .bytes = in->bytes, .dtype = in->dtype, .rank = in->rank};
+    memcpy(inputs[i].dims, in->dims, (size_t)in->rank * sizeof in->dims[0]);
+  }
+  return CI_OK;
+}
+
+static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, const ci_error *said) {
+  if (said->message[0] == '\0') return k_fail(k, status, "the host function %.200s failed", plan->function);
+  return k_fail(k, status, "%s", said->message);
+}
+
+ci_status run_host_call(ci_kernel *k) {
+  const struct ci_session *session = k->node->plan->session;
+  host_plan *plan = k->private_memory;
+  ci_error said = {.status = CI_OK};
+  if (session->host.call == NULL) {
+    return k_fail(
+        k, CI_FAILED_PRECONDITION,
+        "the host function '%.200s' is not bound: a file holds its name alone; give one in the options of the "
+        "session",
+        plan->function);
+  }
+  CI_TRY(host_inputs(k, plan->inputs));
+  for (int o = 0; o < k->n_out; o++) plan->given[o] = false;
+  ci_host_call call = {.size = sizeof call,
+                       .function = plan->function,
+                       .input_count = k->n_in,
+                       .output_count = k->n_out,
+                       .inputs = plan->inputs,
+                       .outputs = plan->outputs,
+                       .kernel = k};
+  ci_status status = session->host.call(session->host.user, &call, &said);
+  if (status != CI_OK) return host_failed(k, plan, status < 0 ? CI_UNKNOWN : status, &said);
+  for (int o = 0; o < k->n_out; o++) {
+    if (!plan->given[o]) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "%.200s returned without its output %d", plan->function, o);
+    }
+  }
+  return CI_OK;
+}

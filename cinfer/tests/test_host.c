@@ -1,0 +1,199 @@
+/* test_host.c - functions of the host's: what they are given, what they give, what goes wrong. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cinfer.h"
+#include "models.h"
+
+typedef struct host { /* how the functions behave */
+  int f_calls, g_calls;
+  enum { GOOD, FAILS, FAILS_SILENTLY, GIVES_LESS, GIVES_TWICE, WRONG_TYPE, WRONG_SHAPE, NO_BYTES, NO_OUTPUT, RUNS } way;
+  ci_session *session; /* RUNS: is run by the function */
+  ci_status inner, set;
+  long fail_at, calls; /* of the allocator */
+} host;
+
+static void *host_alloc(void *user, size_t bytes, size_t align) {
+  host *h = user;
+  (void)align;
+  return ++h->calls == h->fail_at ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void host_release(void *user, void *memory, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(memory);
+}
+
+/* f: the first half of x, its sum, two texts. */
+static ci_status host_f(host *h, ci_host_call *call, ci_error *error) {
+  const ci_tensor *x = &call->inputs[0];
+  const float *values = x->data;
+  float half[8], sum = 0;
+  ci_string text[2] = {{"ab", 2}, {NULL, 0}};
+  int64_t n = x->dims[0] / 2;
+  for (int64_t i = 0; i < x->dims[0]; i++) sum += values[i];
+  for (int64_t i = 0; i < n; i++) half[i] = values[i];
+  ci_tensor outputs[3] = {{half, (size_t)n * sizeof(float), CI_FLOAT, 1, {n}},
+                          {&sum, sizeof sum, CI_FLOAT, 0, {0}},
+                          {text, sizeof text, CI_STRING, 1, {2}}};
+  if (h->way == WRONG_TYPE) outputs[1].dtype = CI_INT32;
+  if (h->way == WRONG_SHAPE) outputs[1].rank = 1, outputs[1].dims[0] = 1;
+  if (h->way == NO_BYTES) outputs[0].bytes--;
+  int count = h->way == GIVES_LESS ? 2 : 3;
+  for (int i = 0; i < count; i++) {
+    ci_status status = ci_host_give(call, h->way == NO_OUTPUT ? i + 3 : i, &outputs[i], error);
+    if (status != CI_OK) return status;
+  }
+  return h->way == GIVES_TWICE ? ci_host_give(call, 0, &outputs[0], error) : CI_OK;
+}
+
+static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
+  host *h = user;
+  CHECK(error != NULL && call->size == sizeof *call && call->input_count == 1);
+  if (strcmp(call->function, "g") == 0) {
+    h->g_calls++;
+    return ci_host_give(call, 0, &call->inputs[0], error);
+  }
+  CHECK(strcmp(call->function, "f") == 0 && call->output_count == 3);
+  CHECK(call->outputs[0].rank == 1 && call->outputs[0].dims[0] == -1 && call->outputs[2].dtype == CI_STRING);
+  h->f_calls++;
+  if (h->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
+  if (h->way == FAILS_SILENTLY) return -5;
+  if (h->way == RUNS) {
+    ci_info info = {.name = "new", .dtype = CI_FLOAT};
+    ci_tensor value = {&(float){1}, sizeof(float), CI_FLOAT, 0, {0}};
+    int index = -1;
+    ci_tensor inputs[2] = {{0}}, outputs[5] = {{0}}; /* are not even looked at */
+    h->inner = ci_run(h->session, 0, inputs, 2, outputs, 5, error);
+    CHECK(ci_variable_declare(ci_session_state(h->session), &info, &index, error) == CI_OK);
+    h->set = ci_variable_set(ci_session_state(h->session), index, &value, error);
+  }
+  return host_f(h, call, error);
+}
+
+typedef struct calling { /* a model in a session, and what it is run with */
+  ci_model *model;
+  ci_session *session;
+  float x[8];
+  uint8_t yes;
+  ci_tensor inputs[2], outputs[5];
+} calling;
+
+static ci_status calling_open(calling *c, host *h, ci_error *error) {
+  ci_session_options options = ci_session_defaults();
+  *c = (calling){.yes = 1};
+  ci_status status = ci_open_memory(model_called, sizeof model_called, NULL, &c->model, error);
+  if (h != NULL) options.host = (ci_host){h, host_call};
+  if (h != NULL && h->fail_at > 0) options.allocator = (ci_allocator){h, host_alloc, host_release};
+  return status == CI_OK ? ci_session_open(c->model, NULL, &options, &c->session, error) : status;
+}
+
+static ci_status calling_run(calling *c, int64_t n, ci_error *error) {
+  for (int i = 0; i < 8; i++) c->x[i] = (float)i + 1;
+  c->inputs[0] = (ci_tensor){c->x, (size_t)n * sizeof(float), CI_FLOAT, 1, {n}};
+  c->inputs[1] = (ci_tensor){&c->yes, 1, CI_BOOL, 0, {0}};
+  memset(c->outputs, 0, sizeof c->outputs);
+  return ci_run(c->session, 0, c->inputs, 2, c->outputs, 5, error);
+}
+
+static void calling_close(calling *c) {
+  ci_session_close(c->session);
+  ci_close(c->model);
+}
+
+static void test_results(void) {
+  host h = {0};
+  calling c;
+  ci_error error;
+  CHECK(calling_open(&c, &h, &error) == CI_OK);
+  for (int64_t n = 4; n <= 8; n += 2) { /* shapes that differ from run to run */
+    c.yes = n != 6;
+    CHECK(calling_run(&c, n, &error) == CI_OK);
+    const float *half = c.outputs[0].data, *sum = c.outputs[1].data, *twice = c.outputs[3].data;
+    const ci_string *text = c.outputs[2].data;
+    CHECK(c.outputs[0].dims[0] == n / 2 && half[1] == 2.0f);
+    CHECK(*sum == (float)(n * (n + 1) / 2) && twice[1] == 2.0f + *sum);
+    CHECK(text[0].length == 2 && memcmp(text[0].data, "ab", 2) == 0 && text[1].length == 0);
+    CHECK(c.outputs[4].dims[0] == n);
+  }
+  CHECK(h.f_calls == 3 && h.g_calls == 2); /* the branch that is not taken calls nobody */
+  CHECK(calling_run(&c, 0, &error) == CI_OK && c.outputs[0].bytes == 0);
+  calling_close(&c);
+}
+
+static void test_failures(void) {
+  static const struct {
+    int way;
+    ci_status status;
+    const char *words;
+  } rows[] = {{FAILS, CI_OUT_OF_RANGE, "HostCall 'call' (make.py:3 in build): over"},
+              {FAILS_SILENTLY, CI_UNKNOWN, "the host function f failed"},
+              {GIVES_LESS, CI_INVALID_ARGUMENT, "f returned without its output 2"},
+              {GIVES_TWICE, CI_INVALID_ARGUMENT, "output 0 of f is given twice"},
+              {WRONG_TYPE, CI_INVALID_ARGUMENT, "output 1 of f is int32[], expected float32[]"},
+              {WRONG_SHAPE, CI_INVALID_ARGUMENT, "output 1 of f is float32[1], expected float32[]"},
+              {NO_BYTES, CI_INVALID_ARGUMENT, "output 0 of f has 7 bytes, its shape needs 8"},
+              {NO_OUTPUT, CI_INVALID_ARGUMENT, "there is no output number 3"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    host h = {.way = rows[i].way};
+    calling c;
+    ci_error error;
+    CHECK(calling_open(&c, &h, &error) == CI_OK);
+    CHECK(calling_run(&c, 4, &error) == rows[i].status);
+    CHECK(strstr(error.message, rows[i].words) != NULL && strcmp(error.node, "call") == 0);
+    CHECK(calling_run(&c, 4, NULL) == rows[i].status); /* an error that nobody wants to see */
+    h.way = GOOD;
+    CHECK(calling_run(&c, 4, &error) == CI_OK);
+    calling_close(&c);
+  }
+}
+
+static void test_nobody_is_bound(void) {
+  calling c;
+  ci_error error;
+  CHECK(calling_open(&c, NULL, &error) == CI_OK); /* it blocks neither loading */
+  CHECK(calling_run(&c, 4, &error) == CI_FAILED_PRECONDITION);
+  CHECK(strstr(error.message, "the host function 'f' is not bound") != NULL);
+  calling_close(&c);
+}
+
+static void test_the_state_is_busy(void) {
+  host h = {.way = RUNS};
+  calling c;
+  ci_error error;
+  CHECK(calling_open(&c, &h, &error) == CI_OK);
+  h.session = c.session;
+  CHECK(calling_run(&c, 4, &error) == CI_OK);
+  CHECK(h.inner == CI_FAILED_PRECONDITION && h.set == CI_FAILED_PRECONDITION);
+  h.way = GOOD;
+  CHECK(calling_run(&c, 4, &error) == CI_OK);
+  calling_close(&c);
+}
+
+static void test_every_allocation_may_fail(void) {
+  bool failed = true;
+  for (long at = 1; failed && at < 1000; at++) {
+    host h = {.fail_at = at};
+    calling c;
+    ci_error error;
+    ci_status status = calling_open(&c, &h, &error);
+    if (status == CI_OK) status = calling_run(&c, 4, &error);
+    failed = h.calls >= at;
+    CHECK(failed ? status == CI_RESOURCE_EXHAUSTED || status == CI_OK : status == CI_OK);
+    calling_close(&c);
+  }
+  CHECK(!failed);
+}
+
+int main(void) {
+  test_results();
+  test_failures();
+  test_nobody_is_bound();
+  test_the_state_is_busy();
+  test_every_allocation_may_fail();
+  return CHECK_END;
+}

@@ -1,0 +1,123 @@
+"""tf.import_graph_def: the nodes of a GraphDef into the default graph."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphio import scopes
+from graphio.constants import convert_to_tensor
+from graphio.graph import Graph, Operation, Tensor
+from graphio.graph_def import graph_def_of
+from graphio.importing import Importer
+from graphio.schema import model_pb2
+
+__all__ = ["import_graph_def", "import_nodes"]
+
+
+def import_graph_def(
+    graph_def: Any,
+    input_map: Mapping[str, Any] | None = None,
+    return_elements: Sequence[str] | None = None,
+    name: str | None = None,
+    op_dict: Any = None,
+    producer_op_list: Any = None,
+) -> list[Tensor | Operation] | None:
+    """Adds the nodes of a GraphDef to the default graph; its variables have no value.
+
+    Args:
+        graph_def: what Graph.as_graph_def gives. Its nodes may stand in any order.
+        input_map: names of values in it ("x:0" or "x") to tensors that are read in their place.
+        return_elements: names of what to return: "y:0" a tensor, "y" an operation.
+        name: prefix of the names, made unique; None: "import"; "": none.
+        op_dict: accepted, must be None in TensorFlow, too.
+        producer_op_list: accepted.
+
+    Returns:
+        The elements asked for; None if return_elements is None. Collections are not touched.
+
+    Raises:
+        TypeError: graph_def is none, or an argument is of another type.
+        ValueError: a node reads what is not there, a name of input_map or return_elements is not
+            in graph_def, or a replacement is of another dtype.
+        NotFoundError: a type of operation that there is not.
+    """
+    model = graph_def_of(graph_def)
+    _check_arguments(input_map, return_elements)
+    graph = scopes.get_default_graph()
+    with graph.root.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
+        replaced = _replacements(input_map or {}, name)
+        found = import_nodes(graph, model, replaced, list(return_elements or ()))
+    return None if return_elements is None else found
+
+
+def import_nodes(
+    graph: Graph, model: model_pb2.Model, replaced: Mapping[str, Tensor], wanted: Sequence[str]
+) -> list[Tensor | Operation]:
+    """Adds the nodes of a checked message, in an order in which they can be run.
+
+    Args:
+        graph: the default graph.
+        model: whose nodes, generators and variables are added.
+        replaced: tensors by the value that they replace.
+        wanted: names of what to return.
+    """
+    importer = Importer(graph.root, [], replaced)
+    importer.graph_and_state(model, graph)
+    found = importer.found
+    missing = [k for k in replaced if k not in found.values]
+    if missing:
+        raise ValueError(
+            "Attempted to map inputs that were not found in graph_def: "
+            f"[{', '.join(k if ':' in k else k + ':0' for k in missing)}]"
+        )
+    return [element_of(element, found.operations, replaced) for element in wanted]
+
+
+def _check_arguments(input_map: Any, return_elements: Any) -> None:
+    if input_map is not None and not (
+        isinstance(input_map, Mapping) and all(isinstance(k, str) for k in input_map)
+    ):
+        raise TypeError(
+            "Argument `input_map` must be a dictionary mapping strings to Tensor objects. "
+            f"Received: {input_map!r}."
+        )
+    if return_elements is not None and (
+        isinstance(return_elements, str)
+        or not isinstance(return_elements, Sequence)
+        or not all(isinstance(name, str) for name in return_elements)
+    ):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Received: {return_elements!r}."
+        )
+
+
+def _replacements(input_map: Mapping[str, Any], name: str | None) -> dict[str, Tensor]:
+    """Tensors by the value that they replace: "x:0" is the value "x" of a message."""
+    if name == "" and not all(isinstance(v, Tensor) for v in input_map.values()):
+        raise ValueError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor "
+            "values. Try calling tf.convert_to_tensor() on `input_map` values before calling "
+            "tf.import_graph_def()."
+        )
+    made = {}
+    for key, value in input_map.items():
+        with contextlib.nullcontext() if isinstance(value, Tensor) else scopes.name_scope("_inputs"):
+            made[key.removesuffix(":0")] = convert_to_tensor(value)
+    return made
+
+
+def element_of(
+    name: str, operations: Mapping[str, Operation], replaced: Mapping[str, Tensor]
+) -> Tensor | Operation:
+    """What a name in the message stands for: an operation, or with an index a tensor."""
+    node, colon, index = name.partition(":")
+    operation = operations.get(node)
+    if operation is None or (
+        colon and not (index.isdigit() and int(index) < len(operation.outputs))
+    ):
+        raise ValueError(f"Requested return_element '{name}' not found in graph_def.")
+    if not colon:
+        return operation
+    return replaced.get(name.removesuffix(":0"), operation.outputs[int(index)])

@@ -1,0 +1,44 @@
+"""tf.io.write_graph: a GraphDef to a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from google.protobuf import text_format
+
+from graphio.graph import Graph
+from graphio.graph_def import graph_def_of
+from graphio.schema import files
+
+__all__ = ["write_graph"]
+
+
+def write_graph(
+    graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
+) -> str:
+    """Writes a graph's nodes to a file, in one step.
+
+    Args:
+        graph_or_graph_def: a Graph or a GraphDef.
+        logdir: folder, which is made if it is not there.
+        name: of the file.
+        as_text: True writes protocol buffer text; False the bytes that GraphDef.ParseFromString
+            takes.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        TypeError: it is neither a Graph nor a GraphDef.
+        UnavailableError, DiskFullError: what the operating system said.
+    """
+    is_graph = isinstance(graph_or_graph_def, Graph)
+    model = graph_def_of(graph_or_graph_def.as_graph_def() if is_graph else graph_or_graph_def)
+    folder = os.fspath(logdir)
+    with files.naming("make the folder", folder):
+        os.makedirs(folder or ".", exist_ok=True)
+    path = os.path.join(folder, name)
+    text = text_format.MessageToString(model).encode() if as_text else model.SerializeToString()
+    files.replace(path, [text])
+    return path

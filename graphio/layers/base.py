@@ -1,0 +1,401 @@
+"""The base of all layers: names, variables that are made once and shared, losses, updates.
+
+A layer opens a variable scope at its first call. Its variables are get_variable's, so that reuse,
+custom getters and the scope's defaults work as they do elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from graphio import dtypes, initializers, nest, scopes, source
+from graphio.collections import GraphKeys
+from graphio.constants import convert_to_tensor
+from graphio.graph import Graph, Tensor
+from graphio.ops import array, math, nn
+from graphio.tensor_shape import Dimension
+from graphio.variable_scope import (
+    VariableScope,
+    get_variable,
+    get_variable_scope,
+    variable_scope,
+)
+from graphio.variables import Variable
+
+__all__ = ["Layer", "channels_axis", "functional", "named", "size_of", "sizes_of"]
+
+#: activations and initializers that may be given by name
+_ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
+    "elu": nn.elu, "exponential": math.exp, "relu": nn.relu, "selu": nn.selu,
+    "sigmoid": math.sigmoid, "softmax": nn.softmax, "softplus": nn.softplus,
+    "softsign": nn.softsign, "tanh": math.tanh,
+}  # fmt: skip
+_INITIALIZERS: dict[str, Callable[..., Any]] = {
+    "glorot_normal": initializers.glorot_normal_initializer,
+    "glorot_uniform": initializers.glorot_uniform_initializer,
+    "he_normal": initializers.he_normal, "he_uniform": initializers.he_uniform,
+    "identity": initializers.identity_initializer, "lecun_normal": initializers.lecun_normal,
+    "lecun_uniform": initializers.lecun_uniform, "ones": initializers.ones_initializer,
+    "orthogonal": initializers.orthogonal_initializer,
+    "truncated_normal": initializers.truncated_normal_initializer,
+    "zeros": initializers.zeros_initializer,
+}  # fmt: skip
+
+
+def named(kind: str, given: Any) -> Any:
+    """An activation or initializer that may be given by its name; "linear" and None are None.
+
+    Raises:
+        ValueError: there is none of the name.
+    """
+    if given is None or not isinstance(given, str):
+        return given
+    table: dict[str, Any] = _ACTIVATIONS if kind == "activation" else _INITIALIZERS
+    if given == "linear" and kind == "activation":
+        return None
+    if given not in table:
+        raise ValueError(f"Unknown {kind}: {given!r}; there are {', '.join(sorted(table))}")
+    return table[given] if kind == "activation" else table[given]()
+
+
+class Layer:
+    """A part of a network with variables of its own; subclasses give `build` and `call`.
+
+    Args:
+        trainable: whether optimizers change its variables.
+        name: of its scope, made unique; None: the class's name in lower case.
+        dtype: of its variables; None: that of the first input.
+
+    Attributes:
+        built: whether its variables are made.
+    """
+
+    #: number of dimensions of the input: exactly, or at least
+    _rank: int | None = None
+    _least_rank: int | None = None
+
+    def __init__(
+        self, trainable: bool = True, name: Any = None, dtype: Any = None, **options: Any
+    ) -> None:
+        given, self._reuse = options.pop("_scope", None), options.pop("_reuse", None)
+        self._activity_regularizer = options.pop("activity_regularizer", None)
+        if options:
+            raise TypeError(f"{type(self).__name__}: Keyword argument not understood: {options}")
+        self.trainable = trainable
+        self.built = False
+        self._dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        self._own_trainable: list[Variable] = []
+        self._own_others: list[Variable] = []
+        self._losses: list[Tensor] = []
+        self._updates: list[Any] = []
+        self._calls: list[tuple[Any, Any]] = []
+        self._axes: dict[int, int | None] = {}  # sizes that the input must keep
+        self._graph: Graph | None = None
+        self._base_name = name or _snake(type(self).__name__)
+        self._name = name.name if isinstance(name, VariableScope) else name
+        if not self._name:
+            self._name = _unique_name(self._base_name)
+        self._scope: VariableScope | None = None
+        self._current: VariableScope | None = None
+        if given:
+            with variable_scope(given) as opened:
+                self._scope = opened
+
+    # ---- calling ----
+
+    @source.locating
+    def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
+        """The layer's result for inputs; the first call makes its variables.
+
+        Raises:
+            ValueError: the inputs' rank or number of channels is not what the layer takes.
+        """
+        given = nest.map_structure(convert_to_tensor, inputs)
+        self._check(given)
+        self._open_scope(options.pop("scope", None))
+        assert self._scope is not None
+        reuse = True if self.built else self._reuse
+        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
+            self._current = scope
+            with scopes.name_scope(scope.original_name_scope):
+                if not self.built:
+                    self._build(given)
+                outputs = self.call(given, *arguments, **options)
+                if self._activity_regularizer is not None:
+                    self._regularize_activity(outputs)
+        self._calls.append((given, outputs))
+        return outputs
+
+    def apply(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
+        """The same as calling the layer."""
+        return self(inputs, *arguments, **options)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the variables; input_shape is the first input's static shape."""
+        self.built = True
+
+    def call(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
+        """Builds the result."""
+        return inputs
+
+    def _open_scope(self, scope: Any) -> None:
+        if self._scope is not None:
+            return
+        if self._reuse:
+            opening = variable_scope(self._base_name if scope is None else scope)
+        else:
+            opening = variable_scope(scope, default_name=self._base_name)
+        with opening as opened:
+            self._scope = opened
+
+    def _build(self, given: Any) -> None:
+        first = nest.flatten(given)[0]
+        if self._dtype is None:
+            self._dtype = first.dtype.base_dtype
+        self._graph = first.graph.root
+        shapes = nest.map_structure(lambda t: t.shape, given)
+        self.build(shapes)
+        self.built = True
+
+    def _check(self, given: Any) -> None:
+        if not isinstance(given, Tensor):
+            return
+        rank = given.shape.ndims
+        if self._rank is None and self._least_rank is None:
+            return
+        if rank is None:
+            raise ValueError(
+                f"Input 0 of layer {self._name} is incompatible with the layer: its rank is "
+                "undefined, but the layer requires a defined rank."
+            )
+        dims = given.shape.as_list()
+        expected = ""
+        if self._rank is not None and rank != self._rank:
+            expected = f"expected ndim={self._rank}, found ndim={rank}"
+        elif self._least_rank is not None and rank < self._least_rank:
+            expected = f"expected min_ndim={self._least_rank}, found ndim={rank}"
+        for axis, size in self._axes.items():
+            if not expected and dims[axis] not in (None, size):
+                expected = f"expected axis {axis} of input shape to have value {size}"
+        if expected:
+            raise ValueError(
+                f"Input 0 of layer {self._name} is incompatible with the layer: {expected}. Full "
+                f"shape received: {dims}"
+            )
+
+    # ---- variables, losses, updates ----
+
+    def add_weight(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool = True,
+        constraint: Any = None,
+        partitioner: Any = None,
+        **ignored: Any,
+    ) -> Variable:
+        """A variable of the layer, made or shared as its scope says; see tf.get_variable."""
+        losses = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        made = get_variable(
+            name,
+            shape=shape,
+            dtype=self._dtype or dtypes.float32 if dtype is None else dtype,
+            initializer=named("initializer", initializer),
+            regularizer=regularizer,
+            trainable=trainable and self.trainable,
+            constraint=constraint,
+            partitioner=partitioner,
+        )
+        after = scopes.get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        self._losses.extend(after[len(losses) :])
+        (self._own_trainable if trainable else self._own_others).append(made)
+        return made
+
+    add_variable = add_weight
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Adds tensors to the layer's losses and to REGULARIZATION_LOSSES."""
+        added = [loss for loss in _listed(losses) if loss is not None]
+        self._losses.extend(added)
+        for loss in added:
+            scopes.get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Adds operations to the layer's updates and to UPDATE_OPS."""
+        self._updates.extend(_listed(updates))
+        for update in _listed(updates):
+            scopes.get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
+
+    def _regularize_activity(self, outputs: Any) -> None:
+        """The penalty of a batch is the mean over its elements."""
+        for output in nest.flatten(outputs):
+            with scopes.name_scope("ActivityRegularizer"):
+                loss = self._activity_regularizer(output)
+                count = math.cast(sizes_of(output)[0], loss.dtype)
+                self.add_loss(math.truediv(loss, count))
+
+    # ---- what it is ----
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return str(self._name)
+
+    @property
+    def scope_name(self) -> str:
+        """The name of its variable scope.
+
+        Raises:
+            ValueError: it was not called yet.
+        """
+        if self._scope is None:
+            raise ValueError(
+                f'No name available for layer scope because the layer "{self._name}" has not been '
+                "used yet. The scope name is determined the first time the layer instance is called"
+            )
+        return self._scope.name
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph of its variables; None before its first call."""
+        return self._graph
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of its variables; None where its first input is to decide."""
+        return self._dtype
+
+    @property
+    def activity_regularizer(self) -> Any:
+        """The function from an output to a loss, or None."""
+        return self._activity_regularizer
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """The variables that optimizers change."""
+        return list(self._own_trainable) if self.trainable else []
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """The variables that optimizers leave alone."""
+        return [*(self._own_trainable if not self.trainable else []), *self._own_others]
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All its variables, the trainable ones first."""
+        return self.trainable_variables + self.non_trainable_variables
+
+    weights = variables
+    trainable_weights = trainable_variables
+    non_trainable_weights = non_trainable_variables
+
+    @property
+    def losses(self) -> list[Tensor]:
+        """What its regularizers and add_loss have made."""
+        return list(self._losses)
+
+    @property
+    def updates(self) -> list[Any]:
+        """What add_update was given."""
+        return list(self._updates) if self.trainable else []
+
+    @property
+    def input(self) -> Any:
+        """The input of its only call. Raises AttributeError if there is none or several."""
+        return self._only_call()[0]
+
+    @property
+    def output(self) -> Any:
+        """The output of its only call. Raises AttributeError if there is none or several."""
+        return self._only_call()[1]
+
+    def _only_call(self) -> tuple[Any, Any]:
+        if len(self._calls) != 1:
+            raise AttributeError(
+                f"Layer {self._name} was called {len(self._calls)} times; the input and output of "
+                "a layer are defined when it was called once"
+            )
+        return self._calls[0]
+
+    def count_params(self) -> int:
+        """The number of elements of its variables. Raises ValueError before they are made."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call count_params on {self._name}, but the layer isn't built; call "
+                "it first"
+            )
+        return sum(v.shape.num_elements() or 0 for v in self.variables)
+
+    def __deepcopy__(self, memo: Any) -> Layer:
+        raise NotImplementedError(
+            f"layer '{self._name}' cannot be copied: its variables belong to a graph; make another"
+        )
+
+
+def functional(kind: type[Layer], summary: str) -> Callable[..., Any]:
+    """The function of a layer's class: inputs, the class's arguments, and reuse.
+
+    A summary is the function's first line of documentation; the rest is the class's.
+    """
+    made = inspect.signature(kind)
+
+    def call(inputs: Any, *arguments: Any, reuse: Any = None, **options: Any) -> Any:
+        given = made.bind(*arguments, **options).arguments
+        options["_scope"], options["_reuse"] = given.get("name"), reuse
+        return kind(*arguments, **options)(inputs)
+
+    parameter = inspect.Parameter
+    own = [p for p in made.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    first = parameter("inputs", parameter.POSITIONAL_OR_KEYWORD)
+    last = parameter("reuse", parameter.POSITIONAL_OR_KEYWORD, default=None)
+    call.__signature__ = inspect.Signature([first, *own, last])  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = _snake(kind.__name__)
+    call.__doc__ = f"{summary}\n\n    The arguments are those of `{kind.__name__}`; reuse: whether "
+    call.__doc__ += "to take the variables\n    of the name instead of making them.\n    "
+    return call
+
+
+def channels_axis(data_format: str, what: str) -> bool:
+    """Whether the channels come second. Raises ValueError for another word."""
+    word = data_format.lower() if isinstance(data_format, str) else data_format
+    if word not in ("channels_last", "channels_first"):
+        raise ValueError(
+            f"{what}: the `data_format` argument must be one of 'channels_first', 'channels_last'. "
+            f"Received: {data_format!r}"
+        )
+    return bool(word == "channels_first")
+
+
+def size_of(size: Any) -> int | None:
+    """A dimension as a number, None where it is unknown."""
+    found: int | None = size.value if isinstance(size, Dimension) else size
+    return found
+
+
+def sizes_of(x: Tensor) -> Any:
+    """The shape as a tensor, which may be indexed."""
+    return array.shape(x)
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, (list, tuple)) else [values]
+
+
+def _snake(name: str) -> str:
+    """The words of a class's name in lower case: conv2d_transpose, max_pooling2d."""
+    words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
+
+
+def _unique_name(base: str) -> str:
+    """dense, dense_1, ...: counted in a graph's variable scope."""
+    counts = scopes.get_default_graph().root.state_attributes.setdefault("layer_names", {})
+    key = (get_variable_scope().name, base)
+    counts[key] = counts.get(key, -1) + 1
+    return f"{base}_{counts[key]}" if counts[key] else base

@@ -1,0 +1,241 @@
+"""Batch normalisation (Ioffe and Szegedy 2015) with moving statistics for inference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphio import dtypes, initializers, scopes
+from graphio.constants import convert_to_tensor
+from graphio.graph import Tensor
+from graphio.layers.base import Layer, named, size_of, sizes_of
+from graphio.layers.core import chosen, decided
+from graphio.ops import array, emit, math, nn
+from graphio.variables import Variable
+
+__all__ = ["BatchNormalization", "batch_normalization"]
+
+
+class BatchNormalization(Layer):
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta.
+
+    While training mean and variance are the batch's, and the moving ones follow them by updates
+    in the collection UPDATE_OPS, which the program has to run with its training step; otherwise
+    they are the moving ones.
+
+    Args:
+        axis: of the channels; an integer or a list of them.
+        momentum: what a moving statistic keeps of itself in an update.
+        epsilon: added to the variance.
+        center, scale: whether there are beta and gamma.
+        beta_initializer, gamma_initializer, moving_mean_initializer,
+            moving_variance_initializer: of the variables.
+        beta_regularizer, gamma_regularizer: from a variable to a loss.
+        beta_constraint, gamma_constraint: from a variable's new value to the one to keep.
+        renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment: not supported.
+        fused: None or True: for rank 4 with channels last or second the moving variance follows
+            the sample's (divided by one less than the count), as TensorFlow's fused kernel does;
+            False: never.
+        trainable: whether optimizers change beta and gamma, and updates are made.
+        name: of the layer.
+
+    Variables: `gamma`, `beta`, `moving_mean`, `moving_variance`, each of the channels' size;
+    float32 where the inputs are of 16 bits.
+
+    Raises:
+        NotImplementedError: renorm, virtual_batch_size or adjustment is given.
+        ValueError: at the first call: the axis is out of range, or its size unknown.
+    """
+
+    _least_rank = 1
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: Any = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+        gamma_initializer: Any = initializers.ones_initializer(),  # noqa: B008
+        moving_mean_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+        moving_variance_initializer: Any = initializers.ones_initializer(),  # noqa: B008
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: float = 0.99,
+        fused: bool | None = None,
+        trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(trainable, name, **options)
+        for given, word in (
+            (renorm, "renorm"),
+            (virtual_batch_size, "virtual_batch_size"),
+            (adjustment, "adjustment"),
+        ):
+            if given:
+                raise NotImplementedError(
+                    f"batch_normalization: {word} is not supported; leave it out, or normalise "
+                    "with tf.nn.moments and tf.nn.batch_normalization"
+                )
+        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
+        self.center, self.scale, self.fused = center, scale, fused
+        #: for each parameter: initializer, regularizer, constraint
+        self._made = {
+            "gamma": (gamma_initializer, gamma_regularizer, gamma_constraint),
+            "beta": (beta_initializer, beta_regularizer, beta_constraint),
+            "moving_mean": (moving_mean_initializer, None, None),
+            "moving_variance": (moving_variance_initializer, None, None),
+        }
+        self.gamma: Variable | None = None
+        self.beta: Variable | None = None
+        self.moving_mean: Any = None
+        self.moving_variance: Any = None
+
+    # ---- variables ----
+
+    def build(self, input_shape: Any) -> None:
+        """Makes gamma, beta and the moving statistics."""
+        dims = [size_of(d) for d in input_shape]
+        self.axis = self._channel_axes(dims)
+        sizes = [dims[axis] for axis in self.axis]
+        if None in sizes:
+            raise ValueError(
+                f"Input has undefined `axis` dimension. Input shape: {dims}, axis: {self.axis}"
+            )
+        self._axes = dict(zip(self.axis, sizes, strict=True))
+        # Several axes keep their places, so that the parameters broadcast.
+        shape = sizes
+        if len(self.axis) > 1:
+            shape = [size if i in self.axis else 1 for i, size in enumerate(dims)]
+        half = self._dtype in (dtypes.float16, dtypes.bfloat16)
+        kind = dtypes.float32 if half else self._dtype
+        self._fused_shape = len(dims) == 4 and self.axis in ([1], [3])
+        if self.fused and not self._fused_shape:
+            raise ValueError(
+                f"fused batch normalization takes inputs of rank 4 with the channels on axis 1 or "
+                f"3; found rank {len(dims)} and axis {self.axis}; leave out `fused`"
+            )
+        wanted = {"gamma": self.scale, "beta": self.center}
+        for name, (initializer, regularizer, constraint) in self._made.items():
+            if wanted.get(name, True):
+                made = self.add_weight(
+                    name, shape, kind, named("initializer", initializer), regularizer,
+                    not name.startswith("moving"), constraint,
+                )  # fmt: skip
+                setattr(self, name, made)
+        self.built = True
+
+    def _channel_axes(self, dims: list[int | None]) -> list[int]:
+        given = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        axes = [axis + len(dims) if axis < 0 else axis for axis in given]
+        if any(not 0 <= axis < len(dims) for axis in axes) or len(set(axes)) != len(axes):
+            raise ValueError(f"Invalid axis: {self.axis} for inputs of rank {len(dims)}: {dims}")
+        return axes
+
+    # ---- the result ----
+
+    def call(self, inputs: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        """inputs normalised; training: a bool, a number, or a scalar tensor."""
+        training = options.pop("training", arguments[0] if arguments else False)
+        kind = self.moving_mean.dtype.base_dtype
+        x = math.cast(inputs, kind)
+        moving = (self.moving_mean.value(), self.moving_variance.value())
+        mean, variance = chosen(training, lambda: self._moments(x), lambda: moving)
+        if self.trainable and decided(training) is not False:
+            self._follow(x, mean, variance, training)
+        y = nn.batch_normalization(
+            x, self._broad(mean, x), self._broad(variance, x), self._broad(self.beta, x),
+            self._broad(self.gamma, x), self.epsilon, name="batchnorm",
+        )  # fmt: skip
+        y.set_shape(inputs.shape)
+        return math.cast(y, inputs.dtype)
+
+    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        others = [axis for axis in range(x.shape.ndims or 0) if axis not in self.axis]
+        return nn.moments(x, others, keep_dims=len(self.axis) > 1)
+
+    def _broad(self, value: Any, x: Tensor) -> Any:
+        """A parameter (channels) with the axes after the channels' added, so that it broadcasts."""
+        rank = x.shape.ndims or 0
+        if value is None or len(self.axis) > 1 or self.axis == [rank - 1]:
+            return value
+        return array.reshape(value, [-1, *[1] * (rank - 1 - self.axis[0])])
+
+    # ---- the moving statistics ----
+
+    def _follow(self, x: Tensor, mean: Tensor, variance: Tensor, training: Any) -> None:
+        """Adds the updates; when training does not hold in a run they change nothing."""
+        kind = mean.dtype
+        decay = convert_to_tensor(1.0 - self.momentum, kind)
+        if self._fused_shape and self.fused is not False:
+            variance = math.multiply(variance, self._sample_factor(x))
+        decay = chosen(training, lambda: array.identity(decay), lambda: emit.scalar(0, kind))
+        for variable, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            with scopes.name_scope("AssignMovingAvg"):
+                change = math.multiply(math.subtract(variable.read_value(), value), decay)
+                update = variable.assign_sub(change)
+            self.add_update(update.op)
+
+    def _sample_factor(self, x: Tensor) -> Tensor:
+        """n / (n - 1) for n elements a channel, 1 for a single one."""
+        one = emit.scalar(1, x.dtype)
+        channels = math.cast(sizes_of(x)[self.axis[0]], x.dtype)
+        n = math.truediv(math.cast(array.size(x), x.dtype), math.maximum(channels, one))
+        return math.truediv(n, math.maximum(math.subtract(n, one), one))
+
+
+def batch_normalization(
+    inputs: Any,
+    axis: Any = -1,
+    momentum: Any = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    gamma_initializer: Any = initializers.ones_initializer(),  # noqa: B008
+    moving_mean_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    moving_variance_initializer: Any = initializers.ones_initializer(),  # noqa: B008
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
+    beta_constraint: Any = None,
+    gamma_constraint: Any = None,
+    training: Any = False,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_momentum: float = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    adjustment: Any = None,
+) -> Tensor:
+    """inputs normalised over all axes but the channels'; see BatchNormalization.
+
+    Run the collection UPDATE_OPS with the training step: without it the moving statistics stay
+    as they are.
+
+    Args:
+        inputs: floating tensor.
+        training: a bool, or a bool scalar tensor, such as a placeholder.
+        reuse: whether to take the variables of the name instead of making them.
+        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+            moving_mean_initializer, moving_variance_initializer, beta_regularizer,
+            gamma_regularizer, beta_constraint, gamma_constraint, trainable, name, renorm,
+            renorm_clipping, renorm_momentum, fused, virtual_batch_size, adjustment: as the
+            class's.
+    """
+    layer = BatchNormalization(
+        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+        moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer,
+        beta_constraint, gamma_constraint, renorm, renorm_clipping, renorm_momentum, fused,
+        trainable, virtual_batch_size, adjustment, name, _scope=name, _reuse=reuse,
+    )  # fmt: skip
+    return layer.apply(inputs, training=training)  # type: ignore[no-any-return]

@@ -1,0 +1,94 @@
+"""The nodes of a message in an order in which they can be made, checked on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from graphio.schema import errors, model_pb2, operators
+from graphio.schema.functions import subgraphs
+
+__all__ = ["in_order"]
+
+NEWEST = 40  # no operator has a version as high
+
+
+class UnknownOperatorError(errors.NotFoundError, ValueError):
+    """A node's type is none that graphio has."""
+
+
+def in_order(graph: model_pb2.Graph) -> list[model_pb2.Node]:
+    """The nodes so that each stands after what it reads, otherwise as they stand.
+
+    Raises:
+        ValueError: a node reads what is not there, or itself in a circle; or two have one name.
+        NotFoundError: a type of operation that there is not.
+    """
+    nodes: dict[str, model_pb2.Node] = {}
+    for node in graph.node:
+        if node.name in nodes:
+            raise ValueError(f"Node '{node.name}' is not unique")
+        nodes[node.name] = node
+    done: dict[str, model_pb2.Node] = {}
+    begun: set[str] = set()
+    for first in graph.node:
+        pending = [(first, _sources(first, nodes))] if first.name not in done else []
+        while pending:
+            node, sources = pending[-1]
+            begun.add(node.name)
+            waiting = next((name for name in sources if name not in done), None)
+            if waiting is None:
+                _check_operator(node)
+                done[node.name] = node
+                pending.pop()
+            elif waiting in begun:
+                raise ValueError(f"Node '{node.name}' reads '{waiting}', which reads it: a circle")
+            else:
+                pending.append((nodes[waiting], _sources(nodes[waiting], nodes)))
+    return list(done.values())
+
+
+def reads(node: model_pb2.Node) -> Iterator[str]:
+    """Values that a node and its bodies read, and nodes that they wait for."""
+    yield from (name for name in node.input if name)
+    yield from node.control_input
+    for body in subgraphs(node):
+        inside = {n.name for n in body.node} | {a.name for a in body.input}
+        for inner in body.node:
+            yield from (name for name in reads(inner) if name.partition(":")[0] not in inside)
+        yield from (name for name in body.output if name.partition(":")[0] not in inside)
+
+
+def variable_of(node: model_pb2.Node) -> str | None:
+    """The name of the variable that a node reads or assigns; None if there is none."""
+    return next((a.value.s.decode() for a in node.attr if a.key == "variable"), None)
+
+
+def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Iterator[str]:
+    """The nodes that a node reads, checked."""
+    for value in reads(node):
+        name, _, index = value.partition(":")
+        if name not in nodes:
+            raise ValueError(f"Node '{node.name}': Unknown input node '{value}'")
+        count = len(nodes[name].output_type)
+        if index and not (index.isdigit() and int(index) < count):
+            raise ValueError(
+                f"Node '{node.name}': Connecting to invalid output {index} of source node {name} "
+                f"which has {count} outputs."
+            )
+        yield name
+    variable = variable_of(node)
+    if variable in nodes and variable != node.name:
+        yield variable
+
+
+def _check_operator(node: model_pb2.Node) -> None:
+    for inner in (n for body in subgraphs(node) for n in body.node):
+        _check_operator(inner)
+    versions = [node.version] if node.version else range(1, NEWEST)
+    if node.domain in ("", "graphio") and not any(
+        operators.find(node.domain, node.op, version) for version in versions
+    ):
+        raise UnknownOperatorError(
+            message=f"Op type not registered '{node.tf_type or node.op}' (node '{node.name}'): "
+            "graphio has no such operation"
+        )
