@@ -66,8 +66,23 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "zeros", "zeros_like",
     ),
     "graphio.ops.attention": (),
+    "graphio.ops.assert_shapes": (
+        "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
+    ),
+    "graphio.ops.assert_types": (
+        "assert_integer", "assert_proper_iterable", "assert_same_float_dtype", "assert_type",
+        "assert_variables_initialized", "is_numeric_tensor",
+    ),
+    "graphio.ops.asserts": (
+        "assert_equal", "assert_greater", "assert_greater_equal", "assert_less",
+        "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
+        "assert_non_positive", "assert_none_equal", "assert_positive",
+    ),
     "graphio.ops.bits": (),
     "graphio.ops.candidates": (),
+    "graphio.ops.check": (
+        "Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",
+    ),
     "graphio.ops.clip": (
         "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm", "norm",
     ),
@@ -75,12 +90,17 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
         "logical_or", "logical_xor", "not_equal",
     ),
+    "graphio.ops.console": ("Print", "print"),
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
+    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
+    "graphio.ops.embedding": (
+        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    ),
     "graphio.ops.host": (),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.image": (),
@@ -90,6 +110,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "scatter_nd", "segment_sum", "slice", "unsorted_segment_sum",
     ),
     "graphio.ops.linear": ("matmul", "matrix_transpose", "tensordot"),
+    "graphio.ops.loops": ("while_loop",),
     "graphio.ops.losses": (),
     "graphio.ops.math": (
         "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atanh",
@@ -114,6 +135,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
+    "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
     "graphio.ops.quantize": (),
     "graphio.ops.random": (
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
@@ -134,7 +156,22 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.sparse": (
+        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+        "sparse_to_indicator",
+    ),
+    "graphio.ops.sparse_arranging": (
+        "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
+        "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_split",
+        "sparse_transpose",
+    ),
+    "graphio.ops.sparse_math": (
+        "sparse_add", "sparse_maximum", "sparse_minimum", "sparse_reduce_max",
+        "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
+        "sparse_softmax",
+    ),
     "graphio.ops.statistics": (),
+    "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.windows": (),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
@@ -142,6 +179,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
+    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
@@ -159,9 +197,15 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
+    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
+    "bitwise": True, "cinfer": False, "errors": False, "graph_util": True, "image": True,
+    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
+    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
+    "schema": False, "train": True,
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
     "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
-    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "train": True,
+    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
+    "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
+from graphio.composite import Composite
 from graphio.constants import as_array
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
@@ -35,7 +35,7 @@ def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
 
 def is_simple(feed_dict: Mapping[Any, Any]) -> bool:
     """Whether every key stands for one tensor."""
-    return not any(isinstance(key, (tuple, IndexedSlices)) for key in feed_dict)
+    return not any(isinstance(key, (tuple, Composite)) for key in feed_dict)
 
 
 def values_of(feed_dict: Mapping[Any, Any]) -> Iterator[Any]:
@@ -52,20 +52,15 @@ def _leaves(key: Any) -> Iterator[Any]:
     if isinstance(key, tuple):
         for part in key:
             yield from _leaves(part)
-    elif isinstance(key, IndexedSlices):
-        yield from _parts(key)
+    elif isinstance(key, Composite):
+        yield from key.parts()
     else:
         yield key
 
 
-def _parts(key: IndexedSlices) -> list[Tensor]:
-    parts = [key.values, key.indices]
-    return parts if key.dense_shape is None else [*parts, key.dense_shape]
-
-
 def _paired(key: Any, value: Any) -> Iterator[Any]:
-    parts = _parts(key) if isinstance(key, IndexedSlices) else key
-    if not isinstance(key, (tuple, IndexedSlices)):
+    parts = key.parts() if isinstance(key, Composite) else key
+    if not isinstance(key, (tuple, Composite)):
         yield value
         return
     if not isinstance(value, (tuple, list)) or len(value) != len(parts):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from graphio import nest
+from graphio.composite import Composite
 from graphio.graph import Graph, Operation, Tensor
-from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
 
 Array = np.ndarray[Any, Any]
 
@@ -27,8 +27,8 @@ def key_of(fetches: Any) -> Any:
         return (kind, *map(key_of, fetches))
     if isinstance(fetches, Mapping):
         return (kind, tuple(fetches), *map(key_of, fetches.values()))
-    if isinstance(fetches, IndexedSlices):
-        return (kind, fetches.values, fetches.indices, fetches.dense_shape)
+    if isinstance(fetches, Composite):
+        return (kind, *fetches.parts())
     try:
         hash(fetches)
     except TypeError:
@@ -76,49 +76,35 @@ class Structure:
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
         self._simple = isinstance(fetches, (list, Tensor)) and not any(
-            nest.is_nested(f) or isinstance(f, IndexedSlices) for f in _top(fetches)
+            nest.is_nested(f) or isinstance(f, Composite) for f in _top(fetches)
         )
         self._one = not isinstance(fetches, list)
-        self._structure = fetches if self._simple else _expanded(fetches)
-        leaves = _top(fetches) if self._simple else nest.flatten(self._structure)
+        self._structure = fetches
+        leaves = _top(fetches) if self._simple else nest.flatten(fetches, expand_composites=True)
         self.elements = [element(graph, leaf) for leaf in leaves]
 
     def packed(self, values: list[Any]) -> Any:
         """The values, one a leaf, in the fetches' structure."""
         if self._simple:
             return values[0] if self._one else values
-        return _contracted(nest.pack_sequence_as(self._structure, values))
+        return _contracted(self._structure, iter(values))
 
 
 def _top(fetches: Any) -> list[Any]:
     return fetches if isinstance(fetches, list) else [fetches]
 
 
-class _Slices(list[Any]):
-    """An IndexedSlices among the fetches, as its parts."""
-
-
-def _expanded(fetches: Any) -> Any:
-    if isinstance(fetches, IndexedSlices):
-        parts = [fetches.values, fetches.indices, fetches.dense_shape]
-        return _Slices(part for part in parts if part is not None)
-    return _rebuilt(fetches, _expanded)
-
-
-def _contracted(values: Any) -> Any:
-    if isinstance(values, _Slices):
-        return IndexedSlicesValue(values[0], values[1], values[2] if len(values) > 2 else None)
-    return _rebuilt(values, _contracted)
-
-
-def _rebuilt(structure: Any, function: Any) -> Any:
+def _contracted(structure: Any, values: Iterator[Any]) -> Any:
+    """The values in the structure of the fetches."""
+    if isinstance(structure, Composite):
+        return structure.value_of([next(values) for _ in structure.parts()])
     if isinstance(structure, Mapping):
-        return type(structure)((k, function(v)) for k, v in structure.items())  # type: ignore[call-arg]
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*map(function, structure))
+        found = {key: _contracted(structure[key], values) for key in sorted(structure)}
+        return type(structure)((k, found[k]) for k in structure)  # type: ignore[call-arg]
     if isinstance(structure, (list, tuple)):
-        return type(structure)(map(function, structure))
-    return structure
+        parts = [_contracted(child, values) for child in structure]
+        return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+    return next(values)
 
 
 def unwrapped(array: Any) -> Any:

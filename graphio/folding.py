@@ -289,6 +289,8 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Cast"): _first,
     ("", "CastLike"): _first,
     ("graphio", "StopGradient"): _first,
+    ("graphio", "CheckEqual"): _first,
+    ("graphio", "CheckSparseIndices"): _first,
     ("", "Gather"): _gather,
     ("", "Concat"): _concat,
     ("", "Slice"): _slice,

@@ -18,6 +18,7 @@ GradientFunction = Callable[..., "Sequence[Tensor | None]"]
 
 _functions: dict[tuple[str, str], GradientFunction] = {}
 _none: set[tuple[str, str]] = set()
+_lacking: dict[str, str] = {}
 
 
 def gradient(op: str, domain: str = "") -> Callable[[GradientFunction], GradientFunction]:
@@ -33,6 +34,11 @@ def gradient(op: str, domain: str = "") -> Callable[[GradientFunction], Gradient
 def not_differentiable(*ops: str, domain: str = "") -> None:
     """Says out loud that no gradient passes through these operators."""
     _none.update((domain, op) for op in ops)
+
+
+def lacks_gradient(tf_type: str, instead: str) -> None:
+    """Says that TensorFlow has a gradient of the type and we have none, and what to do instead."""
+    _lacking[tf_type] = instead
 
 
 def functions() -> frozenset[tuple[str, str]]:
@@ -101,6 +107,11 @@ def lookup(operation: Operation) -> GradientFunction | None:
     key = (operation.domain, operation.op)
     if key in _functions:
         return _functions[key]
+    if operation.tf_type in _lacking:
+        raise LookupError(
+            f"{operation.type} '{operation.name}'{operation.where}: it cannot be differentiated "
+            f"here; {_lacking[operation.tf_type]}"
+        )
     if key in _none:
         return None
     raise LookupError(

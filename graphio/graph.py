@@ -21,6 +21,9 @@ _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
+#: operators that read nothing of a tensor but its shape
+_MEASURES = ("Shape", "Size")
+
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
 
@@ -270,6 +273,7 @@ class Graph:
         self.captures: dict[Tensor, None] = {}
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
+        self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
@@ -320,6 +324,10 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        if op in _MEASURES and domain == "":
+            measured = self._measured(inputs[0], op, attrs)
+            if measured is not None:
+                return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
         if version is None:
             from graphio.schema.operators import version_for
@@ -430,6 +438,18 @@ class Graph:
             )
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
+
+    def _measured(
+        self, tensor: Tensor | None, op: str, attrs: Mapping[str, object] | None
+    ) -> Tensor | None:
+        """The shape or size of a tensor that only resolvers reach, taken where the tensor is."""
+        graph: Graph | None = self
+        while graph is not None and tensor is not None and not self.encloses(tensor):
+            found = None if graph.measurer is None else graph.measurer(tensor, op, attrs)
+            if found is not None:
+                return found
+            graph = graph.outer
+        return None
 
     def encloses(self, tensor: Tensor) -> bool:
         """Whether the tensor is of this graph or of one around it."""

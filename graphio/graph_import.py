@@ -103,7 +103,8 @@ def _replacements(input_map: Mapping[str, Any], name: str | None) -> dict[str, T
         )
     made = {}
     for key, value in input_map.items():
-        with contextlib.nullcontext() if isinstance(value, Tensor) else scopes.name_scope("_inputs"):
+        is_tensor = isinstance(value, Tensor)
+        with contextlib.nullcontext() if is_tensor else scopes.name_scope("_inputs"):
             made[key.removesuffix(":0")] = convert_to_tensor(value)
     return made
 

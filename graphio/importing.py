@@ -166,9 +166,7 @@ class Importer:
         for k, tensor in enumerate(made.outputs):
             values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
 
-    def read(
-        self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]
-    ) -> Tensor | None:
+    def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """What input i of a node is; the replacement of a value must be of its dtype."""
         name = node.input[i]
         if not name:

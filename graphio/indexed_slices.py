@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphio.constants import register_tensor_conversion_function
+from graphio.composite import Composite
+from graphio.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +26,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: np.ndarray[Any, Any] | None
 
 
-class IndexedSlices:
+class IndexedSlices(Composite):
     """Stands for a tensor that is 0 but for some rows: row indices[i] holds the sum of its
     values[i]. An index may come more than once.
 
@@ -32,7 +35,7 @@ class IndexedSlices:
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         """values: (n, rest); indices: (n) int32 or int64; dense_shape: the shape it stands for."""
-        self.values = values
+        self.values: Tensor = values
         self.indices = indices
         self.dense_shape = dense_shape
 
@@ -78,6 +81,27 @@ class IndexedSlices:
         shape = primitive.cast(self.dense_shape, dtypes.int64)
         rows = array.squeeze(primitive.slice_axes(shape, [0], [1], [0]), [0])
         return index.scatter_sum(self.indices, self.values, rows, name=name)
+
+    def parts(self) -> list[Any]:
+        """values, indices and, where it is known, dense_shape."""
+        rest = [] if self.dense_shape is None else [self.dense_shape]
+        return [self.values, self.indices, *rest]
+
+    def with_parts(self, parts: Sequence[Any]) -> IndexedSlices:
+        """IndexedSlices of other tensors."""
+        return IndexedSlices(*parts)
+
+    def loop_shapes(self, given: Any = None) -> list[Any]:
+        """A shape given is that of the values; there are as many indices."""
+        kept = [convert_to_tensor(part).shape for part in self.parts()]
+        if given is None:
+            return kept
+        rows = TensorShape(None) if given.ndims is None else TensorShape(given.as_list()[:1])
+        return [given, rows, *kept[2:]]
+
+    def value_of(self, arrays: Sequence[Any]) -> IndexedSlicesValue:
+        """The numbers of the parts."""
+        return IndexedSlicesValue(arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None)
 
     def __str__(self) -> str:
         shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"

@@ -99,7 +99,7 @@ class TagList(MutableSequence[str]):
         return repr(self._all())
 
 
-class MetaInfoDef:
+class MetaInfo:
     """What is known about a meta graph.
 
     Attributes:
@@ -137,7 +137,7 @@ class MetaInfoDef:
         nodes = [n for graph in all_graphs(self._model.graph) for n in graph.node]
         return OpList(sorted({n.tf_type or n.op for n in nodes}))
 
-    def CopyFrom(self, other: MetaInfoDef) -> None:
+    def CopyFrom(self, other: MetaInfo) -> None:
         """Takes over tags and version."""
         self.tags[:] = []
         self.tags.extend(other.tags)
@@ -183,7 +183,8 @@ class CollectionDef(View):
             return super().__getattr__(name)
         items = [(item.WhichOneof("value"), item) for item in self._message.item]
         found = [getattr(item, kind) for kind, item in items if kind and _KINDS[kind] == name]
-        return _Values([v.encode() if name == "bytes_list" and isinstance(v, str) else v for v in found])
+        is_bytes = name == "bytes_list"
+        return _Values([v.encode() if is_bytes and isinstance(v, str) else v for v in found])
 
 
 #: TensorFlow's list for each kind of item; a variable is bytes there, too
@@ -208,7 +209,7 @@ class MetaGraphDef(View):
         signature_def: SignatureDef by name.
     """
 
-    MetaInfoDef = MetaInfoDef
+    MetaInfoDef = MetaInfo
 
     def __init__(self, message: model_pb2.Model | None = None) -> None:
         self._message = model_pb2.Model() if message is None else message
@@ -219,9 +220,9 @@ class MetaGraphDef(View):
         return GraphDef.of(self._message)
 
     @property
-    def meta_info_def(self) -> MetaInfoDef:
+    def meta_info_def(self) -> MetaInfo:
         """Tags and versions."""
-        return MetaInfoDef(self._message)
+        return MetaInfo(self._message)
 
     @property
     def saver_def(self) -> SaverDef:
@@ -276,7 +277,7 @@ def set_metadata(model: model_pb2.Model, key: str, value: str) -> None:
 
 def export_meta_graph(
     filename: str | os.PathLike[str] | None = None,
-    meta_info_def: MetaInfoDef | None = None,
+    meta_info_def: MetaInfo | None = None,
     graph_def: Any = None,
     saver_def: Any = None,
     collection_list: Iterable[str] | None = None,
@@ -465,8 +466,8 @@ def _values(model: model_pb2.Model) -> Iterator[model_pb2.AttributeValue]:
 
 def import_message(
     model: model_pb2.Model,
-    clear_devices: bool,
-    import_scope: str | None,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
     input_map: Mapping[str, Tensor] | None = None,
     return_elements: Iterable[str] | None = None,
 ) -> tuple[Imported, list[Tensor | Operation]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from graphio.composite import Composite
+
 __all__ = ["assert_same_structure", "flatten", "map_structure", "pack_sequence_as"]
 
 
@@ -16,35 +18,45 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, (list, tuple, Mapping))
 
 
-def _children(structure: Any) -> list[Any]:
+def children(structure: Any) -> list[Any]:
+    """What a nested structure holds, one level down."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
 
 
-def flatten(structure: Any) -> list[Any]:
-    """The leaves in order; a leaf alone gives a list of one."""
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves in order; a leaf alone gives a list of one.
+
+    Args:
+        structure: nested lists, tuples and dicts.
+        expand_composites: True: a SparseTensor or IndexedSlices is not a leaf, its tensors are.
+    """
+    if expand_composites and isinstance(structure, Composite):
+        return structure.parts()
     if not is_nested(structure):
         return [structure]
-    return [leaf for child in _children(structure) for leaf in flatten(child)]
+    return [leaf for child in children(structure) for leaf in flatten(child, expand_composites)]
 
 
-def pack_sequence_as(structure: Any, flat: list[Any]) -> Any:
-    """The leaves of flat in the shape of structure.
+def pack_sequence_as(structure: Any, flat: list[Any], expand_composites: bool = False) -> Any:
+    """The leaves of flat in the shape of structure; expand_composites as in flatten.
 
     Raises:
         ValueError: flat has another number of leaves.
     """
-    expected = len(flatten(structure))
+    expected = len(flatten(structure, expand_composites))
     if expected != len(flat):
         raise ValueError(f"the structure has {expected} leaves, but {len(flat)} were given")
-    return _pack(structure, iter(flat))
+    return _pack(structure, iter(flat), expand_composites)
 
 
-def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
+def _pack(structure: Any, leaves: Iterator[Any], expand_composites: bool) -> Any:
+    if expand_composites and isinstance(structure, Composite):
+        return structure.with_parts([next(leaves) for _ in structure.parts()])
     if not is_nested(structure):
         return next(leaves)
-    packed = [_pack(child, leaves) for child in _children(structure)]
+    packed = [_pack(child, leaves, expand_composites) for child in children(structure)]
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
         return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
@@ -53,20 +65,25 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     return type(structure)(packed)
 
 
-def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+def map_structure(
+    function: Callable[..., Any], *structures: Any, expand_composites: bool = False
+) -> Any:
     """function applied leaf by leaf to structures of equal shape."""
     for other in structures[1:]:
-        assert_same_structure(structures[0], other)
-    columns = zip(*(flatten(s) for s in structures), strict=True)
-    return pack_sequence_as(structures[0], [function(*column) for column in columns])
+        assert_same_structure(structures[0], other, expand_composites=expand_composites)
+    columns = zip(*(flatten(s, expand_composites) for s in structures), strict=True)
+    results = [function(*column) for column in columns]
+    return pack_sequence_as(structures[0], results, expand_composites)
 
 
-def assert_same_structure(one: Any, two: Any) -> None:
+def assert_same_structure(one: Any, two: Any, *, expand_composites: bool = False) -> None:
     """Checks that two structures have the same nesting, keys and number of leaves.
 
     Raises:
         ValueError: they differ.
     """
+    if expand_composites and isinstance(one, Composite) != isinstance(two, Composite):
+        raise ValueError(f"the structures differ: {one!r} and {two!r}")
     if is_nested(one) != is_nested(two):
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
     if not is_nested(one):
@@ -75,8 +92,8 @@ def assert_same_structure(one: Any, two: Any) -> None:
         raise ValueError(f"the structures differ: {one!r} and {two!r}")
     if isinstance(one, Mapping) and set(one) != set(two):
         raise ValueError(f"the keys differ: {sorted(one)} and {sorted(two)}")
-    first, second = _children(one), _children(two)
+    first, second = children(one), children(two)
     if len(first) != len(second):
         raise ValueError(f"the structures differ in length: {len(first)} and {len(second)}")
     for a, b in zip(first, second, strict=True):
-        assert_same_structure(a, b)
+        assert_same_structure(a, b, expand_composites=expand_composites)

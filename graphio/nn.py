@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
     depth_to_space,
@@ -29,6 +30,10 @@ from graphio.ops.crossentropy import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
+)
+from graphio.ops.embedding import (
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
 )
 from graphio.ops.nn import (
     batch_normalization,
@@ -91,6 +96,13 @@ from graphio.ops.windows import (
     max_pool_with_argmax,
     pool,
 )
+from graphio.rnn import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    static_bidirectional_rnn,
+    static_rnn,
+)
 
 __all__ = [
     "atrous_conv2d",
@@ -103,6 +115,7 @@ __all__ = [
     "batch_normalization",
     "batch_to_space",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -117,8 +130,10 @@ __all__ = [
     "depthwise_conv2d",
     "depthwise_conv2d_native",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
@@ -139,9 +154,12 @@ __all__ = [
     "nce_loss",
     "normalize_moments",
     "pool",
+    "raw_rnn",
     "relu",
     "relu6",
     "relu_layer",
+    "rnn_cell",
+    "safe_embedding_lookup_sparse",
     "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
@@ -155,6 +173,8 @@ __all__ = [
     "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",

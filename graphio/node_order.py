@@ -77,7 +77,7 @@ def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Itera
             )
         yield name
     variable = variable_of(node)
-    if variable in nodes and variable != node.name:
+    if variable is not None and variable in nodes and variable != node.name:
         yield variable
 
 

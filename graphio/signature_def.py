@@ -88,7 +88,7 @@ class _KeyedView(View):
             copy.ClearField(self._KEY)
         return bool(mine == theirs)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class TensorInfo(_KeyedView):
@@ -105,7 +105,7 @@ class TensorInfo(_KeyedView):
     ) -> None:
         self._message = model_pb2.Signature.Binding(value=name.removesuffix(":0"))
         if dtype:
-            self._message.type.tensor.dtype = dtypes.as_dtype(dtype).number  # type: ignore[assignment]
+            self._message.type.tensor.dtype = dtypes.as_dtype(dtype).number
         if tensor_shape is not None:
             self._set_shape(tensor_shape)
 

@@ -20,6 +20,8 @@ _CLASSES: tuple[tuple[type[BaseException], type[errors.OpError]], ...] = (
     (OverflowError, errors.InvalidArgumentError),
 )
 
+_SHOWS_ITS_INPUTS = ("graphio", "Assert")
+
 
 def describe(value: Any) -> str:
     """ "float32[2,3]", "sequence of 3"."""
@@ -58,7 +60,7 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
     else:
         made = next((c for e, c in _CLASSES if isinstance(error, e)), errors.InternalError)
         text = str(error) or type(error).__name__
-    given = _given(node, inputs)
+    given = "" if node.key == _SHOWS_ITS_INPUTS else _given(node, inputs)
     return made(node.proto, None, f"{place(node)}: {text}{f' ({given})' if given else ''}")
 
 

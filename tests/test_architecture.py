@@ -97,6 +97,8 @@ ELSEWHERE = {
     ("graphio", "RandomNormal"): "test_runtime.py",
     ("graphio", "RandomTruncatedNormal"): "test_runtime.py",
     ("graphio", "RandomInteger"): "test_runtime.py",
+    ("graphio", "HostCall"): "test_host_calls.py",
+    ("graphio", "Assert"): "test_asserts.py",
     ("", "If"): "test_runtime.py",
     ("", "Loop"): "test_runtime.py",
     ("", "Scan"): "test_scan.py",

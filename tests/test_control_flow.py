@@ -88,8 +88,8 @@ def test_while_loop_runs_until_its_condition_fails(target: str) -> None:
         n = tf.placeholder(tf.int32, [], name="n")
         return tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), [0, 0])
 
-    assert run(target, build, {"n": 5}) == [5, 10]
-    assert run(target, build, {"n": 0}) == [0, 0]
+    assert run(target, build, {"n": 5}) == (5, 10)
+    assert run(target, build, {"n": 0}) == (0, 0)
 
 
 @TARGETS

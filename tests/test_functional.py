@@ -90,7 +90,11 @@ def test_structures_go_through(target: str) -> None:
 def test_no_elements_need_an_initializer(target: str) -> None:
     def build() -> Any:
         x = tf.placeholder(tf.float32, [None, 2], name="x")
-        return tf.scan(plus, x, tf.zeros([2])), tf.foldl(plus, x, tf.ones([2])), tf.map_fn(tf.exp, x)
+        return (
+            tf.scan(plus, x, tf.zeros([2])),
+            tf.foldl(plus, x, tf.ones([2])),
+            tf.map_fn(tf.exp, x),
+        )
 
     states, last, mapped = run(target, build, {"x": np.zeros((0, 2))})
     assert states.shape == mapped.shape == (0, 2) and last.tolist() == [1, 1]

@@ -11,7 +11,7 @@ from gradient_check import check
 
 import graphio as tf
 from graphio.ops import math
-from graphio.ops.control_flow import scan_node
+from graphio.ops.loops import scan_node
 from graphio.schema import errors
 
 F32 = tensor_type(np.float32)

@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 
 from graphio.onnx import widening
 from graphio.onnx.checking import read_names
-from graphio.onnx.ours import OURS
+from graphio.onnx.ours import OURS, is_only_seen
 from graphio.onnx.problems import Problems
 from graphio.schema import errors, functions, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
@@ -139,6 +139,8 @@ class Emitter:
             wanted.add(name)
             node = nodes[name]
             waiting += node.control_input
+            if is_only_seen(node):
+                continue
             waiting += [_maker(v) for v in _reads(node) if v and v not in fed]
         return [n for n in self.message.graph.node if n.name in wanted]
 

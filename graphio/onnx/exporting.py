@@ -35,6 +35,7 @@ def export(
 
     Operators of ours are written as their bodies in ONNX's operators; element types that an ONNX
     operator lacks are computed in a wider one. Random numbers come from the reader's generator.
+    What checks or shows values, tf.Assert and tf.print, is left out: ONNX has nothing of the sort.
 
     Args:
         path: of the file to write; weights of more than 1 GiB go to a file `<path>.data` beside

@@ -10,7 +10,7 @@ import numpy as np
 
 from graphio.onnx import composed, ours_images, ours_windows
 from graphio.onnx.attributes import message_value
-from graphio.schema import dtypes
+from graphio.schema import dtypes, errors
 from graphio.schema.model_pb2 import Node
 
 if TYPE_CHECKING:
@@ -25,8 +25,22 @@ def _dtype(node: Node) -> int:
     return next(int(message_value(a.value)) for a in node.attr if a.key == "dtype")
 
 
+def is_only_seen(node: Node) -> bool:
+    """Whether a node checks or shows values and gives none: a model does the same without it."""
+    checks = node.domain == "graphio" and node.op in ("Assert", "HostCall")
+    return checks and not node.output_type
+
+
 def _nothing(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Control edges: the order of values says it all."""
+
+
+def _host_call(emit: Emitter, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    if not is_only_seen(node):
+        raise errors.UnimplementedError(
+            message=f"{node.tf_type or node.op} '{node.name}': a function of Python's is no part of"
+            " a model; feed what it gives"
+        )
 
 
 def _is_initialized(
@@ -83,6 +97,8 @@ def _scatter_sum(emit: Emitter, node: Node, inputs: list[str], outputs: list[str
 
 OURS: dict[str, Lower] = {
     "NoOp": _nothing,
+    "Assert": _nothing,
+    "HostCall": _host_call,
     "IsInitialized": _is_initialized,
     "RandomUniform": _random("RandomUniformLike"),
     "RandomNormal": _random("RandomNormalLike"),

@@ -12,6 +12,7 @@ from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import filling, math, primitive, reduction, shapes
 from graphio.ops.emit import (
     FLOATING,
@@ -108,13 +109,15 @@ def rint(x: Any, name: str | None = None) -> Tensor:
         return unary("Round", tensor, at)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """A scalar times a tensor.
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """A scalar times a tensor, or times the values of IndexedSlices.
 
     Raises:
         ValueError: scalar has another shape than ().
         TypeError: the dtypes differ.
     """
+    if isinstance(x, IndexedSlices):
+        return x.with_values(scalar_mul(scalar, x.values, name))
     with scope(name, "Mul") as at:
         tensor = convert_to_tensor(x, name="x")
         factor = like(scalar, tensor, "Mul", ("x", "scalar"))

@@ -10,15 +10,17 @@ need nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import constant, constant_from
 from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
-from graphio.ops.control_flow import scan_attributes
+from graphio.ops.loops import scan_attributes
 from graphio.tensor_shape import TensorShape
 
 Gradients = list[Tensor | None]
@@ -43,6 +45,7 @@ class _Intermediates:
         self.backward: Graph | None = None
         self.export = export
         self._known: dict[Tensor, Tensor] = {}
+        self._measured: dict[tuple[Tensor, str, str], Tensor] = {}
 
     def resolve(self, tensor: Tensor) -> Tensor | None:
         """None if the tensor is not of the forward body."""
@@ -61,6 +64,20 @@ class _Intermediates:
                     self._known[tensor] = self.export(tensor)
         return self._known[tensor]
 
+    def measure(self, tensor: Tensor, op: str, attrs: Mapping[str, object] | None) -> Tensor | None:
+        """The shape or size of a tensor of a Loop's body, taken there, for that may differ between
+        iterations where the tensor could not be stacked. Elsewhere engines know more of a shape
+        before the run if it is taken of what leaves."""
+        if tensor.graph is not self.body or tensor in self._known:
+            return None
+        key = (tensor, op, repr(attrs))
+        if key not in self._measured:
+            shape = TensorShape([tensor.shape.ndims] if op == "Shape" else [])
+            with self.body.as_default(), scopes.control_dependencies(None):
+                made = self.body.create_op(op, [tensor], [(dtypes.int64, shape)], attrs)
+            self._measured[key] = made.outputs[0]
+        return self._measured[key]
+
 
 def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
     graph = Graph(outer=outer)
@@ -70,9 +87,15 @@ def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
 
 
 def _differentiate(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], dys: Sequence[Tensor | None]
-) -> Gradients:
-    """Dense gradients inside a backward body; an empty list of ys gives None for all."""
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    dys: Sequence[Tensor | None],
+    rows_of: int | None = None,
+) -> list[Any]:
+    """Gradients inside a backward body; an empty list of ys gives None for all.
+
+    They are dense, but for the xs from rows_of on: those of which rows were read get rows.
+    """
     from graphio.constants import convert_to_tensor
     from graphio.gradients import gradients
 
@@ -83,7 +106,10 @@ def _differentiate(
     found = gradients(
         [y for y, _ in pairs], list(xs), [dy for _, dy in pairs], stop_gradients=list(xs)
     )
-    return [None if dx is None else convert_to_tensor(dx) for dx in found]
+    kept = len(xs) if rows_of is None else rows_of
+    return [
+        dx if dx is None or i >= kept else convert_to_tensor(dx) for i, dx in enumerate(found)
+    ]
 
 
 # ---- what lies in a body itself ----
@@ -250,6 +276,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
 
     intermediates = _Intermediates(body, repeats=True)
     backward = _backward_body(outer, intermediates)
+    backward.measurer = intermediates.measure
     with backward.as_body(), scopes.name_scope("body"):
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
         go_on = backward.add_input(dtypes.bool, TensorShape([]), "condition")
@@ -261,13 +288,13 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         ys = [body.outputs[1 + i] for i in carried] + [body.outputs[1 + k] for k in scans]
         arriving = state[: len(carried)] + [_row(dy[k], position) for k in scans]
         xs = [body.inputs[2 + i] for i in carried] + sums
-        found = _differentiate(ys, xs, arriving)
+        found = _differentiate(ys, xs, arriving, rows_of=len(carried))
         following = [
             _zeros_like(s) if dx is None else _inside(dx)
             for s, dx in zip(state, found[: len(carried)], strict=False)
         ]
         following += [
-            s if dx is None else math.add(s, dx)
+            _added(s, dx)
             for s, dx in zip(state[len(carried) :], found[len(carried) :], strict=True)
         ]
         backward.outputs.extend([array.identity(go_on), *following])
@@ -365,18 +392,16 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
             arriving.append(cut(whole, joins[k - count], body.outputs[k]))
         intermediates.export = leave
         ys = [body.outputs[k] for k in (*carried, *scans)]
-        xs = [body.inputs[i] for i in carried] + sums + [body.inputs[count + i] for i in pieces]
-        found = _differentiate(ys, xs, arriving)
-        first, last = len(carried), len(carried) + len(sums)
+        xs = [body.inputs[i] for i in carried] + [body.inputs[count + i] for i in pieces] + sums
+        first, last = len(carried), len(carried) + len(pieces)
+        found = _differentiate(ys, xs, arriving, rows_of=last)
         following = [
             _zeros_like(s) if dx is None else _inside(dx)
             for s, dx in zip(state[:first], found[:first], strict=True)
         ]
-        following += [
-            array.identity(s) if dx is None else math.add(s, dx)
-            for s, dx in zip(state[first:], found[first:last], strict=True)
-        ]
-        left = [(i, dx) for i, dx in zip(pieces, found[last:], strict=True) if dx is not None]
+        following += [_added(s, dx) for s, dx in zip(state[first:], found[last:], strict=True)]
+        cut_up = zip(pieces, found[first:last], strict=True)
+        left = [(i, dx) for i, dx in cut_up if dx is not None]
         if not given:  # the steps have to be counted by something
             cut(*_first_cut(op, cuts, count))
         backward.outputs.extend([*following, *(_inside(dx) for _, dx in left)])
@@ -391,9 +416,10 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         name="Scan",
     )
     results = operation.outputs
+    states = len(initial)
     by_input = dict(zip(carried, results[:first], strict=True))
-    by_input.update(zip((count + i for i, _ in left), results[last:], strict=True))
-    by_capture = dict(zip(sums, results[first:last], strict=True))
+    by_input.update(zip((count + i for i, _ in left), results[states:], strict=True))
+    by_capture = dict(zip(sums, results[first:states], strict=True))
     return [
         *(by_input.get(i) for i in range(len(op.inputs))),
         *(by_capture.get(t) for t in captures),
@@ -453,6 +479,17 @@ def _zeros_like(tensor: Tensor) -> Tensor:
 
 def _or_zeros(dy: Tensor | None, like: Tensor) -> Tensor:
     return _zeros_like(like) if dy is None else dy
+
+
+def _added(total: Tensor, dx: Any) -> Tensor:
+    """A sum over the iterations with that of one more; of rows, only those are touched."""
+    if dx is None:
+        same: Tensor = array.identity(total)
+        return same
+    if isinstance(dx, IndexedSlices):
+        rows = array.expand_dims(math.cast(dx.indices, dtypes.int64), -1)
+        return index.add_at(total, rows, dx.values)
+    return math.add(total, dx)
 
 
 def _inside(tensor: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from graphio.ops.emit import (
 )
 from graphio.ops.primitive import cast, select
 from graphio.ops.shapes import Dims, dims_of, text_of
+from graphio.sparse_tensor import SparseTensor
 
 __all__ = [
     "diag",
@@ -54,6 +55,8 @@ def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> 
         out_type: int32 or int64.
     """
     with scope(name, "Shape") as at:
+        if isinstance(input, SparseTensor):
+            return primitive.cast(input.dense_shape, dtypes.as_dtype(out_type), at)
         x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         dims = dims_of(x)
         if dims is not None and None not in dims:
@@ -78,6 +81,9 @@ def shape_n(
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements as a scalar, int32 or int64."""
     with scope(name, "Size") as at:
+        if isinstance(input, SparseTensor):
+            sizes = primitive.cast(input.dense_shape, dtypes.as_dtype(out_type))
+            return node("ReduceProd", [sizes], sizes.dtype, (), name=at, tf_type="Prod", keepdims=0)
         x, wanted = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         known = shapes.num_elements(dims_of(x))
         if known is not None:
@@ -91,6 +97,8 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes as an int32 scalar."""
     with scope(name, "Rank") as at:
+        if isinstance(input, SparseTensor):
+            return size(input.dense_shape, name=at)
         x = convert_to_tensor(input, name="input")
         if x.shape.ndims is not None:
             return constant(np.asarray(x.shape.ndims, np.int32), name=at)

@@ -10,8 +10,9 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array
 from graphio.ops import primitive as p
-from graphio.ops.control_flow import holds, restoring, scan_node
+from graphio.ops.control_flow import restoring
 from graphio.ops.emit import node
+from graphio.ops.loops import holds, scan_node
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
@@ -208,9 +209,7 @@ def _flat_results(result: Any, structure: Any, what: str) -> list[Any]:
     try:
         nest.assert_same_structure(structure, result)
     except ValueError as error:
-        raise ValueError(
-            f"{what}: fn returned another structure than expected: {error}"
-        ) from None
+        raise ValueError(f"{what}: fn returned another structure than expected: {error}") from None
     return nest.flatten(result)
 
 

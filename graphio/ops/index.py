@@ -328,10 +328,11 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
         values = convert_to_tensor(updates, name="updates")
         blank = array.zeros(shape, values.dtype)
-        return _scatter_nd(blank, places, values, at)
+        return add_at(blank, places, values, at)
 
 
-def _scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
+def add_at(data: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
+    """data with updates added at coordinates, int64 (..., k)."""
     inputs = [data, indices, updates]
     return node(
         "ScatterND",

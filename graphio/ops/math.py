@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math as _math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio import dtypes
+from graphio.composite import Composite
 from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
@@ -132,6 +134,21 @@ sigmoid = _unary_builder("sigmoid", "Sigmoid", "Sigmoid", FLOATING, "1 / (1 + ex
 erf = _unary_builder("erf", "Erf", "Erf", FLOATING, "The error function")
 
 
+def _of_sparse(function: Unary) -> Unary:
+    """The function, which computes with the values of a SparseTensor: it leaves 0 at 0."""
+
+    @functools.wraps(function)
+    def call(x: Any, *arguments: Any, **options: Any) -> Any:
+        if _has_own_operators(x):
+            return x.with_values(function(x.values, *arguments, **options))
+        return function(x, *arguments, **options)
+
+    return call
+
+
+abs, negative, sign, sqrt, tanh, erf = map(_of_sparse, (abs, negative, sign, sqrt, tanh, erf))
+
+
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to the even one; integers stay as they are.
 
@@ -145,6 +162,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
         return unary("Identity" if tensor.dtype.is_integer else "Round", tensor, at)
 
 
+@_of_sparse
 def square(x: Any, name: str | None = None) -> Tensor:
     """x * x, element by element; numeric."""
     with scope(name, "Square") as at:
@@ -273,12 +291,15 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """x in another dtype; floats are truncated towards zero on their way to integers.
 
     Args:
-        x: tensor, any shape.
+        x: tensor, any shape; of a SparseTensor or IndexedSlices the values.
         dtype: the wanted one; if x has it already, x comes back as it is.
         name: of the operation.
     """
     wanted = dtypes.as_dtype(dtype).base_dtype
     with scope(name, "Cast") as at:
+        if isinstance(x, Composite):
+            converted: Tensor = x.with_values(_cast(x.values, wanted, at))
+            return converted
         return _cast(convert_to_tensor(x, name="x"), wanted, at)
 
 

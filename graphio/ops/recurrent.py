@@ -11,8 +11,8 @@ from graphio.constants import constant
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive as p
-from graphio.ops.control_flow import scan_node
 from graphio.ops.emit import node, scalar
+from graphio.ops.loops import scan_node
 from graphio.ops.recompute import by_parts
 from graphio.ops.shapes import dims_of
 

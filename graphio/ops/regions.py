@@ -7,8 +7,8 @@ import numpy as np
 from graphio import dtypes
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops.control_flow import scan_node
 from graphio.ops.emit import node, scalar
+from graphio.ops.loops import scan_node
 from graphio.ops.primitive import (
     binary,
     cast,

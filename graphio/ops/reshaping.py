@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
+from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
@@ -44,7 +45,11 @@ not_differentiable("IsInitialized", "NoOp", domain="graphio")
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
-    """A tensor with the value of input: any dtype and shape."""
+    """A tensor with the value of input: any dtype and shape. Of a SparseTensor or IndexedSlices
+    another such with the same values."""
+    if isinstance(input, Composite):
+        copied: Tensor = input.with_parts([identity(part) for part in input.parts()])
+        return copied
     with scope(name, "Identity") as at:
         return primitive.unary("Identity", convert_to_tensor(input, name="input"), at)
 

@@ -236,9 +236,7 @@ class Saver:
             export_scope: names lose this name scope; variables outside it are left out.
         """
         prefix = f"{export_scope}/" if export_scope else ""
-        message = model_pb2.Saver(
-            max_to_keep=self._max_to_keep, keep_every_hours=self._hours
-        )
+        message = model_pb2.Saver(max_to_keep=self._max_to_keep, keep_every_hours=self._hours)
         for key, variable in self._built("to_proto").items():
             if variable.op.name.startswith(prefix):
                 message.variable.append(variable.op.name.removeprefix(prefix))
@@ -403,24 +401,22 @@ def import_meta_graph(
     found, elements = meta_graph.import_message(
         model, clear_devices, import_scope, input_map, return_elements
     )
-    saver = _saver_of(model, found.variables)
+    saver = saver_of(model, found.variables)
     return saver if return_elements is None else (saver, elements)
 
 
-def _saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
+def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
     """The Saver of an imported graph: it knows the names that its checkpoints have."""
     if model.HasField("saver") and all(name in variables for name in model.saver.variable):
-        saver = Saver(
-            {
-                key: variables[name]
-                for key, name in zip(model.saver.key, model.saver.variable, strict=True)
-            },
+        names = dict(zip(model.saver.key, model.saver.variable, strict=True))
+        return Saver(
+            {key: variables[name] for key, name in names.items()},
             max_to_keep=model.saver.max_to_keep,
             keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
             allow_empty=True,
         )
-        return saver
-    return Saver() if scopes.get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+    graph = scopes.get_default_graph()
+    return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
 def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:

@@ -7,12 +7,14 @@ model.signature("predict")(x=batch)["y"]
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Operation, Tensor
+from graphio.saved_model import constants
 from graphio.schema import container, errors
 
 __all__ = ["load", "save"]
@@ -66,7 +68,7 @@ def load(
     """Opens a model file in one of the engines; neither the builder nor a graph is needed to run.
 
     Args:
-        path: of the file.
+        path: of the file, or a folder that simple_save or a SavedModelBuilder wrote.
         target: "" for the Python runtime, "cinfer" for the C library.
         state: an engine's state to share; None: one of its own with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
@@ -81,13 +83,10 @@ def load(
     """
     if target not in ("", "cinfer"):
         raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
-    if target == "cinfer":
-        from graphio import cinfer
-
-        return cinfer.load(path, state=state, lazy=lazy)
-    from graphio import runtime
-
-    return runtime.load(path, state=state, lazy=lazy)
+    engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
+    is_folder = os.path.isdir(path)
+    where = os.path.join(path, constants.MODEL_FILENAME) if is_folder else path
+    return engine.load(where, state=state, lazy=lazy)
 
 
 def signature_spec(graph: Graph, name: str, entry: Any) -> SignatureSpec:

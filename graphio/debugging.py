@@ -1,0 +1,67 @@
+"""tf.debugging: what must hold, and what is finite."""
+
+from __future__ import annotations
+
+from graphio.ops.assert_shapes import (
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_scalar,
+    assert_shapes,
+)
+from graphio.ops.assert_types import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_same_float_dtype,
+    assert_type,
+    is_numeric_tensor,
+)
+from graphio.ops.asserts import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+)
+from graphio.ops.check import Assert, check_numerics
+from graphio.ops.check import verify_tensor_all_finite as assert_all_finite
+from graphio.ops.math import is_finite, is_inf, is_nan
+from graphio.ops.order import is_non_decreasing, is_strictly_increasing
+
+__all__ = [
+    "Assert",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+    "check_numerics",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+]

@@ -1,0 +1,121 @@
+"""tf.assert_type and its relatives: what is decided while the graph is built."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
+from graphio.graph import Operation, Tensor
+from graphio.ops import control_flow
+from graphio.ops.emit import scope
+
+__all__ = [
+    "assert_integer",
+    "assert_proper_iterable",
+    "assert_same_float_dtype",
+    "assert_type",
+    "assert_variables_initialized",
+    "is_numeric_tensor",
+]
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+    """An operation that does nothing, if x is an integer tensor.
+
+    Raises:
+        TypeError: it is none.
+    """
+    with scope(name, "assert_integer"):
+        tensor = convert_to_tensor(x, name="x")
+        if not tensor.dtype.is_integer:
+            raise TypeError(
+                f'{message or ""}  Expected "x" to be integer type.  Found: {tensor.dtype.name} in '
+                f"{tensor.name}"
+            )
+        return control_flow.no_op("statically_determined_was_integer")
+
+
+def assert_type(
+    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Operation:
+    """An operation that does nothing, if the tensor has the dtype.
+
+    Raises:
+        TypeError: it has another one.
+    """
+    with scope(name, "assert_type"):
+        found, wanted = convert_to_tensor(tensor, name="tensor"), dtypes.as_dtype(tf_type)
+        if found.dtype.base_dtype != wanted.base_dtype:
+            raise TypeError(
+                f"{message or ''}  {found.name} is {found.dtype.name}, must be of type "
+                f"{wanted.name}"
+            )
+        return control_flow.no_op("statically_determined_correct_type")
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """The floating dtype that all tensors have; float32 where neither they nor dtype say any.
+
+    Args:
+        tensors: list of tensors; None entries count for nothing.
+        dtype: that they must have; None: that of the first.
+
+    Raises:
+        ValueError: dtypes differ, or are not floating.
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    for tensor in [t for t in tensors or () if t is not None]:
+        found = tensor.dtype.base_dtype
+        if wanted is not None and found != wanted:
+            raise ValueError(
+                f"Tensor {getattr(tensor, 'name', tensor)}, type={found.name}, must be of the same "
+                f"type ({wanted.name})."
+            )
+        wanted = found
+    wanted = dtypes.float32 if wanted is None else wanted
+    if not wanted.is_floating:
+        raise ValueError(f"Expected floating point type, got {wanted.name}.")
+    return wanted
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of numbers: integers, floats or complex ones."""
+    if not isinstance(tensor, Tensor):
+        return False
+    return tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Refuses what can be iterated over though it is one value: a tensor, an array, text.
+
+    Raises:
+        TypeError: values is that, or cannot be iterated over.
+    """
+    if isinstance(values, (Tensor, np.ndarray, bytes, str)) or hasattr(values, "initial_value"):
+        raise TypeError(
+            f'Expected argument "values" to be a "proper" iterable.  Found: {type(values).__name__}'
+        )
+    if not hasattr(values, "__iter__"):
+        raise TypeError(
+            f'Expected argument "values" to be iterable.  Found: {type(values).__name__}'
+        )
+
+
+def assert_variables_initialized(var_list: Collection[Any] | None = None) -> Operation | None:
+    """An operation that fails with FailedPreconditionError if a variable has no value.
+
+    Args:
+        var_list: variables; None: the global and local ones.
+
+    Returns:
+        The operation, None if there are no variables.
+    """
+    from graphio.variables import global_variables, local_variables
+
+    chosen = global_variables() + local_variables() if var_list is None else list(var_list)
+    return control_flow.group(*chosen, name="assert_variables_initialized") if chosen else None

@@ -1,0 +1,434 @@
+"""TensorArray: rows that are written one by one, kept in one dense tensor.
+
+The rows are a tensor (n, element...), and `free` says for each row where a write goes: to itself,
+or, once it was written, beyond the end, which the scatter refuses. Both go through loops and
+branches as loop variables, and gradients go through the rows like any tensor's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import carried, dtypes, scopes
+from graphio.carried import Late, Part
+from graphio.constants import constant, convert_to_tensor
+from graphio.dtypes import DType
+from graphio.folding import constant_value
+from graphio.graph import Operation, Tensor
+from graphio.ops import array
+from graphio.ops import primitive as p
+from graphio.ops.emit import node, scalar
+from graphio.ops.shapes import dims_of
+from graphio.schema import errors
+from graphio.tensor_shape import TensorShape, as_shape
+
+__all__ = ["TensorArray"]
+
+#: where a write to a row that was written goes: beyond any end
+_TAKEN = 1 << 40
+
+
+class TensorArray:
+    """An array of tensors of one shape, which grows by write and is read by index.
+
+    Every write gives a new TensorArray; the one before stays as it was. A row that was never
+    written reads as zeros.
+
+    Args:
+        dtype: of the elements.
+        size: how many there are; int or int scalar tensor.
+        dynamic_size: True lets writes beyond the end add rows.
+        clear_after_read: accepted; a row can be read as often as one likes.
+        tensor_array_name: name scope of the first operations.
+        handle, flow: not supported.
+        infer_shape: True: the first write fixes the shape of all elements; else element_shape
+            alone does, where it is known. The elements of one array have one shape in a run.
+        element_shape: what is known of the elements' shape.
+        colocate_with_first_write_call: accepted.
+        name: name scope of the first operations.
+
+    Raises:
+        ValueError: no size.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Any = None,
+        flow: Any = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        if handle is not None or flow is not None:
+            raise ValueError("TensorArray: there are no handles; give size, and use write's result")
+        if size is None:
+            raise ValueError("Size must be provided if handle is not provided")
+        self._dtype = dtypes.as_dtype(dtype)
+        self._dynamic = bool(dynamic_size)
+        self._infer = infer_shape
+        self._shape = as_shape(element_shape)
+        self._rows: Tensor | None = None
+        with scopes.operation_scope(name or tensor_array_name, "TensorArray"):
+            count = convert_to_tensor(size, preferred_dtype=dtypes.int32, name="size")
+            self._free = _numbers(scalar(0, dtypes.int64), p.cast(count, dtypes.int64))
+
+    # ---- what it is ----
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the elements' shape."""
+        return self._shape
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether writes beyond the end add rows."""
+        return self._dynamic
+
+    @property
+    def flow(self) -> Tensor:
+        """A tensor that waits for all writes."""
+        return self._free if self._rows is None else self._rows
+
+    @property
+    def op(self) -> Operation:
+        """The operation of the last write."""
+        operation: Operation = self.flow.op
+        return operation
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the last write."""
+        return self.flow.graph
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements there are, written or not: int32 scalar."""
+        with scopes.operation_scope(name, "TensorArraySize"):
+            return p.count(self._free, dtypes.int32)
+
+    def identity(self) -> TensorArray:
+        """The same, after the control dependencies around."""
+        rows = None if self._rows is None else array.identity(self._rows)
+        return self._next(array.identity(self._free), rows)
+
+    def close(self, name: str | None = None) -> Operation:
+        """Nothing: memory is given back with the run."""
+        from graphio.ops.control_flow import no_op
+
+        return no_op(name or "TensorArrayClose")
+
+    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArray:
+        """Not supported: tf.gradients goes through reads and writes."""
+        raise NotImplementedError("TensorArray.grad: take tf.gradients by the tensors written")
+
+    # ---- reading ----
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """The element at an index, an int scalar; the run refuses one beyond the end."""
+        with scopes.operation_scope(name, "TensorArrayRead") as scope:
+            return self._taken(_position(index), scope)
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements at indices (k), int, stacked to (k, element...)."""
+        with scopes.operation_scope(name, "TensorArrayGather") as scope:
+            return self._taken(_positions(indices), scope)
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements, stacked to (n, element...)."""
+        with scopes.operation_scope(name, "TensorArrayStack"):
+            made: Tensor = array.identity(self._known("stack"))
+            return made
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All elements (k, rest...), joined along their first axis to (n * k, rest...)."""
+        with scopes.operation_scope(name, "TensorArrayConcat"):
+            rows = self._known("concat")
+            dims = dims_of(rows)
+            if dims is not None and len(dims) == 1:
+                raise ValueError(
+                    "TensorArray: concat joins elements of rank 1 or more, not scalars"
+                )
+            shape = p.shape_of(rows)
+            first = node("ReduceProd", [p.slice_axes(shape, [0], [2], [0])], shape.dtype, (1,))
+            merged = p.concat([first, p.slice_axes(shape, [2], [p.last], [0])], 0)
+            if dims is None:
+                return p.reshape(rows, merged)
+            both = None if None in dims[:2] else int(np.prod([d or 0 for d in dims[:2]]))
+            return p.reshape(rows, merged, (both, *dims[2:]))
+
+    # ---- writing ----
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with an element at an index, an int scalar.
+
+        Raises:
+            ValueError: the value's shape is not that of the other elements.
+            InvalidArgumentError: another dtype; by the run: a second write, or beyond the end.
+        """
+        with scopes.operation_scope(name, "TensorArrayWrite"):
+            tensor = self._element(value)
+            shape = self._merged(tensor.shape)
+            return self._written(
+                p.unsqueeze(_position(index), [0]), p.unsqueeze(tensor, [0]), shape
+            )
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with the rows of value (k, element...) at indices (k), int."""
+        with scopes.operation_scope(name, "TensorArrayScatter"):
+            tensor = self._element(value)
+            return self._written(_positions(indices), tensor, self._merged(_rest(tensor)))
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """The array with the rows of value (n, element...) as its first n elements."""
+        with scopes.operation_scope(name, "TensorArrayUnstack"):
+            tensor = self._element(value)
+            shape = self._merged(_rest(tensor))
+            count = p.squeeze(p.slice_axes(p.shape_of(tensor), [0], [1], [0]), [0])
+            if self._rows is None and _length(tensor) not in (None, _length(self._free)):
+                return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
+            if self._rows is None and _length(tensor) is not None:
+                taken = constant(np.full(_length(tensor), _TAKEN, np.int64))
+                return self._next(taken, tensor, shape)
+            return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """The array with value (n * k, rest...) cut into elements (k, rest...) of equal lengths.
+
+        Raises:
+            ValueError: the lengths differ.
+        """
+        with scopes.operation_scope(name, "TensorArraySplit"):
+            tensor, sizes = self._element(value), _positions(lengths)
+            known = constant_value(sizes)
+            if known is not None and len(set(known.tolist())) > 1:
+                raise ValueError(
+                    f"TensorArray: split into the lengths {known.tolist()}, but the elements of "
+                    "one array have one shape; pad them, or use tf.split"
+                )
+            one = p.slice_axes(sizes, [0], [1], [0])
+            rest = p.slice_axes(p.shape_of(tensor), [1], [p.last], [0])
+            shape = p.concat([p.shape_of(sizes), one, rest], 0)
+            dims, k = dims_of(tensor), None if known is None else int(known[0])
+            static = None if dims is None else (_length(sizes), k, *dims[1:])
+            rows = p.reshape(tensor, shape, static)
+        return self.unstack(rows, name=name)
+
+    # ---- the rows ----
+
+    def _next(
+        self, free: Tensor, rows: Tensor | None, shape: TensorShape | None = None
+    ) -> TensorArray:
+        made = TensorArray.__new__(TensorArray)
+        made._dtype, made._dynamic, made._infer = self._dtype, self._dynamic, self._infer
+        made._shape = self._shape if shape is None else shape
+        made._free, made._rows = free, rows
+        return made
+
+    def _element(self, value: Any) -> Tensor:
+        tensor = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+        if tensor.dtype.base_dtype != self._dtype.base_dtype:
+            raise errors.InvalidArgumentError(
+                message=f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype "
+                f"{tensor.dtype.name} ('{tensor.name}'); cast it"
+            )
+        return tensor
+
+    def _merged(self, shape: TensorShape) -> TensorShape:
+        """The elements' shape after a write of an element of a shape."""
+        if not self._shape.is_compatible_with(shape):
+            raise ValueError(
+                f"Inconsistent shapes: saw {shape} but expected {self._shape} (and "
+                f"infer_shape={self._infer}); the elements of a TensorArray have one shape"
+            )
+        return self._shape.merge_with(shape) if self._infer else self._shape
+
+    def _open(self) -> bool:
+        """Whether not even the rank of the rows is known."""
+        return self._rows is None or self._rows.shape.ndims is None
+
+    def _settle(self, shape: TensorShape) -> Tensor:
+        """The rows, of elements of a shape; new ones are zeros."""
+        if self._rows is None:
+            with scopes.name_scope("rows"):
+                dims = [] if shape.ndims is None else [d or 0 for d in shape.as_list()]
+                free = p.shape_of(self._free)
+                whole = p.concat([free, p.int_vector(dims)], 0) if dims else free
+                rows: Tensor = array.zeros(whole, self._dtype)
+                static = TensorShape([_length(self._free), *dims])
+                rows.set_shape(static)
+                return rows
+        if shape.ndims is not None:
+            sizes = shape.as_list() if shape.is_fully_defined() else [None] * shape.ndims
+            self._rows.set_shape(TensorShape([None, *sizes]))
+        return self._rows
+
+    def _known(self, what: str) -> Tensor:
+        if self._open() and not self._shape.is_fully_defined():
+            raise errors.InvalidArgumentError(
+                message=f"TensorArray: {what} before anything was written, and the shape of its "
+                f"elements is not fully defined: {self._shape}; give element_shape"
+            )
+        return self._settle(self._shape)
+
+    def _taken(self, positions: Tensor, scope: str) -> Tensor:
+        if self._rows is not None and self._open():  # of a loop that has not written yet
+            return p.gather(self._rows, positions, 0, scope)
+        rows = self._known("read")
+        found = p.gather(rows, positions, 0, scope)
+        if self._shape.ndims is not None:
+            kept = found.shape.as_list()[: positions.shape.ndims] if positions.shape.ndims else []
+            found.set_shape(TensorShape([*kept, *self._shape.as_list()]))
+        return found
+
+    def _written(self, positions: Tensor, values: Tensor, shape: TensorShape) -> TensorArray:
+        """The array with rows of values at positions (k)."""
+        element = _rest(values)
+        if element.ndims is None:
+            raise ValueError(
+                f"TensorArray: '{values.name}' of unknown rank is written; give it a shape with "
+                "set_shape"
+            )
+        fresh = self._rows is None
+        rows, free = self._settle(element), self._free
+        if self._dynamic:
+            rows, free = _longer(rows, free, positions)
+        if not element.is_fully_defined() or not _rest(rows).is_fully_defined():
+            rows = _wider(rows, values, fresh)
+        slots = p.unsqueeze(p.gather(free, positions, 0, "position"), [1])
+        inputs = [rows, slots, values]
+        dims = (_length(free), *element.merge_with(_rest(rows)).as_list())
+        made = node("ScatterND", inputs, self._dtype, dims, name="write_once")
+        taken = p.expand(constant(np.int64(_TAKEN)), p.shape_of(positions), dims_of(positions))
+        marked = [free, p.unsqueeze(positions, [1]), taken]
+        left = node("ScatterND", marked, dtypes.int64, dims_of(free), name="written")
+        return self._next(left, made, shape)
+
+
+def _longer(rows: Tensor, free: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows up to the largest of the positions, where it is beyond the end."""
+    count = p.count(free, dtypes.int64)
+    largest = node("ReduceMax", [positions], dtypes.int64, (), keepdims=0)
+    wanted = node("Max", [count, p.binary("Add", largest, scalar(1, dtypes.int64))],
+                  dtypes.int64, ())  # fmt: skip
+    more = p.unsqueeze(p.binary("Sub", wanted, count), [0])
+    rank = rows.shape.ndims
+    assert rank is not None
+    pads = p.concat([p.int_vector([0] * rank), more, p.int_vector([0] * (rank - 1))], 0)
+    dims = dims_of(rows)
+    grown = node("Pad", [rows, pads], rows.dtype, None if dims is None else (None, *dims[1:]))
+    return grown, p.concat([free, _numbers(count, wanted)], 0)
+
+
+def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
+    """Rows of the values' size, of which none may have been known when they were made."""
+    dims = dims_of(values)
+    assert dims is not None
+    if fresh:
+        size = p.slice_axes(p.shape_of(values), [1], [p.last], [0])
+        whole = p.concat([p.slice_axes(p.shape_of(rows), [0], [1], [0]), size], 0)
+        return p.expand(scalar(0, rows.dtype), whole, (_length(rows), *dims[1:]))
+    size, have = p.shape_of(values), p.shape_of(rows)
+    empty = p.compare("Equal", have, constant(np.int64(0)))
+    missing = p.select(empty, size, constant(np.int64(0)))
+    pads = p.concat([p.int_vector([0] * (len(dims) + 1)),
+                     p.slice_axes(missing, [1], [p.last], [0])], 0)  # fmt: skip
+    kept = dims_of(rows)
+    assert kept is not None
+    merged = [a if b is None else b for a, b in zip(dims[1:], kept[1:], strict=True)]
+    return node("Pad", [rows, pads], rows.dtype, (kept[0], *merged))
+
+
+def _numbers(first: Tensor, limit: Tensor) -> Tensor:
+    """first, first + 1, … up to limit: int64."""
+    ends = [constant_value(first), constant_value(limit)]
+    if ends[0] is not None and ends[1] is not None:
+        return constant(np.arange(int(ends[0]), int(ends[1]), dtype=np.int64))
+    return node("Range", [first, limit, scalar(1, dtypes.int64)], dtypes.int64, (None,))
+
+
+def _position(index: Any) -> Tensor:
+    tensor = p.cast(convert_to_tensor(index, name="index"), dtypes.int64)
+    if tensor.shape.ndims not in (None, 0):
+        raise ValueError(f"TensorArray: index has shape {tensor.shape}, expected a scalar")
+    return _not_negative(tensor)
+
+
+def _positions(indices: Any) -> Tensor:
+    tensor = p.cast(convert_to_tensor(indices, dtype=None, name="indices"), dtypes.int64)
+    if tensor.shape.ndims not in (None, 1):
+        raise ValueError(f"TensorArray: indices have shape {tensor.shape}, expected a vector")
+    return _not_negative(tensor)
+
+
+def _not_negative(positions: Tensor) -> Tensor:
+    """The positions; a negative one, which ONNX counts from the end, becomes one beyond it."""
+    known = constant_value(positions)
+    if known is not None and (known >= 0).all():
+        return positions
+    below = p.compare("Less", positions, scalar(0, dtypes.int64))
+    return p.select(below, scalar(_TAKEN, dtypes.int64), positions)
+
+
+def _rest(tensor: Tensor) -> TensorShape:
+    """The static shape of the rows of a tensor."""
+    if tensor.shape.ndims is None:
+        return TensorShape(None)
+    if tensor.shape.ndims == 0:
+        raise ValueError(f"TensorArray: '{tensor.name}' is a scalar, expected rows to take apart")
+    return TensorShape(tensor.shape.as_list()[1:])
+
+
+def _length(tensor: Tensor) -> int | None:
+    if tensor.shape.ndims is None:
+        return None
+    length: int | None = tensor.shape.as_list()[0]
+    return length
+
+
+# ---- as a loop variable ----
+
+
+def _apart(value: TensorArray) -> list[Part]:
+    if value._rows is not None and not value._open():
+        return [value._free, value._rows]
+    return [value._free, Late(value.dtype, lambda shape: value._settle(_without_first(shape)))]
+
+
+def _without_first(shape: TensorShape) -> TensorShape:
+    return TensorShape(None) if shape.ndims is None else TensorShape(shape.as_list()[1:])
+
+
+def _together(like: TensorArray, tensors: Sequence[Any]) -> TensorArray:
+    free, rows = tensors
+    if isinstance(rows, Late):
+        return like._next(free, like._rows)
+    shape = like._shape
+    if like._infer and rows.shape.ndims is not None:
+        shape = shape.merge_with(_rest(rows))
+    return like._next(free, rows, shape)
+
+
+def _kept(
+    value: TensorArray, tensors: Sequence[Part], given: TensorShape | None
+) -> list[TensorShape]:
+    free, rows = (t.shape for t in tensors)
+    if not value.dynamic_size:
+        return [free, rows]
+    whole = rows if rows.ndims is None else TensorShape([None, *rows.as_list()[1:]])
+    return [TensorShape([None]), whole]
+
+
+carried.register(TensorArray, _apart, _together, _kept)

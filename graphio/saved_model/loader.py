@@ -1,0 +1,110 @@
+"""From a saved model's folder to a session: its graph, the values of its variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from graphio.importing import Imported
+from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
+from graphio.saved_model import constants
+from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
+from graphio.train.checkpoint_state import checkpoint_exists
+from graphio.train.saver import saver_of
+
+__all__ = ["load", "maybe_saved_model_directory"]
+
+
+def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
+    """Whether a folder looks like a saved model."""
+    return _main_file(os.fspath(export_dir)) is not None
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: str | os.PathLike[str],
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> MetaGraphDef:
+    """Adds a saved graph to a session's graph and gives its variables their values.
+
+    Args:
+        sess: the session.
+        tags: those that the graph was saved with, in any order.
+        export_dir: the folder.
+        import_scope: prefix of the names, made unique.
+        saver_kwargs: as import_meta_graph.
+
+    Returns:
+        What was loaded, with its `signature_def`; names are those in the file, without
+        import_scope.
+
+    Raises:
+        OSError: there is no saved model, or it is damaged.
+        RuntimeError: no graph has these tags.
+    """
+    folder = os.fspath(export_dir)
+    chosen = meta_graph(folder, tags)
+    with sess.graph.as_default():
+        found, _ = import_message(chosen._message, import_scope=import_scope, **saver_kwargs)
+        saver = saver_of(chosen._message, found.variables)
+        if saver is not None and checkpoint_exists(variables_prefix(folder)):
+            saver.restore(sess, variables_prefix(folder))
+    _run_init(sess, metadata(chosen._message), folder, found)
+    return chosen
+
+
+def meta_graph(folder: str, tags: Iterable[str]) -> MetaGraphDef:
+    """The meta graph of these tags, without anything being added to a graph."""
+    wanted = {tags} if isinstance(tags, str) else set(tags)
+    found = list(meta_graphs(folder))
+    for candidate in found:
+        if set(candidate.meta_info_def.tags) == wanted:
+            return candidate
+    available = "; ".join(str(list(c.meta_info_def.tags)) for c in found)
+    raise RuntimeError(
+        f"MetaGraphDef associated with tags {', '.join(sorted(wanted))!r} could not be found in "
+        f"SavedModel {folder}; available are: {available}"
+    )
+
+
+def meta_graphs(folder: str) -> list[MetaGraphDef]:
+    """All meta graphs of a folder, in the order in which they were added."""
+    path = _main_file(folder)
+    if path is None:
+        raise OSError(
+            f"SavedModel file does not exist at: {folder}/{{"
+            f"{constants.SAVED_MODEL_FILENAME_PBTXT}|{constants.SAVED_MODEL_FILENAME_PB}}}"
+        )
+    first = MetaGraphDef(read_message(path))
+    others = metadata(first._message).get(OTHERS, "")
+    names = [os.path.basename(name) for name in others.split(",") if name]
+    return [first] + [MetaGraphDef(read_message(os.path.join(folder, name))) for name in names]
+
+
+def variables_prefix(folder: str) -> str:
+    """The prefix of the checkpoint in a folder."""
+    return os.path.join(folder, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME)
+
+
+def _main_file(folder: str) -> str | None:
+    for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
+        if os.path.isfile(os.path.join(folder, name)):
+            return os.path.join(folder, name)
+    return None
+
+
+def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported) -> None:
+    """Runs the operation for after loading, with the paths of the assets fed."""
+    if INIT_OP not in texts:
+        return
+    feeds = {
+        found.values[key.removeprefix(ASSET).removesuffix(":0")]: os.path.join(
+            folder, constants.ASSETS_DIRECTORY, name
+        )
+        for key, name in texts.items()
+        if key.startswith(ASSET)
+    }
+    sess.run(found.operations[texts[INIT_OP]], feeds)

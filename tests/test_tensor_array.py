@@ -1,0 +1,153 @@
+"""TensorArray: reading, writing, loops, gradients, refusals; in both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gradient_check import away, check
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+
+
+def run(target: str, build: Callable[[], Any], feeds: dict[str, Any] | None = None) -> Any:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        fetches = build()
+        return session.run(fetches, {f"{k}:0": v for k, v in (feeds or {}).items()})
+
+
+@TARGETS
+def test_what_is_written_is_read(target: str) -> None:
+    def build() -> Any:
+        ta = tf.TensorArray(tf.float32, 4).write(0, [1.0, 2.0]).write(2, [3.0, 4.0])
+        assert ta.element_shape.as_list() == [2] and ta.dtype == tf.float32
+        more = tf.TensorArray(tf.int32, 0, dynamic_size=True).write(1, 5).scatter([3, 4], [7, 8])
+        cut = tf.TensorArray(tf.float32, 2).split(tf.range(6.0), [3, 3])
+        taken = tf.TensorArray(tf.int64, 2).unstack(np.array([[1, 2], [3, 4]]))
+        return {
+            "stack": ta.stack(), "read": ta.read(2), "gather": ta.gather([2, 0]), "size": ta.size(),
+            "grown": more.stack(), "grown size": more.size(), "cut": cut.read(1),
+            "concat": taken.concat(), "row": taken.identity().read(0),
+        }  # fmt: skip
+
+    expected: dict[str, Any] = {
+        "stack": [[1, 2], [0, 0], [3, 4], [0, 0]], "read": [3, 4], "gather": [[3, 4], [1, 2]],
+        "size": 4, "grown": [0, 5, 0, 7, 8], "grown size": 5, "cut": [3, 4, 5],
+        "concat": [1, 2, 3, 4], "row": [1, 2],
+    }  # fmt: skip
+    found = run(target, build)
+    assert {key: np.asarray(value).tolist() for key, value in found.items()} == expected
+
+
+@TARGETS
+def test_a_write_leaves_the_array_before_as_it_was(target: str) -> None:
+    def build() -> Any:
+        first = tf.TensorArray(tf.float32, 2).write(0, 1.0)
+        return first.write(1, 2.0).stack(), first.write(1, 3.0).stack(), first.stack()
+
+    assert [x.tolist() for x in run(target, build)] == [[1, 2], [1, 3], [1, 0]]
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda ta: ta.write(0, 1.0).write(0, 2.0).stack(),
+        lambda ta: ta.write(3, 1.0).stack(),
+        lambda ta: ta.write(-1, 1.0).stack(),
+        lambda ta: ta.write(0, 1.0).read(3),
+        lambda ta: ta.write(0, 1.0).read(-1),
+        lambda ta: ta.write(0, 1.0).gather([0, 5]),
+        lambda ta: ta.unstack(tf.ones([4])).stack(),
+        lambda ta: ta.read(0),
+        lambda ta: ta.stack(),
+        lambda ta: ta.write(0, tf.constant(1)).stack(),
+    ],
+)
+def test_wrong_indices_and_second_writes_are_invalid(target: str, build: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(target, lambda: build(tf.TensorArray(tf.float32, 3)))
+
+
+def test_refusals_while_building() -> None:
+    with tf.Graph().as_default():
+        ta = tf.TensorArray(tf.float32, 2)
+        with pytest.raises(ValueError, match="Size must be provided"):
+            tf.TensorArray(tf.float32)
+        with pytest.raises(ValueError, match="Inconsistent shapes"):
+            ta.write(0, [1.0]).write(1, [1.0, 2.0])
+        with pytest.raises(ValueError, match="Inconsistent shapes"):
+            tf.TensorArray(tf.float32, 2, element_shape=[2]).write(0, 1.0)
+        with pytest.raises(ValueError, match="lengths"):
+            ta.split(tf.range(4.0), [1, 3])
+        with pytest.raises(ValueError, match="scalars"):
+            ta.write(0, 1.0).concat()
+        with pytest.raises(ValueError, match="expected a scalar"):
+            ta.write([0], 1.0)
+
+
+@TARGETS
+def test_a_loop_reads_what_it_wrote(target: str) -> None:
+    def build() -> Any:
+        n = tf.placeholder(tf.int32, [], name="n")
+        ta = tf.TensorArray(tf.float32, n, clear_after_read=False).write(0, 1.0).write(1, 1.0)
+        next_one = lambda i, a: (i + 1, a.write(i, a.read(i - 1) + a.read(i - 2)))  # noqa: E731
+        _, ta = tf.while_loop(lambda i, _: i < n, next_one, [2, ta])
+        return ta.stack(), ta.size()
+
+    values, size = run(target, build, {"n": 7})
+    assert values.tolist() == [1, 1, 2, 3, 5, 8, 13] and size == 7
+
+
+@TARGETS
+def test_nested_loops_and_branches_write(target: str) -> None:
+    def build() -> Any:
+        def outer(i: Any, ta: Any) -> Any:
+            def inner(j: Any, ta: Any) -> Any:
+                odd = tf.equal(j % 2, 1)
+                return j + 1, tf.cond(odd, lambda: ta.write(2 * i + j, 10 * i + j), lambda: ta)
+
+            return i + 1, tf.while_loop(lambda j, _: j < 2, inner, [0, ta])[1]
+
+        ta = tf.TensorArray(tf.int32, 6)
+        return tf.while_loop(lambda i, _: i < 3, outer, [0, ta])[1].stack()
+
+    assert run(target, build).tolist() == [0, 1, 0, 11, 0, 21]
+
+
+def _recurrent(dynamic: bool) -> Callable[..., Any]:
+    def build(x: Any, w: Any) -> Any:
+        length = tf.shape(x)[0]
+        inputs = tf.TensorArray(tf.float64, length).unstack(x)
+        states = tf.TensorArray(tf.float64, 0 if dynamic else length, dynamic_size=dynamic)
+
+        def step(t: Any, h: Any, states: Any) -> Any:
+            h = tf.tanh(tf.matmul(h + inputs.read(t), w))
+            return t + 1, h, states.write(t, h)
+
+        start = [tf.constant(0), tf.zeros_like(x[0]), states]
+        return tf.while_loop(lambda t, *_: t < length, step, start)[2].stack()
+
+    return build
+
+
+@pytest.mark.parametrize("sizes", ["known", "open"])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gradients_go_through_reads_and_writes(sizes: str, dynamic: bool) -> None:
+    values = [0.4 * away(3, 2, 2), 0.5 * away(2, 2, seed=2)]
+    shapes = np.shape if sizes == "known" else (lambda v: [None] * v.ndim)
+    check(_recurrent(dynamic), values, shapes=shapes)
+
+
+def test_gradients_go_through_all_ways_to_write() -> None:
+    def build(x: Any) -> Any:
+        ta = tf.TensorArray(tf.float64, 4).scatter([3, 1], x).write(0, tf.sin(x[0]))
+        return ta.stack() * ta.gather([1, 1, 3, 2]) + tf.TensorArray(tf.float64, 2).unstack(x).read(
+            1
+        )
+
+    check(build, [away(2, 3)])
