@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphio import carried, dtypes, nest, scopes
-from graphio.carried import Part
+from graphio import carrying, dtypes, nest, scopes
+from graphio.carrying import Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array
@@ -173,7 +173,7 @@ def _build_branch(function: Callable[[], Any], truth: bool, strict: bool) -> _Br
             _done(leaf, truth) if isinstance(leaf, Operation) else leaf
             for leaf in nest.flatten(result)
         ]
-        return _Branch(graph, result, leaves, [carried.parts(leaf) for leaf in leaves])
+        return _Branch(graph, result, leaves, [carrying.parts(leaf) for leaf in leaves])
 
 
 def _alone(result: Any) -> Any:
@@ -199,7 +199,7 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
         ) from None
     specs = []
     for i, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-        kinds = [getattr(carried.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
+        kinds = [getattr(carrying.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
         if kinds[0] != kinds[1] or len(a) != len(b):
             raise ValueError(
                 f"cond: output {i} is {kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
@@ -230,7 +230,7 @@ def _filled(like: _Branch, outputs: list[Tensor]) -> Any:
     """The If's outputs in the structure of a branch."""
     remaining = iter(outputs)
     leaves = [
-        carried.assemble(leaf, [next(remaining) for _ in parts])
+        carrying.assemble(leaf, [next(remaining) for _ in parts])
         for leaf, parts in zip(like.leaves, like.parts, strict=True)
     ]
     return nest.pack_sequence_as(like.result, leaves)

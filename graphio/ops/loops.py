@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphio import carried, dtypes, nest, scopes
-from graphio.carried import Part
+from graphio import carrying, dtypes, nest, scopes
+from graphio.carrying import Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Tensor
 from graphio.ops import primitive
@@ -65,7 +65,7 @@ def while_loop(
     if not leaves:
         raise ValueError("while_loop: expected at least one loop variable")
     with restoring(), scopes.name_scope(name, "while"):
-        entering = [carried.parts(leaf) for leaf in leaves]
+        entering = [carrying.parts(leaf) for leaf in leaves]
         invariants = _invariants(structure, entering, shape_invariants)
         limit = _limit(maximum_iterations)
         first = _condition(cond, _packed(structure, leaves, entering))
@@ -78,14 +78,14 @@ def while_loop(
             again = _condition(cond, _packed(structure, nest.flatten(given), found))
             loop.outputs.extend([again, *(t for values in found for t in values)])
         final = _loop_node(loop, limit, first, entering, carried)
-        made = [carried.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
+        made = [carrying.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
     packed = nest.pack_sequence_as(result if isinstance(result, (list, tuple)) else structure, made)
     return packed[0] if len(made) == 1 and not return_same_structure else packed
 
 
 def _packed(structure: Any, leaves: list[Any], tensors: Sequence[Sequence[Part]]) -> Any:
     """Arguments of cond and body: leaves like the ones given, of other tensors."""
-    made = [carried.assemble(*pair) for pair in zip(leaves, tensors, strict=True)]
+    made = [carrying.assemble(*pair) for pair in zip(leaves, tensors, strict=True)]
     return nest.pack_sequence_as(structure, made)
 
 
@@ -141,7 +141,7 @@ def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[
         flat = [s if isinstance(s, TensorShape) else TensorShape(s) for s in flat]
     found = []
     for leaf, parts, shape in zip(leaves, entering, flat, strict=True):
-        wanted = carried.invariants(leaf, parts, shape)
+        wanted = carrying.invariants(leaf, parts, shape)
         for part, one in zip(parts, wanted, strict=True):
             if not one.is_compatible_with(part.shape):
                 assert isinstance(part, Tensor)
@@ -214,8 +214,8 @@ def _next_values(
     following = []
     every = zip(found, leaves, entering, carried, strict=True)
     for i, (value, leaf, before, formals) in enumerate(every):
-        parts = carried.parts(value, formals[0].dtype)
-        kinds = [getattr(carried.kind_of(v), "__name__", "Tensor") for v in (leaf, value)]
+        parts = carrying.parts(value, formals[0].dtype)
+        kinds = [getattr(carrying.kind_of(v), "__name__", "Tensor") for v in (leaf, value)]
         if kinds[0] != kinds[1] or len(parts) != len(formals):
             raise ValueError(
                 f"while_loop: loop variable {i} enters an iteration as {kinds[0]} and leaves it "

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from graphio import carried, dtypes, scopes
-from graphio.carried import Late, Part
+from graphio import carrying, dtypes, scopes
+from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.folding import constant_value
@@ -431,4 +431,4 @@ def _kept(
     return [TensorShape([None]), whole]
 
 
-carried.register(TensorArray, _apart, _together, _kept)
+carrying.register(TensorArray, _apart, _together, _kept)
