@@ -64,6 +64,11 @@ def kind_of(value: Any) -> type | None:
     return next((kind for kind in _kinds if isinstance(value, kind)), None)
 
 
+def kind_name(value: Any) -> str:
+    """What a message calls the value."""
+    return "Tensor" if kind_of(value) is None else type(value).__name__
+
+
 def parts(value: Any, preferred: Any = None) -> list[Part]:
     """The tensors of a value; what is not registered is converted to one.
 

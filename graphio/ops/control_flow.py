@@ -199,10 +199,11 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
         ) from None
     specs = []
     for i, (a, b) in enumerate(zip(one.parts, two.parts, strict=True)):
-        kinds = [getattr(carrying.kind_of(v.leaves[i]), "__name__", "Tensor") for v in (one, two)]
+        kinds = [carrying.kind_name(branch.leaves[i]) for branch in (one, two)]
         if kinds[0] != kinds[1] or len(a) != len(b):
             raise ValueError(
-                f"cond: output {i} is {kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
+                f"cond: true_fn and false_fn return different structures: output {i} is "
+                f"{kinds[0]} of {len(a)} parts in true_fn and {kinds[1]} of "
                 f"{len(b)} in false_fn"
             )
         for k in range(len(a)):

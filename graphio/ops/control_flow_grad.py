@@ -107,9 +107,7 @@ def _differentiate(
         [y for y, _ in pairs], list(xs), [dy for _, dy in pairs], stop_gradients=list(xs)
     )
     kept = len(xs) if rows_of is None else rows_of
-    return [
-        dx if dx is None or i >= kept else convert_to_tensor(dx) for i, dx in enumerate(found)
-    ]
+    return [dx if dx is None or i >= kept else convert_to_tensor(dx) for i, dx in enumerate(found)]
 
 
 # ---- what lies in a body itself ----

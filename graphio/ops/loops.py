@@ -215,7 +215,7 @@ def _next_values(
     every = zip(found, leaves, entering, carried, strict=True)
     for i, (value, leaf, before, formals) in enumerate(every):
         parts = carrying.parts(value, formals[0].dtype)
-        kinds = [getattr(carrying.kind_of(v), "__name__", "Tensor") for v in (leaf, value)]
+        kinds = [carrying.kind_name(v) for v in (leaf, value)]
         if kinds[0] != kinds[1] or len(parts) != len(formals):
             raise ValueError(
                 f"while_loop: loop variable {i} enters an iteration as {kinds[0]} and leaves it "
