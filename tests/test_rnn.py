@@ -113,7 +113,9 @@ def test_cells_do_what_numpy_does(target: str, name: str, lengths: Any) -> None:
 def test_variables_have_tensorflows_names_and_shapes() -> None:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, T, D])
-        layered = cells.MultiRNNCell([cells.GRUCell(4), cells.DropoutWrapper(cells.LSTMCell(3), 0.5)])
+        layered = cells.MultiRNNCell(
+            [cells.GRUCell(4), cells.DropoutWrapper(cells.LSTMCell(3), 0.5)]
+        )
         outputs, states = tf.nn.dynamic_rnn(layered, x, dtype=tf.float32)
         assert outputs.shape.as_list() == [None, T, 3]
         assert states[0].shape.as_list() == [None, 4] and states[1].h.shape.as_list() == [None, 3]

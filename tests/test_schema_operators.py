@@ -153,6 +153,11 @@ POOL = {"kernel_shape": [2, 3], "strides": [2, 1], "auto_pad": "NOTSET", "pads":
 CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "ReluGrad": ([np.array([0.0, 1.0, 2.0]), randoms(3)], {}),
     "StopGradient": ([randoms(2, 3)], {}),
+    "CheckEqual": ([np.array([2, 3], np.int64)] * 2, {"message": ""}),
+    "CheckSparseIndices": (
+        [np.array([[0, 1], [1, 0]], np.int64), np.array([2, 2], np.int64)],
+        {"ordered": 1},
+    ),
     "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),
     "Conv2D": ([randoms(2, 7, 6, 4), randoms(3, 2, 2, 6)], IMAGE),

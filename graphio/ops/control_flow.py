@@ -15,6 +15,7 @@ import numpy as np
 
 from graphio import carrying, dtypes, nest, scopes
 from graphio.carrying import Part
+from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Operation, Tensor
 from graphio.ops import array
