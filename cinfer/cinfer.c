@@ -92,6 +92,7 @@
 #include "src/kernels/rotary.c"
 #include "src/kernels/select.c"
 #include "src/kernels/sequence.c"
+#include "src/kernels/solve.c"
 #include "src/kernels/space.c"
 #include "src/kernels/sparse.c"
 #include "src/kernels/state.c"

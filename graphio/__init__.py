@@ -22,7 +22,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
     ),
-    "graphio.config": ("ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions"),
+    "graphio.config": (
+        "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "RunOptions",
+    ),
     "graphio.constants": (
         "constant", "convert_to_tensor", "placeholder", "placeholder_with_default",
         "register_tensor_conversion_function",
@@ -31,10 +33,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
-        "DType", "as_dtype", "bfloat16", "bool", "complex64", "complex128", "double", "float16",
-        "float32", "float64", "half", "int8", "int16", "int32", "int64", "string", "uint8",
-        "uint16", "uint32", "uint64",
+        "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
+        "float32", "float64", "half", "int16", "int32", "int64", "int8", "string", "uint16",
+        "uint32", "uint64", "uint8",
     ),
     "graphio.gradient_registry": (),
     "graphio.gradients": ("AggregationMethod", "UnconnectedGradients", "gradients", "hessians"),
@@ -61,11 +64,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.array": (
         "broadcast_to", "concat", "diag", "expand_dims", "eye", "fill", "identity", "identity_n",
-        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size",
-        "split", "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where",
-        "zeros", "zeros_like",
+        "ones", "ones_like", "pad", "range", "rank", "reshape", "shape", "shape_n", "size", "split",
+        "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack", "where", "zeros",
+        "zeros_like",
     ),
-    "graphio.ops.attention": (),
     "graphio.ops.assert_shapes": (
         "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar",
     ),
@@ -78,6 +80,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative",
         "assert_non_positive", "assert_none_equal", "assert_positive",
     ),
+    "graphio.ops.assigning": (
+        "batch_scatter_update", "count_up_to", "scatter_add", "scatter_div", "scatter_max",
+        "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
+        "scatter_sub", "scatter_update",
+    ),
+    "graphio.ops.attention": (),
     "graphio.ops.bits": (),
     "graphio.ops.candidates": (),
     "graphio.ops.check": (
@@ -91,18 +99,15 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "logical_or", "logical_xor", "not_equal",
     ),
     "graphio.ops.console": ("Print", "print"),
-    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple", "while_loop"),
     "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
-    "graphio.ops.einsum": (),
     "graphio.ops.deform": (),
-    "graphio.ops.embedding": (
-        "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
-    ),
-    "graphio.ops.host": (),
+    "graphio.ops.einsum": (),
+    "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),
     "graphio.ops.index": (
@@ -141,21 +146,32 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "multinomial", "random_normal", "random_shuffle", "random_uniform", "set_random_seed",
         "truncated_normal",
     ),
+    "graphio.ops.random_more": ("get_seed", "random_crop", "random_gamma", "random_poisson"),
     "graphio.ops.recurrent": (),
+    "graphio.ops.reduction": (
+        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
+        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    ),
+    "graphio.ops.regions": (),
     "graphio.ops.scattering": (
         "dynamic_partition", "dynamic_stitch", "segment_max", "segment_mean", "segment_min",
-        "segment_prod", "tensor_scatter_add", "tensor_scatter_sub", "tensor_scatter_update",
+        "segment_prod", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_sub",
+        "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
         "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
     "graphio.ops.sequence": (),
-    "graphio.ops.reduction": (
-        "argmax", "argmin", "count_nonzero", "cumsum", "reduce_all", "reduce_any",
-        "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-        "reduce_sum",
+    "graphio.ops.shaping": (
+        "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
+        "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
+        "histogram_fixed_width_bins", "parallel_stack",
+        "required_space_to_batch_paddings", "unravel_index", "where_v2",
     ),
-    "graphio.ops.regions": (),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
+    "graphio.ops.solving": (
+        "cholesky", "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_solve_ls",
+        "matrix_triangular_solve",
+    ),
     "graphio.ops.sparse": (
         "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
         "sparse_to_indicator",
@@ -170,9 +186,16 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sparse_reduce_max_sparse", "sparse_reduce_sum", "sparse_reduce_sum_sparse",
         "sparse_softmax",
     ),
+    "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.text": (
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
+        "regex_replace", "string_join", "string_split", "string_strip", "string_to_number",
+        "substr",
+    ),
     "graphio.ops.windows": (),
+    "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
@@ -182,30 +205,30 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
-        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable",
-        "get_variable_scope", "no_regularizer", "variable_op_scope", "variable_scope",
+        "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
+        "no_regularizer", "variable_op_scope", "variable_scope",
     ),
     "graphio.variables": (
-        "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
-        "global_variables_initializer", "initialize_all_variables", "initialize_variables",
+        "Variable", "all_variables", "assign", "assign_add",
+        "assign_sub", "global_variables", "global_variables_initializer",
+        "initialize_all_variables", "initialize_local_variables", "initialize_variables",
         "is_variable_initialized", "local_variables", "local_variables_initializer",
         "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "scatter_add", "scatter_sub", "scatter_update", "trainable_variables",
-        "variables_initializer",
+        "trainable_variables", "variables_initializer",
     ),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "debugging": True, "errors": False, "image": True,
-    "bitwise": True, "cinfer": False, "errors": False, "graph_util": True, "image": True,
-    "initializers": True, "layers": True, "linalg": True, "losses": True, "math": True,
-    "nest": False, "nn": True, "onnx": True, "runtime": False, "saved_model": True,
-    "schema": False, "train": True,
+    "bitwise": True, "cinfer": False, "data": True, "debug": True, "debugging": True, "dtypes":
+    False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
+    "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
+    "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
+    "schema": False, "sparse": True, "timeline": False, "train": True,
     "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
     "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
     "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
-    "train": True,
+    "strings": True, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -18,7 +18,7 @@ __all__ = [
 class GraphKeys:
     """Names of the collections that the library itself fills."""
 
-    GLOBAL_VARIABLES = "variables"
+    GLOBAL_VARIABLES = VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"
     MODEL_VARIABLES = "model_variables"
     TRAINABLE_VARIABLES = "trainable_variables"
@@ -42,8 +42,11 @@ class GraphKeys:
     INIT_OP = "init_op"
     LOCAL_INIT_OP = "local_init_op"
     READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
     SUMMARY_OP = "summary_op"
     GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    METRIC_VARIABLES = "metric_variables"
     TRAIN_OP = "train_op"
     COND_CONTEXT = "cond_context"
     WHILE_CONTEXT = "while_context"

@@ -130,6 +130,11 @@ class DType:
         """
         return self._limits().max
 
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """What an image of the dtype spans: (0, 1) for floats, else the least and the largest."""
+        return (0, 1) if self.is_floating else (self.min, self.max)
+
     def _limits(self) -> Any:
         if not self.is_floating and not self.is_integer and self.number not in table.ML_DTYPES:
             raise TypeError(f"{self.name} has no least or largest value")
@@ -268,3 +273,12 @@ def as_dtype(value: Any) -> DType:
         return of_number(table.of_numpy(value).number)
     except (TypeError, ValueError):
         raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None
+
+
+def __getattr__(name: str) -> Any:
+    """tf.dtypes.cast and saturate_cast, which need the builder."""
+    if name in ("cast", "saturate_cast"):
+        from graphio.ops import math
+
+        return getattr(math, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -150,8 +150,9 @@ class Liveness:
     def sources(self, operation: Operation) -> list[Tensor]:
         """All values that an operation reads: its inputs, then what its bodies capture."""
         found = [t for t in operation.inputs if t is not None]
-        for body in operation.bodies():
-            found.extend(self.captures(body))
+        for value in operation.attrs.values():
+            if isinstance(value, Graph):
+                found.extend(self.captures(value))
         return found
 
     def operations(self, body: Graph) -> list[Operation]:
@@ -239,8 +240,8 @@ def _add_bodies(model: model_pb2.Model, nodes: Iterable[model_pb2.Node]) -> None
 
 def _add_opsets(model: model_pb2.Model, nodes: Iterable[model_pb2.Node]) -> None:
     newest: dict[str, int] = {}
-    for node in nodes:
-        newest[node.domain] = max(newest.get(node.domain, 1), node.version)
+    for domain, version in {(node.domain, node.version) for node in nodes}:
+        newest[domain] = max(newest.get(domain, 1), version)
     for domain in sorted(newest):
         model.opset.add(domain=domain, version=newest[domain])
 
@@ -256,15 +257,18 @@ class _Writer:
     arrays: list[Array] = field(default_factory=list)
     live: Liveness = field(default_factory=Liveness)
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    _types: dict[tuple[DType, object], model_pb2.Type] = field(default_factory=dict)
 
     def node(self, node: model_pb2.Node, operation: Operation) -> None:
-        node.name, node.op, node.domain = operation.name, operation.op, operation.domain
-        node.version = operation.version
-        node.device = operation.device
-        node.input.extend("" if t is None else value_name(t) for t in operation.inputs)
-        node.control_input.extend(c.name for c in operation.control_inputs)
-        for tensor in operation.outputs:
-            set_type(node.output_type.add(), tensor.dtype, tensor.shape)
+        node.name, node.op, node.version = operation.name, operation.op, operation.version
+        if operation.domain:
+            node.domain = operation.domain
+        if operation.device:
+            node.device = operation.device
+        node.input.extend(["" if t is None else value_name(t) for t in operation.inputs])
+        if operation.control_inputs:
+            node.control_input.extend([c.name for c in operation.control_inputs])
+        node.output_type.extend([self.type(t.dtype, t.shape) for t in operation.outputs])
         for key, value in sorted(operation.attrs.items()):
             if value is not None:
                 self.attribute(node.attr.add(key=key).value, value)
@@ -272,6 +276,14 @@ class _Writer:
             node.source.file, node.source.line, node.source.function = operation.source
         if operation.tf_type and operation.tf_type != operation.op:
             node.tf_type = operation.tf_type
+
+    def type(self, dtype: DType, shape: TensorShape) -> model_pb2.Type:
+        """The message of a type, which many nodes share."""
+        key = (dtype, shape.key)
+        if key not in self._types:
+            made = self._types[key] = model_pb2.Type()
+            set_type(made, dtype, shape)
+        return self._types[key]
 
     def attribute(self, message: model_pb2.AttributeValue, value: Any) -> None:
         if isinstance(value, Graph):
@@ -304,11 +316,11 @@ class _Writer:
             message.floats.f.extend(float(v) for v in values)
 
     def array(self, message: model_pb2.AttributeValue, array: Array) -> None:
-        inline = tensors.from_array(array)
-        if len(inline.data) < self.inline_below:
-            message.t.CopyFrom(inline)
+        data = tensors.encode(array)
+        if len(data) < self.inline_below:
+            tensors.fill(message.t, array, data)
         else:
-            message.tensor = self.stored(array, inline.data)
+            message.tensor = self.stored(array, data)
 
     def stored(self, array: Array, data: bytes | memoryview) -> int:
         """The index of an array in the data section; equal ones are kept once."""
@@ -346,9 +358,11 @@ class _Writer:
     ) -> None:
         from graphio.variables import variables_of
 
+        known = variables_of(graph)
+        if not known:
+            return
         present = {node.name for node in nodes}
         used = _text_attributes(nodes, "variable")
-        known = variables_of(graph)
         for name in sorted(known):
             if name not in used and not everything:
                 continue
@@ -377,6 +391,8 @@ class _Writer:
         state: Any,
         everything: bool,
     ) -> None:
+        if not graph.generators:
+            return
         used = _text_attributes(nodes, "generator")
         running = {} if state is None else state.generators()
         for name in sorted(graph.generators):

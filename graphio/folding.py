@@ -61,6 +61,8 @@ def partial_value(tensor: Tensor) -> Array | None:
         return _unknown(tensor)
     try:
         found = rule(operation)
+        if found is not None and operation.op == "Split":
+            found = _part(found, tensor)
     except (IndexError, ValueError, ZeroDivisionError):
         found = None
     if found is None or found.size > _LIMIT:
@@ -161,6 +163,30 @@ def _slice(op: Operation) -> Array | None:
         stop = None if step < 0 and end < -data.shape[axis] else end
         at[axis] = slice(start, stop, step)
     return data[tuple(at)]
+
+
+def _part(whole: Array, tensor: Tensor) -> Array | None:
+    """One output of a Split from the numbers of its input."""
+    axis = tensor.op.attrs.get("axis", 0)
+    sizes = [t.shape.as_list()[axis] for t in tensor.op.outputs]
+    start = sum(sizes[: tensor.value_index])
+    at = [slice(None)] * whole.ndim
+    at[axis] = slice(start, start + sizes[tensor.value_index])
+    return whole[tuple(at)]
+
+
+def _pad(op: Operation) -> Array | None:
+    data = partial_value(op.inputs[0])
+    if data is None or len(op.inputs) > 3 or _mode(op) != "constant":
+        return None
+    widths = np.reshape(_ints(op.inputs[1]), (2, -1)).T
+    fill = _ints(op.inputs[2])[0] if len(op.inputs) > 2 else 0
+    return np.pad(data, widths, constant_values=fill)
+
+
+def _mode(op: Operation) -> str:
+    mode = op.attrs.get("mode", "constant")
+    return mode.decode() if isinstance(mode, bytes) else str(mode)
 
 
 def _squeeze(op: Operation) -> Array | None:
@@ -294,6 +320,8 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Gather"): _gather,
     ("", "Concat"): _concat,
     ("", "Slice"): _slice,
+    ("", "Split"): _first,
+    ("", "Pad"): _pad,
     ("", "Squeeze"): _squeeze,
     ("", "Unsqueeze"): _unsqueeze,
     ("", "Reshape"): _reshape,

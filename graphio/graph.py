@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphio import scopes, source
+from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.tensor_shape import TensorShape
 
@@ -38,7 +38,8 @@ class Tensor:
     dtype and shape are what is known while building; dimensions may be unknown.
     """
 
-    __slots__ = ("_consumers", "_shape", "dtype", "graph", "name", "op", "value_index")
+    assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
+    __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
     def __init__(
@@ -78,6 +79,7 @@ class Tensor:
         def __truediv__(self, other: Any) -> Tensor: ...
         def __rtruediv__(self, other: Any) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
+        def __getitem__(self, item: Any) -> Tensor: ...
 
     @property
     def shape(self) -> TensorShape:
@@ -250,7 +252,9 @@ class Operation:
         return NodeDef.of(node_message(self))
 
     def __str__(self) -> str:
-        return str(self.node_def)
+        from graphio.printing import operation_text
+
+        return operation_text(self)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
@@ -277,6 +281,8 @@ class Graph:
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
         if outer is None:
             self.version = 0
             self.seed: int | None = None
@@ -289,6 +295,7 @@ class Graph:
             self._order = 0
             self._seeds_given = 0
             self._finalized = False
+            self.has_devices = False  # whether some operation wishes for one
             self._gradient_overrides: dict[str, str] = {}
 
     # ---- making operations ----
@@ -347,11 +354,12 @@ class Graph:
         made.attrs = dict(sorted((attrs or {}).items()))
         made.inputs = resolved
         made.tf_type = tf_type
-        made.device = self._device(made)
         made.control_inputs = self._current_control(resolved)
         made.source = source.user_line()
         for i, (dtype, shape) in enumerate(outputs):
             made.outputs.append(Tensor(self, made, i, f"{full}:{i}", dtype, shape))
+        if self._devices:
+            self.root.has_devices |= bool(devices.merged(self._devices, made))
         self._capture(made)
         self._add(made)
         override = self.root._gradient_overrides.get(made.type)
@@ -372,6 +380,26 @@ class Graph:
     def changed(self) -> None:
         """Notes that the graph has grown, so that plans are looked at anew."""
         self.root.version += 1
+
+    def mark(self) -> tuple[int, int]:
+        """What take_back needs to know of the graph as it is now."""
+        return len(self.operations), len(self.root.state_attributes.get("variables", ()))
+
+    def take_back(self, mark: tuple[int, int]) -> None:
+        """Removes the operations added since a mark; their names stay taken, as TensorFlow's do.
+
+        Where a variable was made meanwhile nothing is removed, for collections hold it.
+        """
+        count, variables = mark
+        if len(self.root.state_attributes.get("variables", ())) != variables:
+            return
+        for made in reversed(self.operations[count:]):
+            self.root._by_name.pop(made.name, None)
+            for tensor in {t for t in made.inputs if t is not None}:
+                tensor._consumers.remove(made)
+        if len(self.operations) > count:
+            del self.operations[count:]
+            self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
@@ -554,12 +582,14 @@ class Graph:
     def as_body(self) -> Iterator[Graph]:
         """As as_default, for a body: names go on in the outer graph's scope."""
         assert self.outer is not None
-        before, self._scope = self._scope, scopes.get_default_graph()._scope
+        around = scopes.get_default_graph()
+        before = self._scope, self._devices
+        self._scope, self._devices = around._scope, around._devices
         try:
             with scopes.graph_as_default(self):
                 yield self
         finally:
-            self._scope = before
+            self._scope, self._devices = before
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
@@ -615,11 +645,28 @@ class Graph:
     @contextlib.contextmanager
     def device(self, name: Any) -> Iterator[None]:
         """See graphio.device."""
-        self._devices.append(name)
+        before = self._devices
+        self._devices = [*before, devices.checked_scope(name)]
         try:
             yield
         finally:
-            self._devices.pop()
+            self._devices = before
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """See graphio.colocate_with."""
+        if op is None and not ignore_existing:
+            raise ValueError("op is None; only ignore_existing=True may go without an operation")
+        if op is not None and not isinstance(getattr(op, "device", None), str):
+            raise TypeError(
+                f"op is {type(op).__name__}, expected an operation, a tensor or a variable"
+            )
+        before = self._devices
+        self._devices = [] if op is None else [devices.DeviceSpec.from_string(op.device)]
+        try:
+            yield
+        finally:
+            self._devices = before
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
@@ -641,12 +688,6 @@ class Graph:
             yield
         finally:
             self.root._gradient_overrides = before
-
-    def _device(self, made: Operation) -> str:
-        if not self._devices or self._devices[-1] is None:
-            return ""
-        wish = self._devices[-1]
-        return str(wish(made) or "") if callable(wish) else str(wish)
 
     # ---- look-up ----
 
@@ -727,11 +768,25 @@ class Graph:
 
     def is_feedable(self, tensor: Tensor) -> bool:
         """Whether the tensor may be fed."""
-        return tensor.graph is self
+        return tensor.graph is self and tensor not in self._unfeedable
 
     def is_fetchable(self, element: Tensor | Operation) -> bool:
         """Whether the element may be fetched."""
-        return element.graph is self
+        operation = element if isinstance(element, Operation) else element.op
+        return element.graph is self and operation not in self._unfetchable
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Makes the tensor one that may not be fed."""
+        self._unfeedable.add(tensor)
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Makes the operation and its outputs ones that may not be fetched."""
+        self._unfetchable.add(op)
+
+    @property
+    def building_function(self) -> bool:
+        """False: there are no functions of TensorFlow's kind."""
+        return False
 
     # ---- state of the graph ----
 
@@ -780,14 +835,18 @@ class Graph:
         Seeds combine as TensorFlow's do: with a graph seed only, the operation's is a counter;
         with an operation's only, the graph's is 87654321; with neither it is not seeded.
         """
+        return self.adopt_generator(name, self.seed_key(op_seed))
+
+    def seed_key(self, op_seed: int | None) -> int | None:
+        """The key of both seeds; None: not seeded. See add_generator."""
         root = self.root
         if root.seed is None and op_seed is None:
-            return self.adopt_generator(name, None)
+            return None
         if op_seed is None:
             op_seed = root._seeds_given
             root._seeds_given += 1
         graph_seed = 87654321 if root.seed is None else root.seed
-        return self.adopt_generator(name, mix_seeds(graph_seed, op_seed))
+        return mix_seeds(graph_seed, op_seed)
 
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
@@ -852,7 +911,7 @@ class Graph:
     def __str__(self) -> str:
         from graphio.printing import graph_text
 
-        return graph_text(self)
+        return graph_text(self, last=200)
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:

@@ -46,7 +46,7 @@ def import_graph_def(
     model = graph_def_of(graph_def)
     _check_arguments(input_map, return_elements)
     graph = scopes.get_default_graph()
-    with graph.root.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
+    with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map or {}, name)
         found = import_nodes(graph, model, replaced, list(return_elements or ()))
     return None if return_elements is None else found

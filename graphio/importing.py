@@ -157,6 +157,7 @@ class Importer:
         self.loosen(made)
         if node.device and not self.clear_devices:
             made.device = node.device
+            graph.root.has_devices = True
         made.source = Source(node.source.file, node.source.line, node.source.function)
         made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
         if node.op == "Variable" and node.domain == "graphio":

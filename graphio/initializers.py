@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.constants import constant
+from graphio.constants import constant as _constant
 from graphio.graph import Tensor
 from graphio.ops import array, random
 from graphio.tensor_shape import as_shape
@@ -100,7 +100,7 @@ class constant_initializer(Initializer):
         self.verify_shape = verify_shape
 
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
-        return constant(self.value, dtype, shape=shape, verify_shape=self.verify_shape)
+        return _constant(self.value, dtype, shape=shape, verify_shape=self.verify_shape)
 
 
 class random_uniform_initializer(Initializer):
@@ -260,7 +260,7 @@ class orthogonal_initializer(Initializer):
         q, r = np.linalg.qr(draw)
         q *= np.sign(np.diag(r))  # makes the distribution uniform
         matrix = q if rows >= columns else q.T
-        return constant((self.gain * matrix).reshape(shape).astype(dtype.as_numpy_dtype))
+        return _constant((self.gain * matrix).reshape(shape).astype(dtype.as_numpy_dtype))
 
 
 class identity_initializer(Initializer):
@@ -277,7 +277,7 @@ class identity_initializer(Initializer):
     def _build(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         if len(shape) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
-        return constant((self.gain * np.eye(shape[0], shape[1])).astype(dtype.as_numpy_dtype))
+        return _constant((self.gain * np.eye(shape[0], shape[1])).astype(dtype.as_numpy_dtype))
 
 
 def he_normal(seed: int | None = None) -> Initializer:
@@ -298,3 +298,14 @@ def lecun_normal(seed: int | None = None) -> Initializer:
 def lecun_uniform(seed: int | None = None) -> Initializer:
     """Uniform within sqrt(3 / in) either side of 0 (LeCun 1998)."""
     return variance_scaling_initializer(1.0, "fan_in", "uniform", seed)
+
+
+def __getattr__(name: str) -> Any:
+    """The short names of tf.initializers: glorot_uniform, zeros; and of what runs initializers."""
+    if f"{name}_initializer" in globals():
+        return globals()[f"{name}_initializer"]
+    if name in ("variables", "global_variables", "local_variables"):
+        from graphio import variables
+
+        return getattr(variables, f"{name}_initializer")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,9 +16,25 @@ from graphio.ops.matrices import matrix_diag_part as diag_part
 from graphio.ops.matrices import matrix_set_diag as set_diag
 from graphio.ops.matrices import trace
 from graphio.ops.nn import l2_normalize
+from graphio.ops.solving import (
+    adjoint,
+    cholesky,
+    cholesky_solve,
+    logdet,
+    matvec,
+    normalize,
+    slogdet,
+)
+from graphio.ops.solving import matrix_inverse as inv
+from graphio.ops.solving import matrix_solve as solve
+from graphio.ops.solving import matrix_solve_ls as lstsq
+from graphio.ops.solving import matrix_triangular_solve as triangular_solve
 
 __all__ = [
+    "adjoint",
     "band_part",
+    "cholesky",
+    "cholesky_solve",
     "cross",
     "det",
     "diag",
@@ -26,14 +42,22 @@ __all__ = [
     "einsum",
     "eye",
     "global_norm",
+    "inv",
     "l2_normalize",
+    "logdet",
+    "lstsq",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "norm",
+    "normalize",
     "set_diag",
+    "slogdet",
+    "solve",
     "tensor_diag",
     "tensor_diag_part",
     "tensordot",
     "trace",
     "transpose",
+    "triangular_solve",
 ]

@@ -1,4 +1,4 @@
-"""A graph as text: one line a node, bodies indented under their If or Loop."""
+"""Graphs and operations as text: one line a node, bodies indented under their If or Loop."""
 
 from __future__ import annotations
 
@@ -15,15 +15,68 @@ from graphio.tensor_shape import text as shape_text
 _ELEMENTS = 6  # longer arrays are shown by their type
 
 
-def graph_text(graph: Graph) -> str:
-    """What print(graph) shows: name, operator, inputs, attributes, dtype[shape], source line."""
-    return "\n".join(_lines(graph, ""))
+def graph_text(graph: Graph, last: int | None = None) -> str:
+    """A line a node with name, operator, inputs, attributes, dtype[shape] and source line; then
+    how much there is.
+
+    Args:
+        graph: a graph or a body.
+        last: so many nodes, from the end; None: all.
+    """
+    lines = list(_lines(graph, "", last))
+    if graph.outer is None and graph.operations:
+        lines += _summary(graph)
+    return "\n".join(lines)
 
 
-def _lines(graph: Graph, indent: str) -> Iterator[str]:
+def operation_text(operation: Operation) -> str:
+    """What print(operation) shows: a field a line, as TensorFlow's node_def has them."""
+    lines = [f'name: "{operation.name}"', f'op: "{operation.type}"']
+    lines += [f'input: "{"" if t is None else _value(t)}"' for t in operation.inputs]
+    lines += [f'input: "^{c.name}"' for c in operation.control_inputs]
+    lines += [f'device: "{operation.device}"'] if operation.device else []
+    lines += [f"attr: {k} = {_attribute(v)}" for k, v in operation.attrs.items()]
+    lines += [f"output: {t.name} {_type(t)}" for t in operation.outputs]
+    lines += [f"made in: {operation.source}"] if operation.source.file else []
+    return "\n".join(lines) + "\n"
+
+
+def _summary(graph: Graph) -> list[str]:
+    from graphio.variables import variables_of
+
+    fed = [op for op in graph.operations if op.op.startswith("Placeholder")]
+    variables = list(variables_of(graph).values())
+    trainable = [v for v in variables if v.trainable]
+    inner = sum(_count(body) for op in graph.operations for body in op.bodies())
+    within = f" and {inner} in loops and branches" if inner else ""
+    lines = [f"# {len(graph.operations)} operations{within}"]
+    if fed:
+        inputs = ", ".join(f"{op.name} {_type(op.outputs[0])}" for op in fed[:_ELEMENTS])
+        more = f" and {len(fed) - _ELEMENTS} more" if len(fed) > _ELEMENTS else ""
+        lines.append(f"# inputs: {inputs}{more}")
+    if variables:
+        sizes = [v.shape.num_elements() for v in trainable]
+        unknown = " and some of unknown size" if None in sizes else ""
+        numbers = sum(size for size in sizes if size is not None)
+        lines.append(
+            f"# variables: {len(variables)}; trainable: {len(trainable)} with {numbers:,} "
+            f"numbers{unknown}"
+        )
+    return lines
+
+
+def _count(body: Graph) -> int:
+    inner = sum(_count(b) for op in body.operations for b in op.bodies())
+    return len(body.operations) + inner
+
+
+def _lines(graph: Graph, indent: str, last: int | None = None) -> Iterator[str]:
     for tensor in graph.inputs:
         yield f"{indent}{tensor.op.name} = input: {_type(tensor)}"
-    for operation in graph.operations:
+    hidden = 0 if last is None else max(0, len(graph.operations) - last)
+    if hidden:
+        yield f"... {hidden} operations before these; tf.debug.listing(graph) shows all"
+    for operation in graph.operations[hidden:]:
         yield indent + _line(operation)
         for key, value in operation.attrs.items():
             if isinstance(value, Graph):
@@ -70,4 +123,6 @@ def _attribute(value: Any) -> str:
         )
     if isinstance(value, DType):
         return value.name
+    if isinstance(value, Graph):
+        return f"a graph of {_count(value)} operations"
     return repr(value)

@@ -108,10 +108,18 @@ class name_scope:
 
 
 class operation_scope(name_scope):
-    """The name scope of one builder's operations; its errors name the user's line."""
+    """The name scope of one builder's operations; its errors name the user's line and leave none
+    of the operations behind."""
+
+    def __enter__(self) -> str:
+        self._graph = get_default_graph()
+        self._before = self._graph.mark()
+        return super().__enter__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
-        source.locate(error)
+        if error is not None:
+            source.locate(error)
+            self._graph.take_back(self._before)
         return super().__exit__(kind, error, traceback)
 
 
@@ -124,12 +132,31 @@ def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManag
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def device(name: str | Callable[..., str] | None) -> contextlib.AbstractContextManager[None]:
-    """A context whose new operations wish for a device; None: no wish."""
-    return get_default_graph().device(name)
+def device(
+    device_name_or_function: str | Callable[..., Any] | None,
+) -> contextlib.AbstractContextManager[None]:
+    """A context whose new operations wish for a device.
+
+    Scopes merge: an inner one's words count, an outer one adds what it leaves open.
+
+    Args:
+        device_name_or_function: a name such as "/cpu:1", "/job:ps/task:0" or "/device:GPU:0"; a
+            DeviceSpec; a function of an operation that gives one of these; None: no wish, whatever
+            the scopes around.
+
+    Raises:
+        ValueError: entering a name that is no device.
+    """
+    return get_default_graph().device(device_name_or_function)
 
 
-@contextlib.contextmanager
-def colocate_with(op: Any, ignore_existing: bool = False) -> Iterator[None]:
-    """Accepted for TensorFlow's sake: there is one device."""
-    yield
+def colocate_with(
+    op: Any, ignore_existing: bool = False
+) -> contextlib.AbstractContextManager[None]:
+    """A context whose new operations wish for an operation's device, whatever the scopes around.
+
+    Args:
+        op: an operation, tensor or variable; None with ignore_existing: no wish.
+        ignore_existing: accepted.
+    """
+    return get_default_graph().colocate_with(op, ignore_existing)

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import os
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio import fetching, scopes
-from graphio.config import ConfigProto
+from graphio import fetching, placement, scopes
+from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
+from graphio.run_metadata import RunMetadata, fill_times
 from graphio.schema import container, errors
-from graphio.schema.engine import HostFunction
+from graphio.schema.engine import HostFunction, NodeTime
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
@@ -34,11 +38,16 @@ class _Stack(threading.local):
 
 
 _stack = _Stack()
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
 def get_default_session() -> Session | None:
     """The session that eval and run use in this thread, None if there is none."""
     return _stack.sessions[-1] if _stack.sessions else None
+
+
+#: TensorFlow's words for what needs a default session
+_DEEDS = {"eval": "evaluate tensor using", "run": "execute operation using"}
 
 
 def session_of(graph: Graph, session: Session | None, what: str) -> Session:
@@ -50,8 +59,8 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     chosen = session if session is not None else get_default_session()
     if chosen is None:
         raise ValueError(
-            f"Cannot use `{what}()`: No default session is registered. Use `with "
-            f"sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
+            f"Cannot {_DEEDS.get(what, 'use')} `{what}()`: No default session is registered. Use "
+            f"`with sess.as_default()` or pass an explicit session to `{what}(session=sess)`"
         )
     if chosen.graph is not graph.root:
         raise ValueError(
@@ -61,16 +70,21 @@ def session_of(graph: Graph, session: Session | None, what: str) -> Session:
     return chosen
 
 
-def _engine(target: str, threads: int) -> tuple[Any, dict[str, Any]]:
+def _engine(target: str, config: ConfigProto) -> tuple[Any, dict[str, Any]]:
     """The engine's module and the options of its load."""
+    for name in ("intra_op_parallelism_threads", "inter_op_parallelism_threads"):
+        if getattr(config, name) < 0:
+            raise errors.InvalidArgumentError(
+                message=f"{name} is {getattr(config, name)}, expected 0 or more"
+            )
     if target in ("", "runtime"):
         from graphio import runtime
 
-        return runtime, {}
+        return runtime, {"trusted": True, "parallel": config.inter_op_parallelism_threads}
     if target == "cinfer":
         from graphio import cinfer
 
-        return cinfer, {"threads": max(1, threads)}
+        return cinfer, {"threads": max(1, config.intra_op_parallelism_threads)}
     raise errors.NotFoundError(
         message=f"No session factory registered for the target {target!r}; there are 'runtime' "
         "(the Python runtime) and 'cinfer'"
@@ -105,12 +119,16 @@ class Session:
         self.graph = (scopes.get_default_graph() if graph is None else graph).root
         given = target.decode() if isinstance(target, bytes) else target
         self._target = given or os.environ.get("GRAPHIO_TARGET", "")
-        threads = 1 if config is None else config.intra_op_parallelism_threads
-        self._engine, self._options = _engine(self._target, threads)
+        given_config = ConfigProto() if config is None else config
+        self._engine, self._options = _engine(self._target, given_config)
+        self._devices = placement.Devices.of(given_config)
+        self._timeout = given_config.operation_timeout_in_ms
         self.state = self._engine.new_state()
+        _sessions.add(self)
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
-        self._host = _HostFunctions(self)
+        self._host = host_functions(self, self.graph)
+        self.resources: dict[str, Any] = {}  # what host functions keep with a session, to be closed
         self._contexts: list[contextlib.ExitStack] = []
 
     @property
@@ -132,8 +150,8 @@ class Session:
             fetches: a tensor, operation, variable, name, or a nested list, tuple or dict of them.
             feed_dict: values by tensor or name; arrays, numbers or lists of the tensor's dtype
                 and of a compatible shape.
-            options: accepted.
-            run_metadata: accepted.
+            options: a RunOptions: whether to trace, to tell of partitions, and until when.
+            run_metadata: a RunMetadata, which is filled with what options ask for.
 
         Returns:
             For a tensor an array, a numpy scalar if it has no dimensions; for an operation None.
@@ -144,11 +162,17 @@ class Session:
             ValueError: a fetch or feed is not of this graph, or a value's shape does not fit.
             InvalidArgumentError: a placeholder that is needed is not fed.
             FailedPreconditionError: a variable that is needed has no value.
+            DeadlineExceededError: the run took longer than options allow.
             OpError: another failure of an operation, whose `op` names it.
         """
         feeds = {} if feed_dict is None else feed_dict
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        if options is not None or run_metadata is not None or self._timeout:
+            return self._observed(fetches, feeds, options, run_metadata)
+        return self._plan(fetches, feeds).run(feeds)
+
+    def _plan(self, fetches: Any, feeds: Mapping[Any, Any]) -> _Plan:
         key = (fetching.key_of(fetches), tuple(feeds))
         plan = self._plans.get(key)
         if plan is None:
@@ -156,26 +180,102 @@ class Session:
                 raise RuntimeError(
                     "The Session graph is empty. Add operations to the graph before calling run()."
                 )
-            plan = self._plans[key] = _Plan(self, fetches, feeds)
-        return plan.run(feeds)
+            with _no_collection():
+                plan = self._plans[key] = _Plan(self, fetches, feeds)
+        return plan
+
+    def _observed(
+        self, fetches: Any, feeds: Mapping[Any, Any], options: Any, run_metadata: Any
+    ) -> Any:
+        """A run with options or metadata."""
+        if options is not None and not isinstance(options, RunOptions):
+            raise TypeError(f"options is {type(options).__name__}, expected a tf.RunOptions")
+        if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+            raise TypeError(
+                f"run_metadata is {type(run_metadata).__name__}, expected a tf.RunMetadata"
+            )
+        given = RunOptions() if options is None else options
+        limit = given.timeout_in_ms or self._timeout
+        times: list[NodeTime] | None = None
+        if run_metadata is not None:
+            run_metadata.Clear()
+            times = [] if given.trace_level != RunOptions.NO_TRACE else None
+        plan = self._plan(fetches, feeds)
+        values = plan.run(feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None)
+        if run_metadata is not None:
+            plan.tell(run_metadata, times, given.output_partition_graphs)
+        return values
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """A function that runs the fetches with its arguments fed to feed_list in order."""
-        names = list(feed_list or [])
+        """A function that runs the fetches with its arguments fed to feed_list in order.
 
-        def call(*values: Any) -> Any:
+        Args:
+            fetches: as for run.
+            feed_list: a list or tuple of keys of a feed_dict.
+            accept_options: True: the function takes options and run_metadata by name, too.
+
+        Raises:
+            TypeError, ValueError: as run does for the fetches and the keys; of the function: as
+                run does, and for a wrong number of values.
+        """
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        names = list(feed_list or [])
+        fetching.Structure(self.graph, fetches)
+        fed_tensors(self.graph, dict.fromkeys(names))
+
+        def call(*values: Any, **given: Any) -> Any:
             if len(values) != len(names):
                 raise TypeError(f"expected {len(names)} feed values, got {len(values)}")
-            return self.run(fetches, dict(zip(names, values, strict=True)))
+            allowed = {"options", "run_metadata"} if accept_options else set()
+            if not given.keys() <= allowed:
+                raise TypeError(f"unexpected arguments {sorted(given.keys() - allowed)}")
+            return self.run(fetches, dict(zip(names, values, strict=True)), **given)
 
         return call
+
+    def list_devices(self) -> list[placement.DeviceAttributes]:
+        """The session's devices: name, device_type, memory_limit_bytes and incarnation of each."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return self._devices.attributes()
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        """Not there: a run is one piece. Raises UnimplementedError."""
+        raise errors.UnimplementedError(
+            message="partial runs are not there; make each part a run of its own, and feed the "
+            "next one what the former gave"
+        )
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """Not there; see partial_run_setup."""
+        return self.partial_run_setup(fetches, feed_dict)
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Ends all sessions of a target in this process; their variables are gone.
+
+        Args:
+            target: as of a Session.
+            containers, config: accepted; there is one container.
+
+        Raises:
+            NotFoundError: an unknown target.
+        """
+        chosen, _ = _engine(target or os.environ.get("GRAPHIO_TARGET", ""), ConfigProto())
+        for session in list(_sessions):
+            if session._engine is chosen:
+                session.state = chosen.new_state()
+                session.close()
 
     def close(self) -> None:
         """Ends the session; runs raise RuntimeError from now on."""
         self._closed = True
         self._plans.clear()
+        for resource in self.resources.values():
+            resource.close()
 
     # ---- contexts ----
 
@@ -208,6 +308,20 @@ def _leave(session: Session) -> None:
             return
 
 
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """A context without Python's cycle collector: a plan makes many objects, none of them garbage,
+    and the collector would go through all that the program has again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 class InteractiveSession(Session):
     """A session that makes itself the default one until it is closed; see Session."""
 
@@ -238,47 +352,57 @@ class _Plan:
         targets = list(
             dict.fromkeys(e for e in elements if isinstance(e, Operation) and not _is_fed(e, fed))
         )
+        self._session = session
         #: for each leaf: None, or ("fed" or "run", position)
         self._sources = [_source(e, fed, outputs) for e in elements]
-        self._run: Callable[[list[Array]], list[Array]] | None = None
+        self._signature: Any = None
         if outputs or targets:
             _, read = reach([t.op for t in outputs] + targets, set(fed))
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
-            self._run = self._loaded(session, [fed[i] for i in self._used], outputs, targets)
+            used = [fed[i] for i in self._used]
+            self._spec = SignatureSpec("", _keyed(used), _keyed(outputs), targets)
+            self._signature = self._loaded()
 
-    def _loaded(
-        self,
-        session: Session,
-        fed: list[Tensor],
-        outputs: list[Tensor],
-        targets: list[Operation],
-    ) -> Callable[[list[Array]], list[Array]]:
-        spec = SignatureSpec(
-            "",
-            [(str(i), t) for i, t in enumerate(fed)],
-            [(str(i), t) for i, t in enumerate(outputs)],
-            targets,
-        )
-        model, arrays = build_model(session.graph, [spec])
+    def _model(self, placed: bool) -> tuple[Any, list[Array]]:
+        """The model that runs; placed: with devices even if nobody wishes for one."""
+        model, arrays = build_model(self._graph, [self._spec])
+        devices = self._session._devices
+        if placed or self._graph.has_devices or devices.log:
+            placement.place(model, devices)
+        return model, arrays
+
+    def _loaded(self) -> Any:
+        """The model's signature in the engine."""
+        session = self._session
         try:
+            model, arrays = self._model(placed=False)
             loaded = session._engine.load(
                 container.pack(model, arrays),
                 state=session.state,
                 host=session._host,
                 **session._options,
             )
-            run: Callable[[list[Array]], list[Array]] = loaded.signature().run
-            return run
+            return loaded.signature()
         except errors.OpError as error:
             raise self._with_operation(error) from None
 
-    def run(self, feed_dict: Mapping[Any, Any]) -> Any:
+    def run(
+        self,
+        feed_dict: Mapping[Any, Any],
+        times: list[NodeTime] | None = None,
+        deadline: float | None = None,
+    ) -> Any:
+        """The values in the fetches' structure; times and deadline as in Signature.run_watched."""
         values = feed_dict.values() if self._simple_feeds else values_of(feed_dict)
         fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
         found: list[Array] = []
-        if self._run is not None:
+        if self._signature is not None:
+            inputs = [fed[i] for i in self._used]
             try:
-                found = self._run([fed[i] for i in self._used])
+                if times is None and deadline is None:
+                    found = self._signature.run(inputs)
+                else:
+                    found = self._signature.run_watched(inputs, times, deadline)
             except errors.OpError as error:
                 raise self._with_operation(error) from self._cause(error)
         leaves: list[Any] = []
@@ -290,6 +414,17 @@ class _Plan:
             else:
                 leaves.append(fetching.unwrapped(found[source[1]]))
         return self._structure.packed(leaves)
+
+    def tell(self, metadata: RunMetadata, times: list[NodeTime] | None, partitions: bool) -> None:
+        """Fills a run's metadata: with times, and with what each device ran."""
+        if self._signature is None or (times is None and not partitions):
+            return
+        model, _ = self._model(placed=True)
+        if times is not None:
+            nodes = {node.name: node for node in model.graph.node}
+            fill_times(metadata, times, nodes, self._session._devices.names[0])
+        if partitions:
+            metadata.partition_graphs.extend(placement.partitions(model))
 
     def _with_operation(self, error: errors.OpError) -> errors.OpError:
         """The error with the builder's operation, found by the node's name."""
@@ -305,30 +440,40 @@ class _Plan:
         return error.__cause__ if called else None
 
 
+def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]:
+    """The host functions of a graph for a session: of its own or of a dataset's function."""
+    return _HostFunctions(session, graph)
+
+
 class _HostFunctions(Mapping[str, HostFunction]):
     """A graph's host functions as one session has them, bound at their first use."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, graph: Graph) -> None:
         self._session = session
+        self._graph = graph
         self._bound: dict[str, HostFunction] = {}
 
     def __getitem__(self, name: str) -> HostFunction:
         if name not in self._bound:
-            bind = self._session.graph.host_functions[name]
+            bind = self._graph.host_functions[name]
             if bind is None:
                 raise KeyError(name)
             self._bound[name] = bind(self._session)
         return self._bound[name]
 
     def __contains__(self, name: object) -> bool:
-        functions = self._session.graph.host_functions
+        functions = self._graph.host_functions
         return isinstance(name, str) and functions.get(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._session.graph.host_functions if name in self)
+        return (name for name in self._graph.host_functions if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _keyed(tensors: Sequence[Tensor]) -> list[tuple[str, Tensor]]:
+    return [(str(i), tensor) for i, tensor in enumerate(tensors)]
 
 
 def _is_fed(operation: Operation, fed: list[Tensor]) -> bool:

@@ -165,6 +165,11 @@ class TensorShape:
         return list(self._symbols or ("",) * len(self._dims))
 
     @property
+    def key(self) -> object:
+        """Something hashable that two shapes of the same sizes and names share."""
+        return self._dims, self._symbols
+
+    @property
     def ndims(self) -> int | None:
         """The rank, None if it is unknown."""
         return None if self._dims is None else len(self._dims)

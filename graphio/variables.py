@@ -27,6 +27,7 @@ __all__ = [
     "global_variables",
     "global_variables_initializer",
     "initialize_all_variables",
+    "initialize_local_variables",
     "initialize_variables",
     "is_variable_initialized",
     "local_variables",
@@ -34,9 +35,6 @@ __all__ = [
     "model_variables",
     "moving_average_variables",
     "report_uninitialized_variables",
-    "scatter_add",
-    "scatter_sub",
-    "scatter_update",
     "trainable_variables",
     "variables_initializer",
 ]
@@ -289,6 +287,8 @@ class Variable:
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
+        *,
+        validate_shape: bool = True,
     ) -> Tensor:
         """A tensor that gives the variable a new value when it is run, and is that value.
 
@@ -297,13 +297,16 @@ class Variable:
             use_locking: accepted; a run has no races.
             name: of the operation.
             read_value: accepted.
+            validate_shape: False takes a value of any shape.
 
         Raises:
             ValueError: the shape or dtype differs.
         """
         with scopes.operation_scope(name, "Assign") as scope:
             tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
-            return self._assign(tensor, scope)
+            if validate_shape:
+                return self._assign(tensor, scope)
+            return self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
 
     def assign_add(
         self,
@@ -327,10 +330,15 @@ class Variable:
 
     def _assign(self, tensor: Tensor, name: str, tf_type: str = "Assign") -> Tensor:
         self._check_shape(tensor, tf_type)
+        return self._assign_unchecked(tensor, self._shape.merge_with(tensor.shape), name, tf_type)
+
+    def _assign_unchecked(
+        self, tensor: Tensor, shape: TensorShape, name: str, tf_type: str
+    ) -> Tensor:
         made = scopes.get_default_graph().create_op(
             "Assign",
             [tensor],
-            [(tensor.dtype, self._shape.merge_with(tensor.shape))],
+            [(tensor.dtype, shape)],
             {"variable": self._variable.op.name},
             domain="graphio",
             name=name,
@@ -353,16 +361,6 @@ class Variable:
                 f"{tf_type} to '{self.op.name}': {_difference(self._shape, tensor.shape)} Shapes "
                 f"are {shape_text(self._shape)} and {shape_text(tensor.shape)}."
             )
-
-    def scatter_sub(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
-        """A tensor that subtracts IndexedSlices when it is run."""
-        return scatter_sub(self, sparse_delta.indices, sparse_delta.values, name=name)
-
-    def count_up_to(self, limit: int) -> Tensor:
-        """Not supported: OutOfRangeError within a graph needs an assertion operator."""
-        raise NotImplementedError("count_up_to is not supported; compare with tf.less and tf.cond")
 
     # ---- Python's protocols ----
 
@@ -537,7 +535,13 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """See Variable.assign. Raises AttributeError if ref is no variable."""
+    """See Variable.assign; ref may be a part of a variable, v[1:3], too.
+
+    Raises:
+        AttributeError: ref is no variable.
+    """
+    if validate_shape is False:
+        return ref.assign(value, name=name, validate_shape=False)
     return ref.assign(value, name=name)
 
 
@@ -555,49 +559,7 @@ def assign_sub(
     return ref.assign_sub(value, name=name)
 
 
-def _scatter(
-    ref: Variable, indices: Any, updates: Any, reduction: str, name: str | None, op: str
-) -> Tensor:
-    """The variable with rows replaced or added to; repeated rows add up, or the last one wins."""
-    from graphio.ops import array, math
-
-    with scopes.operation_scope(name, op) as scope:
-        rows = math.cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
-        values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
-        made = scopes.get_default_graph().create_op(
-            "ScatterND",
-            [ref.read_value(), array.expand_dims(rows, -1), values],
-            [(ref.dtype, ref.shape)],
-            {"reduction": reduction},
-            version=16,
-        )
-        return ref._assign(made.outputs[0], scope, op)
-
-
-def scatter_update(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
-) -> Tensor:
-    """Replaces rows of a variable: ref[indices] = updates."""
-    return _scatter(ref, indices, updates, "none", name, "ScatterUpdate")
-
-
-def scatter_add(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """Adds to rows of a variable; repeated rows add up."""
-    return _scatter(ref, indices, updates, "add", name, "ScatterAdd")
-
-
-def scatter_sub(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """Subtracts from rows of a variable; repeated rows add up."""
-    from graphio.ops import math
-
-    negative = math.negative(convert_to_tensor(updates, dtype=ref.dtype))
-    return _scatter(ref, indices, negative, "add", name, "ScatterSub")
-
-
 all_variables = global_variables
 initialize_variables = variables_initializer
 initialize_all_variables = global_variables_initializer
+initialize_local_variables = local_variables_initializer

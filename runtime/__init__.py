@@ -9,7 +9,10 @@ interface. Runs on one state wait for each other.
 
 from __future__ import annotations
 
+from graphio.runtime import kernels
 from graphio.runtime.model import Model, Signature, load
 from graphio.runtime.state import State, new_state
+
+kernels.load_all()
 
 __all__ = ["Model", "Signature", "State", "load", "new_state"]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio.runtime import failure, kernels, registry
+from graphio.runtime import failure, parallel, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
-from graphio.schema import calls, container, dtypes, errors, functions, verify
+from graphio.runtime.watch import Watch
+from graphio.schema import calls, container, dtypes, errors, functions, tensors, verify
 from graphio.schema import model_pb2 as pb
-from graphio.schema.engine import HostFunction, TensorSpec
+from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
@@ -26,6 +29,8 @@ def load(
     state: State | None = None,
     lazy: bool = False,
     host: Mapping[str, HostFunction] | None = None,
+    trusted: bool = False,
+    parallel: int = 1,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -35,21 +40,26 @@ def load(
         lazy: True checks the bytes of big tensors when they are first used.
         host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
             A name is looked up when a run reaches its node.
+        trusted: True takes the bytes' word for it that the model makes sense, as a Session does
+            with what it has just written itself.
+        parallel: how many operations may run at the same time; results do not depend on it.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
         UnimplementedError: operators (all are named) that are not there.
     """
-    kernels.load_all()
     if isinstance(source, (str, os.PathLike)):
         proto, arrays = container.read(source, lazy)
     else:
         proto, arrays = container.unpack(source, lazy)
-    verify.verify(proto)
-    _refuse_unknown(proto)
-    proto = functions.inline(proto, registry.known)
+    if not trusted:
+        verify.verify(proto)
+    if not functions.all_known(proto, registry.known):
+        _refuse_unknown(proto)
+        proto = functions.inline(proto, registry.known)
     graph = GraphInfo(proto.graph, arrays)
-    return Model(proto, graph, arrays, State() if state is None else state, host or {})
+    owner = State() if state is None else state
+    return Model(proto, graph, arrays, owner, host or {}, parallel)
 
 
 def _refuse_unknown(proto: pb.Model) -> None:
@@ -79,6 +89,7 @@ class Model:
         arrays: Sequence[Array],
         state: State,
         host: Mapping[str, HostFunction],
+        threads: int,
     ) -> None:
         self.state = state
         self.metadata: dict[str, str] = {entry.key: entry.value for entry in proto.metadata}
@@ -86,6 +97,7 @@ class Model:
         self.signatures: tuple[str, ...] = tuple(self._protos)
         self._graph = graph
         self._host = host
+        self._parallel = threads
         self._made: dict[str, Signature] = {}
         with state.lock:
             _declare(proto, arrays, state)
@@ -98,7 +110,9 @@ class Model:
         """
         name = calls.choose(name, self.signatures)
         if name not in self._made:
-            self._made[name] = Signature(self._protos[name], self._graph, self.state, self._host)
+            self._made[name] = Signature(
+                self._protos[name], self._graph, self.state, self._host, self._parallel
+            )
         return self._made[name]
 
     def __repr__(self) -> str:
@@ -143,6 +157,7 @@ class Signature:
         graph: GraphInfo,
         state: State,
         host: Mapping[str, HostFunction],
+        threads: int,
     ) -> None:
         self.name = proto.name
         self.inputs = {b.key: _spec(b, graph) for b in proto.input}
@@ -156,7 +171,9 @@ class Signature:
             targets=proto.target,
             types={b.value: b.type for b in proto.input if b.type.WhichOneof("kind")},
             host=host,
+            parallel=threads > 1,
         )
+        self._parallel = threads
         self._feeds = [
             _Feed(s, i) for s, i in zip(self.inputs.values(), self._block.inputs, strict=True)
         ]
@@ -198,6 +215,67 @@ class Signature:
             FailedPreconditionError: a variable has no value yet.
             OpError: any other failure; says which variables were assigned before it.
         """
+        if self._parallel > 1:
+            return self.run_watched(inputs, None, None)
+        values = self._values(inputs)
+        block, state = self._block, self._state
+        with state.lock, np.errstate(all="ignore"):
+            block.check_initialized()
+            state.journal.clear()
+            try:
+                block.execute(values)
+            except errors.OpError as error:
+                raise failure.after_assign(error, state.journal) from error.__cause__
+            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+
+    def run_watched(
+        self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None
+    ) -> list[Array]:
+        """As run, under observation.
+
+        Args:
+            inputs: as for run.
+            times: takes the time of each node; None: nobody asks.
+            deadline: a moment of time.monotonic after which nothing starts; None: there is none.
+
+        Raises:
+            DeadlineExceededError: the moment has come.
+        """
+        values = self._values(inputs)
+        watch = Watch(times)
+        with self._turn(deadline), np.errstate(all="ignore"):
+            self._block.check_initialized()
+            self._state.journal.clear()
+            try:
+                if self._parallel > 1:
+                    pool = self._state.pool(self._parallel)
+                    self._block.execute_parallel(values, watch, pool, self._parallel)
+                else:
+                    self._block.execute_watched(values, watch)
+            except errors.OpError as error:
+                raise failure.after_assign(error, self._state.journal) from error.__cause__
+            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+
+    @contextlib.contextmanager
+    def _turn(self, deadline: float | None) -> Iterator[None]:
+        """The state's lock; a thread that works for a run on the state has it already."""
+        if parallel.inside(self._state):
+            yield
+            return
+        left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
+        if not self._state.lock.acquire(timeout=left):
+            raise errors.DeadlineExceededError(
+                message="Timed out waiting for notification: another run takes longer"
+            )
+        before, self._state.deadline = self._state.deadline, deadline
+        try:
+            yield
+        finally:
+            self._state.deadline = before
+            self._state.lock.release()
+
+    def _values(self, inputs: Sequence[Array]) -> list[Any]:
+        """The slots at the start of a run."""
         block = self._block
         values = block.template[:]
         if len(inputs) != len(self._feeds):
@@ -211,17 +289,9 @@ class Signature:
                 or (array.shape not in feed.shapes)
                 or not array.flags.c_contiguous
             ):
-                feed.check(array)
+                array = feed.taken(array)
             values[feed.slot] = array
-        state = self._state
-        with state.lock, np.errstate(all="ignore"):
-            block.check_initialized()
-            state.journal.clear()
-            try:
-                block.execute(values)
-            except errors.OpError as error:
-                raise failure.after_assign(error, state.journal) from error.__cause__
-            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+        return values
 
 
 def _leave(value: Any, owned: bool) -> Any:
@@ -259,15 +329,19 @@ class _Feed:
         self.dtype = spec.dtype
         self.shapes: set[tuple[int, ...]] = set()
 
-    def check(self, array: Any) -> None:
-        """Refuses what does not fit; remembers the shape of what does."""
+    def taken(self, array: Any) -> Any:
+        """The input, texts as bytes; refuses what does not fit and remembers the shape of what
+        does, but for texts, which are looked at in every run."""
         if self.spec.kinds:
             self._check_inside(array, self.spec.kinds)
-            return
+            return array
         self._check_array(array)
+        if array.dtype == object:
+            return tensors.texts(array)
         if len(self.shapes) >= _MOST_SHAPES:
             self.shapes.clear()
         self.shapes.add(array.shape)
+        return array
 
     def _check_inside(self, value: Any, kinds: tuple[str, ...]) -> None:
         if not kinds:

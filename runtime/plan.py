@@ -6,26 +6,35 @@ for the same value (Identity) share a slot, and what a slot held is let go after
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from graphio.runtime import failure, half, registry, steps
+from graphio.runtime.parallel import Order, Schedule
 from graphio.runtime.program import GraphInfo, NodeInfo
 from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
+from graphio.runtime.watch import Watch
 from graphio.schema import errors
 from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Array = np.ndarray[Any, Any]
 
 ABSENT = 0  # the slot that always holds None
 _OUTSIDE = ""  # the origin of memory that the caller or the state owns
+_NONE: frozenset[str] = frozenset()
+_FROM_OUTSIDE = frozenset((_OUTSIDE,))
 _FOLDED_BYTES = 1 << 16
 _PLACEHOLDER = ("graphio", "Placeholder")
+_CONSTANT = ("", "Constant")
 _ASSIGN = ("graphio", "Assign")
 _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
 
@@ -40,6 +49,7 @@ class Block:
         outputs: slots of the outputs.
         owned: for each output whether its memory belongs to nobody else.
         reads: variables that must be initialised before the first step, with their nodes.
+        unstepped: nodes that are done, or are nothing to do, before a run.
     """
 
     def __init__(
@@ -53,8 +63,10 @@ class Block:
         types: Mapping[str, Type],
         host: Mapping[str, HostFunction],
         constants: Mapping[str, Array] | None = None,
+        parallel: bool = False,
     ) -> None:
         builder = _Builder(state, {**types, **graph.types}, host)
+        builder.order = Order() if parallel else None
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
         wanted = graph.needed(outputs, targets, builder.slot_of)
@@ -65,16 +77,56 @@ class Block:
         results = [builder.slot(name) for name in outputs]
         self._steps, self._origin, self.outputs = builder.finish(results)
         self.template = builder.template
+        self._state = state
+        self._schedule: Schedule | None = None
+        if builder.order is not None:
+            names = [entry.node.name for entry in builder.pending]
+            self._schedule = Schedule(builder.order.waits(names))
+        stepped = {entry.node.name for entry in builder.pending}
+        self.unstepped = [graph.nodes[i] for i in wanted if graph.nodes[i].name not in stepped]
 
     def execute(self, values: Values) -> None:
         """Runs the steps on slots that hold the template, the inputs and the captures."""
+        if self._state.deadline is not None:
+            self._state.check_deadline()
         try:
             for step in self._steps:
                 step(values)
         except Exception as error:
-            node, inputs = self._origin[step]
-            made = failure.of_node(node, error, [values[i] for i in inputs])
-            raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
+            self._raise(step, values, error)
+
+    def _raise(self, step: Step, values: Values, error: Exception) -> NoReturn:
+        node, inputs, _ = self._origin[step]
+        made = failure.of_node(node, error, [values[i] for i in inputs])
+        raise made from (error.__cause__ if isinstance(error, errors.OpError) else error)
+
+    def execute_watched(self, values: Values, watch: Watch) -> None:
+        """As execute, under observation."""
+        watch.done(self.unstepped)
+        for step in self._steps:
+            self._watched(step, values, watch)
+
+    def execute_parallel(
+        self, values: Values, watch: Watch, pool: ThreadPoolExecutor, threads: int
+    ) -> None:
+        """As execute, with up to `threads` steps at the same time."""
+        assert self._schedule is not None
+        watch.done(self.unstepped)
+
+        def run(i: int) -> None:
+            self._watched(self._steps[i], values, watch)
+
+        self._schedule.run(run, pool, threads, self._state)
+
+    def _watched(self, step: Step, values: Values, watch: Watch) -> None:
+        try:
+            self._state.check_deadline()
+            start = time.time_ns()
+            step(values)
+        except Exception as error:
+            self._raise(step, values, error)
+        node, _, results = self._origin[step]
+        watch.after(node, start, [values[i] for i in results])
 
     def check_initialized(self) -> None:
         """Refuses the run when a variable that it reads first has no value."""
@@ -110,6 +162,8 @@ class _Builder:
         self.assigned: set[str] = set()
         self.reads: list[tuple[Slot, NodeInfo]] = []
         self.pending: list[_Entry] = []
+        self.order: Order | None = None  # for steps that may run at the same time
+        self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
 
     def slot(self, value: str) -> int:
         """The slot of a value that is there already."""
@@ -122,7 +176,7 @@ class _Builder:
 
     def give(self, name: str) -> int:
         """A new slot for a value that comes from outside."""
-        self.origins[name] = frozenset((_OUTSIDE,))
+        self.origins[name] = _FROM_OUTSIDE
         return self._new(name)
 
     def _new(self, name: str, value: Any = None) -> int:
@@ -145,24 +199,32 @@ class _Builder:
 
     def add(self, node: NodeInfo) -> None:
         """Adds a node's step, or whatever makes one unnecessary."""
+        before = len(self.pending)
         try:
             self._add(node)
         except errors.OpError as error:
             raise failure.of_node(node, error) from None
+        if self.order is not None:
+            self.order.add(node, len(self.pending) > before)
 
     def _add(self, node: NodeInfo) -> None:
-        row = registry.find(node.proto.domain, node.proto.op, node.proto.version)
-        assert row is not None  # loading refuses models with unknown operators
-        numbers = [self._dtype(v) for v in node.inputs]
-        registry.check_types(row, numbers)
+        if node.key == _CONSTANT and node.name not in self.slot_of:
+            value = node.attributes().get("value")
+            if isinstance(value, np.ndarray):
+                self._keep(node.name, value)
+                return
+        numbers = tuple([self._dtype(v) for v in node.inputs])
+        row, widened = self._row(node, numbers)
         if row.alias and node.outputs[0] not in self.slot_of:
             self._alias(node)
             return
         self._note_state(node)
         shared = self._shared(node)
-        call = self._call(node, numbers, shared)
-        widened = half.wanted(row, numbers)
-        function = half.make(row, call) if widened else row.make(call)
+        if row.same is not None and not widened:
+            function = row.same
+        else:
+            call = self._call(node, numbers, shared)
+            function = half.make(row, call) if widened else row.make(call)
         if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
             return
         inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]
@@ -177,6 +239,16 @@ class _Builder:
             self.pending.insert(0, entry)
         else:
             self.pending.append(entry)
+
+    def _row(self, node: NodeInfo, numbers: tuple[int, ...]) -> tuple[registry.Row, bool]:
+        """The kernel for inputs of these types, and whether it needs them widened."""
+        key = (*node.key, node.version, *numbers)
+        if key not in self._rows:
+            row = registry.find(*node.key, node.version)
+            assert row is not None  # loading refuses models with unknown operators
+            registry.check_types(row, numbers)
+            self._rows[key] = row, half.wanted(row, numbers)
+        return self._rows[key]
 
     def _output(self, name: str, origins: frozenset[str]) -> int:
         if name in self.slot_of:
@@ -194,7 +266,7 @@ class _Builder:
 
     def _shared(self, node: NodeInfo) -> frozenset[str]:
         """The nodes whose memory the node's inputs may share."""
-        return frozenset().union(*(self.origins[v] for v in node.reads))
+        return frozenset().union(*[self.origins[v] for v in node.reads]) if node.reads else _NONE
 
     def _alias(self, node: NodeInfo) -> None:
         source, name = node.inputs[0], node.outputs[0]
@@ -214,8 +286,8 @@ class _Builder:
     def _call(self, node: NodeInfo, numbers: Sequence[int], shared: frozenset[str]) -> Call:
         return Call(
             name=node.name,
-            op=node.proto.op,
-            version=node.proto.version,
+            op=node.key[1],
+            version=node.version,
             attrs=node.attributes(),
             dtypes=numbers,
             outputs=node.proto.output_type,
@@ -242,20 +314,27 @@ class _Builder:
     def _fold(self, node: NodeInfo, function: registry.Function) -> bool:
         """Computes a node whose inputs are constant now; False if that is left to the run."""
         try:
-            with np.errstate(all="ignore"):
-                result = function(*(self.constants.get(v) for v in node.inputs))
+            if not node.inputs:
+                result = function()
+            else:
+                with np.errstate(all="ignore"):
+                    result = function(*(self.constants.get(v) for v in node.inputs))
         except Exception:  # the run reports it, if it comes to that
             return False
         results = (result,) if len(node.outputs) == 1 else result
         arrays = [np.asarray(r) if not isinstance(r, np.ndarray) else r for r in results]
-        if node.proto.op != "Constant" and sum(a.nbytes for a in arrays) > _FOLDED_BYTES:
+        if sum(a.nbytes for a in arrays) > _FOLDED_BYTES and node.key != _CONSTANT:
             return False
         for name, array in zip(node.outputs, arrays, strict=True):
             if name not in self.slot_of:
-                self._new(name, array)
-                self.constants[name] = array
-                self.origins[name] = frozenset((_OUTSIDE,))
+                self._keep(name, array)
         return True
+
+    def _keep(self, name: str, array: Array) -> None:
+        """A slot for a value that is the same in every run."""
+        self._new(name, array)
+        self.constants[name] = array
+        self.origins[name] = _FROM_OUTSIDE
 
     def owned(self, outputs: Sequence[str]) -> list[bool]:
         """For each output whether neither caller, state nor another output shares its memory."""
@@ -270,17 +349,18 @@ class _Builder:
 
     def finish(
         self, outputs: Sequence[int]
-    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int]]], list[int]]:
-        """The steps, where each came from, and the slots of the outputs.
+    ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int], list[int]]], list[int]]:
+        """The steps, where each came from with its inputs and results, the slots of the outputs.
 
         A result takes the slot of an input that is not needed any more, so that nothing has to be
         done to let go of that; what else dies is emptied explicitly.
         """
         made: list[Step] = []
-        origin: dict[Step, tuple[NodeInfo, list[int]]] = {}
+        origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
         place: dict[int, int] = {}  # slots that moved
         free: list[int] = []
-        spare = self._spare(outputs)
+        # Steps without an order between them cannot hand memory to one another.
+        spare = {} if self.order is not None else self._spare(outputs)
         for i, (entry, dying) in enumerate(zip(self.pending, self._deaths(outputs), strict=True)):
             sources = [place.get(i, i) for i in entry.inputs]
             empty = [place.get(i, i) for i in dying if i not in entry.outputs]
@@ -298,7 +378,7 @@ class _Builder:
             step = steps.make(function, sources, targets, empty + lost)
             free += empty + lost
             made.append(step)
-            origin[step] = (entry.node, sources)
+            origin[step] = (entry.node, sources, targets)
         return made, origin, [place.get(i, i) for i in outputs]
 
     def _spare(self, outputs: Sequence[int]) -> dict[int, int]:
@@ -318,6 +398,8 @@ class _Builder:
 
     def _deaths(self, outputs: Sequence[int]) -> list[list[int]]:
         """For each step the slots that nobody needs after it."""
+        if self.order is not None:
+            return [[] for _ in self.pending]
         live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
         deaths = []
         for entry in reversed(self.pending):

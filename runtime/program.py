@@ -23,13 +23,33 @@ class NodeInfo:
         bodies: subgraphs by attribute.
         captures: outer values that the subgraphs read, sorted.
         reads: values that must be there before the node runs: inputs and captures.
-        outputs: names of its values.
+        outputs: names of its values, types: their types.
+        controls: names of nodes that run before it.
+        key, version: domain and operator, and its version.
     """
+
+    __slots__ = (
+        "_arrays",
+        "attrs",
+        "bodies",
+        "captures",
+        "controls",
+        "inputs",
+        "key",
+        "name",
+        "outputs",
+        "proto",
+        "reads",
+        "stored",
+        "types",
+        "version",
+    )
 
     def __init__(self, proto: Node, arrays: Sequence[Array]) -> None:
         self.proto = proto
         self.name = proto.name
         self.key = (proto.domain, proto.op)
+        self.version = proto.version
         self.bodies: dict[str, GraphInfo] = {}
         self.attrs: dict[str, Any] = {}
         self.stored: dict[str, int] = {}
@@ -42,16 +62,22 @@ class NodeInfo:
                 self.stored[attribute.key] = attribute.value.tensor
             else:
                 self.attrs[attribute.key] = _attribute(attribute.key, attribute.value)
-        self.captures: list[str] = sorted(
-            {c for body in self.bodies.values() for c in body.captures}
-        )
+        self.captures: list[str] = []
+        if self.bodies:
+            self.captures = sorted({c for body in self.bodies.values() for c in body.captures})
         self.inputs = list(proto.input)
         self.reads = [v for v in self.inputs if v] + self.captures
-        count = len(proto.output_type)
-        self.outputs = [proto.name if k == 0 else f"{proto.name}:{k}" for k in range(count)]
+        self.controls = list(proto.control_input)
+        self.types = list(proto.output_type)
+        count = len(self.types)
+        self.outputs = [self.name]
+        if count != 1:
+            self.outputs = [self.name if k == 0 else f"{self.name}:{k}" for k in range(count)]
 
     def attributes(self) -> dict[str, Any]:
         """All attributes but subgraphs."""
+        if not self.stored:
+            return self.attrs
         return {**self.attrs, **{key: self._arrays[i] for key, i in self.stored.items()}}
 
 
@@ -68,7 +94,7 @@ class GraphInfo:
         self.targets = list(proto.target)
         self.types: dict[str, Type] = {a.name: a.type for a in proto.input}
         for node in self.nodes:
-            self.types.update(zip(node.outputs, node.proto.output_type, strict=True))
+            self.types.update(zip(node.outputs, node.types, strict=True))
 
     def needed(
         self, values: Sequence[str], targets: Sequence[str], fed: Mapping[str, Any]
@@ -90,7 +116,7 @@ class GraphInfo:
             wanted.add(i)
             node = self.nodes[i]
             pending += [self._producer_of(v) for v in node.reads if v not in fed]
-            pending += [self.index[name] for name in node.proto.control_input]
+            pending += [self.index[name] for name in node.controls]
         return sorted(wanted)
 
     def _producer_of(self, value: str) -> int:
@@ -100,10 +126,10 @@ class GraphInfo:
 
 def _attribute(key: str, value: AttributeValue) -> Any:
     kind = value.WhichOneof("value")
-    if kind in ("i", "f", "d", "s", "type"):
-        return getattr(value, kind)
     if kind == "t":
         return tensors.to_array(value.t)
+    if kind in ("i", "f", "d", "s", "type"):
+        return getattr(value, kind)
     if kind == "ints":
         return list(value.ints.i)
     if kind == "floats":

@@ -41,6 +41,7 @@ class Row:
         reuse: by input, a function that may write the result into that input's memory; a plan
             takes it where nobody reads the input afterwards.
         make: the factory.
+        same: the function that every node has, where it needs no factory.
     """
 
     domain: str
@@ -53,6 +54,7 @@ class Row:
     fold: bool
     reuse: Mapping[int, Function]
     make: Make
+    same: Function | None = None
 
 
 #: What a letter of Row.types admits, as numpy's kind letters. Letters of one meaning are there so
@@ -91,12 +93,13 @@ def kernel(
     alias: bool = False,
     fold: bool = True,
     reuse: Mapping[int, Function] | None = None,
+    same: Function | None = None,
 ) -> Callable[[Make], Make]:
     """Registers the factory that it decorates; the arguments are Row's."""
 
     def register(make: Make) -> Make:
         _ROWS.setdefault((domain, op), []).append(
-            Row(domain, op, since, until, types, fresh, alias, fold, reuse or {}, make)
+            Row(domain, op, since, until, types, fresh, alias, fold, reuse or {}, make, same)
         )
         return make
 
@@ -114,7 +117,8 @@ def function(
     reuse: Mapping[int, Function] | None = None,
 ) -> None:
     """Registers a kernel that is the same function for every node."""
-    kernel(op, since, domain=domain, types=types, fresh=fresh, reuse=reuse)(lambda call: fn)
+    register = kernel(op, since, domain=domain, types=types, fresh=fresh, reuse=reuse, same=fn)
+    register(lambda call: fn)
 
 
 #: Below it a fresh array costs less than asking.

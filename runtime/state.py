@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
 from graphio.schema import calls, dtypes, errors
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
@@ -69,9 +73,29 @@ class State:
     def __init__(self, seed: int | None = None) -> None:
         self.lock = threading.RLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
+        self.deadline: float | None = None  # when that has to be over, in time.monotonic's seconds
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
         self._slots: dict[str, Slot] = {}
         self._generators: dict[str, Generator] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_lock, self._pool_size = threading.Lock(), 0
+
+    def check_deadline(self) -> None:
+        """DeadlineExceededError when the run in progress should be over."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise errors.DeadlineExceededError(
+                message="Timed out waiting for notification: the run took longer than timeout_in_ms"
+            )
+
+    def pool(self, threads: int) -> ThreadPoolExecutor:
+        """Threads for operations that run at the same time; made at its first use."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with self._pool_lock:
+            if self._pool is None or self._pool_size < threads:
+                self._pool = ThreadPoolExecutor(threads, thread_name_prefix="graphio")
+                self._pool_size = threads
+            return self._pool
 
     def names(self) -> list[str]:
         """Names of all variables, sorted."""

@@ -361,7 +361,7 @@ def test_print_shows_values_and_passes_its_input_and_gradient(target: str, capsy
         x = tf.placeholder(tf.float32, [None])
         data = [x, tf.shape(x), [[1, 2], [3, 4]], ["a", "bc"], True, tf.constant(0.1)]
         y = tf.Print(x * 2.0, data, "here: ", first_n=2)
-        assert y.op.type == "Identity" and y.dtype == tf.float32
+        assert y.op.type == "Print" and y.dtype == tf.float32
         gradient = tf.gradients(y, x)[0]
         for _ in range(3):
             results = session.run([y, gradient], {x: [1, 2.5, 3, 4]})

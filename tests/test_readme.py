@@ -52,3 +52,18 @@ def test_the_c_example_builds_as_the_readme_says_and_agrees(folder: Path) -> Non
         r"[0-9]\.[0-9]+(?:e-?[0-9]+)?", (folder / "printed").read_text().split("[[")[1]
     )
     assert probabilities == pytest.approx([float(v) for v in numbers[:2]], abs=2e-6)
+
+
+def test_the_page_on_debugging_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "debugging.md").read_text()
+    program = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    (tmp_path / "train.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    shown = re.findall(r"(?:^    .*\n)+", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)
+    for block in shown:
+        words = " ".join(block.split())
+        assert words in " ".join(done.stdout.split()), f"the page shows {words}"
+    assert "y is [[5]]" in done.stderr

@@ -20,9 +20,10 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
                              const char *prefix, int64_t step, ci_error *error);
 """
 
-#: What the library calls: a Python function, which graphio/cinfer/host.py defines.
+#: What the library calls: Python functions, which graphio/cinfer/host.py and watch.py define.
 CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
+extern "Python" void graphio_step(void *user, const char *name, size_t length);
 """
 
 

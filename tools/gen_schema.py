@@ -24,7 +24,8 @@ from google.protobuf.descriptor_pb2 import (
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
-PROTOS = ("model.proto", "checkpoint.proto")
+PROTOS = ("model.proto", "checkpoint.proto", "run_metadata.proto")
+IN_C = PROTOS[:2]
 HEADER = "cinfer/src/ci_schema.h"
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
@@ -77,8 +78,10 @@ def compile_protos(out: Path) -> FileDescriptorSet:
 def header(files: FileDescriptorSet) -> str:
     """The C header of field numbers."""
     text = io.StringIO()
-    text.write(PREAMBLE.format(protos="{" + ",".join(PROTOS) + "}"))
+    text.write(PREAMBLE.format(protos="{" + ",".join(IN_C) + "}"))
     for file in files.file:
+        if Path(file.name).name not in IN_C:
+            continue
         text.write(f"\n/* ---- {Path(file.name).name} ---- */\n")
         for enum in file.enum_type:
             text.write(enum_lines(enum))

@@ -235,6 +235,13 @@ CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor 
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
 /* The strings of a borrowed CI_STRING output are ci_string elements of its data. */
+typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody */
+  void *user;
+  /* Called by the thread that runs the session: with NULL and 0 before the first step, with the name of its node, not
+   * terminated, after each one of the root graph. It calls nothing of this library. */
+  void (*step)(void *user, const char *name, size_t length);
+} ci_observer;
+CI_API void ci_session_observe(ci_session *session, ci_observer observer); /* from the next run on */
 CI_API void ci_cancel(ci_session *session); /* from any thread: the current run ends with CI_CANCELLED */
 typedef struct ci_stats {
   size_t size;

@@ -131,10 +131,14 @@ bool ci_session_cancelled(const ci_plan *plan) {
 ci_status ci_frame_run(ci_frame *frame) {
   ci_step *const *steps = frame->steps.at;
   atomic_int *cancelled = &frame->plan->session->cancelled;
+  const ci_observer observer = frame->plan->session->observer;
+  const bool watched = observer.step != NULL && frame == &frame->plan->root;
+  if (watched) observer.step(observer.user, NULL, 0);
   for (size_t i = 0; i < frame->steps.count; i++) {
     ci_step *step = steps[i];
     ci_status status = step->run(&step->k);
     if (status != CI_OK) return status;
+    if (watched) observer.step(observer.user, step->node->name.data, step->node->name.length);
     if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
       return k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
     }

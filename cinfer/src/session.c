@@ -164,6 +164,10 @@ void ci_session_close(ci_session *session) {
 
 ci_state *ci_session_state(ci_session *session) { return session == NULL ? NULL : session->state; }
 
+void ci_session_observe(ci_session *session, ci_observer observer) {
+  if (session != NULL) session->observer = observer;
+}
+
 void ci_cancel(ci_session *session) {
   if (session != NULL) atomic_store(&session->cancelled, 1);
 }

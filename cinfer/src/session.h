@@ -16,6 +16,7 @@ struct ci_session {
   ci_allocator allocator; /* counts, and asks the caller's */
   ci_limits limits;
   ci_host host;
+  ci_observer observer;
   struct ci_threads *threads; /* NULL: none */
   int thread_count;
   ci_plan *plans; /* the latest used first */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import numpy as np
 from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
+from graphio.cinfer.watch import Steps, ended_at
 from graphio.schema import calls, dtypes, errors
-from graphio.schema.engine import TensorSpec
+from graphio.schema.engine import NodeTime, TensorSpec
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
@@ -121,6 +123,33 @@ class Signature:
                 raise handles.failed(code)
             return [read() for read in self._readers]
 
+    def run_watched(
+        self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None
+    ) -> list[Array]:
+        """As run, under observation.
+
+        Args:
+            inputs: as for `run`.
+            times: takes the time of each step; None: nobody asks. What C does ahead of a run, or
+                as a part of another step, is not among them.
+            deadline: a moment of time.monotonic at which the run is ended; None: there is none.
+
+        Raises:
+            DeadlineExceededError: the moment has come.
+        """
+        handles, steps = self._handles, Steps()
+        watching = contextlib.nullcontext() if times is None else steps.watching(handles.session)
+        with self._lock, watching, ended_at(deadline, handles) as late:
+            try:
+                results = self.run(inputs)
+            except errors.CancelledError as error:
+                if not late.is_set():
+                    raise
+                raise _too_late(error) from None
+        if times is not None:
+            times.extend(steps.times())
+        return results
+
     def bind(
         self, *inputs: Array, outputs: Sequence[Array] | None = None
     ) -> Callable[[], list[Array]]:
@@ -188,6 +217,15 @@ class Signature:
 
     def __repr__(self) -> str:
         return f"<graphio.cinfer.Signature {self.name}: {[*self.inputs]} -> {[*self.outputs]}>"
+
+
+def _too_late(error: errors.OpError) -> errors.OpError:
+    return errors.from_code(
+        errors.DEADLINE_EXCEEDED,
+        f"Timed out waiting for notification: the run took longer than timeout_in_ms; "
+        f"{error.message}",
+        error.node_name,
+    )
 
 
 class _Feed:

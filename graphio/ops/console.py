@@ -11,9 +11,9 @@ import numpy as np
 from graphio import scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
-from graphio.ops import array
-from graphio.ops.emit import is_symbolic, scope
+from graphio.ops.emit import is_symbolic, node, scope
 from graphio.ops.host import host_call
+from graphio.ops.shapes import dims_of
 from graphio.schema import summary
 
 __all__ = ["Print", "print"]
@@ -64,9 +64,9 @@ def Print(
         x = convert_to_tensor(input_, name="input")
         shown = [convert_to_tensor(v, name=f"data_{i}") for i, v in enumerate(data)]
         with scopes.control_dependencies([x]):
-            call = host_call(bind, shown, [], function="print", name="show", tf_type="Print")
+            call = host_call(bind, shown, [], function="print", name="show")
         with scopes.control_dependencies([call]):
-            return array.identity(x, name=at)
+            return node("Identity", [x], x.dtype, dims_of(x), name=at, tf_type="Print")
 
 
 def print(

@@ -161,7 +161,8 @@ def _filled_like(
         dims = dims_of(x)
         if optimize and dims is not None and None not in dims:
             return _filled(list(dims), value, wanted, at, default)
-        filling = np.asarray([value], wanted.as_numpy_dtype)
+        blank = b"" if wanted == dtypes.string else value
+        filling = np.asarray([blank], wanted.as_numpy_dtype)
         target = node("Shape", [x], dtypes.int64, (None if dims is None else len(dims),))
         return node(
             "ConstantOfShape",

@@ -299,6 +299,8 @@ def pad(
             flat = primitive.reshape(primitive.transpose(wide, [1, 0]), [-1])
         inputs = [x, flat]
         if word == "constant":
+            if x.dtype == dtypes.string and not _not_zero(constant_values):
+                constant_values = b""
             inputs.append(like(constant_values, x, "Pad", ("tensor", "constant_values")))
         return node("Pad", inputs, x.dtype, result, name=at, mode=word)
 

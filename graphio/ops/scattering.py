@@ -24,6 +24,9 @@ __all__ = [
     "segment_min",
     "segment_prod",
     "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
     "tensor_scatter_sub",
     "tensor_scatter_update",
     "unsorted_segment_max",
@@ -97,6 +100,11 @@ def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None
 def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy of a tensor with updates taken away at coordinates; see tensor_scatter_update."""
     return _write("TensorScatterSub", tensor, indices, updates, name, -1)
+
+
+tensor_scatter_nd_update = tensor_scatter_update
+tensor_scatter_nd_add = tensor_scatter_add
+tensor_scatter_nd_sub = tensor_scatter_sub
 
 
 # ---- segments ----

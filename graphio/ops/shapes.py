@@ -158,7 +158,10 @@ def matmul(a: Dims, b: Dims, what: str) -> Dims:
         ValueError: the inner sizes differ, or the batch sizes do not broadcast.
     """
     if a is None or b is None:
-        return None
+        # TensorFlow's MatMul of matrices, unless both may have more axes.
+        if b is not None and len(b) == 2:
+            return (None, b[-1])
+        return (a[-2], None) if a is not None and len(a) == 2 else None
     if a[-1] is not None and b[-2] is not None and a[-1] != b[-2]:
         raise _dimensions_differ(a[-1], b[-2], (a, b), what)
     batch = broadcast(a[:-2], b[:-2], what)

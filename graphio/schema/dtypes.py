@@ -97,6 +97,8 @@ def of_numpy(dtype: Any) -> ElementType:
         InvalidArgumentError: no element type corresponds to it.
     """
     dtype = np.dtype(dtype)
+    if dtype in _BY_NUMPY:
+        return _BY_NUMPY[dtype]
     if dtype.kind in "biufc":
         dtype = dtype.newbyteorder("=")
     if dtype.kind in "OSU":

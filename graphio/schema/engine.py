@@ -27,6 +27,18 @@ class TensorSpec:
     kinds: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class NodeTime:
+    """When a node of a run ran, in nanoseconds since 1970, and what it gave: dtype and shape of
+    each output. A node that was done while the model was loaded has equal times."""
+
+    name: str
+    start: int
+    end: int
+    thread: int = 0
+    outputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] = ()
+
+
 class State(Protocol):
     """Variables and random generators by name."""
 
@@ -70,6 +82,11 @@ class Signature(Protocol):
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs in the signature's order; arrays have the exact dtype and are contiguous."""
+
+    def run_watched(
+        self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None
+    ) -> list[Array]:
+        """As run, with the time of each node, and until a moment of time.monotonic."""
 
 
 class Model(Protocol):

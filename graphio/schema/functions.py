@@ -33,15 +33,31 @@ def all_graphs(graph: Graph) -> Iterator[Graph]:
             waiting.extend(subgraphs(node))
 
 
+def all_known(model: Model, known: Known) -> bool:
+    """Whether every node, in subgraphs too, has a kernel: then there is nothing to put in place."""
+    return not _unusual(model, known)
+
+
 def unknown_operators(model: Model, known: Known) -> list[Node]:
     """Nodes, in subgraphs too, that have neither a kernel nor a body."""
     bodies = _Bodies(model.function)
-    return [
-        node
-        for graph in all_graphs(model.graph)
-        for node in graph.node
-        if not known(node.domain, node.op, node.version) and bodies.of(node) is None
-    ]
+    return [node for node in _unusual(model, known) if bodies.of(node) is None]
+
+
+def _unusual(model: Model, known: Known) -> list[Node]:
+    """Nodes, in subgraphs too, that have no kernel."""
+    found = []
+    usual: set[tuple[str, str, int]] = set()
+    for graph in all_graphs(model.graph):
+        for node in graph.node:
+            key = (node.domain, node.op, node.version)
+            if key in usual:
+                continue
+            if known(*key):
+                usual.add(key)
+            else:
+                found.append(node)
+    return found
 
 
 def inline(model: Model, known: Known) -> Model:
@@ -93,9 +109,8 @@ class _Bodies:
 
 
 def _to_replace(graph: Graph, known: Known, bodies: _Bodies) -> bool:
-    return any(
-        not known(n.domain, n.op, n.version) and bodies.of(n) is not None for n in graph.node
-    )
+    first = {(n.domain, n.op, n.version): n for n in graph.node}
+    return any(not known(*key) and bodies.of(node) is not None for key, node in first.items())
 
 
 def _expand(graph: Graph, known: Known, bodies: _Bodies, renamed: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Tensor
 
 Array = np.ndarray[Any, Any]
+_LITTLE = sys.byteorder == "little"
+_SMALL = 1024  # bytes: a copy costs less than a view
 
 
 def encode(array: Array) -> bytes | memoryview:
@@ -26,8 +29,23 @@ def encode(array: Array) -> bytes | memoryview:
     if row.number == dtypes.STRING:
         parts = [_text(element) for element in array.ravel().tolist()]
         return np.array([len(p) for p in parts], "<u8").tobytes() + b"".join(parts)
+    if array.nbytes <= _SMALL and _LITTLE and array.dtype.isnative:
+        return array.tobytes()
     dense = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     return dense.reshape(-1).view(np.uint8).data
+
+
+def texts(array: Array) -> Array:
+    """An array of texts with each of them as bytes.
+
+    Raises:
+        InvalidArgumentError: an element is neither bytes nor str.
+    """
+    if all(element.__class__ is bytes for element in array.flat):
+        return array
+    result = np.empty(array.shape, object)
+    result.reshape(-1)[:] = [_text(element) for element in array.flat]
+    return result
 
 
 def _text(element: Any) -> bytes:
@@ -57,7 +75,8 @@ def decode(number: int, dims: Sequence[int], data: bytes | memoryview) -> Array:
             message=f"tensor {row.name}{list(dims)} has {len(data)} bytes, expected "
             f"{count * row.numpy.itemsize}"
         )
-    array: Array = np.frombuffer(data, row.numpy.newbyteorder("<")).reshape(dims)
+    order = row.numpy if _LITTLE else row.numpy.newbyteorder("<")
+    array: Array = np.frombuffer(data, order).reshape(dims)
     if row.name == "bool" and count and np.frombuffer(data, np.uint8).max() > 1:
         raise errors.DataLossError(message="a bool tensor holds a byte other than 0 and 1")
     return array if array.dtype.isnative else array.astype(row.numpy)
@@ -84,6 +103,8 @@ def _decode_strings(count: int, data: bytes | memoryview) -> Array:
 
 def check_dims(dims: Sequence[int]) -> None:
     """Refuses a rank above 16, negative dimensions and sizes beyond 2^62."""
+    if not dims:
+        return
     if len(dims) > 16:
         raise errors.DataLossError(message=f"rank {len(dims)} is above the limit of 16")
     if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 62:
@@ -92,8 +113,17 @@ def check_dims(dims: Sequence[int]) -> None:
 
 def from_array(array: Array) -> Tensor:
     """An inline tensor."""
-    number = dtypes.of_numpy(array.dtype).number
-    return Tensor(dtype=number, dims=array.shape, data=bytes(encode(array)))  # type: ignore[arg-type]
+    made = Tensor()
+    fill(made, array, encode(array))
+    return made
+
+
+def fill(message: Tensor, array: Array, data: bytes | memoryview) -> None:
+    """Makes a message the inline tensor of an array that encode made the bytes of."""
+    message.dtype = dtypes.of_numpy(array.dtype).number  # type: ignore[assignment]
+    if array.ndim:
+        message.dims.extend(array.shape)
+    message.data = bytes(data)
 
 
 def to_array(tensor: Tensor) -> Array:

@@ -17,6 +17,7 @@ from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, index, math
 from graphio.ops.control_flow import group
+from graphio.variable_scope import get_variable_scope
 from graphio.variables import Variable, trainable_variables
 
 __all__ = ["Optimizer"]
@@ -202,6 +203,9 @@ class Optimizer:
                     )
 
     def _new_slot(self, variable: Variable, name: str, suffix: str, value: float) -> Variable:
+        # As TensorFlow: a slot made inside a variable scope bears the scope's name once more.
+        scope = get_variable_scope().name
+        full = f"{scope}/{variable.op.name}" if scope else variable.op.name
         with scopes.name_scope(None):
             initial = array.fill(
                 variable.shape.as_list(), convert_to_tensor(value, variable.dtype.base_dtype)
@@ -209,7 +213,7 @@ class Optimizer:
             return Variable(
                 initial,
                 trainable=False,
-                name=f"{variable.op.name}/{suffix}",
+                name=f"{full}/{suffix}",
                 slot_of=variable.op.name,
                 slot=name,
             )

@@ -137,15 +137,14 @@ class AdamOptimizer(Optimizer):
     def _create_slots(self, variables: Sequence[Variable]) -> None:
         if not self._powers:
             dtype = variables[0].dtype.base_dtype
-            with scopes.name_scope(None):
-                for name in ("beta1", "beta2"):
-                    value = self._given[name]
-                    self._powers[name] = Variable(
-                        value() if callable(value) else value,
-                        trainable=False,
-                        name=f"{name}_power",
-                        dtype=dtype,
-                    )
+            for name in ("beta1", "beta2"):
+                value = self._given[name]
+                self._powers[name] = Variable(
+                    value() if callable(value) else value,
+                    trainable=False,
+                    name=f"{name}_power",
+                    dtype=dtype,
+                )
         super()._create_slots(variables)
 
     def _prepare(self) -> None:

@@ -17,6 +17,7 @@ from graphio.graph_def import graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
 from graphio.schema import checkpoint, container, errors, files, model_pb2, restore
+from graphio.schema.model_pb2 import IteratorState
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
 from graphio.variables import Variable, variables_of
@@ -28,7 +29,7 @@ FOR_EVER = 10000.0  # hours: what TensorFlow means by never
 
 
 class Saver:
-    """Saves and restores variables; with them goes every random generator of the session.
+    """Saves and restores variables; with them go the session's random generators and iterators.
 
     A save is atomic and on the disk when it returns. Differences from TensorFlow's: a restore
     checks every byte, all names, dtypes and shapes before it changes anything and names all that
@@ -50,6 +51,8 @@ class Saver:
         allow_empty: True lets a Saver have no variables.
         pad_step_number: True writes the step with eight digits.
         recover: False does not take over the list of checkpoints at restore.
+        iterators: whether the places of the session's tf.data iterators are saved and restored;
+            None: where var_list is None.
 
     Raises:
         ValueError: no variables; two of one name; var_list with defer_build.
@@ -75,6 +78,7 @@ class Saver:
         filename: str | None = None,
         *,
         recover: bool = True,
+        iterators: bool | None = None,
     ) -> None:
         if builder is not None or filename is not None:
             raise ValueError("builder and filename are not supported; leave them None")
@@ -89,6 +93,7 @@ class Saver:
         self._allow_empty = allow_empty
         self._pad = pad_step_number
         self._recover = recover
+        self._iterators = var_list is None if iterators is None else iterators
         self._next_kept = time.time() + keep_checkpoint_every_n_hours * HOUR
         self._last: list[tuple[str, float]] = []
         self._expired: list[tuple[str, float]] = []
@@ -220,7 +225,7 @@ class Saver:
         checkpoint.write_checkpoint(
             where,
             values,
-            sess.state.generators(),
+            {**sess.state.generators(), **(_iterators(sess) if self._iterators else {})},
             step=step,
             meta=meta,
             slots=_slots(variables),
@@ -339,6 +344,8 @@ class Saver:
         for key, variable in variables.items():
             sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
         _restore_generators(sess, found.generators)
+        if self._iterators:
+            _restore_iterators(sess, found.resources)
         self._adopt(where)
 
     def _adopt(self, where: str) -> None:
@@ -501,5 +508,28 @@ def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]]) -> None
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
+            stacklevel=3,
+        )
+
+
+def _iterators(sess: Any) -> dict[str, Any]:
+    if not sess.resources:
+        return {}
+    from graphio.data import resource
+
+    return dict(resource.save_all(sess))
+
+
+def _restore_iterators(sess: Any, saved: Mapping[str, Any]) -> None:
+    states = {name: place for name, place in saved.items() if isinstance(place, IteratorState)}
+    if not states:
+        return
+    from graphio.data import resource
+
+    others = resource.load_all(sess, states)
+    if others:
+        warnings.warn(
+            f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
+            "their pipelines are others, or need their initializer before the restore",
             stacklevel=3,
         )

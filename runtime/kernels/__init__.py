@@ -25,6 +25,7 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "sequence",
+    "solve",
     "select",
     "sparse",
     "state",

@@ -21,6 +21,8 @@ def _identity(x: Any) -> Any:
 
 for _domain, _op in (
     ("", "Identity"),
+    ("graphio", "Recv"),
+    ("graphio", "Send"),
     ("graphio", "StopGradient"),
     ("graphio", "PlaceholderWithDefault"),
 ):
@@ -89,6 +91,37 @@ kernel("ReadVariable", domain="graphio", fold=False)(_read)
 def _is_initialized(call: Call) -> Function:
     slot = _slot(call)
     return lambda: np.bool_(slot.value is not None)
+
+
+@kernel("EnsureShape", domain="graphio")
+def _ensure_shape(call: Call) -> Function:
+    dims = tuple(call.integers("dims") or ())
+
+    def check(x: Any) -> Any:
+        shape = np.shape(x)
+        if len(shape) != len(dims) or any(0 <= d != n for d, n in zip(dims, shape, strict=True)):
+            wanted = [None if d < 0 else d for d in dims]
+            raise errors.InvalidArgumentError(
+                message=f"Shape of tensor {shape_text(shape)} is not compatible with expected "
+                f"shape {shape_text(wanted)}."
+            )
+        return x
+
+    return check
+
+
+@kernel("BelowLimit", domain="graphio", fold=False)
+def _below_limit(call: Call) -> Function:
+    limit = call.integer("limit", 0)
+
+    def check(x: Any) -> Any:
+        if np.ndim(x):
+            raise errors.InvalidArgumentError(message=f"x has rank {np.ndim(x)}, expected a scalar")
+        if x >= limit:
+            raise errors.OutOfRangeError(message=f"Reached limit of {limit}")
+        return x
+
+    return check
 
 
 @kernel("Assign", domain="graphio", fold=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cases import FLOATS, bad, case, floats
 from graphio.schema import errors
 from graphio.schema.model_pb2 import Type
@@ -27,3 +29,34 @@ bad(
     words=["You must feed a value for placeholder tensor 'node' with dtype float"],
     label="unfed",
 )
+for dtype in (np.int32, np.int64):
+    case("BelowLimit", [dtype(2)], {"limit": 3}, domain="graphio", expect=lambda x: x, body=False)
+bad(
+    "BelowLimit",
+    [np.int64(3)],
+    {"limit": 3},
+    domain="graphio",
+    error=errors.OutOfRangeError,
+    words=["Reached limit of 3"],
+    label="reached",
+)
+bad(
+    "BelowLimit",
+    [np.zeros(1, np.int64)],
+    {"limit": 3},
+    domain="graphio",
+    error=errors.InvalidArgumentError,
+    words=["expected a scalar"],
+    label="vector",
+)
+case("EnsureShape", [X], {"dims": [-1, 3]}, domain="graphio", expect=lambda x: x, types=FLOATS)
+for wrong in ([2, 4], [2], [-1, 3, 1]):
+    bad(
+        "EnsureShape",
+        [X],
+        {"dims": wrong},
+        domain="graphio",
+        error=errors.InvalidArgumentError,
+        words=["Shape of tensor [2,3] is not compatible with expected shape ["],
+        label=str(wrong),
+    )

@@ -117,6 +117,45 @@ ci_status run_is_initialized(ci_kernel *k) {
   return CI_OK;
 }
 
+ci_status prepare_ensure_shape(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  const int64_t *dims;
+  int rank;
+  CI_TRY(k_attr_ints(k, "dims", &dims, &rank));
+  bool fits = rank < 0 || rank == x->rank;
+  for (int i = 0; fits && i < rank; i++) fits = dims[i] < 0 || dims[i] == x->dims[i];
+  if (!fits) {
+    ci_value expected = {.dtype = x->dtype, .rank = rank < CI_MAX_RANK ? rank : CI_MAX_RANK};
+    for (int i = 0; i < expected.rank; i++) expected.dims[i] = dims[i];
+    char found[256], wanted[256];
+    return k_fail(k, CI_INVALID_ARGUMENT, "Shape of tensor %s is not compatible with expected shape %s.",
+                  strchr(k_describe(x, found, sizeof found), '['),
+                  strchr(k_describe(&expected, wanted, sizeof wanted), '['));
+  }
+  return prepare_identity(k);
+}
+
+ci_status prepare_below_limit(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  int64_t *limit = k_private(k, sizeof *limit);
+  if (limit == NULL) return k_no_memory(k);
+  CI_TRY(k_attr_i(k, "limit", 0, limit));
+  if (x->dtype != CI_INT32 && x->dtype != CI_INT64) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "x is %s, expected int32 or int64", ci_dtype_name(x->dtype));
+  }
+  if (x->rank != 0) return k_fail(k, CI_INVALID_ARGUMENT, "x has rank %d, expected a scalar", (int)x->rank);
+  return k_out_like(k, 0, x->dtype, x);
+}
+
+ci_status run_below_limit(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  const int64_t limit = *(const int64_t *)k->private_memory;
+  const int64_t value = x->dtype == CI_INT32 ? *(const int32_t *)x->data : *(const int64_t *)x->data;
+  if (value >= limit) return k_fail(k, CI_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
+  memcpy(k->out[0]->data, x->data, x->bytes);
+  return CI_OK;
+}
+
 /* ---- constants ---- */
 
 static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_t count, const void *values) {

@@ -1,0 +1,103 @@
+"""A cache in a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.data import records, saving
+from graphio.data.stages import Element, Item, Stage
+from graphio.schema import errors
+
+
+class FileCache(Stage):
+    """Writes the elements of the first pass to a file and reads those after it from there.
+
+    The file is complete when it has its name; until then it has another beside it.
+    """
+
+    kind = "cache"
+
+    def __init__(self, source: Stage, path: str) -> None:
+        super().__init__(source)
+        self.source, self.path = source, path
+        self.given = 0
+        self._writing: Any = None
+        self._reading: Any = None
+
+    @property
+    def _part(self) -> str:
+        return f"{self.path}.part"
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count:
+            elements = self._read() if self._complete() else self._write()
+            if not elements:
+                break
+            self.given += 1
+            found += elements
+        return found
+
+    def _complete(self) -> bool:
+        return self._writing is None and os.path.exists(self.path)
+
+    def _write(self) -> list[Element]:
+        if self._writing is None:
+            if self.given:
+                return []
+            try:
+                self._writing = open(self._part, "wb")
+            except OSError as error:
+                raise errors.NotFoundError(
+                    message=f"cache: {self._part}: {error.strerror} [{self.what}]"
+                ) from None
+        elements = self.source.elements(1)
+        if elements:
+            self._writing.write(records.framed(saving.encode(elements[0])))
+            return elements
+        self._writing.close()
+        self._writing = None
+        os.replace(self._part, self.path)
+        self._reading = records.opened(self.path, "")
+        self._reading.seek(0, os.SEEK_END)
+        return []
+
+    def _read(self) -> list[Element]:
+        if self._reading is None:
+            self._reading = records.opened(self.path, "")
+        record = records.read_record(self._reading, self.path, self._reading.tell())
+        return [] if record is None else [saving.decode(record)]
+
+    def rewind(self) -> None:
+        if self._writing is not None:  # the first pass did not come to its end: begin again
+            super().rewind()
+        self.close_files()
+        self.given = 0
+
+    def place(self) -> Any:
+        return self.given
+
+    def set_place(self, place: Any) -> None:
+        if os.path.exists(self.path):
+            self.pull(place)
+        elif place:
+            raise errors.FailedPreconditionError(
+                message=f"cache: {self.path} was not complete when the checkpoint was saved, so "
+                f"the pipeline cannot go on from there [{self.what}]"
+            )
+
+    def parameters(self) -> Sequence[Any]:
+        return [os.path.basename(self.path)]
+
+    def close_files(self) -> None:
+        """Closes what is open."""
+        for file in (self._writing, self._reading):
+            if file is not None:
+                file.close()
+        self._writing = self._reading = None
+
+    def close(self) -> None:
+        self.close_files()
+        super().close()

@@ -1,0 +1,686 @@
+"""tf.data.Dataset: what a pipeline is, before it runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes, source
+from graphio.constants import as_array
+from graphio.data import elements, records, stages, structure, threads
+from graphio.data.caching import FileCache
+from graphio.data.function import Function, Opening
+from graphio.data.generators import Generator
+from graphio.data.stages import Stage
+from graphio.data.structure import Spec
+from graphio.graph import Tensor
+from graphio.tensor_shape import TensorShape, as_shape
+
+__all__ = ["AUTOTUNE", "Dataset", "Options"]
+
+Array = np.ndarray[Any, Any]
+Opener = Callable[[Opening], Stage]
+AUTOTUNE = -1
+_MOST_THREADS = 16
+
+
+class Options:
+    """What a program may wish of a pipeline; attributes are accepted, and results do not change."""
+
+    def __init__(self) -> None:
+        self.__dict__["experimental_threading"] = _Wishes()
+        self.__dict__["experimental_optimization"] = _Wishes()
+
+    def merge(self, options: Options) -> Options:
+        """These wishes with those of options over them."""
+        made = Options()
+        made.__dict__.update({**self.__dict__, **options.__dict__})
+        return made
+
+
+class _Wishes:
+    """A group of options."""
+
+
+class Dataset:
+    """A sequence of elements, each a tensor, a tuple or a dict of tensors, nested as you like.
+
+    Datasets are made by from_tensor_slices and the other sources and by transformations, which
+    give a new dataset and leave the old one as it is. Elements come through an iterator.
+    """
+
+    def __init__(
+        self,
+        specs: Any,
+        opener: Opener,
+        inputs: Sequence[Dataset] = (),
+        given: Iterable[Any] = (),
+        functions: Sequence[Function] = (),
+    ) -> None:
+        self.element_specs = specs
+        self._opener = opener
+        self._options: Options = next((d._options for d in inputs), Options())
+        #: tensors that the pipeline reads when it is opened
+        self.captures: dict[Tensor, None] = {}
+        for dataset in inputs:
+            self.captures.update(dataset.captures)
+        self.captures.update(dict.fromkeys(t for t in given if isinstance(t, Tensor)))
+        for function in functions:
+            self.captures.update(dict.fromkeys(function.captures))
+        self._line = source.user_line()
+
+    def open(self, opening: Opening) -> Stage:
+        """The pipeline at its beginning."""
+        stage = self._opener(opening)
+        if stage.what == stage.kind and self._line.file:
+            stage.what = f"{stage.kind} ({self._line})"
+        return stage
+
+    # ---- what an element is ----
+
+    @property
+    def output_types(self) -> Any:
+        """dtypes of an element's components, nested as it is."""
+        return structure.types_of(self.element_specs)
+
+    @property
+    def output_shapes(self) -> Any:
+        """Static shapes of an element's components."""
+        return structure.shapes_of(self.element_specs)
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components."""
+        return structure.classes_of(self.element_specs)
+
+    def __iter__(self) -> Any:
+        raise RuntimeError(
+            "a dataset cannot be iterated over in Python while a graph is built: use "
+            "make_one_shot_iterator().get_next() and run that"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError("a dataset has no len: its elements are counted by running it")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+
+    # ---- iterators ----
+
+    def make_one_shot_iterator(self) -> Any:
+        """An iterator through the elements that needs no initializer.
+
+        Raises:
+            ValueError: the dataset reads placeholders, variables or random numbers of the graph.
+        """
+        from graphio.data.iterator import one_shot
+
+        return one_shot(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """An iterator whose `initializer` must run first, and each time begins anew."""
+        from graphio.data.iterator import initializable
+
+        return initializable(self, shared_name)
+
+    # ---- sources ----
+
+    @staticmethod
+    @source.locating
+    def from_tensors(tensors: Any) -> Dataset:
+        """A dataset of one element.
+
+        Args:
+            tensors: nested tuples and dicts of arrays, numbers, lists or tensors.
+        """
+        specs, leaves = structure.of_values(tensors, "from_tensors")
+        return Dataset(specs, lambda o: stages.Tensors([o.value(v) for v in leaves]), given=leaves)
+
+    @staticmethod
+    @source.locating
+    def from_tensor_slices(tensors: Any) -> Dataset:
+        """A dataset of the slices along the first dimension.
+
+        Args:
+            tensors: nested tuples and dicts of arrays, lists or tensors of one length.
+
+        Raises:
+            ValueError: a scalar; components of different lengths.
+        """
+        specs, leaves = structure.of_values(tensors, "from_tensor_slices")
+        lengths: dict[int, str] = {}
+        for i, spec in enumerate(structure.flatten(specs)):
+            if spec.shape.ndims == 0:
+                raise ValueError(
+                    f"from_tensor_slices: component {i} is a scalar, which has no slices; use "
+                    "from_tensors, or put it into a list"
+                )
+            size = None if spec.shape.ndims is None else spec.shape.as_list()[0]
+            if size is not None:
+                lengths.setdefault(size, f"component {i} has {size} slices")
+        if len(lengths) > 1:
+            raise ValueError(f"from_tensor_slices: {', '.join(lengths.values())}")
+        if not leaves:
+            raise ValueError("from_tensor_slices: there are no components")
+        inner = structure.mapped(lambda s: Spec(s.dtype, _rest(s.shape)), specs)
+        return Dataset(
+            inner,
+            lambda o: stages.Slices([np.asarray(o.value(v), order="C") for v in leaves]),
+            given=leaves,
+        )
+
+    @staticmethod
+    @source.locating
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any,
+        output_shapes: Any = None,
+        args: Sequence[Any] | None = None,
+    ) -> Dataset:
+        """A dataset of what a Python generator yields.
+
+        Args:
+            generator: called at each pass, with the values of args; gives an iterable.
+            output_types: nested dtypes of an element.
+            output_shapes: nested shapes alike; None: unknown.
+            args: arrays or tensors.
+
+        Raises:
+            TypeError: generator cannot be called.
+        """
+        if not callable(generator):
+            raise TypeError("`generator` must be callable.")
+        specs = structure.declared(output_types, output_shapes, "from_generator")
+        leaves = [structure.of_values(a, "from_generator")[1][0] for a in args or ()]
+        return Dataset(
+            specs, lambda o: Generator(generator, [o.value(v) for v in leaves], specs), given=leaves
+        )
+
+    @staticmethod
+    @source.locating
+    def range(*args: Any) -> Dataset:
+        """int64 numbers: range(stop), range(start, stop), range(start, stop, step)."""
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"range takes 1 to 3 numbers, got {len(args)}")
+        numbers = [_number(v, "range") for v in args]
+        start, stop, step = [0, *numbers, 1] if len(args) == 1 else [*numbers, 1][:3]
+        return Dataset(
+            Spec(dtypes.int64, TensorShape([])),
+            lambda o: stages.Range(o.number(start), o.number(stop), o.number(step)),
+            given=numbers,
+        )
+
+    @staticmethod
+    @source.locating
+    def zip(datasets: Any) -> Dataset:
+        """One element of each dataset side by side, until the shortest ends.
+
+        Args:
+            datasets: a nested tuple or dict of datasets.
+        """
+        flat = structure.flatten(datasets)
+        for dataset in flat:
+            _checked(dataset, "zip")
+        specs = structure.pack(datasets, [d.element_specs for d in flat])
+        return Dataset(specs, lambda o: stages.zipped([d.open(o) for d in flat]), flat)
+
+    @staticmethod
+    @source.locating
+    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Dataset:
+        """The names of the files that match.
+
+        Args:
+            file_pattern: a pattern (*, ?, [a-z]), a list of them, or a string tensor.
+            shuffle: None or True: in random order; False: sorted.
+            seed: of the order.
+
+        Raises, when run:
+            InvalidArgumentError: no file matches.
+        """
+        patterns = structure.of_values(file_pattern, "list_files")[1][0]
+        files: Dataset = Dataset(
+            Spec(dtypes.string, TensorShape([])),
+            lambda o: stages.Slices([records.matching(o.value(patterns))]),
+            given=[patterns],
+        )
+        return files if shuffle is False else files.shuffle(1 << 20, seed)
+
+    # ---- transformations ----
+
+    def _derived(
+        self, opener: Opener, specs: Any = None, given: Iterable[Any] = (), functions: Any = ()
+    ) -> Dataset:
+        found = self.element_specs if specs is None else specs
+        return Dataset(found, opener, [self], given, functions)
+
+    @source.locating
+    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Dataset:
+        """map_func of every element.
+
+        Args:
+            map_func: called once, to build its graph: with a tuple's components, or the element.
+                A list that it returns becomes a tuple.
+            num_parallel_calls: threads that work side by side; the order stays. None: none;
+                AUTOTUNE: as many as there are processors.
+        """
+        function = Function(map_func, self.element_specs, "map")
+        if function.dataset is not None:
+            raise TypeError("map: the function returned a dataset; use flat_map or interleave")
+        count = None if num_parallel_calls is None else _number(num_parallel_calls, "map")
+
+        def opened(o: Opening) -> Stage:
+            loaded, inner = o.load(function), self.open(o)
+            wanted = 1 if count is None else o.number(count)
+            if wanted == AUTOTUNE:
+                wanted = min(os.cpu_count() or 1, _MOST_THREADS)
+            if wanted < 1:
+                raise inner.refused("num_parallel_calls must be greater than zero.")
+            if wanted == 1 or not loaded.pure:
+                return elements.Map(inner, loaded)
+            return threads.ParallelMap(inner, loaded, wanted)
+
+        return self._derived(opened, function.specs, [count], [function])
+
+    @source.locating
+    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+        """The elements of the datasets that map_func gives, one dataset after the other."""
+        return self._interleaved(map_func, 1, 1 << 62, "flat_map")
+
+    @source.locating
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = AUTOTUNE,
+        block_length: Any = 1,
+        num_parallel_calls: Any = None,
+    ) -> Dataset:
+        """The elements of the datasets that map_func gives, from several in turn.
+
+        Args:
+            map_func: from an element to a dataset.
+            cycle_length: how many datasets are open at a time; AUTOTUNE: the processors.
+            block_length: elements taken from one before the next's turn.
+            num_parallel_calls: accepted; elements come in the same order with any.
+        """
+        if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
+            cycle_length = min(os.cpu_count() or 1, _MOST_THREADS)
+        return self._interleaved(map_func, cycle_length, block_length, "interleave")
+
+    def _interleaved(
+        self, map_func: Any, cycle_length: Any, block_length: Any, what: str
+    ) -> Dataset:
+        function = Function(map_func, self.element_specs, what)
+        if function.dataset is None:
+            raise TypeError(f"{what}: `map_func` must return a `Dataset` object.")
+        cycle, block = _number(cycle_length, what), _number(block_length, what)
+        return self._derived(
+            lambda o: elements.Interleave(
+                self.open(o), o.load(function), o.number(cycle), o.number(block)
+            ),
+            function.result_specs(),
+            [cycle, block],
+            [function],
+        )
+
+    @source.locating
+    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements of which predicate, a scalar bool, is true."""
+        function = self._predicate(predicate, "filter")
+        return self._derived(
+            lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
+        )
+
+    def _predicate(self, predicate: Callable[..., Any], what: str) -> Function:
+        function = Function(predicate, self.element_specs, what)
+        found = function.specs
+        if not isinstance(found, Spec) or found.dtype != dtypes.bool or found.shape.ndims:
+            raise ValueError(f"{what}: `predicate` must return a scalar boolean tensor.")
+        return function
+
+    @source.locating
+    def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
+        """batch_size elements at a time as one, with a dimension more in front.
+
+        Args:
+            batch_size: int or scalar integer tensor.
+            drop_remainder: True leaves out a last batch that is short.
+        """
+        size = _number(batch_size, "batch")
+        known = size if drop_remainder is True and isinstance(size, int) else None
+        self._refuse_datasets("batch")
+        return self._derived(
+            lambda o: elements.Batch(self.open(o), o.number(size), bool(o.value(drop_remainder))),
+            structure.batched(self.element_specs, known),
+            [size, drop_remainder],
+        )
+
+    @source.locating
+    def padded_batch(
+        self,
+        batch_size: Any,
+        padded_shapes: Any,
+        padding_values: Any = None,
+        drop_remainder: Any = False,
+    ) -> Dataset:
+        """As batch, for elements of different sizes: each is filled up.
+
+        Args:
+            batch_size, drop_remainder: see batch.
+            padded_shapes: nested shapes; None or -1 as a dimension: the longest of the batch.
+            padding_values: nested scalars; None: 0, and the empty string.
+
+        Raises:
+            TypeError: a padding value of another dtype.
+            ValueError: a padded shape of another rank than its component.
+        """
+        what = "padded_batch"
+        self._refuse_datasets(what)
+        size = _number(batch_size, what)
+        flat = structure.flatten(self.element_specs)
+        shapes = [_padded(s) for s in structure.up_to(self.element_specs, padded_shapes, what)]
+        for spec, shape in zip(flat, shapes, strict=True):
+            if spec.shape.ndims is not None and isinstance(shape, TensorShape):
+                _check_padded(spec.shape, shape)
+        values = [None] * len(flat)
+        if padding_values is not None:
+            values = structure.up_to(self.element_specs, padding_values, what)
+        fillings = [_filling(v, s.dtype) for v, s in zip(values, flat, strict=True)]
+        known = size if drop_remainder is True and isinstance(size, int) else None
+        front = TensorShape([known])
+        specs = [
+            Spec(s.dtype, front.concatenate(p) if isinstance(p, TensorShape) else TensorShape(None))
+            for s, p in zip(flat, shapes, strict=True)
+        ]
+        return self._derived(
+            lambda o: elements.PaddedBatch(
+                self.open(o),
+                o.number(size),
+                bool(o.value(drop_remainder)),
+                [_sizes(o.value(shape)) for shape in shapes],
+                [o.value(v) for v in fillings],
+            ),
+            structure.pack(self.element_specs, specs),
+            [size, drop_remainder, *shapes, *fillings],
+        )
+
+    def _refuse_datasets(self, what: str) -> None:
+        if any(s.inside is not None for s in structure.flatten(self.element_specs)):
+            raise TypeError(f"{what}: a component is a dataset; use flat_map to batch inside it")
+
+    @source.locating
+    def shuffle(
+        self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None
+    ) -> Dataset:
+        """The elements in random order.
+
+        Args:
+            buffer_size: from how many elements each is drawn.
+            seed: with the graph's seed it decides the order; None and no graph seed: another in
+                every run.
+            reshuffle_each_iteration: False: every pass has the same order.
+        """
+        size = _number(buffer_size, "shuffle")
+        graph = scopes.get_default_graph()
+        given = seed if isinstance(seed, Tensor) else None
+        key = graph.seed_key(0 if given is not None else None if seed is None else int(seed))
+        reshuffle = reshuffle_each_iteration is not False
+
+        def opened(o: Opening) -> Stage:
+            own = key if given is None or key is None else (key ^ o.number(given)) % (1 << 64)
+            found = o.new_key() if own is None else own
+            return stages.Shuffle(self.open(o), o.number(size), found, own is not None, reshuffle)
+
+        return self._derived(opened, given=[size, given])
+
+    @source.locating
+    def repeat(self, count: Any = None) -> Dataset:
+        """The elements count times over; None or -1: without end."""
+        times = _number(-1 if count is None else count, "repeat")
+        return self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
+
+    @source.locating
+    def take(self, count: Any) -> Dataset:
+        """The first count elements; -1: all."""
+        most = _number(count, "take")
+        return self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
+
+    @source.locating
+    def skip(self, count: Any) -> Dataset:
+        """All but the first count elements; -1: none."""
+        least = _number(count, "skip")
+        return self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
+
+    @source.locating
+    def shard(self, num_shards: Any, index: Any) -> Dataset:
+        """Every num_shards-th element, from number index on.
+
+        Raises:
+            ValueError: index is not below num_shards.
+        """
+        number, first = _number(num_shards, "shard"), _number(index, "shard")
+        if isinstance(number, int) and number < 1:
+            raise ValueError(f"shard: num_shards must be >= 1; got {number}")
+        if isinstance(number, int) and isinstance(first, int) and not 0 <= first < number:
+            raise ValueError(f"shard: index must be in [0, {number}); got {first}")
+        return self._derived(
+            lambda o: stages.Shard(self.open(o), o.number(number), o.number(first)),
+            given=[number, first],
+        )
+
+    @source.locating
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        """These elements, then those of another dataset of the same types.
+
+        Raises:
+            TypeError: the types or structures differ.
+        """
+        other = _checked(dataset, "concatenate")
+        specs = structure.common(self.element_specs, other.element_specs, "concatenate")
+        return Dataset(
+            specs, lambda o: stages.Concatenate(self.open(o), other.open(o)), [self, other]
+        )
+
+    @source.locating
+    def prefetch(self, buffer_size: Any) -> Dataset:
+        """Makes elements ahead, in a thread.
+
+        Args:
+            buffer_size: how many; AUTOTUNE: 2 or so; 0: none.
+        """
+        size = _number(buffer_size, "prefetch")
+
+        def opened(o: Opening) -> Stage:
+            wanted, inner = o.number(size), self.open(o)
+            if wanted < AUTOTUNE:
+                raise inner.refused("buffer_size must be >= 0 or AUTOTUNE.")
+            # Rows of a table need no work before they are gathered.
+            if wanted == 0 or inner.table is not None:
+                return inner
+            return threads.Prefetch(inner, 2 if wanted == AUTOTUNE else wanted)
+
+        return self._derived(opened, given=[size])
+
+    @source.locating
+    def cache(self, filename: Any = "") -> Dataset:
+        """Keeps the elements of the first pass for those after it.
+
+        Args:
+            filename: where; empty: in memory. A complete file is used by later programs, too.
+        """
+        name = structure.of_values(filename, "cache")[1][0]
+
+        def opened(o: Opening) -> Stage:
+            path = bytes(o.value(name)[()]).decode()
+            inner = self.open(o)
+            return FileCache(inner, path) if path else stages.Cache(inner)
+
+        return self._derived(opened, given=[name])
+
+    @source.locating
+    def window(
+        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False
+    ) -> Dataset:
+        """Datasets of size elements each: every component of an element is a dataset.
+
+        Args:
+            size: elements of a window.
+            shift: from one window's first element to the next's; None: size.
+            stride: between the elements of a window.
+            drop_remainder: True leaves out windows that are short.
+        """
+        wanted = _number(size, "window")
+        moved = wanted if shift is None else _number(shift, "window")
+        step = _number(stride, "window")
+        specs = structure.mapped(
+            lambda s: Spec(dtypes.string, TensorShape(None), inside=s), self.element_specs
+        )
+        return self._derived(
+            lambda o: elements.Window(
+                self.open(o),
+                o.number(wanted),
+                o.number(moved),
+                o.number(step),
+                bool(o.value(drop_remainder)),
+            ),
+            specs,
+            [wanted, moved, step, drop_remainder],
+        )
+
+    @source.locating
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+        """The state after reduce_func(state, element) for every element: tensors to be run.
+
+        Args:
+            initial_state: nested values.
+            reduce_func: gives the next state, of the same structure, dtypes and shapes.
+
+        Raises:
+            TypeError: reduce_func gives another structure or dtype.
+        """
+        from graphio.data.whole import reduced
+
+        return reduced(self, initial_state, reduce_func)
+
+    @source.locating
+    def unbatch(self) -> Dataset:
+        """The slices of every element along its first dimension."""
+        for spec in structure.flatten(self.element_specs):
+            if spec.shape.ndims == 0:
+                raise ValueError("Cannot unbatch an input with scalar components.")
+        specs = structure.mapped(lambda s: Spec(s.dtype, _rest(s.shape)), self.element_specs)
+        return self._derived(lambda o: elements.Unbatch(self.open(o)), specs)
+
+    @source.locating
+    def enumerate(self, start: Any = 0) -> Dataset:
+        """Pairs of a number, int64 from start on, and an element."""
+        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """transformation_func of this dataset.
+
+        Raises:
+            TypeError: it gives no dataset.
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"`transformation_func` must return a Dataset, got {made!r}.")
+        return made
+
+    def options(self) -> Options:
+        """The options of this dataset."""
+        return self._options
+
+    def with_options(self, options: Options) -> Dataset:
+        """This dataset with options, which are accepted."""
+        made = self._derived(self.open)
+        made._options = self._options.merge(options)
+        return made
+
+
+class Variant(Dataset):
+    """A dataset that is an argument of a function: its elements come with the call."""
+
+    def __init__(self, specs: Any) -> None:
+        super().__init__(specs, lambda o: stages.Given(o.variants[self]))
+
+
+def _checked(value: Any, what: str) -> Dataset:
+    if not isinstance(value, Dataset):
+        raise TypeError(f"{what}: expected a tf.data.Dataset, got {value!r}")
+    return value
+
+
+def _number(value: Any, what: str) -> Any:
+    """An int, or a scalar integer tensor as it is.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if hasattr(value, "_as_graph_element"):
+        value = value._as_graph_element()
+    if isinstance(value, Tensor):
+        if not value.dtype.is_integer or value.shape.ndims not in (None, 0):
+            raise TypeError(f"{what}: expected a scalar integer tensor, got {value!r}")
+        return value
+    array = np.asarray(value)
+    if array.ndim or array.dtype.kind not in "iu":
+        raise TypeError(f"{what}: expected an integer, got {value!r} of {type(value).__name__}")
+    return int(array)
+
+
+def _rest(shape: TensorShape) -> TensorShape:
+    return TensorShape(None) if shape.ndims is None else TensorShape(shape.as_list()[1:])
+
+
+def _padded(shape: Any) -> Any:
+    """A static shape, or a vector tensor as it is."""
+    if isinstance(shape, Tensor):
+        return shape
+    if isinstance(shape, np.ndarray):
+        shape = shape.tolist()
+    if isinstance(shape, (list, tuple)):
+        shape = [None if isinstance(size, int) and size < 0 else size for size in shape]
+    return as_shape(shape)
+
+
+def _check_padded(component: TensorShape, shape: TensorShape) -> None:
+    if shape.ndims is None:
+        raise ValueError("padded_batch: a padded shape must have a known rank")
+    if component.ndims != shape.ndims:
+        raise ValueError(
+            f"The padded shape {shape} is not compatible with the corresponding input component "
+            f"shape {component}: the ranks differ."
+        )
+    for size, most in zip(component.as_list(), shape.as_list(), strict=True):
+        if size is not None and most is not None and size > most:
+            raise ValueError(
+                f"The padded shape {shape} is not compatible with the corresponding input "
+                f"component shape {component}: {size} is more than {most}."
+            )
+
+
+def _sizes(shape: Any) -> list[int]:
+    found = shape.as_list() if isinstance(shape, TensorShape) else shape.tolist()
+    return [-1 if size is None else size for size in found]
+
+
+def _filling(value: Any, dtype: Any) -> Any:
+    """A padding value of a component's dtype: an array or a tensor."""
+    if isinstance(value, Tensor):
+        if value.dtype != dtype:
+            raise TypeError(
+                f"The padding value is {value.dtype.name}, its component is {dtype.name}."
+            )
+        return value
+    if value is None:
+        return np.zeros((), dtype.as_numpy_dtype) if dtype != dtypes.string else as_array(b"", None)
+    array = as_array(value, dtype)
+    if array.ndim:
+        raise ValueError(f"Padding value should be a scalar, but has the shape {array.shape}.")
+    return array

@@ -1,0 +1,573 @@
+"""Stages that compute: functions of elements, batches, windows."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.data.function import Loaded
+from graphio.data.stages import Draws, Element, Item, Stage
+from graphio.schema import errors
+
+Array = np.ndarray[Any, Any]
+
+
+class _Calling(Stage):
+    """A stage that calls a function."""
+
+    def __init__(self, source: Stage, function: Loaded) -> None:
+        super().__init__(source)
+        self.source = source
+        self.function = function
+
+    def place(self) -> Any:
+        return self.function.place()
+
+    def set_place(self, place: Any) -> None:
+        self.function.set_place(place)
+
+    def parameters(self) -> Sequence[Any]:
+        return [op.op for op in self.function.function.graph.operations]
+
+
+class Map(_Calling):
+    """A function of every element."""
+
+    kind = "map"
+
+    def pull(self, count: int) -> Sequence[Item]:
+        return [self.function(element) for element in self.source.elements(count)]
+
+
+class Filter(_Calling):
+    """The elements of which a function is true."""
+
+    kind = "filter"
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count:
+            elements = self.source.elements(count - len(found))
+            if not elements:
+                break
+            found += [element for element in elements if self.function(element)[0]]
+        return found
+
+
+class TakeWhile(_Calling):
+    """The elements before the first of which a function is false."""
+
+    kind = "take_while"
+
+    def __init__(self, source: Stage, function: Loaded) -> None:
+        super().__init__(source, function)
+        self.ended = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count and not self.ended:
+            elements = self.source.elements(1)
+            self.ended = not elements or not self.function(elements[0])[0]
+            found += [] if self.ended else elements
+        return found
+
+    def restart(self) -> None:
+        self.ended = False
+
+    def place(self) -> Any:
+        return [self.ended, super().place()]
+
+    def set_place(self, place: Any) -> None:
+        self.ended = place[0]
+        super().set_place(place[1])
+
+
+class Scan(_Calling):
+    """A function of a state and every element, that gives the next state and an element."""
+
+    kind = "scan"
+
+    def __init__(self, source: Stage, function: Loaded, initial: Element) -> None:
+        super().__init__(source, function)
+        self.initial = self.state = initial
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found = []
+        for element in self.source.elements(count):
+            results = self.function(self.state, element)
+            self.state = results[: len(self.initial)]
+            found.append(results[len(self.initial) :])
+        return found
+
+    def restart(self) -> None:
+        self.state = self.initial
+
+    def place(self) -> Any:
+        return [self.state, super().place()]
+
+    def set_place(self, place: Any) -> None:
+        self.state = place[0]
+        super().set_place(place[1])
+
+
+class _Slot:
+    """One of the datasets that an Interleave takes from."""
+
+    def __init__(self, function: Loaded, element: Element, results: Sequence[Array]) -> None:
+        self.element, self.results = element, list(results)
+        self.stage: Stage = function.open(element, results)
+
+
+class Interleave(_Calling):
+    """The elements of the datasets that a function gives, from several in turn."""
+
+    kind = "interleave"
+
+    def __init__(self, source: Stage, function: Loaded, cycle: int, block: int) -> None:
+        super().__init__(source, function)
+        if cycle < 1:
+            raise self.refused("cycle_length must be greater than zero.")
+        if block < 1:
+            raise self.refused("block_length must be greater than zero.")
+        self.cycle, self.block = cycle, block
+        self.slots: list[_Slot | None] = [None] * cycle
+        self.restart()
+
+    def restart(self) -> None:
+        self.close_slots()
+        self.slots = [None] * self.cycle
+        self.at = self.taken = 0
+        self.ended = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count and not (self.ended and not any(self.slots)):
+            slot = self.slots[self.at]
+            if slot is None:
+                self._open()
+                continue
+            wanted = min(self.block - self.taken, count - len(found))
+            elements = slot.stage.elements(wanted)
+            found += elements
+            self.taken += len(elements)
+            if len(elements) < wanted:
+                slot.stage.close()
+                self.slots[self.at] = None
+                self._advance()
+            elif self.taken == self.block:
+                self._advance()
+        return found
+
+    def _open(self) -> None:
+        elements = [] if self.ended else self.source.elements(1)
+        if elements:
+            results = self.function(elements[0])
+            self.slots[self.at] = _Slot(self.function, elements[0], results)
+        else:
+            self.ended = True
+            self._advance()
+
+    def _advance(self) -> None:
+        self.at = (self.at + 1) % self.cycle
+        self.taken = 0
+
+    def place(self) -> Any:
+        slots = [s and [s.element, s.results, s.stage.save()] for s in self.slots]
+        return [self.at, self.taken, self.ended, slots, super().place()]
+
+    def set_place(self, place: Any) -> None:
+        self.at, self.taken, self.ended, slots, function = place
+        self.close_slots()
+        self.slots = [s and _Slot(self.function, s[0], s[1]) for s in slots]
+        for slot, saved in zip(self.slots, slots, strict=True):
+            if slot is not None:
+                slot.stage.load(saved[2])
+        super().set_place(function)
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.cycle, self.block, *super().parameters()]
+
+    def close_slots(self) -> None:
+        """Closes the datasets that are open."""
+        for slot in self.slots:
+            if slot is not None:
+                slot.stage.close()
+
+    def close(self) -> None:
+        self.close_slots()
+        super().close()
+
+
+class Batch(Stage):
+    """Elements, size at a time, as one with a dimension more."""
+
+    kind = "batch"
+
+    def __init__(self, source: Stage, size: int, drop_remainder: bool) -> None:
+        super().__init__(source)
+        if size < 1:
+            raise self.refused("Batch size must be greater than zero.")
+        self.source, self.size, self.drop = source, size, drop_remainder
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found = []
+        for _ in range(count):
+            items = self.source.pull(self.size)
+            if not items or (self.drop and len(items) < self.size):
+                break
+            table = self.source.table
+            found.append(self.joined(items) if table is None else gathered(table, items))
+        return found
+
+    def joined(self, elements: Sequence[Element]) -> Element:
+        """Elements as one."""
+        return [self._stacked(column, i) for i, column in enumerate(zip(*elements, strict=True))]
+
+    def _stacked(self, column: Sequence[Any], component: int) -> Any:
+        if isinstance(column[0], list):
+            raise self.refused("a component is a dataset, which cannot be batched")
+        first = column[0]
+        out = np.empty((len(column), *first.shape), first.dtype)
+        for i, array in enumerate(column):
+            if array.shape != first.shape:
+                raise self.refused(
+                    "Cannot batch tensors with different shapes in component "
+                    f"{component}. First element had shape {list(first.shape)} and element {i} had "
+                    f"shape {list(array.shape)}."
+                )
+            out[i] = array if array.ndim else array[()]
+        return out
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.size, self.drop]
+
+
+def gathered(table: Sequence[Array], items: Sequence[int]) -> Element:
+    """Rows of a table as one array a component."""
+    if isinstance(items, range) and items.step == 1:
+        return [column[items.start : items.stop] for column in table]
+    index = np.array(items, np.intp)
+    return [column.take(index, axis=0) for column in table]
+
+
+class PaddedBatch(Batch):
+    """As Batch, each component filled up to a common shape."""
+
+    kind = "padded_batch"
+
+    def __init__(
+        self,
+        source: Stage,
+        size: int,
+        drop_remainder: bool,
+        shapes: Sequence[Sequence[int]],
+        fillings: Sequence[Array],
+    ) -> None:
+        super().__init__(source, size, drop_remainder)
+        self.shapes, self.fillings = shapes, fillings
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found = []
+        for _ in range(count):
+            elements = self.source.elements(self.size)
+            if not elements or (self.drop and len(elements) < self.size):
+                break
+            found.append(self.joined(elements))
+        return found
+
+    def _stacked(self, column: Sequence[Any], component: int) -> Any:
+        wanted = self.shapes[component]
+        for array in column:
+            if array.ndim != len(wanted):
+                raise self.refused(
+                    "All elements in a batch must have the same rank as the padded shape for "
+                    f"component{component}: expected rank {len(wanted)} but got element with rank "
+                    f"{array.ndim}"
+                )
+        longest = [max(a.shape[d] for a in column) for d in range(len(wanted))]
+        full = [size if size < 0 else wanted[d] for d, size in enumerate(wanted)]
+        full = [longest[d] if size < 0 else size for d, size in enumerate(full)]
+        for d, size in enumerate(full):
+            if longest[d] > size:
+                raise self.refused(
+                    f"Attempted to pad to a smaller size than the input element: component "
+                    f"{component} has size {longest[d]} in dimension {d}, padded_shapes says {size}"
+                )
+        out = np.full((len(column), *full), self.fillings[component], column[0].dtype)
+        for i, array in enumerate(column):
+            place = tuple(slice(0, size) for size in array.shape)
+            out[i, ...][place] = array if array.ndim else array[()]
+        return out
+
+    def parameters(self) -> Sequence[Any]:
+        return [*super().parameters(), self.shapes]
+
+
+class Unbatch(Stage):
+    """The rows of every element."""
+
+    kind = "unbatch"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.source = source
+        self.rest: list[Element] = []
+
+    def pull(self, count: int) -> Sequence[Item]:
+        while len(self.rest) < count:
+            elements = self.source.elements(1)
+            if not elements:
+                break
+            self.rest += self._rows(elements[0])
+        found, self.rest = self.rest[:count], self.rest[count:]
+        return found
+
+    def _rows(self, element: Element) -> list[Element]:
+        sizes = {len(a) if a.ndim else 0 for a in element}
+        if len(sizes) != 1 or not all(a.ndim for a in element):
+            raise self.refused(
+                "Input element must have the same batch size in each component; their shapes are "
+                f"{[list(a.shape) for a in element]}"
+            )
+        return [[a[i, ...] for a in element] for i in range(sizes.pop())]
+
+    def restart(self) -> None:
+        self.rest = []
+
+    def place(self) -> Any:
+        return self.rest
+
+    def set_place(self, place: Any) -> None:
+        self.rest = place
+
+
+class Window(Stage):
+    """Datasets of size elements each: every component of an element is one."""
+
+    kind = "window"
+
+    def __init__(self, source: Stage, size: int, shift: int, stride: int, drop: bool) -> None:
+        super().__init__(source)
+        for name, value in (("size", size), ("shift", shift), ("stride", stride)):
+            if value < 1:
+                raise self.refused(f"Window {name} must be greater than zero.")
+        self.source = source
+        self.size, self.shift, self.stride, self.drop = size, shift, stride, drop
+        self.restart()
+
+    def restart(self) -> None:
+        self.buffer: collections.deque[Element] = collections.deque()
+        self.ended = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        reach = (self.size - 1) * self.stride + 1
+        while len(found) < count:
+            self._fill(max(reach, self.shift))
+            picked = list(self.buffer)[: reach : self.stride]
+            if not picked or (self.drop and len(picked) < self.size):
+                break
+            for _ in range(min(self.shift, len(self.buffer))):
+                self.buffer.popleft()
+            columns = zip(*picked, strict=True)
+            found.append([[[value] for value in column] for column in columns])
+        return found
+
+    def _fill(self, count: int) -> None:
+        missing = count - len(self.buffer)
+        if missing > 0 and not self.ended:
+            elements = self.source.elements(missing)
+            self.ended = len(elements) < missing
+            self.buffer.extend(elements)
+
+    def place(self) -> Any:
+        return [list(self.buffer), self.ended]
+
+    def set_place(self, place: Any) -> None:
+        self.buffer, self.ended = collections.deque(place[0]), place[1]
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.size, self.shift, self.stride, self.drop]
+
+
+class Unique(Stage):
+    """Elements that have not come before."""
+
+    kind = "unique"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.source = source
+        self.seen: dict[bytes, None] = {}
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count:
+            elements = self.source.elements(1)
+            if not elements:
+                break
+            array = elements[0][0]
+            key = b"\0".join(array.ravel().tolist()) if array.dtype == object else array.tobytes()
+            if key not in self.seen:
+                self.seen[key] = None
+                found += elements
+        return found
+
+    def restart(self) -> None:
+        self.seen = {}
+
+    def place(self) -> Any:
+        return list(self.seen)
+
+    def set_place(self, place: Any) -> None:
+        self.seen = dict.fromkeys(place)
+
+
+class IgnoreErrors(Stage):
+    """The elements that can be had; those that raise are left out."""
+
+    kind = "ignore_errors"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.source = source
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count:
+            try:
+                elements = self.source.elements(1)
+            except errors.OpError:
+                continue
+            if not elements:
+                break
+            found += elements
+        return found
+
+
+class Choose(Stage):
+    """From the input whose number the first input gives."""
+
+    kind = "choose_from_datasets"
+
+    def __init__(self, choices: Stage, *sources: Stage) -> None:
+        super().__init__(choices, *sources)
+
+    def pull(self, count: int) -> Sequence[Item]:
+        choices, *sources = self.inputs
+        found: list[Element] = []
+        while len(found) < count:
+            choice = choices.elements(1)
+            if not choice:
+                break
+            number = int(choice[0][0])
+            if not 0 <= number < len(sources):
+                raise self.refused(f"Selector index out of range: {number} of {len(sources)}")
+            found += sources[number].elements(1)
+        return found
+
+
+class Sample(Stage):
+    """From an input that is drawn with given odds, among those that have not ended."""
+
+    kind = "sample_from_datasets"
+
+    def __init__(self, weights: Sequence[float], key: int, *sources: Stage) -> None:
+        super().__init__(*sources)
+        self.weights = list(weights)
+        self.key = key
+        self.epoch = -1
+        self.restart()
+
+    def restart(self) -> None:
+        self.live = [w > 0 for w in self.weights]
+        self.drawn = 0
+        self.epoch += 1
+        self._draws = Draws(self.key, self.epoch)
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count and any(self.live):
+            odds = np.cumsum([w * on for w, on in zip(self.weights, self.live, strict=True)])
+            chance = (self._draws(self.drawn) >> 11) * 2.0**-53
+            at = int(np.searchsorted(odds, chance * odds[-1], side="right"))
+            self.drawn += 1
+            elements = self.inputs[at].elements(1)
+            self.live[at] = bool(elements)
+            found += elements
+        return found
+
+    def place(self) -> Any:
+        return [self.live, self.drawn, self.key, self.epoch]
+
+    def set_place(self, place: Any) -> None:
+        self.live, self.drawn, self.key, self.epoch = place
+        self._draws = Draws(self.key, self.epoch)
+
+    def parameters(self) -> Sequence[Any]:
+        return self.weights
+
+
+class GroupByWindow(Stage):
+    """Elements gathered by key; a full group goes through a function that gives a dataset."""
+
+    kind = "group_by_window"
+
+    def __init__(self, source: Stage, key: Loaded, reduce: Loaded, size: Loaded) -> None:
+        super().__init__(source)
+        self.source = source
+        self.key, self.reduce, self.size = key, reduce, size
+        self.ready: list[Element] = []
+        self.restart()
+
+    def restart(self) -> None:
+        self.groups: dict[int, list[Element]] = {}
+        self.ready = []
+        self.ended = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        while len(self.ready) < count and not (self.ended and not self.groups):
+            elements = [] if self.ended else self.source.elements(1)
+            if elements:
+                self._add(elements[0])
+            else:
+                self.ended = True
+                key = next(iter(self.groups), None)
+                if key is not None:
+                    self._reduce(key)
+        found, self.ready = self.ready[:count], self.ready[count:]
+        return found
+
+    def _add(self, element: Element) -> None:
+        key = int(self.key(element)[0])
+        group = self.groups.setdefault(key, [])
+        group.append(element)
+        size = int(self.size([np.array(key, np.int64)])[0])
+        if size < 1:
+            raise self.refused("Window size must be greater than zero, but got " + str(size))
+        if len(group) >= size:
+            self._reduce(key)
+
+    def _reduce(self, key: int) -> None:
+        group = self.groups.pop(key)
+        given: Element = [np.array(key, np.int64), group]
+        stage = self.reduce.open(given, self.reduce(given))
+        while True:
+            elements = stage.elements(1)
+            if not elements:
+                break
+            self.ready += elements
+        stage.close()
+
+    def place(self) -> Any:
+        functions = [f.place() for f in (self.key, self.reduce, self.size)]
+        return [list(map(list, self.groups.items())), self.ready, self.ended, functions]
+
+    def set_place(self, place: Any) -> None:
+        self.groups = {key: list(group) for key, group in place[0]}
+        self.ready, self.ended = place[1], place[2]
+        for function, inner in zip((self.key, self.reduce, self.size), place[3], strict=True):
+            function.set_place(inner)

@@ -1,0 +1,349 @@
+"""tf.data.experimental: more transformations, most of them for Dataset.apply."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes
+from graphio.constants import constant
+from graphio.data import elements, structure
+from graphio.data.csvs import CsvDataset, make_csv_dataset
+from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
+from graphio.data.function import Function
+from graphio.data.structure import Spec
+from graphio.data.whole import get_single_element, state_function
+from graphio.data.writing import TFRecordWriter
+from graphio.ops import comparison, math, reduction
+from graphio.tensor_shape import TensorShape
+
+__all__ = [
+    "AUTOTUNE",
+    "Counter",
+    "CsvDataset",
+    "NpzDataset",
+    "TFRecordWriter",
+    "bucket_by_sequence_length",
+    "choose_from_datasets",
+    "enumerate_dataset",
+    "get_single_element",
+    "group_by_window",
+    "ignore_errors",
+    "make_csv_dataset",
+    "map_and_batch",
+    "parallel_interleave",
+    "sample_from_datasets",
+    "scan",
+    "shuffle_and_repeat",
+    "take_while",
+    "unbatch",
+    "unique",
+]
+
+Transformation = Callable[[Dataset], Dataset]
+
+
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
+    """shuffle(buffer_size, seed), then repeat(count)."""
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: Any = False,
+    num_parallel_calls: Any = None,
+) -> Transformation:
+    """map(map_func, num_parallel_calls), then batch."""
+    calls = num_parallel_calls if num_parallel_batches is None else AUTOTUNE
+    return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+
+
+def parallel_interleave(
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: Any = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Transformation:
+    """interleave, in the order of the sequential one."""
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+
+def unbatch() -> Transformation:
+    """See Dataset.unbatch."""
+    return lambda dataset: dataset.unbatch()
+
+
+def enumerate_dataset(start: Any = 0) -> Transformation:
+    """See Dataset.enumerate."""
+    return lambda dataset: dataset.enumerate(start)
+
+
+def ignore_errors() -> Transformation:
+    """Leaves out the elements whose making raises an error of a run."""
+    return lambda dataset: dataset._derived(lambda o: elements.IgnoreErrors(dataset.open(o)))
+
+
+def unique() -> Transformation:
+    """Leaves out elements that have come before; they have one component."""
+
+    def apply(dataset: Dataset) -> Dataset:
+        if not isinstance(dataset.element_specs, Spec):
+            raise TypeError("unique: an element must be one tensor")
+        return dataset._derived(lambda o: elements.Unique(dataset.open(o)))
+
+    return apply
+
+
+def take_while(predicate: Callable[..., Any]) -> Transformation:
+    """The elements before the first of which predicate is false."""
+
+    def apply(dataset: Dataset) -> Dataset:
+        function = dataset._predicate(predicate, "take_while")
+        return dataset._derived(
+            lambda o: elements.TakeWhile(dataset.open(o), o.load(function)), functions=[function]
+        )
+
+    return apply
+
+
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
+    """As map, with a state that is handed on.
+
+    Args:
+        initial_state: nested values.
+        scan_func: from a state and an element to a pair of the next state and an output.
+    """
+
+    def apply(dataset: Dataset) -> Dataset:
+        specs, leaves = structure.of_values(initial_state, "scan")
+        function = state_function(scan_func, specs, dataset, "scan")
+        if not isinstance(function.specs, tuple) or len(function.specs) != 2:
+            raise TypeError("The scan function must return a pair comprising the state and output.")
+        return dataset._derived(
+            lambda o: elements.Scan(
+                dataset.open(o), o.load(function), [o.value(v) for v in leaves]
+            ),
+            function.specs[1],
+            leaves,
+            [function],
+        )
+
+    return apply
+
+
+def group_by_window(
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: Any = None,
+    window_size_func: Callable[..., Any] | None = None,
+) -> Transformation:
+    """Gathers elements by key; reduce_func(key, window) makes a dataset of each full window.
+
+    Args:
+        key_func: from an element to a scalar int64.
+        reduce_func: from a key and a dataset to a dataset.
+        window_size: elements of a window.
+        window_size_func: from a key to the elements of its windows, instead.
+
+    Raises:
+        ValueError: both or none of window_size and window_size_func.
+    """
+    if (window_size is None) == (window_size_func is None):
+        raise ValueError("Must pass either window_size or window_size_func.")
+    size_func = window_size_func or (lambda key: np.int64(window_size))
+
+    def apply(dataset: Dataset) -> Dataset:
+        what = "group_by_window"
+        key = Function(key_func, dataset.element_specs, what)
+        scalar = Spec(dtypes.int64, TensorShape([]))
+        if not isinstance(key.specs, Spec) or key.specs.dtype != dtypes.int64:
+            raise ValueError("`key_func` must return a single tf.int64 tensor.")
+        window = Spec(dtypes.string, TensorShape(None), inside=dataset.element_specs)
+        size = Function(size_func, scalar, what)
+        if not isinstance(size.specs, Spec) or size.specs.dtype != dtypes.int64:
+            raise ValueError("`window_size_func` must return a single tf.int64 tensor.")
+        reduce = Function(reduce_func, [scalar, window], what, arguments=True)
+        if reduce.dataset is None:
+            raise TypeError("`reduce_func` must return a `Dataset` object.")
+        functions = [key, reduce, size]
+        return dataset._derived(
+            lambda o: elements.GroupByWindow(dataset.open(o), *(o.load(f) for f in functions)),
+            reduce.result_specs(),
+            functions=functions,
+        )
+
+    return apply
+
+
+def bucket_by_sequence_length(
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Transformation:
+    """Padded batches of elements of similar length.
+
+    Args:
+        element_length_func: from an element to its length, an int32.
+        bucket_boundaries: lengths at which the next bucket begins.
+        bucket_batch_sizes: elements of a batch in each bucket, one more than boundaries.
+        padded_shapes: None: the elements' shapes, unknown sizes as the longest of the batch.
+        padding_values: see Dataset.padded_batch.
+        pad_to_bucket_boundary: True pads unknown sizes to the bucket's largest length.
+        no_padding: True batches without padding.
+        drop_remainder: True leaves out short batches.
+
+    Raises:
+        ValueError: the number of batch sizes does not fit.
+    """
+    if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
+        raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
+    bounds = np.array([*bucket_boundaries, np.iinfo(np.int32).max], np.int32)
+    sizes = np.array(bucket_batch_sizes, np.int64)
+
+    def key(*element: Any) -> Any:
+        length = math.cast(element_length_func(*element), dtypes.int32)
+        return reduction.reduce_sum(
+            math.cast(comparison.greater_equal(length, constant(bounds)), dtypes.int64)
+        )
+
+    def size(number: Any) -> Any:
+        from graphio.ops.index import gather
+
+        return gather(constant(sizes), number)
+
+    def batch(number: Any, grouped: Dataset) -> Dataset:
+        size_now = size(number)
+        if no_padding:
+            return grouped.batch(size_now, drop_remainder)
+        shapes = (
+            structure.shapes_of(grouped.element_specs) if padded_shapes is None else padded_shapes
+        )
+        if pad_to_bucket_boundary:
+            shapes = _to_boundary(grouped, shapes, bounds, number)
+        return grouped.padded_batch(size_now, shapes, padding_values, drop_remainder)
+
+    def apply(dataset: Dataset) -> Dataset:
+        return dataset.apply(group_by_window(key, batch, window_size_func=size))
+
+    return apply
+
+
+def _to_boundary(grouped: Dataset, shapes: Any, bounds: Any, number: Any) -> Any:
+    """The shapes with unknown sizes as one less than the bucket's end."""
+    from graphio.ops.index import gather
+    from graphio.ops.joining import stack
+
+    longest = math.cast(gather(constant(bounds), number) - 1, dtypes.int64)
+
+    def full(shape: TensorShape) -> Any:
+        sizes = [longest if s is None else constant(s, dtypes.int64) for s in shape.as_list()]
+        return stack(sizes) if sizes else shape
+
+    flat = structure.up_to(grouped.element_specs, shapes, "bucket_by_sequence_length")
+    return structure.pack(grouped.element_specs, [full(TensorShape(s)) for s in flat])
+
+
+def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -> Dataset:
+    """Each element from the dataset whose number choice_dataset gives.
+
+    Raises:
+        TypeError: the types differ, or choice_dataset gives no scalar int64.
+    """
+    spec = _checked(choice_dataset, "choose_from_datasets").element_specs
+    if not isinstance(spec, Spec) or spec.dtype != dtypes.int64 or spec.shape.ndims:
+        raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
+    specs = _common(datasets, "choose_from_datasets")
+    return Dataset(
+        specs,
+        lambda o: elements.Choose(choice_dataset.open(o), *(d.open(o) for d in datasets)),
+        [choice_dataset, *datasets],
+    )
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset], weights: Sequence[float] | None = None, seed: int | None = None
+) -> Dataset:
+    """Each element from a dataset that is drawn; those that have ended drop out.
+
+    Args:
+        datasets: of one structure.
+        weights: the odds; None: equal.
+        seed: see Dataset.shuffle.
+
+    Raises:
+        ValueError: another number of weights.
+    """
+    odds = [1.0] * len(datasets) if weights is None else [float(w) for w in weights]
+    if len(odds) != len(datasets):
+        raise ValueError("`weights` must have the same length as `datasets`.")
+    specs = _common(datasets, "sample_from_datasets")
+    key = scopes.get_default_graph().seed_key(seed)
+    return Dataset(
+        specs,
+        lambda o: elements.Sample(
+            odds, o.new_key() if key is None else key, *(d.open(o) for d in datasets)
+        ),
+        datasets,
+    )
+
+
+def _common(datasets: Sequence[Dataset], what: str) -> Any:
+    if not datasets:
+        raise ValueError(f"{what}: there are no datasets")
+    specs = _checked(datasets[0], what).element_specs
+    for dataset in datasets[1:]:
+        specs = structure.common(specs, _checked(dataset, what).element_specs, what)
+    return specs
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
+    """Numbers without end."""
+    first, each = _number(start, "Counter"), _number(step, "Counter")
+    limit = np.iinfo(np.int64)
+    stop = limit.min if isinstance(each, int) and each < 0 else limit.max
+    found = Dataset.range(first, stop, each)
+    wanted = dtypes.as_dtype(dtype)
+    return found if wanted == dtypes.int64 else found.map(lambda n: math.cast(n, wanted))
+
+
+class NpzDataset(Dataset):
+    """The slices of the arrays of a .npz or .npy file along their first dimension.
+
+    TensorFlow has no such dataset.
+    Elements are dicts by the arrays' names; with `keys`, tuples; of a .npy file, tensors. A .npy
+    file, and what np.savez wrote, stays in its file until it is used.
+
+    Args:
+        filename: of the file.
+        keys: names of the arrays to take, in the order of the tuple; None: all.
+
+    Raises:
+        NotFoundError: there is no such file.
+        ValueError: a name that is not in it; arrays of different lengths.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], keys: Sequence[str] | None = None) -> None:
+        from graphio.data import npz
+
+        arrays = npz.arrays(os.fspath(filename))
+        if keys is None:
+            chosen: Any = arrays if "" not in arrays else arrays[""]
+        else:
+            missing = [key for key in keys if key not in arrays]
+            if missing:
+                raise ValueError(f"NpzDataset: {filename} has no {missing}; has {sorted(arrays)}")
+            chosen = tuple(arrays[key] for key in keys)
+        made = Dataset.from_tensor_slices(chosen)
+        super().__init__(made.element_specs, made.open, [made])

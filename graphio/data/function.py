@@ -1,0 +1,305 @@
+"""Functions of datasets: built once as a graph of their own, run by the session's engine."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphio import scopes, source
+from graphio.constants import convert_to_tensor, placeholder
+from graphio.data import structure
+from graphio.data.structure import Spec
+from graphio.export import SignatureSpec, build_model, reach
+from graphio.graph import Graph, Tensor, mix_seeds
+from graphio.schema import container, errors
+
+if TYPE_CHECKING:
+    from graphio.data.dataset import Dataset
+
+Array = np.ndarray[Any, Any]
+_COUNTER = "data_functions"
+
+
+class Function:
+    """What a map, a filter or another transformation calls for every element.
+
+    Args:
+        function: takes the components of an element: a tuple's one by one, a dict whole.
+        specs: of its arguments: an element's, or with `arguments` a list of elements'.
+        what: the transformation's name, for messages.
+        arguments: True: specs is a list of what the function's arguments are.
+
+    Attributes:
+        captures: tensors from outside that it reads, with what stands for them inside.
+        specs: of its result; None if that is a dataset.
+        dataset: its result, if that is a dataset.
+        number: tells the functions of a graph apart, in order of creation.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], specs: Any, what: str, arguments: bool = False
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"{what}: expected a function, got {type(function).__name__}")
+        self._outer = scopes.get_default_graph()
+        self.what = f"{what} ({source.user_line()})"
+        self.number = self._outer.root.state_attributes.get(_COUNTER, 0)
+        self._outer.root.state_attributes[_COUNTER] = self.number + 1
+        self.captures: dict[Tensor, Tensor] = {}
+        self.graph = Graph()
+        self.graph.seed = self._outer.root.seed
+        self.graph.resolver = self._capture
+        self.arguments: list[Any] = []  # a placeholder or, for an inner dataset, a Variant
+        with self.graph.as_default():
+            given = [
+                structure.pack(s, self._stand_ins(s)) for s in (specs if arguments else [specs])
+            ]
+            unpack = not arguments and type(given[0]) is tuple
+            result = function(*given[0]) if unpack else function(*given)
+            self._keep(result, what)
+        self._refuse_variables(what)
+
+    def _stand_ins(self, specs: Any) -> list[Any]:
+        from graphio.data.dataset import Variant
+
+        made = [
+            placeholder(s.dtype, s.shape, name="element") if s.inside is None else Variant(s.inside)
+            for s in structure.flatten(specs)
+        ]
+        self.arguments += made
+        return made
+
+    def _capture(self, tensor: Tensor) -> Tensor | None:
+        """What stands for a tensor of the graph around the function."""
+        if tensor.graph.root is self.graph:
+            return None
+        found = self._outer._resolve(tensor)
+        if found not in self.captures:
+            with scopes.graph_as_default(self.graph), self.graph.name_scope("captured/"):
+                made = placeholder(found.dtype, found.shape, name=found.op.name.split("/")[-1])
+            self.captures[found] = made
+        return self.captures[found]
+
+    def _keep(self, result: Any, what: str) -> None:
+        from graphio.data.dataset import Dataset
+
+        self.dataset: Dataset | None = None
+        self.specs: Any = None
+        if isinstance(result, Dataset):
+            self.dataset = result
+            self.outputs = [self.graph._resolve(t) for t in result.captures]
+            return
+        if isinstance(result, list):
+            result = tuple(result)
+        self.outputs = [self._output(leaf, what) for leaf in structure.flatten(result)]
+        specs = [Spec(t.dtype, t.shape) for t in self.outputs]
+        self.specs = structure.pack(result, specs)
+
+    def _output(self, leaf: Any, what: str) -> Tensor:
+        from graphio.data.dataset import Dataset
+
+        structure.refuse_sparse(leaf, what)
+        if leaf is None or isinstance(leaf, Dataset):
+            found = "None" if leaf is None else "a dataset inside a structure"
+            raise TypeError(f"{what}: the function returned {found}, expected tensors")
+        return self.graph._resolve(convert_to_tensor(leaf))
+
+    def _refuse_variables(self, what: str) -> None:
+        """A function has no state of a session's: what it reads is read where it is built."""
+        from graphio.variables import variables_of
+
+        used = sorted(variables_of(self.graph)) + [
+            op.attrs["variable"] for op in _operations(self.graph) if "variable" in op.attrs
+        ]
+        if used:
+            raise ValueError(
+                f"{what}: the function makes, reads or assigns the variable '{used[0]}' itself; "
+                "use the variable's value from outside, which is read when the iterator is "
+                "initialized"
+            )
+
+    def result_specs(self) -> Any:
+        """Specs of the elements that the function gives; of its dataset's elements."""
+        return self.specs if self.dataset is None else self.dataset.element_specs
+
+
+def _operations(graph: Graph) -> Any:
+    for operation in graph.operations:
+        yield operation
+        for body in operation.bodies():
+            yield from _operations(body)
+
+
+class Runner:
+    """The engine of a session. Threads hold it, so it does not keep the session alive."""
+
+    def __init__(self, session: Any) -> None:
+        self._engine, self._options = session._engine, session._options
+        self._session: Callable[[], Any] = weakref.ref(session)
+
+    def load(self, packed: bytes, graph: Graph) -> tuple[Any, Any]:
+        """A state, and the function that runs a model of one signature on it."""
+        from graphio.session import host_functions
+
+        host = host_functions(self._session(), graph) if graph.host_functions else {}
+        state = self._engine.new_state()
+        loaded = self._engine.load(packed, state=state, host=host, **self._options)
+        return state, loaded.signature().run
+
+
+class Opening:
+    """What a pipeline is opened with.
+
+    Attributes:
+        runner: runs its functions.
+        values: of the tensors that datasets and functions captured.
+        variants: elements of the datasets that were arguments of the function around.
+        loaded: functions that are ready, by their definition.
+        places: where functions that are not loaded yet will stand, by their numbers.
+        new_key: a key for what has no seed.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        values: Mapping[Tensor, Array],
+        new_key: Callable[[], int] = lambda: int.from_bytes(os.urandom(8), "little"),
+    ) -> None:
+        self.runner = runner
+        self.new_key = new_key
+        self.values = values
+        self.variants: dict[Any, list[Any]] = {}
+        self.loaded: dict[Function, Loaded] = {}
+        self.places: dict[str, Any] = {}
+
+    def value(self, given: Any) -> Any:
+        """The array of a tensor; anything else as it is."""
+        return self.values[given] if isinstance(given, Tensor) else given
+
+    def number(self, given: Any) -> int:
+        """As value, for a number."""
+        return int(self.value(given))
+
+    def load(self, function: Function) -> Loaded:
+        """The function, loaded once; its captured values are those of now."""
+        if function not in self.loaded:
+            self.loaded[function] = Loaded(function, self)
+            place = self.places.pop(str(function.number), None)
+            if place is not None:
+                self.loaded[function].set_place(place)
+        made = self.loaded[function]
+        made.capture(self)
+        return made
+
+
+class Loaded:
+    """A function in an engine. Calls are thread-safe.
+
+    Attributes:
+        pure: it draws no random numbers, so calls may be in any order.
+    """
+
+    def __init__(self, function: Function, opening: Opening) -> None:
+        self.function = function
+        self.pure = not function.graph.generators
+        self._runner = opening.runner
+        self._key, self._keys_given = opening.new_key(), 0
+        self._inner: dict[Function, Loaded] = {}
+        self._places: dict[str, Any] = {}
+        graph = function.graph
+        self._formal = [*function.captures.values()]
+        self._formal += [t for t in function.arguments if isinstance(t, Tensor)]
+        effects = [op for op in graph.operations if op.op == "HostCall" and op.attrs["stateful"]]
+        outputs = list(dict.fromkeys(t for t in function.outputs if t not in self._formal))
+        _, read = reach([t.op for t in outputs] + effects, set(self._formal))
+        used = [t for t in self._formal if t in read]
+        self._used = [self._formal.index(t) for t in used]
+        self._sources = [
+            (True, self._formal.index(t)) if t in self._formal else (False, outputs.index(t))
+            for t in function.outputs
+        ]
+        self._state: Any = None
+        self._packed = b""
+        self.run: Callable[[Sequence[Array]], list[Array]] = lambda inputs: []
+        if outputs or effects:
+            inputs = [(str(i), t) for i, t in enumerate(used)]
+            results = [(str(i), t) for i, t in enumerate(outputs)]
+            model, arrays = build_model(graph, [SignatureSpec("", inputs, results, effects)])
+            self._packed = container.pack(model, arrays)
+            self._state, self.run = self.another()
+            for name, key in graph.generators.items():
+                self._state.set_generator(name, opening.new_key() if key is None else key, 0)
+        self._captured: list[Array] = []
+
+    def another(self) -> tuple[Any, Any]:
+        """The function once more, with a state of its own: for another thread."""
+        if not self._packed:
+            return None, self.run
+        return self._runner.load(self._packed, self.function.graph)
+
+    def _new_key(self) -> int:
+        self._keys_given += 1
+        return mix_seeds(self._key, self._keys_given)
+
+    def capture(self, opening: Opening) -> None:
+        """Takes the captured values."""
+        self._captured = [np.asarray(opening.values[t], order="C") for t in self.function.captures]
+
+    def __call__(self, *elements: Sequence[Any], run: Any = None) -> list[Array]:
+        """The components of the result.
+
+        Args:
+            elements: components of the arguments, in a row.
+            run: of `another`; None: this one's own.
+
+        Raises:
+            OpError: what the function's graph raised; its message names the transformation.
+        """
+        given = [v for element in elements for v in element if not isinstance(v, list)]
+        formal = [*self._captured, *given]
+        try:
+            found = (run or self.run)([np.asarray(formal[i], order="C") for i in self._used])
+        except errors.OpError as error:
+            made = type(error)(None, None, f"{error.message} [{self.function.what}]")
+            raise made from (error.__cause__ or error)
+        return [formal[i] if fed else found[i] for fed, i in self._sources]
+
+    def open(self, element: Sequence[Any], results: Sequence[Array]) -> Any:
+        """The stage of the dataset that the function gives.
+
+        Args:
+            element: what it was called with.
+            results: what the call gave.
+        """
+        dataset = self.function.dataset
+        assert dataset is not None
+        values = dict(zip(dataset.captures, results, strict=True))
+        opening = Opening(self._runner, values, self._new_key)
+        opening.loaded, opening.places = self._inner, self._places
+        pairs = zip(self.function.arguments, element, strict=True)
+        opening.variants = {a: v for a, v in pairs if not isinstance(a, Tensor)}
+        return dataset.open(opening)
+
+    def place(self) -> Any:
+        """Where the random numbers stand, here and in functions inside."""
+        state = {} if self._state is None else self._state.generators()
+        inner = {str(function.number): loaded.place() for function, loaded in self._inner.items()}
+        return [
+            {name: [f"{key:x}", f"{count:x}"] for name, (key, count) in state.items()},
+            {**self._places, **dict(sorted(inner.items()))},
+            [self._key, self._keys_given],
+        ]
+
+    def set_place(self, place: Any) -> None:
+        """Goes where place stood."""
+        for name, (key, count) in place[0].items():
+            self._state.set_generator(name, int(key, 16), int(count, 16))
+        self._places = dict(place[1])
+        self._key, self._keys_given = place[2]
+        for function, loaded in self._inner.items():
+            if str(function.number) in self._places:
+                loaded.set_place(self._places.pop(str(function.number)))

@@ -1,0 +1,257 @@
+"""tf.data.Iterator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphio import dtypes, scopes, source
+from graphio.constants import convert_to_tensor
+from graphio.data import resource, structure
+from graphio.data.dataset import Dataset
+from graphio.data.resource import Handle, by_name, resource_of
+from graphio.export import reach
+from graphio.graph import Graph, Operation, Tensor
+from graphio.ops.host import host_call
+from graphio.tensor_shape import TensorShape
+
+__all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
+
+_ONE_SHOT = (
+    "Iterator does not have an initializer: a one-shot iterator begins by itself, one from a "
+    "string handle belongs to the iterator of that handle"
+)
+
+
+class Iterator:
+    """Goes through a dataset's elements, in each session from its beginning.
+
+    Made by Dataset.make_one_shot_iterator, make_initializable_iterator, from_structure or
+    from_string_handle.
+    """
+
+    def __init__(
+        self, specs: Any, handle: Handle | None, text: Tensor | None, initializer: Any = None
+    ) -> None:
+        self._specs = specs
+        self._handle = handle
+        self._text = text
+        self._initializer: Operation | None = initializer
+
+    @staticmethod
+    @source.locating
+    def from_structure(
+        output_types: Any,
+        output_shapes: Any = None,
+        shared_name: str | None = None,
+        output_classes: Any = None,
+    ) -> Iterator:
+        """An iterator without a dataset; make_initializer gives it one.
+
+        Args:
+            output_types: nested dtypes of an element.
+            output_shapes: nested shapes alike; None: unknown.
+            shared_name: its name.
+            output_classes: accepted.
+        """
+        specs = structure.declared(output_types, output_shapes, "from_structure")
+        graph = scopes.get_default_graph()
+        name = graph.unique_name(shared_name or "Iterator")
+        return Iterator(specs, Handle(graph, name, specs, one_shot=False), None)
+
+    @staticmethod
+    @source.locating
+    def from_string_handle(
+        string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
+    ) -> Iterator:
+        """The iterator that a string names when it runs: what another's string_handle gave.
+
+        Args:
+            string_handle: scalar string tensor, often a placeholder.
+            output_types, output_shapes: see from_structure.
+            output_classes: accepted.
+        """
+        specs = structure.declared(output_types, output_shapes, "from_string_handle")
+        text = convert_to_tensor(string_handle, dtypes.string)
+        return Iterator(specs, None, text)
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that begins anew.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if self._initializer is None:
+            if self._handle is not None and not self._handle.one_shot:
+                raise ValueError(
+                    "Iterator does not have an initializer: use make_initializer(dataset)"
+                )
+            raise ValueError(_ONE_SHOT)
+        return self._initializer
+
+    @source.locating
+    def make_initializer(self, dataset: Dataset, name: str | None = None) -> Operation:
+        """An operation that lets this iterator begin with a dataset of its types.
+
+        Raises:
+            TypeError: the dataset's types, shapes or structure do not fit.
+            ValueError: the iterator is no re-initializable one.
+        """
+        if self._handle is None or self._handle.one_shot:
+            raise ValueError(_ONE_SHOT)
+        _check_fits(self._specs, dataset.element_specs)
+        return _maker(self._handle, dataset, name)
+
+    @source.locating
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element: tensors that step on in every run that needs them.
+
+        Each call of get_next is a step of its own.
+        """
+        flat = structure.flatten(self._specs)
+        if any(s.inside is not None for s in flat):
+            raise TypeError("get_next: a component is a dataset; use flat_map to take it apart")
+        outputs = [(s.dtype, s.shape) for s in flat]
+        bind = self._bound(lambda found: found.get_next())
+        made = host_call(
+            bind,
+            [] if self._text is None else [self._text],
+            outputs,
+            function=self._name,
+            name=name or "IteratorGetNext",
+            tf_type="IteratorGetNext",
+        )
+        return structure.pack(self._specs, made.outputs)
+
+    @source.locating
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """A scalar string that names this iterator: see from_string_handle."""
+        if self._text is not None:
+            return self._text
+        assert self._handle is not None
+        text = self._handle.name.encode()
+        return host_call(
+            lambda session: lambda inputs: [text],
+            [],
+            [(dtypes.string, TensorShape([]))],
+            function=f"{self._name}/string_handle",
+            name=name or "IteratorToStringHandle",
+            tf_type="IteratorToStringHandle",
+        ).outputs[0]
+
+    @property
+    def _name(self) -> str:
+        return "IteratorFromStringHandle" if self._handle is None else self._handle.name
+
+    def _bound(self, what: Callable[[resource.Resource], Any]) -> Any:
+        """Binds a function of the session's iterator."""
+        handle, specs = self._handle, self._specs
+        if handle is not None:
+            return lambda session: lambda inputs: what(resource_of(session, handle))
+        return lambda session: (
+            lambda inputs: what(by_name(session, session.graph, inputs[0], specs))
+        )
+
+    @property
+    def output_types(self) -> Any:
+        """dtypes of an element's components."""
+        return structure.types_of(self._specs)
+
+    @property
+    def output_shapes(self) -> Any:
+        """Static shapes of an element's components."""
+        return structure.shapes_of(self._specs)
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components."""
+        return structure.classes_of(self._specs)
+
+
+def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
+    number = len(handle.makers)
+    handle.makers.append(dataset)
+
+    def bind(session: Any) -> Any:
+        def make(values: Any) -> list[Any]:
+            resource_of(session, handle).make(number, values)
+            return []
+
+        return make
+
+    return host_call(
+        bind,
+        list(dataset.captures),
+        [],
+        function=f"{handle.name}/initializer",
+        name=name or "MakeIterator",
+        tf_type="MakeIterator",
+    )
+
+
+def _check_fits(wanted: Any, found: Any) -> None:
+    """Refuses a dataset of other elements than the iterator's."""
+    common = structure.common(wanted, found, "make_initializer")
+    pairs = zip(structure.flatten(wanted), structure.flatten(found), strict=True)
+    if common is None or not all(a.shape.is_compatible_with(b.shape) for a, b in pairs):
+        raise TypeError(
+            f"Expected output shapes compatible with {structure.shapes_of(wanted)} but got dataset "
+            f"with output shapes {structure.shapes_of(found)}."
+        )
+
+
+def one_shot(dataset: Dataset) -> Iterator:
+    """See Dataset.make_one_shot_iterator."""
+    _refuse_captured(dataset)
+    graph = scopes.get_default_graph()
+    handle = Handle(graph, graph.unique_name("OneShotIterator"), dataset.element_specs, True)
+    handle.makers.append(dataset)
+    return Iterator(dataset.element_specs, handle, None)
+
+
+def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
+    """See Dataset.make_initializable_iterator."""
+    graph = scopes.get_default_graph()
+    name = graph.unique_name(shared_name or "Iterator")
+    handle = Handle(graph, name, dataset.element_specs, False)
+    made = _maker(handle, dataset, None)
+    return Iterator(dataset.element_specs, handle, None, made)
+
+
+def _refuse_captured(dataset: Dataset) -> None:
+    """A one-shot iterator has no moment at which it could read placeholders and variables."""
+    operations, _ = reach([t.op for t in dataset.captures], set())
+    for operation in sorted(operations, key=lambda op: op.order):
+        found = f"(name:{operation.name}, type:{operation.type}) by value."
+        hint = "Use make_initializable_iterator, whose initializer reads it."
+        if operation.op == "Placeholder":
+            raise ValueError(f"Cannot capture a placeholder {found} {hint}")
+        if any(_stateful(inner) for inner in _with_bodies(operation)):
+            raise ValueError(f"Cannot capture a stateful node {found} {hint}")
+
+
+def _stateful(operation: Operation) -> bool:
+    attributes = operation.attrs
+    return bool("variable" in attributes or "generator" in attributes or attributes.get("stateful"))
+
+
+def _with_bodies(operation: Operation) -> list[Operation]:
+    found, pending = [operation], list(operation.bodies())
+    while pending:
+        body: Graph = pending.pop()
+        found += body.operations
+        pending += [inner for op in body.operations for inner in op.bodies()]
+    return found
+
+
+def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+    """See Dataset.make_one_shot_iterator."""
+    found: Iterator = dataset.make_one_shot_iterator()
+    return found
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+    """See Dataset.make_initializable_iterator."""
+    found: Iterator = dataset.make_initializable_iterator(shared_name)
+    return found

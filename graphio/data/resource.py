@@ -1,0 +1,211 @@
+"""Iterators as a session has them: a pipeline that runs, and where it stands."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphio.data import saving, structure
+from graphio.data.function import Opening, Runner
+from graphio.data.stages import Element, Stage
+from graphio.export import SignatureSpec, build_model
+from graphio.graph import Graph
+from graphio.schema import container, errors
+from graphio.schema.model_pb2 import IteratorState
+
+if TYPE_CHECKING:
+    from graphio.data.dataset import Dataset
+
+Array = np.ndarray[Any, Any]
+_TABLE = "iterators"
+
+
+class Handle:
+    """An iterator of a graph.
+
+    Attributes:
+        name: unique in the graph; its name in checkpoints.
+        specs: of its elements.
+        makers: datasets that it may run through, with the tensors that they capture.
+        one_shot: whether it needs no initializer.
+    """
+
+    def __init__(self, graph: Graph, name: str, specs: Any, one_shot: bool) -> None:
+        self.name, self.specs, self.one_shot = name, specs, one_shot
+        self.makers: list[Dataset] = []
+        handles_of(graph)[name] = self
+
+
+def handles_of(graph: Graph) -> dict[str, Handle]:
+    """The iterators of a graph by name."""
+    found: dict[str, Handle] = graph.root.state_attributes.setdefault(_TABLE, {})
+    return found
+
+
+class Resource:
+    """An iterator of a session."""
+
+    def __init__(self, session: Any, handle: Handle) -> None:
+        self._session, self.handle = session, handle
+        self._lock = threading.RLock()
+        self._stage: Stage | None = None
+        self._maker = 0
+        self._given = 0
+
+    def make(self, maker: int, values: Sequence[Array]) -> None:
+        """Begins a dataset anew, with what its captured tensors hold now."""
+        with self._lock:
+            dataset = self.handle.makers[maker]
+            opening = Opening(
+                Runner(self._session), dict(zip(dataset.captures, values, strict=True))
+            )
+            self.close()
+            self._stage = dataset.open(opening)
+            self._maker, self._given = maker, 0
+
+    def get_next(self) -> Element:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: there is none.
+            FailedPreconditionError: the initializer has not run.
+        """
+        with self._lock:
+            stage = self._running()
+            elements = stage.elements(1)
+            if not elements:
+                raise errors.OutOfRangeError(message="End of sequence")
+            self._given += 1
+            return elements[0]
+
+    def _running(self) -> Stage:
+        if self._stage is None and self.handle.one_shot:
+            values = constant_values(self._session, self.handle.makers[0])
+            self.make(0, values)
+        if self._stage is None:
+            raise errors.FailedPreconditionError(
+                message=f"GetNext() failed because the iterator '{self.handle.name}' has not been "
+                "initialized. Ensure that you have run the initializer operation for this "
+                "iterator before getting the next element."
+            )
+        return self._stage
+
+    def save(self) -> IteratorState | None:
+        """Where it stands; None before it begins."""
+        with self._lock:
+            if self._stage is None:
+                return None
+            detail = {
+                "maker": self._maker,
+                "signature": self._stage.signature(),
+                "stage": self._stage.save(),
+            }
+            return IteratorState(offset=self._given, detail=saving.encode(detail))
+
+    def load(self, state: IteratorState) -> bool:
+        """Goes where an iterator of the same pipeline stood.
+
+        Returns:
+            False: it was another pipeline, or this one needs its initializer first, so nothing
+            has changed.
+        """
+        detail = saving.decode(state.detail)
+        with self._lock:
+            stage = self._prepared(detail)
+            if stage is None or stage.signature() != detail["signature"]:
+                return False
+            stage.load(detail["stage"])
+            self._given = state.offset
+            return True
+
+    def _prepared(self, detail: Any) -> Stage | None:
+        """The stage that a place is for, begun if that needs no values of a run."""
+        maker = detail["maker"]
+        if maker >= len(self.handle.makers):
+            return None
+        if self._stage is None or self._maker != maker:
+            dataset = self.handle.makers[maker]
+            if dataset.captures and not self.handle.one_shot:
+                return None
+            self.make(maker, constant_values(self._session, dataset))
+        return self._stage
+
+    def close(self) -> None:
+        """Ends the pipeline."""
+        with self._lock:
+            if self._stage is not None:
+                self._stage.close()
+            self._stage = None
+
+
+def resource_of(session: Any, handle: Handle) -> Resource:
+    """A session's iterator, made when it is first asked for."""
+    key = f"{_TABLE}/{handle.name}"
+    found = session.resources.get(key)
+    if found is None:
+        found = session.resources.setdefault(key, Resource(session, handle))
+    resource: Resource = found
+    return resource
+
+
+def constant_values(session: Any, dataset: Dataset) -> list[Array]:
+    """What a dataset captures, where that needs neither feeds nor variables."""
+    tensors = list(dataset.captures)
+    if not tensors:
+        return []
+    spec = SignatureSpec("", [], [(str(i), t) for i, t in enumerate(tensors)])
+    model, arrays = build_model(session.graph, [spec])
+    loaded = session._engine.load(container.pack(model, arrays), **session._options)
+    values: list[Array] = loaded.signature().run([])
+    return values
+
+
+def by_name(session: Any, graph: Graph, text: Any, specs: Any) -> Resource:
+    """The iterator of a string handle.
+
+    Raises:
+        InvalidArgumentError: the handle names none, or one of other elements.
+    """
+    name = bytes(np.asarray(text)[()]).decode(errors="replace")
+    handle = handles_of(graph).get(name)
+    if handle is None:
+        raise errors.InvalidArgumentError(
+            message=f"the string handle {name!r} names no iterator of this graph; run an "
+            "iterator's string_handle() and feed what it gives"
+        )
+    check_types(specs, handle.specs)
+    return resource_of(session, handle)
+
+
+def check_types(wanted: Any, found: Any) -> None:
+    """Refuses an iterator whose elements are of other types. Raises InvalidArgumentError."""
+    types = [structure.flatten(structure.types_of(s)) for s in (wanted, found)]
+    if types[0] != types[1]:
+        raise errors.InvalidArgumentError(
+            message="Data type mismatch: the iterator gives "
+            f"{[t.name for t in types[1]]}, expected {[t.name for t in types[0]]}"
+        )
+
+
+def save_all(session: Any) -> dict[str, IteratorState]:
+    """Where a session's iterators stand, by name."""
+    found = {}
+    for name, handle in handles_of(session.graph).items():
+        key = f"{_TABLE}/{name}"
+        state = session.resources[key].save() if key in session.resources else None
+        if state is not None:
+            found[handle.name] = state
+    return found
+
+
+def load_all(session: Any, states: Mapping[str, IteratorState]) -> list[str]:
+    """Moves a session's iterators; returns the names of those whose pipeline is another one."""
+    moved = handles_of(session.graph)
+    return [
+        name
+        for name, state in states.items()
+        if name in moved and not resource_of(session, moved[name]).load(state)
+    ]

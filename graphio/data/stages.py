@@ -1,0 +1,573 @@
+"""Stages of a running pipeline, and those that only pick and order what comes to them.
+
+A stage is asked for items. An item is an element (a list of arrays, one a component) or, where
+the stage has a table, the number of a row of it: picking and ordering then moves numbers, and a
+batch gathers its rows at once.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import errors
+
+Array = np.ndarray[Any, Any]
+Element = list[Any]
+Item = Any
+BLOCK = 256  # draws that a shuffle makes at once
+_HASHED = 1 << 20  # bytes of an array that its signature looks at
+
+
+class Stage:
+    """One step of a pipeline that runs.
+
+    Attributes:
+        kind: the Dataset method's name.
+        table: the arrays that items are rows of; None: items are elements.
+        inputs: the stages before.
+        what: for messages, with the user's line.
+    """
+
+    kind = ""
+
+    def __init__(self, *inputs: Stage) -> None:
+        self.inputs = inputs
+        self.table: Sequence[Array] | None = None
+        self.what = self.kind
+
+    def pull(self, count: int) -> Sequence[Item]:
+        """The next items, fewer than count only at the end of the data."""
+        raise NotImplementedError
+
+    def elements(self, count: int) -> list[Element]:
+        """The next items as elements."""
+        items = self.pull(count)
+        return list(items) if self.table is None else rows(self.table, items)
+
+    def rewind(self) -> None:
+        """Begins the next pass through the data."""
+        for stage in self.inputs:
+            stage.rewind()
+        self.restart()
+
+    def restart(self) -> None:
+        """What rewind does here."""
+
+    def save(self) -> Any:
+        """Where this stage and those before it stand; see saving.encode."""
+        return {"place": self.place(), "inputs": [stage.save() for stage in self.inputs]}
+
+    def load(self, saved: Any) -> None:
+        """Goes where save stood."""
+        for stage, place in zip(self.inputs, saved["inputs"], strict=True):
+            stage.load(place)
+        self.set_place(saved["place"])
+
+    def place(self) -> Any:
+        """Where this stage alone stands."""
+        return None
+
+    def set_place(self, place: Any) -> None:
+        """Goes where place says."""
+
+    def parameters(self) -> Sequence[Any]:
+        """What tells this stage from others of its kind."""
+        return ()
+
+    def signature(self) -> str:
+        """Text that pipelines share when one can go on where the other stood."""
+        own = ",".join(map(str, self.parameters()))
+        return f"{self.kind}({own})[{';'.join(s.signature() for s in self.inputs)}]"
+
+    def close(self) -> None:
+        """Lets go of threads and files."""
+        for stage in self.inputs:
+            stage.close()
+
+    def refused(self, message: str) -> errors.OpError:
+        """The error of a parameter or an element that cannot be."""
+        return errors.InvalidArgumentError(message=f"{message} [{self.what}]")
+
+
+def rows(table: Sequence[Array], items: Sequence[int]) -> list[Element]:
+    """Rows of a table as elements."""
+    return [[column[i, ...] for column in table] for i in items]
+
+
+class Slices(Stage):
+    """Rows of arrays of one length."""
+
+    kind = "from_tensor_slices"
+
+    def __init__(self, table: Sequence[Array]) -> None:
+        super().__init__()
+        self.table = table
+        self.length = len(table[0])
+        for i, column in enumerate(table):
+            if len(column) != self.length:
+                raise errors.InvalidArgumentError(
+                    message=f"from_tensor_slices: component {i} has {len(column)} slices, "
+                    f"component 0 has {self.length}"
+                )
+        self.position = 0
+
+    def pull(self, count: int) -> Sequence[Item]:
+        start = self.position
+        self.position = min(self.length, start + count)
+        return range(start, self.position)
+
+    def restart(self) -> None:
+        self.position = 0
+
+    def place(self) -> Any:
+        return self.position
+
+    def set_place(self, place: Any) -> None:
+        self.position = place
+
+    def parameters(self) -> Sequence[Any]:
+        assert self.table is not None
+        return [digest(column) for column in self.table]
+
+
+def digest(array: Array) -> str:
+    """dtype, shape, and a checksum of the array, or of rows spread over a large one."""
+    if array.nbytes > _HASHED and array.ndim:
+        step = -(-array.nbytes // _HASHED)
+        array_part = array[::step]
+    else:
+        array_part = array
+    if array.dtype == object:
+        data = b"\0".join(bytes(v) for v in array_part.ravel()[:4096].tolist())
+    else:
+        data = np.ascontiguousarray(array_part).tobytes()
+    return f"{array.dtype}{list(array.shape)}:{zlib.crc32(data):08x}"
+
+
+class Tensors(Stage):
+    """One element."""
+
+    kind = "from_tensors"
+
+    def __init__(self, element: Element) -> None:
+        super().__init__()
+        self.element = element
+        self.given = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if self.given or not count:
+            return []
+        self.given = True
+        return [self.element]
+
+    def restart(self) -> None:
+        self.given = False
+
+    def place(self) -> Any:
+        return self.given
+
+    def set_place(self, place: Any) -> None:
+        self.given = place
+
+    def parameters(self) -> Sequence[Any]:
+        return [digest(a) for a in self.element]
+
+
+class Range(Stage):
+    """int64 numbers."""
+
+    kind = "range"
+
+    def __init__(self, start: int, stop: int, step: int) -> None:
+        super().__init__()
+        if step == 0:
+            raise self.refused("step cannot be zero.")
+        self.numbers = range(start, stop, step)
+        self.position = 0
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found = self.numbers[self.position : self.position + count]
+        self.position += len(found)
+        return [[np.array(number, np.int64)] for number in found]
+
+    def restart(self) -> None:
+        self.position = 0
+
+    def place(self) -> Any:
+        return self.position
+
+    def set_place(self, place: Any) -> None:
+        self.position = place
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.numbers]
+
+
+class Given(Stage):
+    """Elements that are there already: what a window holds."""
+
+    kind = "window"
+
+    def __init__(self, found: list[Element]) -> None:
+        super().__init__()
+        self.found = found
+        self.position = 0
+
+    def pull(self, count: int) -> Sequence[Item]:
+        start = self.position
+        self.position = min(len(self.found), start + count)
+        return self.found[start : self.position]
+
+    def restart(self) -> None:
+        self.position = 0
+
+    def place(self) -> Any:
+        return self.position
+
+    def set_place(self, place: Any) -> None:
+        self.position = place
+
+
+class _Picking(Stage):
+    """A stage whose items are some of its input's."""
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.source = source
+        self.table = source.table
+
+    def saved(self, items: Sequence[Item]) -> Any:
+        """Items as a place holds them."""
+        return list(items) if self.table is None else np.array(items, np.int64)
+
+    def loaded(self, items: Any) -> list[Item]:
+        """The items of a place."""
+        return list(items) if self.table is None else items.tolist()
+
+
+class Take(_Picking):
+    """The first items; count < 0: all."""
+
+    kind = "take"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+        self.taken = 0
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if self.count >= 0:
+            count = min(count, self.count - self.taken)
+        items = self.source.pull(count) if count > 0 else []
+        self.taken += len(items)
+        return items
+
+    def restart(self) -> None:
+        self.taken = 0
+
+    def place(self) -> Any:
+        return self.taken
+
+    def set_place(self, place: Any) -> None:
+        self.taken = place
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.count]
+
+
+class Skip(_Picking):
+    """All but the first items; count < 0: none."""
+
+    kind = "skip"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+        self.skipped = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if self.count < 0:
+            return []
+        if not self.skipped:
+            self.skipped = True
+            left = self.count
+            while left > 0:
+                found = len(self.source.pull(min(left, 1024)))
+                left = left - found if found else 0
+        return self.source.pull(count)
+
+    def restart(self) -> None:
+        self.skipped = False
+
+    def place(self) -> Any:
+        return self.skipped
+
+    def set_place(self, place: Any) -> None:
+        self.skipped = place
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.count]
+
+
+class Shard(_Picking):
+    """Every number-th item from index on."""
+
+    kind = "shard"
+
+    def __init__(self, source: Stage, number: int, index: int) -> None:
+        super().__init__(source)
+        if number < 1:
+            raise self.refused(f"Number of shards must be greater than zero (currently {number})")
+        if not 0 <= index < number:
+            raise self.refused(f"Index must be between 0 and {number - 1} (currently {index})")
+        self.number, self.index = number, index
+
+    def pull(self, count: int) -> Sequence[Item]:
+        return self.source.pull(count * self.number)[self.index :: self.number]
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.number, self.index]
+
+
+class Repeat(_Picking):
+    """The items count times over; count < 0: without end, unless there are none."""
+
+    kind = "repeat"
+
+    def __init__(self, source: Stage, count: int) -> None:
+        super().__init__(source)
+        self.count = count
+        self.epoch = 0
+        self.given = 0  # in this epoch
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if self.epoch == self.count or not count:
+            return []
+        items = self.source.pull(count)
+        self.given += len(items)
+        if len(items) == count:
+            return items
+        found = list(items)
+        while len(found) < count and self._next_epoch():
+            items = self.source.pull(count - len(found))
+            self.given += len(items)
+            found += items
+        return found
+
+    def _next_epoch(self) -> bool:
+        """Goes on to the next epoch; False if there is none."""
+        if self.epoch == self.count or (self.count < 0 and not self.given):
+            return False
+        self.epoch += 1
+        self.given = 0
+        if self.epoch == self.count:
+            return False
+        self.source.rewind()
+        return True
+
+    def restart(self) -> None:
+        self.epoch = self.given = 0
+
+    def place(self) -> Any:
+        return [self.epoch, self.given]
+
+    def set_place(self, place: Any) -> None:
+        self.epoch, self.given = place
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.count]
+
+
+class Draws:
+    """Random numbers of 64 bits: number i of the Philox stream of a key and an epoch."""
+
+    def __init__(self, key: int, epoch: int) -> None:
+        self._key = np.array([key, epoch], np.uint64)
+        self._block: list[int] = []
+        self._first = -1
+
+    def __call__(self, i: int) -> int:
+        first = i // BLOCK * BLOCK
+        if first != self._first:
+            generator = np.random.Philox(key=self._key, counter=first)
+            self._block, self._first = generator.random_raw(BLOCK).tolist(), first
+        return self._block[i - first]
+
+
+class Shuffle(_Picking):
+    """Items in random order: each is drawn from a buffer, in which the next takes its place.
+
+    Each epoch has draws of its own.
+    """
+
+    kind = "shuffle"
+
+    def __init__(self, source: Stage, size: int, key: int, seeded: bool, reshuffle: bool) -> None:
+        super().__init__(source)
+        if size < 1:
+            raise self.refused(f"buffer_size must be greater than zero, got {size}.")
+        self.size, self.reshuffle, self.key = size, reshuffle, key
+        self.seeded = key if seeded else None
+        self.epoch = -1
+        self.restart()
+
+    def restart(self) -> None:
+        self.epoch = self.epoch + 1 if self.reshuffle else 0
+        self.buffer: list[Item] = []
+        self.filled = False
+        self.drawn = 0
+        self._draws = Draws(self.key, self.epoch)
+
+    def pull(self, count: int) -> Sequence[Item]:
+        buffer = self.buffer
+        if not self.filled:
+            buffer.extend(self.source.pull(self.size - len(buffer)))
+            self.filled = True
+        found = []
+        for item in self.source.pull(count):
+            k = self._draw(len(buffer))
+            found.append(buffer[k])
+            buffer[k] = item
+        for _ in range(min(count - len(found), len(buffer))):
+            k = self._draw(len(buffer))
+            found.append(buffer[k])
+            buffer[k] = buffer[-1]
+            buffer.pop()
+        return found
+
+    def _draw(self, below: int) -> int:
+        self.drawn += 1
+        return self._draws(self.drawn - 1) * below >> 64
+
+    def place(self) -> Any:
+        return {
+            "key": self.key,
+            "epoch": self.epoch,
+            "drawn": self.drawn,
+            "filled": self.filled,
+            "buffer": self.saved(self.buffer),
+        }
+
+    def set_place(self, place: Any) -> None:
+        self.key, self.epoch, self.drawn = place["key"], place["epoch"], place["drawn"]
+        self.filled, self.buffer = place["filled"], self.loaded(place["buffer"])
+        self._draws = Draws(self.key, self.epoch)
+
+    def parameters(self) -> Sequence[Any]:
+        return [self.size, self.seeded, self.reshuffle]
+
+
+class Cache(_Picking):
+    """Keeps the items of the first pass in memory.
+
+    What it keeps is not part of a place: it is made again from where the first pass began.
+    """
+
+    kind = "cache"
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self.kept: list[Item] = []
+        self.complete = False
+        self.position = 0
+        self._start: Any = None  # of the input, before the first pull
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if not self.complete and self.position == len(self.kept):
+            self._fetch(count)
+        found = self.kept[self.position : self.position + count]
+        self.position += len(found)
+        if len(found) < count and not self.complete:
+            return [*found, *self.pull(count - len(found))]
+        return found
+
+    def _fetch(self, count: int) -> None:
+        if self._start is None:
+            self._start = self.source.save()
+        items = self.source.pull(count)
+        self.kept.extend(items)
+        self.complete = len(items) < count
+
+    def rewind(self) -> None:
+        self.position = 0  # the first pass goes on where it was
+
+    def place(self) -> Any:
+        return [self.position, len(self.kept), self.complete, self._start]
+
+    def set_place(self, place: Any) -> None:
+        self.position, count, complete, start = place
+        self.kept, self.complete = [], False
+        self._start = start
+        if start is not None:
+            self.source.load(start)
+            self._fetch(count + complete)
+
+
+class Zip(Stage):
+    """One element of each input side by side, until the first ends."""
+
+    kind = "zip"
+
+    def __init__(self, *inputs: Stage) -> None:
+        super().__init__(*inputs)
+        self.ended = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        if self.ended or not count:
+            return []
+        asked = count
+        columns: list[list[Element]] = []
+        for stage in self.inputs:
+            columns.append(stage.elements(count))
+            count = len(columns[-1])
+            if not count:
+                break
+        self.ended = count < asked
+        return [[v for part in (c[i] for c in columns) for v in part] for i in range(count)]
+
+    def restart(self) -> None:
+        self.ended = False
+
+    def place(self) -> Any:
+        return self.ended
+
+    def set_place(self, place: Any) -> None:
+        self.ended = place
+
+
+def zipped(stages: Sequence[Stage]) -> Stage:
+    """Zip; of arrays that nothing has picked from yet, one table."""
+    if not all(isinstance(stage, Slices) for stage in stages):
+        return Zip(*stages)
+    length = min(stage.length for stage in stages if isinstance(stage, Slices))
+    return Slices([column[:length] for stage in stages for column in stage.table or ()])
+
+
+class Concatenate(Stage):
+    """One input after the other."""
+
+    kind = "concatenate"
+
+    def __init__(self, *inputs: Stage) -> None:
+        super().__init__(*inputs)
+        self.at = 0
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while self.at < len(self.inputs) and len(found) < count:
+            found += self.inputs[self.at].elements(count - len(found))
+            self.at += len(found) < count
+        return found
+
+    def restart(self) -> None:
+        self.at = 0
+
+    def place(self) -> Any:
+        return self.at
+
+    def set_place(self, place: Any) -> None:
+        self.at = place

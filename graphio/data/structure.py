@@ -1,0 +1,201 @@
+"""What an element of a dataset looks like: nested tuples and dicts of tensors' types.
+
+Unlike in tf.nest a list is a leaf, because in data it is a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import as_array, convert_to_tensor
+from graphio.dtypes import DType
+from graphio.graph import Tensor
+from graphio.tensor_shape import TensorShape, as_shape
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One component: a tensor's dtype and shape, or, with `inside`, a dataset of such elements."""
+
+    dtype: DType
+    shape: TensorShape
+    inside: Any = None
+
+
+def is_nested(value: Any) -> bool:
+    """Whether value has components below it."""
+    return isinstance(value, (tuple, Mapping)) and not _is_sparse(value)
+
+
+def _is_sparse(value: Any) -> bool:
+    return type(value).__name__.startswith(("SparseTensor", "IndexedSlices"))
+
+
+def _children(value: Any) -> list[Any]:
+    return [value[key] for key in sorted(value)] if isinstance(value, Mapping) else list(value)
+
+
+def flatten(value: Any) -> list[Any]:
+    """The components in order; a dict's by its sorted keys."""
+    if not is_nested(value):
+        return [value]
+    return [leaf for child in _children(value) for leaf in flatten(child)]
+
+
+def pack(structure: Any, flat: Sequence[Any]) -> Any:
+    """The components of flat in the shape of structure."""
+    return _pack(structure, iter(flat))
+
+
+def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_nested(structure):
+        return next(leaves)
+    packed = [_pack(child, leaves) for child in _children(structure)]
+    if isinstance(structure, Mapping):
+        values = dict(zip(sorted(structure), packed, strict=True))
+        return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
+    if hasattr(structure, "_fields"):
+        return type(structure)(*packed)
+    return tuple(packed)
+
+
+def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
+    """function applied to every component."""
+    return pack(structure, [function(leaf) for leaf in flatten(structure)])
+
+
+def up_to(structure: Any, value: Any, what: str) -> list[Any]:
+    """The parts of value that stand where structure has its components.
+
+    Raises:
+        TypeError: value is not nested as structure is.
+        ValueError: it has other keys or another length.
+    """
+    if not is_nested(structure):
+        return [value]
+    if isinstance(structure, Mapping):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{what}: expected a dict with the keys {sorted(structure)}: {value!r}")
+        if set(value) != set(structure):
+            raise ValueError(f"{what}: expected the keys {sorted(structure)}, got {sorted(value)}")
+    elif not isinstance(value, (tuple, list)):
+        raise TypeError(f"{what}: expected a tuple of {len(structure)}, got {value!r}")
+    if len(value) != len(structure):
+        raise ValueError(f"{what}: expected {len(structure)} components, got {len(value)}")
+    pairs = zip(_children(structure), _children(value), strict=True)
+    return [leaf for inner, part in pairs for leaf in up_to(inner, part, what)]
+
+
+def declared(types: Any, shapes: Any, what: str) -> Any:
+    """Specs of types and shapes as programs write them.
+
+    Args:
+        types: nested dtypes.
+        shapes: nested shapes alike; None: all unknown.
+        what: how messages call them.
+    """
+    if isinstance(types, list):
+        types = tuple(types)
+    flat = [dtypes.as_dtype(t) for t in flatten(types)]
+    if shapes is None:
+        known = [TensorShape(None)] * len(flat)
+    else:
+        known = [as_shape(s) for s in up_to(types, shapes, what)]
+    return pack(types, [Spec(t, s) for t, s in zip(flat, known, strict=True)])
+
+
+def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
+    """Specs of a structure of values, and its components as arrays or tensors.
+
+    Raises:
+        TypeError: a component is no tensor's value; a sparse one.
+    """
+    leaves = [_component(leaf, what) for leaf in flatten(value)]
+    specs = [Spec(dtypes.as_dtype(leaf.dtype), as_shape(leaf.shape)) for leaf in leaves]
+    return pack(value, specs), leaves
+
+
+def _component(value: Any, what: str) -> Any:
+    refuse_sparse(value, what)
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.memmap) and value.dtype.isnative and value.flags.c_contiguous:
+        return np.asarray(value)  # stays in its file
+    if isinstance(value, np.ndarray) or not _holds_tensor(value):
+        array = as_array(value, None)
+        array.flags.writeable = False
+        return array
+    return convert_to_tensor(value)
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_tensor(v) for v in value)
+    return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
+
+
+def refuse_sparse(value: Any, what: str) -> None:
+    """Refuses components that are no dense tensors."""
+    if _is_sparse(value):
+        raise TypeError(
+            f"{what}: a component is a {type(value).__name__}; datasets hold dense tensors only, "
+            "so give its parts (indices, values, dense_shape) or tf.sparse.to_dense of it"
+        )
+
+
+def batched(specs: Any, size: int | None) -> Any:
+    """The specs with one more dimension in front."""
+    front = TensorShape([size])
+    return mapped(lambda s: Spec(s.dtype, front.concatenate(s.shape)), specs)
+
+
+def common(one: Any, two: Any, what: str) -> Any:
+    """The specs that both fit.
+
+    Raises:
+        TypeError: structures or dtypes differ.
+    """
+    try:
+        parts = up_to(one, two, what)
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    first = flatten(one)
+    if any(is_nested(part) for part in parts):
+        raise TypeError(f"{what}: the structures differ: {types_of(one)} and {types_of(two)}")
+    for a, b in zip(first, parts, strict=True):
+        if a.dtype != b.dtype:
+            raise TypeError(f"{what}: the types differ: {types_of(one)} and {types_of(two)}")
+    shapes = [common_shape(a.shape, b.shape) for a, b in zip(first, parts, strict=True)]
+    return pack(one, [Spec(a.dtype, s, a.inside) for a, s in zip(first, shapes, strict=True)])
+
+
+def common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
+    """The most that is known of both."""
+    if a.ndims is None or a.ndims != b.ndims:
+        return TensorShape(None)
+    pairs = zip(a.as_list(), b.as_list(), strict=True)
+    return TensorShape([x if x == y else None for x, y in pairs])
+
+
+def types_of(specs: Any) -> Any:
+    """The nested dtypes."""
+    return mapped(lambda s: s.dtype if s.inside is None else types_of(s.inside), specs)
+
+
+def shapes_of(specs: Any) -> Any:
+    """The nested shapes."""
+    return mapped(lambda s: s.shape if s.inside is None else shapes_of(s.inside), specs)
+
+
+def classes_of(specs: Any) -> Any:
+    """The nested classes: tf.Tensor, or tf.data.Dataset for what a window holds."""
+    from graphio.data.dataset import Dataset
+
+    return mapped(lambda s: Tensor if s.inside is None else Dataset, specs)

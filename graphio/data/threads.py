@@ -1,0 +1,236 @@
+"""Stages that work ahead in threads of their own, in order: prefetch and the parallel map."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import queue
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from graphio.data.elements import _Calling
+from graphio.data.function import Loaded
+from graphio.data.stages import Element, Item, Stage
+
+_END = object()
+
+
+class _Ahead:
+    """What a prefetch and its thread share; it does not know the prefetch, which may be let go."""
+
+    def __init__(self, source: Stage, size: int) -> None:
+        self.source, self.size = source, size
+        self.changed = threading.Condition()
+        self.found: collections.deque[Any] = collections.deque()  # elements, exceptions, or _END
+        self.ended = self.busy = self.paused = self.stopped = False
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Makes sure that the thread works."""
+        if self.thread is None and not self.ended:
+            self.stopped = False
+            self.thread = threading.Thread(target=self._work, name="prefetch", daemon=True)
+            self.thread.start()
+
+    def stop(self, wait: float | None = None) -> None:
+        """Ends the thread after the element that it is at; waits for that, or some seconds."""
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+        if self.thread is not None and self.thread is not threading.current_thread():
+            self.thread.join(wait)
+        self.thread = None
+
+    def _idle(self) -> bool:
+        return self.ended or self.paused or len(self.found) >= self.size
+
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                while self._idle() and not self.stopped:
+                    self.changed.wait(1.0)  # a finalizer of this very thread wakes nobody
+                if self.stopped:
+                    return
+                self.busy = True
+            found: Any
+            try:
+                elements = self.source.elements(1)
+                found = elements[0] if elements else _END
+            except Exception as error:
+                found = error
+            with self.changed:
+                self.busy = False
+                self.ended = found is _END
+                self.found.append(found)
+                self.changed.notify_all()
+
+    def take(self) -> Any:
+        """The next of found; waits for it."""
+        with self.changed:
+            while not self.found:
+                self.changed.wait()
+            if self.found[0] is _END:
+                return _END
+            found = self.found.popleft()
+            self.changed.notify_all()
+            return found
+
+
+class Prefetch(Stage):
+    """Elements made ahead by a thread."""
+
+    kind = "prefetch"
+
+    def __init__(self, source: Stage, size: int) -> None:
+        super().__init__(source)
+        self._ahead = _Ahead(source, size)
+        weakref.finalize(self, self._ahead.stop, 0.0).atexit = False
+
+    def pull(self, count: int) -> Sequence[Item]:
+        self._ahead.start()
+        found: list[Element] = []
+        while len(found) < count:
+            next_one = self._ahead.take()
+            if next_one is _END:
+                break
+            if isinstance(next_one, Exception):
+                raise next_one
+            found.append(next_one)
+        return found
+
+    def restart(self) -> None:
+        self._ahead.found.clear()
+        self._ahead.ended = False
+
+    def rewind(self) -> None:
+        self._ahead.stop()
+        super().rewind()
+
+    def save(self) -> Any:
+        ahead = self._ahead
+        with ahead.changed:
+            ahead.paused = True
+            while ahead.busy:
+                ahead.changed.wait()
+        try:
+            return super().save()
+        finally:
+            with ahead.changed:
+                ahead.paused = False
+                ahead.changed.notify_all()
+
+    def load(self, saved: Any) -> None:
+        self._ahead.stop()
+        super().load(saved)
+
+    def place(self) -> Any:
+        elements = [f for f in self._ahead.found if isinstance(f, list)]
+        return [elements, self._ahead.ended]
+
+    def set_place(self, place: Any) -> None:
+        elements, ended = place
+        self._ahead.found = collections.deque([*elements, _END] if ended else elements)
+        self._ahead.ended = ended
+
+    def close(self) -> None:
+        self._ahead.stop(1.0)
+        super().close()
+
+
+class _Workers:
+    """Threads that call a function, each with a copy of its own."""
+
+    def __init__(self, function: Loaded, count: int) -> None:
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._count = count
+        for _ in range(count):
+            threading.Thread(
+                target=_serve, args=(function, self._tasks), name="map", daemon=True
+            ).start()
+
+    def submit(self, element: Element) -> concurrent.futures.Future[Element]:
+        """The function of an element, in a while."""
+        future: concurrent.futures.Future[Element] = concurrent.futures.Future()
+        self._tasks.put((future, element))
+        return future
+
+    def stop(self) -> None:
+        """Ends the threads when they have done what was submitted."""
+        for _ in range(self._count):
+            self._tasks.put(None)
+
+
+def _serve(function: Loaded, tasks: queue.SimpleQueue[Any]) -> None:
+    run = None
+    while (task := tasks.get()) is not None:
+        future, element = task
+        try:
+            run = run or function.another()[1]
+            future.set_result(function(element, run=run))
+        except Exception as error:
+            future.set_exception(error)
+
+
+class ParallelMap(_Calling):
+    """As Map, several elements at a time."""
+
+    kind = "parallel_map"
+
+    def __init__(self, source: Stage, function: Loaded, count: int) -> None:
+        super().__init__(source, function)
+        self.count = count
+        self.pending: collections.deque[tuple[Element, Any]] = collections.deque()
+        self.ended = False
+        self._workers: _Workers | None = None
+
+    def pull(self, count: int) -> Sequence[Item]:
+        found: list[Element] = []
+        while len(found) < count:
+            self._fill()
+            if not self.pending:
+                break
+            found.append(self.pending.popleft()[1].result())
+        return found
+
+    def _fill(self) -> None:
+        while len(self.pending) < 2 * self.count and not self.ended:
+            try:
+                elements = self.source.elements(1)
+            except Exception as error:
+                failed: concurrent.futures.Future[Element] = concurrent.futures.Future()
+                failed.set_exception(error)
+                self.pending.append(([], failed))
+                return
+            self.ended = not elements
+            for element in elements:
+                self._submit(element)
+
+    def _submit(self, element: Element) -> None:
+        if self._workers is None:
+            self._workers = _Workers(self.function, self.count)
+            weakref.finalize(self, self._workers.stop).atexit = False
+        self.pending.append((element, self._workers.submit(element)))
+
+    def restart(self) -> None:
+        self.pending.clear()
+        self.ended = False
+
+    def place(self) -> Any:
+        elements = [element for element, _ in self.pending if element]
+        return [elements, self.ended, super().place()]
+
+    def set_place(self, place: Any) -> None:
+        self.pending.clear()
+        self.ended = place[1]
+        super().set_place(place[2])
+        for element in place[0]:
+            self._submit(element)
+
+    def close(self) -> None:
+        self.pending.clear()
+        if self._workers is not None:
+            self._workers.stop()
+            self._workers = None
+        super().close()

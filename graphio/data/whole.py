@@ -1,0 +1,103 @@
+"""What needs a dataset whole, in one run: reduce, get_single_element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphio.constants import convert_to_tensor
+from graphio.data import structure
+from graphio.data.dataset import Dataset
+from graphio.data.function import Function, Opening, Runner
+from graphio.data.structure import Spec
+from graphio.ops.host import host_call
+from graphio.schema import errors
+
+
+def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
+    """See Dataset.reduce."""
+    initial = structure.mapped(convert_to_tensor, initial_state)
+    states = structure.flatten(initial)
+    specs = structure.mapped(lambda t: Spec(t.dtype, t.shape), initial)
+    function = state_function(reduce_func, specs, dataset, "reduce")
+    result = structure.flatten(function.specs)
+    tensors = list(dict.fromkeys([*dataset.captures, *function.captures]))
+
+    def bind(session: Any) -> Any:
+        def run(values: Any) -> Any:
+            state = values[len(tensors) :]
+            opening = Opening(
+                Runner(session), dict(zip(tensors, values[: len(tensors)], strict=True))
+            )
+            stage, step = dataset.open(opening), opening.load(function)
+            try:
+                while elements := stage.elements(1):
+                    state = step(state, elements[0])
+            finally:
+                stage.close()
+            return state
+
+        return run
+
+    shapes = [structure.common_shape(s.shape, t.shape) for s, t in zip(result, states, strict=True)]
+    made = host_call(
+        bind,
+        [*tensors, *states],
+        [(t.dtype, s) for t, s in zip(states, shapes, strict=True)],
+        function="ReduceDataset",
+        tf_type="ReduceDataset",
+    )
+    return structure.pack(initial, made.outputs)
+
+
+def state_function(reduce_func: Any, specs: Any, dataset: Dataset, what: str) -> Function:
+    """The function of a state and an element, with the state's shapes as open as they must be.
+
+    Raises:
+        TypeError: it gives another structure or dtype than the state's.
+    """
+    while True:
+        function = Function(reduce_func, [specs, dataset.element_specs], what, arguments=True)
+        found = function.specs[0] if what == "scan" else function.specs
+        if function.dataset is not None:
+            raise TypeError(f"{what}: the function returned a dataset, expected the next state")
+        wider = structure.common(specs, found, f"{what}: the next state")
+        same = [
+            a.shape == b.shape or str(a.shape) == str(b.shape)
+            for a, b in zip(structure.flatten(specs), structure.flatten(wider), strict=True)
+        ]
+        if all(same):
+            return function
+        specs = wider
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """The only element of a dataset: tensors to be run.
+
+    Raises, when run:
+        InvalidArgumentError: there is none, or there are several.
+    """
+    tensors = list(dataset.captures)
+
+    def bind(session: Any) -> Any:
+        def run(values: Any) -> Any:
+            stage = dataset.open(Opening(Runner(session), dict(zip(tensors, values, strict=True))))
+            try:
+                found = stage.elements(2)
+            finally:
+                stage.close()
+            if len(found) != 1:
+                some = "more than one element" if found else "an empty dataset"
+                raise errors.InvalidArgumentError(message=f"get_single_element: Dataset was {some}")
+            return found[0]
+
+        return run
+
+    specs = structure.flatten(dataset.element_specs)
+    made = host_call(
+        bind,
+        tensors,
+        [(s.dtype, s.shape) for s in specs],
+        function="DatasetToSingleElement",
+        tf_type="DatasetToSingleElement",
+    )
+    return structure.pack(dataset.element_specs, made.outputs)

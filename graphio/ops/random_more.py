@@ -1,0 +1,178 @@
+"""Random crops, and draws from the gamma and the Poisson distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes, scopes
+from graphio.constants import constant, convert_to_tensor
+from graphio.graph import Tensor
+from graphio.ops import array, comparison, index, math, reduction
+from graphio.ops.control_flow import while_loop
+from graphio.ops.emit import scope
+from graphio.ops.random import multinomial, random_normal, random_uniform
+
+__all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The graph's and the operation's seed that a random operation made now would use."""
+    graph = scopes.get_default_graph().root
+    if graph.seed is None:
+        return (None, None) if op_seed is None else (87654321, op_seed)
+    return graph.seed, graph._seeds_given if op_seed is None else op_seed
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """As multinomial, with the arguments in a newer order; dtype None: int64."""
+    wanted = dtypes.int64 if dtype is None else dtype
+    return multinomial(logits, num_samples, seed, name or "categorical", wanted)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of a tensor, all places alike probable.
+
+    Args:
+        value: tensor.
+        size: of the part, one integer an axis; at most value's.
+        seed: of this operation, see set_random_seed.
+        name: of the operation.
+
+    Raises:
+        ValueError: the part is known to be larger than value.
+        InvalidArgumentError: of the run, the part is larger than value.
+    """
+    with scope(name, "random_crop") as at:
+        x = convert_to_tensor(value, name="value")
+        wanted = convert_to_tensor(size, dtypes.int32, name="size")
+        _check_crop(x, size)
+        room = array.shape(x) - wanted + 1
+        rank = wanted.shape[0].value
+        draws = random_uniform([rank], 0, dtypes.int32.max, dtypes.int32, seed)
+        return index.slice(x, math.floormod(draws, room), wanted, name=at)
+
+
+def _check_crop(x: Tensor, size: Any) -> None:
+    if not isinstance(size, (list, tuple)) or x.shape.ndims is None:
+        return
+    pairs = zip(size, x.shape.as_list(), strict=False)
+    if len(size) != x.shape.ndims or any(
+        isinstance(s, int) and d is not None and s > d for s, d in pairs
+    ):
+        raise ValueError(f"random_crop: Need value.shape >= size, got {x.shape} and {list(size)}")
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from a gamma distribution, by Marsaglia and Tsang (2000).
+
+    Args:
+        shape: integers, how many to draw for each of the parameters.
+        alpha: tensor of shapes of the distribution, above 0.
+        beta: tensor of inverse scales, broadcasts with alpha; None: 1.
+        dtype: float32 or float64; that of alpha or beta if they are tensors.
+        seed: of this operation, see set_random_seed.
+        name: of the operation.
+
+    Returns:
+        A tensor of shape + the parameters' broadcast shape. No gradient passes.
+    """
+    with scope(name, "random_gamma") as at:
+        form = convert_to_tensor(alpha, None if isinstance(alpha, Tensor) else dtype, name="alpha")
+        rate = convert_to_tensor(1.0 if beta is None else beta, form.dtype, name="beta")
+        form = form + array.zeros_like(rate)
+        full = array.concat([_sizes(shape), array.shape(form)], 0)
+        form = form + array.zeros(full, form.dtype)
+        # Below 1: a draw for alpha + 1 times u^(1 / alpha).
+        small = comparison.less(form, 1.0)
+        raised = array.where(small, form + 1.0, form)
+        draw = _accepted(raised, full, seed)
+        uniform = random_uniform(full, dtype=form.dtype, seed=seed)
+        lowered = math.pow(1.0 - uniform, 1.0 / form)
+        result = array.where(small, draw * lowered, draw)
+        return array.stop_gradient(math.divide(result, rate), name=at)
+
+
+def _sizes(shape: Any) -> Tensor:
+    return array.reshape(convert_to_tensor(shape, dtypes.int32, name="shape"), [-1])
+
+
+def _accepted(form: Tensor, full: Tensor, seed: int | None) -> Tensor:
+    """d v where v = (1 + c x)^3 was accepted; each element tries until it is."""
+    d = form - 1.0 / 3.0
+    c = math.rsqrt(9.0 * d)
+
+    def step(done: Tensor, found: Tensor) -> list[Tensor]:
+        x = random_normal(full, dtype=form.dtype, seed=seed)
+        u = 1.0 - random_uniform(full, dtype=form.dtype, seed=seed)
+        root = 1.0 + c * x
+        v = root * root * root
+        positive = comparison.greater(v, 0.0)
+        safe = array.where(positive, v, array.ones_like(v))
+        bound = 0.5 * x * x + d * (1.0 - safe + math.log(safe))
+        fine = comparison.logical_and(positive, comparison.less(math.log(u), bound))
+        new = comparison.logical_and(fine, comparison.logical_not(done))
+        return [comparison.logical_or(done, fine), array.where(new, d * v, found)]
+
+    nothing = array.zeros_like(form)
+    first = [comparison.less(nothing, 0.0), nothing]
+    result: Tensor = while_loop(
+        lambda done, found: comparison.logical_not(reduction.reduce_all(done)), step, first
+    )[1]
+    return result
+
+
+def random_poisson(
+    lam: Any,
+    shape: Any,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from a Poisson distribution: arrivals within time lam, one a time on average.
+
+    Args:
+        lam: floating tensor of means; the work grows with the largest.
+        shape: integers, how many to draw for each of the means.
+        dtype: of the result: float16, float32, float64, int32 or int64.
+        seed: of this operation, see set_random_seed.
+        name: of the operation.
+
+    Returns:
+        A tensor of shape + lam's shape.
+    """
+    with scope(name, "random_poisson") as at:
+        rate = math.cast(convert_to_tensor(lam, name="lam"), dtypes.float64)
+        full = array.concat([_sizes(shape), array.shape(rate)], 0)
+        limit = rate + array.zeros(full, dtypes.float64)
+        one = constant(np.asarray(1.0))
+
+        def step(time: Tensor, count: Tensor) -> list[Tensor]:
+            wait = math.negative(
+                math.log(one - random_uniform(full, dtype=dtypes.float64, seed=seed))
+            )
+            then = time + wait
+            arrived = math.cast(comparison.less(then, limit), dtypes.float64)
+            return [then, count + arrived]
+
+        nothing = array.zeros_like(limit)
+        count = while_loop(
+            lambda time, count: reduction.reduce_any(comparison.less(time, limit)),
+            step,
+            [nothing, nothing],
+        )[1]
+        return math.cast(count, dtype, name=at)

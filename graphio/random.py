@@ -1,0 +1,27 @@
+"""tf.random: draws under their short names."""
+
+from __future__ import annotations
+
+from graphio.ops.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
+from graphio.ops.random import multinomial, set_random_seed, truncated_normal
+from graphio.ops.random import random_normal as normal
+from graphio.ops.random import random_shuffle as shuffle
+from graphio.ops.random import random_uniform as uniform
+from graphio.ops.random_more import categorical, get_seed
+from graphio.ops.random_more import random_gamma as gamma
+from graphio.ops.random_more import random_poisson as poisson
+
+__all__ = [
+    "categorical",
+    "gamma",
+    "get_seed",
+    "log_uniform_candidate_sampler",
+    "multinomial",
+    "normal",
+    "poisson",
+    "set_random_seed",
+    "shuffle",
+    "truncated_normal",
+    "uniform",
+    "uniform_candidate_sampler",
+]

@@ -1,0 +1,318 @@
+"""tf.saved_model: folders that TensorFlow's calls write and read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import engines
+import numpy as np
+import pytest
+
+import graphio as tf
+from graphio.schema import files
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
+X = [[1.0, 2.0], [-3.0, 0.5]]
+WANT = np.maximum(np.float64(X) @ [[1.0, -1.0], [2.0, 0.5]] + [0.25, 0.0], 0.0)
+
+OTHER_PROCESS = """
+import json, sys
+import graphio as tf
+with tf.Session(sys.argv[2], graph=tf.Graph()) as sess:
+    meta = tf.saved_model.loader.load(sess, [tf.saved_model.tag_constants.SERVING], sys.argv[1])
+    signature = meta.signature_def["serving_default"]
+    scores = sess.run(signature.outputs["scores"].name, {signature.inputs["x"].name: %r})
+    print(json.dumps([scores.tolist(), signature.method_name, tf.get_collection("marks"),
+                      [v.name for v in tf.global_variables()]]))
+""" % (X,)  # noqa: UP031 - braces are the program's
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    graph = tf.Graph()
+    with graph.as_default():
+        yield graph
+
+
+def session(target: str = "", graph: tf.Graph | None = None) -> tf.Session:
+    engines.module(target or "runtime")
+    return tf.Session(target, graph=graph)
+
+
+def net() -> tuple[tf.Tensor, tf.Variable, tf.Tensor]:
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    w = tf.Variable([[1.0, -1.0], [2.0, 0.5]], name="w")
+    b = tf.Variable([0.25, 0.0], name="b")
+    return x, w, tf.nn.relu(tf.matmul(x, w) + b, name="scores")
+
+
+def signature(x: tf.Tensor, y: tf.Tensor) -> Any:
+    return tf.saved_model.signature_def_utils.predict_signature_def({"x": x}, {"y": y})
+
+
+def saved(folder: Path, target: str = "") -> str:
+    """A model that simple_save wrote."""
+    x, _, scores = net()
+    tf.add_to_collection("marks", 7)
+    with session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        assert tf.saved_model.simple_save(sess, str(folder), {"x": x}, {"scores": scores}) is None
+    return str(folder)
+
+
+@TARGETS
+def test_another_process_loads_what_this_one_saved(target: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / "new" / "model", target)
+    assert sorted(p.name for p in Path(path).iterdir()) == [
+        "saved_model.gio",
+        "saved_model.pb",
+        "variables",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS, path, target], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    scores, method, marks, variables = json.loads(done.stdout)
+    np.testing.assert_allclose(scores, WANT, rtol=1e-6)
+    assert (method, marks) == ("tensorflow/serving/predict", [7])
+    assert variables == ["w:0", "b:0"]
+
+
+@TARGETS
+def test_engines_open_the_folder_and_the_file_in_it(target: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    engine = engines.module(target or "runtime")
+    for model in (
+        tf.saved_model.load(path, target),
+        engine.load(str(tmp_path / "m" / "saved_model.gio")),
+    ):
+        scores = model.signature("serving_default")(x=np.float32(X))["scores"]
+        np.testing.assert_allclose(scores, WANT, rtol=1e-6)
+
+
+def test_a_saver_reads_the_variables_of_the_folder(tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    assert tf.train.list_variables(path + "/variables/variables") == [("b", [2]), ("w", [2, 2])]
+    with tf.Session() as sess:
+        tf.train.Saver().restore(sess, path + "/variables/variables")
+        assert sess.run("b:0").tolist() == [0.25, 0]
+
+
+@TARGETS
+def test_the_loaded_graph_can_be_extended_and_saved_again(target: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / "m")
+    with tf.Graph().as_default() as graph, session(target) as sess:
+        meta = tf.saved_model.load(sess, ["serve"], path, import_scope="in")
+        assert meta.signature_def["serving_default"].inputs["x"].name == "x:0"
+        infos = meta.signature_def["serving_default"]
+        x = tf.saved_model.get_tensor_from_tensor_info(infos.inputs["x"], graph, "in")
+        y = tf.saved_model.get_tensor_from_tensor_info(infos.outputs["scores"], import_scope="in")
+        double = tf.multiply(y, 2.0, name="double")
+        sess.run(tf.global_variables()[1].assign([0.0, 1.0]))
+        want = sess.run(double, {x: X})
+        tf.saved_model.simple_save(sess, str(tmp_path / "again"), {"x": x}, {"y": double})
+    loaded = tf.saved_model.load(str(tmp_path / "again"), target)
+    np.testing.assert_array_equal(loaded.signature()(x=np.float32(X))["y"], want)
+
+
+@TARGETS
+def test_several_graphs_share_the_variables(target: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "m")
+    builder = tf.saved_model.builder.SavedModelBuilder(path)
+    x, w, scores = net()
+    with session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(w.assign(w * 2.0))
+        builder.add_meta_graph_and_variables(sess, ["train"], {"train": signature(x, scores)})
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name="x")
+        w = tf.Variable(tf.zeros([2, 2]), name="w")
+        y = tf.reduce_sum(w * x, 1, name="y")
+        builder.add_meta_graph(["serve", "gpu"], {"serving_default": signature(x, y)})
+    assert builder.save() == (path + "/saved_model.pb").encode()
+    with tf.Graph().as_default(), session(target) as sess:
+        meta = tf.saved_model.loader.load(sess, {"gpu", "serve"}, path)
+        assert list(meta.signature_def) == ["serving_default"]
+        assert list(meta.meta_info_def.tags) == ["serve", "gpu"]
+        assert sess.run("y:0", {"x:0": [1, 1]}).tolist() == [0, 5]
+        with pytest.raises(RuntimeError, match=r"tags 'serve' could not.*\['train'\]"):
+            tf.saved_model.loader.load(sess, ["serve"], path)
+    engine = engines.module(target or "runtime")
+    second = engine.load(path + "/saved_model-1.gio")
+    assert second.signature()(x=np.float32([1, 0]))["y"].tolist() == [2, 4]
+
+
+@TARGETS
+def test_assets_and_the_operation_for_after_loading(target: str, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    asset = tf.constant(str(tmp_path / "words.txt"), name="words")
+    seen = tf.Variable("", name="seen", trainable=False)
+    main = tf.group(seen.assign(asset), name="main")
+    with session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(str(tmp_path / "m"))
+        builder.add_meta_graph_and_variables(
+            sess, ["serve"], assets_collection=[asset], main_op=main
+        )
+        builder.save()
+    (tmp_path / "words.txt").unlink()
+    with session(target, tf.Graph()) as sess:
+        tf.saved_model.loader.load(sess, ["serve"], str(tmp_path / "m"), import_scope="a")
+        copy = str(tmp_path / "m" / "assets" / "words.txt")
+        assert sess.run("a/seen:0") == copy.encode() and Path(copy).read_text() == "a\nb\n"
+
+
+def test_text_and_graphs_without_variables(tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.multiply(x, 2.0, name="y")
+    path = str(tmp_path / "m")
+    with tf.Session() as sess:
+        builder = tf.saved_model.Builder(path)
+        builder.add_meta_graph_and_variables(sess, ["serve"])
+        assert builder.save(as_text=True).endswith(b"/saved_model.pbtxt")
+    assert "Placeholder" in Path(path, "saved_model.pbtxt").read_text()
+    assert not list(Path(path, "variables").iterdir())
+    with tf.Session(graph=tf.Graph()) as sess:
+        tf.saved_model.loader.load(sess, ["serve"], path)
+        assert sess.run("y:0", {"x:0": 4}) == 8
+
+
+def test_variables_without_values_leave_a_folder_that_can_be_tried_again(tmp_path: Path) -> None:
+    x, _, scores = net()
+    with tf.Session() as sess:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value b, w"):
+            tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": scores})
+        assert not tf.saved_model.maybe_saved_model_directory(str(tmp_path / "m"))
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": scores})
+        assert tf.saved_model.contains_saved_model(str(tmp_path / "m"))
+        with pytest.raises(AssertionError, match="already exists, and isn't empty"):
+            tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": scores})
+
+
+class NoRoom(files.FileLayer):
+    """A disk that is full from the n-th rename on."""
+
+    left = 0
+
+    def rename(self, old: str, new: str) -> None:
+        NoRoom.left -= 1
+        if NoRoom.left < 0:
+            raise OSError(28, "No space left on device")
+        super().rename(old, new)
+
+
+def test_a_save_that_fails_anywhere_leaves_no_saved_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, _, scores = net()
+    monkeypatch.setattr(files.SYSTEM, "rename", NoRoom().rename)
+    failed = 0
+    with tf.Session() as sess:
+        NoRoom.left = 99
+        sess.run(tf.global_variables_initializer())
+        for steps in range(9):
+            folder = str(tmp_path / str(steps))
+            NoRoom.left = steps
+            try:
+                tf.saved_model.simple_save(sess, folder, {"x": x}, {"y": scores})
+            except OSError:
+                failed += 1
+                assert not tf.saved_model.maybe_saved_model_directory(folder)
+                assert not [p for p in Path(folder).rglob("tmp-*")]
+            else:
+                assert tf.saved_model.maybe_saved_model_directory(folder)
+    assert 3 <= failed < 9
+
+
+def test_what_is_no_saved_model_is_refused(tmp_path: Path) -> None:
+    graph = tf.get_default_graph()
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "saved_model.pb").write_bytes(b"\x08\x01\x12\x99")
+    with tf.Session() as sess:
+        for name in ("nothing", "bad"):
+            with pytest.raises(OSError):
+                tf.saved_model.loader.load(sess, ["serve"], str(tmp_path / name))
+        with pytest.raises(tf.errors.NotFoundError):
+            tf.saved_model.load(str(tmp_path / "nothing"))
+    assert graph.get_operations() == []
+
+
+def test_the_builder_refuses_what_does_not_belong(tmp_path: Path) -> None:
+    x, _, scores = net()
+    builder = tf.saved_model.Builder(str(tmp_path / "m"))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(AssertionError, match="has not been saved"):
+            builder.add_meta_graph(["late"])
+        add = builder.add_meta_graph_and_variables
+        with pytest.raises(TypeError, match="must be a SignatureDef"):
+            add(sess, ["a"], {"s": (x, scores)})
+        with pytest.raises(TypeError, match="tags must be a list"):
+            add(sess, "serve")
+        with pytest.raises(TypeError, match="must be a constant with the path"):
+            add(sess, ["a"], assets_collection=[x])
+        with tf.Graph().as_default():
+            other = signature(tf.placeholder(tf.float32, name="q"), tf.constant(1.0))
+        with pytest.raises(ValueError, match="signature 's' is not of this graph"):
+            add(sess, ["a"], {"s": other})
+        add(sess, ["a"], {"s": signature(x, scores)})
+        with pytest.raises(AssertionError, match="has already been saved"):
+            add(sess, ["b"])
+
+
+# ---- signatures ----
+
+
+def test_descriptions_of_tensors() -> None:
+    x, w, _ = net()
+    info = tf.saved_model.utils.build_tensor_info(x)
+    assert (info.name, info.dtype) == ("x:0", tf.float32.as_datatype_enum)
+    assert [d.size for d in info.tensor_shape.dim] == [-1, 2]
+    assert info == tf.saved_model.build_tensor_info(x) != tf.saved_model.build_tensor_info(w)
+    assert tf.saved_model.utils.build_tensor_info(w).name == "w:0"
+    unknown = tf.saved_model.utils.build_tensor_info(tf.placeholder(tf.int64, name="p"))
+    assert unknown.tensor_shape.unknown_rank and unknown.dtype == tf.int64.as_datatype_enum
+    assert tf.saved_model.utils.get_tensor_from_tensor_info(info) is x
+    with pytest.raises(TypeError, match="describes tensors, not int"):
+        tf.saved_model.utils.build_tensor_info(3)
+    with tf.Graph().as_default(), pytest.raises(KeyError):
+        tf.saved_model.utils.get_tensor_from_tensor_info(info)
+
+
+def test_signatures_of_the_usual_kinds() -> None:
+    util, names = tf.saved_model.signature_def_utils, tf.saved_model.signature_constants
+    text = tf.placeholder(tf.string, [None], name="text")
+    score = tf.placeholder(tf.float32, [None], name="score")
+    regression = util.regression_signature_def(text, score)
+    assert regression.method_name == names.REGRESS_METHOD_NAME
+    assert regression.inputs["inputs"].name == "text:0"
+    both = util.classification_signature_def(text, text, score)
+    assert sorted(both.outputs) == ["classes", "scores"]
+    predict = util.predict_signature_def({"a": text}, {"b": score})
+    built = util.build_signature_def(
+        {"a": tf.saved_model.utils.build_tensor_info(text)},
+        {"b": tf.saved_model.utils.build_tensor_info(score)},
+        names.PREDICT_METHOD_NAME,
+    )
+    assert predict == built and predict != both
+    for made in (regression, both, predict):
+        assert util.is_valid_signature(made)
+    assert not util.is_valid_signature(util.build_signature_def())
+    built.method_name = names.REGRESS_METHOD_NAME
+    assert not util.is_valid_signature(built)
+    for wrong in (
+        lambda: util.predict_signature_def({}, {"b": score}),
+        lambda: util.predict_signature_def({"a": score}, {}),
+        lambda: util.regression_signature_def(None, score),
+        lambda: util.regression_signature_def(score, score),
+        lambda: util.classification_signature_def(text, None, None),
+        lambda: util.classification_signature_def(text, score, None),
+    ):
+        with pytest.raises(ValueError):
+            wrong()

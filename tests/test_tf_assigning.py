@@ -1,0 +1,211 @@
+"""Assigning to parts of variables, counting, loading, reporting; in both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+START = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def after(target: str, build: Any, start: Any = START) -> Any:
+    """The new value that the tensor of build(variable) gives, and that the variable keeps."""
+    v = tf.Variable(start.astype(np.float32), name="v")
+    assigned = build(v)
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        result = session.run(assigned)
+        np.testing.assert_array_equal(session.run(v.read_value()), result)
+        return result
+
+
+#: what an index selects, and a value of its shape
+PARTS = {
+    "a row": (2, np.array([7.0, 8.0, 9.0])),
+    "an element": ((1, 2), np.array(-1.0)),
+    "a range": (slice(1, 3), np.full((2, 3), 5.0)),
+    "every second, backwards": ((slice(None, None, -2), 1), np.array([1.0, 2.0])),
+    "a column with an ellipsis": ((..., 0), np.array([1.0, 2.0, 3.0, 4.0])),
+    "from the end": (-1, np.zeros(3)),
+    "nothing": (slice(2, 2), np.zeros((0, 3))),
+    "all": (slice(None), np.ones((4, 3))),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_can_be_assigned_to(target: str, part: str) -> None:
+    index, value = PARTS[part]
+    want = START.copy()
+    want[index] = value
+    np.testing.assert_array_equal(after(target, lambda v: v[index].assign(value)), want)
+
+
+@TARGETS
+def test_tf_assign_takes_a_part(target: str) -> None:
+    found = after(target, lambda v: tf.assign(v[0, 0], 100.0))
+    assert found[0, 0] == 100.0 and found[0, 1] == 1.0
+
+
+def test_only_parts_of_variables_can_be_assigned_to() -> None:
+    v = tf.Variable([1.0, 2.0])
+    with pytest.raises(AttributeError):
+        tf.assign(tf.constant([1.0])[0], 2.0)
+    with pytest.raises(ValueError, match="Dimensions must be equal, but are 3 and 2"):
+        v[:].assign([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="equal rank"):
+        v[0:2].assign(1.0)
+    with pytest.raises(ValueError, match="out of bounds"):
+        v[2].assign(1.0)
+
+
+ROWS = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [4.0, 5.0, 6.0]])
+PLACES = [3, 0, 3]
+
+
+def one_by_one(action: Any) -> Any:
+    want = START.copy()
+    for place, row in zip(PLACES, ROWS, strict=True):
+        want[place] = action(want[place], row)
+    return want
+
+
+ACTIONS = {
+    "scatter_update": lambda old, new: new,
+    "scatter_add": np.add,
+    "scatter_sub": np.subtract,
+    "scatter_mul": np.multiply,
+    "scatter_div": np.divide,
+    "scatter_min": np.minimum,
+    "scatter_max": np.maximum,
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("name", ACTIONS)
+def test_scatters_change_rows_one_after_another(target: str, name: str) -> None:
+    want = one_by_one(ACTIONS[name])
+    found = after(target, lambda v: getattr(tf, name)(v, PLACES, ROWS))
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+    slices = tf.IndexedSlices(tf.constant(ROWS, tf.float32), tf.constant(PLACES))
+    found = after(target, lambda v: getattr(v, name)(slices))
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+@TARGETS
+def test_one_number_serves_all_rows(target: str) -> None:
+    found = after(target, lambda v: tf.scatter_update(v, [1, 2], 9.0))
+    np.testing.assert_array_equal(found[1:3], np.full((2, 3), 9.0))
+    np.testing.assert_array_equal(found[[0, 3]], START[[0, 3]])
+
+
+@TARGETS
+def test_scatters_by_coordinates(target: str) -> None:
+    where, values = [[0, 1], [3, 2], [0, 1]], [5.0, 6.0, 7.0]
+    for name, sign in (("scatter_nd_add", 1), ("scatter_nd_sub", -1)):
+        want = START.copy()
+        np.add.at(want, tuple(np.transpose(where)), sign * np.array(values))
+        found = after(target, lambda v: getattr(tf, name)(v, where, values))  # noqa: B023
+        np.testing.assert_array_equal(found, want)
+        found = after(target, lambda v: getattr(v, name)(where, values))  # noqa: B023
+        np.testing.assert_array_equal(found, want)
+    found = after(target, lambda v: tf.scatter_nd_update(v, [[2]], [[1.0, 2.0, 3.0]]))
+    np.testing.assert_array_equal(found[2], [1, 2, 3])
+
+
+@TARGETS
+def test_scatters_within_each_batch(target: str) -> None:
+    places, values = [[2, 0], [1, 1], [0, 2], [1, 0]], -np.ones((4, 2))
+    want = START.copy()
+    for b, row in enumerate(places):
+        want[b, row] = -1
+    found = after(target, lambda v: tf.batch_scatter_update(v, places, values))
+    np.testing.assert_array_equal(found, want)
+
+
+@TARGETS
+def test_integers_divide_towards_0(target: str) -> None:
+    v = tf.Variable([7, -7, 5])
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run(tf.scatter_div(v, [0, 1], [2, 2])).tolist() == [3, -3, 5]
+
+
+def test_scatters_refuse_what_does_not_fit() -> None:
+    v = tf.Variable(START)
+    with pytest.raises(ValueError, match="Dimensions must be equal"):
+        tf.scatter_add(v, [0, 1], np.zeros((2, 4)))
+    with pytest.raises(TypeError, match="indices"):
+        tf.scatter_add(v, [0.5], np.zeros((1, 3)))
+    with pytest.raises(TypeError, match="expected a Variable"):
+        tf.scatter_add(tf.constant(START), [0], np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="more than the rank"):
+        tf.scatter_nd_add(v, [[0, 0, 0]], [1.0])
+
+
+@TARGETS
+def test_a_row_out_of_range_is_an_error_of_the_run(target: str) -> None:
+    v = tf.Variable(START)
+    wrong = tf.scatter_add(v, [4], np.zeros((1, 3)))
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="4"):
+            session.run(wrong)
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_counting_gives_the_value_before_and_ends_at_the_limit(target: str, dtype: Any) -> None:
+    v = tf.Variable(0, dtype=dtype)
+    step = v.count_up_to(3)
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        assert [session.run(step) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 3"):
+            session.run(step)
+        assert session.run(v) == 3
+        assert session.run(tf.count_up_to(v, 4)) == 3
+
+
+def test_only_integer_scalars_are_counted() -> None:
+    with pytest.raises(TypeError, match="int32, int64"):
+        tf.Variable(0.0).count_up_to(3)
+    with pytest.raises(ValueError, match="rank 0 but is rank 1"):
+        tf.Variable([0]).count_up_to(3)
+
+
+@TARGETS
+def test_a_variable_of_unknown_shape_takes_any(target: str) -> None:
+    x = tf.placeholder(tf.float32)
+    v = tf.Variable(x, validate_shape=False)
+    longer = tf.assign(v, [1.0, 2.0, 3.0], validate_shape=False)
+    assert v.shape.ndims is None and longer.shape == [3]
+    with tf.Session(target) as session:
+        session.run(v.initializer, {x: [[1.0]]})
+        assert session.run(v).shape == (1, 1)
+        assert session.run(longer).shape == session.run(v).shape == (3,)
+
+
+@TARGETS
+def test_an_assertion_that_all_variables_have_values(target: str) -> None:
+    v = tf.Variable(1.0, name="v")
+    check = tf.assert_variables_initialized()
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            session.run(check)
+        session.run(v.initializer)
+        assert session.run(check) is None
+    with tf.Graph().as_default():
+        assert tf.assert_variables_initialized() is None

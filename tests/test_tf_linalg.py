@@ -1,0 +1,164 @@
+"""Linear equations, factors, the gamma function: values in both engines, gradients, refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import engines
+import gradient_check
+import numpy as np
+import pytest
+import tf_names
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import graphio as tf
+
+RNG = np.random.RandomState(5)
+A = RNG.randn(2, 3, 3) + 3 * np.eye(3)
+B = RNG.randn(2, 3, 2)
+S = np.matmul(A, np.swapaxes(A, 1, 2))
+TALL, SIDE = RNG.randn(5, 3), RNG.randn(5, 2)
+T = np.swapaxes
+
+
+def gamma_digits(x: Any) -> Any:
+    return np.vectorize(math.lgamma)(np.asarray(x, float))
+
+
+#: builder, inputs, what numpy says
+CASES: dict[str, tuple[Callable[..., Any], list[Any], Any]] = {
+    "solve": (tf.matrix_solve, [A, B], np.linalg.solve(A, B)),
+    "solve transposed": (
+        lambda a, b: tf.matrix_solve(a, b, adjoint=True), [A, B], np.linalg.solve(T(A, 1, 2), B),
+    ),
+    "inverse": (tf.linalg.inv, [A], np.linalg.inv(A)),
+    "inverse transposed": (
+        lambda a: tf.matrix_inverse(a, adjoint=True), [A], np.linalg.inv(T(A, 1, 2)),
+    ),
+    "lower triangle": (
+        tf.linalg.triangular_solve, [A, B], np.linalg.solve(np.tril(A), B),
+    ),
+    "upper triangle transposed": (
+        lambda a, b: tf.matrix_triangular_solve(a, b, lower=False, adjoint=True), [A, B],
+        np.linalg.solve(T(np.triu(A), 1, 2), B),
+    ),
+    "cholesky": (tf.cholesky, [S], np.linalg.cholesky(S)),
+    "cholesky reads the lower triangle": (
+        tf.cholesky, [np.tril(S)], np.linalg.cholesky(S),
+    ),
+    "cholesky_solve": (
+        tf.cholesky_solve, [np.linalg.cholesky(S), B], np.linalg.solve(S, B),
+    ),
+    "logdet": (tf.linalg.logdet, [S], np.linalg.slogdet(S)[1]),
+    "slogdet": (tf.linalg.slogdet, [A - 4 * np.eye(3)], np.linalg.slogdet(A - 4 * np.eye(3))),
+    "least squares": (
+        tf.linalg.lstsq, [TALL, SIDE], np.linalg.lstsq(TALL, SIDE, rcond=None)[0],
+    ),
+    "least squares, wide": (
+        tf.matrix_solve_ls, [TALL.T, SIDE[:3]], np.linalg.lstsq(TALL.T, SIDE[:3], rcond=None)[0],
+    ),
+    "ridge": (
+        lambda a, b: tf.matrix_solve_ls(a, b, 0.5), [TALL, SIDE],
+        np.linalg.solve(TALL.T @ TALL + 0.5 * np.eye(3), TALL.T @ SIDE),
+    ),
+    "matvec": (tf.linalg.matvec, [A, B[..., 0]], (A @ B[..., :1])[..., 0]),
+    "matvec transposed": (
+        lambda a, b: tf.linalg.matvec(a, b, transpose_a=True), [A, B[..., 0]],
+        (T(A, 1, 2) @ B[..., :1])[..., 0],
+    ),
+    "adjoint": (tf.linalg.adjoint, [A], T(A, 1, 2)),
+    "normalize": (
+        lambda a: tf.linalg.normalize(a, axis=-1), [A],
+        [A / np.linalg.norm(A, axis=-1, keepdims=True), np.linalg.norm(A, axis=-1, keepdims=True)],
+    ),
+    "lgamma": (tf.lgamma, [np.array([0.1, 0.5, 1, 1.5, 2, 7.3, 150, -0.5, -2.3])],
+               gamma_digits([0.1, 0.5, 1, 1.5, 2, 7.3, 150, -0.5, -2.3])),
+    "lgamma at its ends": (
+        tf.math.lgamma, [np.array([0.0, -1.0, np.inf, -np.inf])], [np.inf] * 4,
+    ),
+    "digamma": (
+        tf.digamma, [np.array([1.0, 0.5, 10.0, -0.5])],
+        [-np.euler_gamma, -np.euler_gamma - 2 * math.log(2), 2.251752589066721,
+         0.03648997397857652],
+    ),
+    "lbeta": (
+        tf.lbeta, [np.array([[1.0, 2.0], [0.5, 3.0]])],
+        [math.log(0.5), math.lgamma(0.5) + math.lgamma(3) - math.lgamma(3.5)],
+    ),
+    "polyval": (
+        lambda x: tf.math.polyval([2.0, 0.0, 1.0], x), [np.array([1.0, -3.0])], [3.0, 19.0],
+    ),
+    "parts of real numbers": (
+        lambda x: [tf.real(x), tf.imag(x), tf.conj(x), tf.angle(x)], [np.array([1.0, -2.0])],
+        [np.array([1.0, -2.0]), np.zeros(2), np.array([1.0, -2.0]), np.array([0, np.pi])],
+    ),
+}  # fmt: skip
+
+
+@engines.BOTH
+@pytest.mark.parametrize("case", CASES)
+def test_values(engine: str, case: str) -> None:
+    build, values, want = CASES[case]
+    wide = [np.asarray(v, np.float64) for v in values]
+    tf_names.compare(engine, build, wide, want, rtol=1e-9)
+    narrow = [v.astype(np.float32) for v in wide]
+    tf_names.compare(engine, build, narrow, want, rtol=2e-4)
+
+
+#: differentiable functions of float64 tensors, and where
+SLOPES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "solve": (tf.matrix_solve, [A, B]),
+    "inverse": (tf.matrix_inverse, [A[0]]),
+    "triangle": (tf.matrix_triangular_solve, [A[0], B[0]]),
+    "cholesky": (lambda a: tf.cholesky(a + tf.matrix_transpose(a)), [S[0]]),
+    "cholesky_solve": (tf.cholesky_solve, [np.linalg.cholesky(S[0]), B[0]]),
+    "logdet": (lambda a: tf.linalg.logdet(a + tf.matrix_transpose(a)), [S[0]]),
+    "least squares": (tf.linalg.lstsq, [TALL, SIDE]),
+    "lgamma": (tf.lgamma, [np.array([0.3, 1.7, 6.0, -0.7, -3.4])]),
+    "digamma": (tf.digamma, [np.array([0.3, 1.7, 6.0, -0.7])]),
+    "ensure_shape": (lambda x: tf.ensure_shape(x, [None, 2]), [SIDE]),
+}
+
+
+@pytest.mark.parametrize("case", SLOPES)
+def test_gradients(case: str) -> None:
+    build, values = SLOPES[case]
+    gradient_check.check(build, values, second=case in ("solve", "inverse", "cholesky", "lgamma"))
+
+
+def test_shapes_are_refused_while_the_graph_is_built() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="3 and 2"):
+            tf.matrix_inverse(tf.ones([3, 2]))
+        with pytest.raises(ValueError, match="at least rank 2"):
+            tf.cholesky(tf.ones([3]))
+        with pytest.raises(ValueError, match="2 and 3"):
+            tf.matrix_solve(tf.ones([2, 2]), tf.ones([3, 1]))
+        with pytest.raises(ValueError, match="equal rank"):
+            tf.matrix_solve(tf.ones([2, 2]), tf.ones([2]))
+        with pytest.raises(TypeError, match="int32"):
+            tf.cholesky(tf.ones([2, 2], tf.int32))
+        with pytest.raises(ValueError, match="coeffs must be list"):
+            tf.math.polyval((1.0,), 2.0)
+
+
+@engines.BOTH
+def test_a_matrix_without_an_inverse_is_an_error_of_the_run(engine: str) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Input matrix is not invertible"):
+            session.run(tf.matrix_inverse(tf.ones([2, 2])))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Cholesky decomposition was not"):
+            session.run(tf.cholesky(-tf.eye(2)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 9), st.integers(0, 2**31))
+def test_the_engines_agree_about_inverses(size: int, seed: int) -> None:
+    matrix = np.random.RandomState(seed % 2**31).randn(size, size) + 2 * np.eye(size)
+    found = [tf_names.run(engine, tf.matrix_inverse, [matrix]) for engine in engines.NAMES]
+    scale = np.abs(found[0]).max()
+    np.testing.assert_allclose(found[1], found[0], atol=1e-9 * scale * np.linalg.cond(matrix))
