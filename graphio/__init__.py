@@ -99,7 +99,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "logical_or", "logical_xor", "not_equal",
     ),
     "graphio.ops.console": ("Print", "print"),
-    "graphio.ops.control_flow": ("case", "cond", "group", "no_op", "tuple"),
+    "graphio.ops.control_flow": (
+        "case", "cond", "group", "no_op", "smart_cond", "switch_case", "tuple",
+    ),
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
@@ -164,8 +166,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.shaping": (
         "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
         "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
-        "histogram_fixed_width_bins", "parallel_stack",
-        "required_space_to_batch_paddings", "unravel_index", "where_v2",
+        "histogram_fixed_width_bins", "parallel_stack", "required_space_to_batch_paddings",
+        "unravel_index", "where_v2",
     ),
     "graphio.ops.slicing": ("newaxis", "strided_slice"),
     "graphio.ops.solving": (
@@ -190,9 +192,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.text": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join",
-        "regex_replace", "string_join", "string_split", "string_strip", "string_to_number",
-        "substr",
+        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
+        "string_join", "string_split", "string_strip", "string_to_number", "substr",
     ),
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
@@ -209,12 +210,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "no_regularizer", "variable_op_scope", "variable_scope",
     ),
     "graphio.variables": (
-        "Variable", "all_variables", "assign", "assign_add",
-        "assign_sub", "global_variables", "global_variables_initializer",
-        "initialize_all_variables", "initialize_local_variables", "initialize_variables",
-        "is_variable_initialized", "local_variables", "local_variables_initializer",
-        "model_variables", "moving_average_variables", "report_uninitialized_variables",
-        "trainable_variables", "variables_initializer",
+        "Variable", "all_variables", "assign", "assign_add", "assign_sub", "global_variables",
+        "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
+        "initialize_variables", "is_variable_initialized", "local_variables",
+        "local_variables_initializer", "model_variables", "moving_average_variables",
+        "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
 }  # fmt: skip
 
@@ -224,11 +224,7 @@ _NAMESPACES = {
     False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
     "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
     "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
-    "schema": False, "sparse": True, "timeline": False, "train": True,
-    "bitwise": True, "cinfer": False, "errors": False, "image": True, "initializers": True,
-    "layers": True, "linalg": True, "losses": True, "math": True, "nest": False, "nn": True,
-    "onnx": True, "runtime": False, "saved_model": True, "schema": False, "sparse": True,
-    "strings": True, "train": True,
+    "schema": False, "sparse": True, "strings": True, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}

@@ -221,11 +221,14 @@ class Operation:
         self.graph.root.changed()
         return added
 
-    def _let_go(self) -> None:
-        """Takes the operation out of its inputs' consumers."""
+    def _let_go(self, nowhere: Graph) -> None:
+        """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
         for tensor in self.inputs:
             if tensor is not None and self in tensor._consumers:
                 tensor._consumers.remove(self)
+        self.graph = nowhere
+        for output in self.outputs:
+            output.graph = nowhere
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs the operation by the default session or the one given; see Session.run."""
@@ -278,11 +281,13 @@ class Graph:
         self.outer_control: dict[Operation, None] = {}  # what nodes in here wait for outside
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
+        self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
         self._scope = ""
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
+        self.taken_back = False  # whether it holds what a failed call had made
         if outer is None:
             self.version = 0
             self.seed: int | None = None
@@ -336,6 +341,12 @@ class Graph:
             if measured is not None:
                 return self.create_op("Identity", [measured], outputs, name=name)
         resolved = [None if t is None else self._resolve(t) for t in inputs]
+        if op in self.lifted and all(t is None or t.graph is not self for t in resolved):
+            assert self.outer is not None
+            return self.outer.create_op(
+                op, resolved, outputs, attrs, domain=domain, version=version, name=name,
+                tf_type=tf_type,
+            )  # fmt: skip
         if version is None:
             from graphio.schema.operators import version_for
 
@@ -416,8 +427,10 @@ class Graph:
         try:
             yield
         except BaseException:
+            nowhere = Graph()
+            nowhere.taken_back = True
             for name in [name for name in root._by_name if name not in known]:
-                root._by_name[name]._let_go()
+                root._by_name[name]._let_go(nowhere)
             for table, content in before:
                 table.clear()
                 table.update(content)
@@ -459,11 +472,11 @@ class Graph:
             tensor = tensor if found is None else found
             graph = graph.outer
         if not self.encloses(tensor):
-            hint = (
-                "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
-                if tensor.graph.root is self.root
-                else "all tensors of an operation belong to one graph"
-            )
+            hint = "all tensors of an operation belong to one graph"
+            if tensor.graph.root is self.root:
+                hint = "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
+            elif tensor.graph.taken_back:
+                hint = "it was made by a call that failed, and was taken back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
 

@@ -180,7 +180,7 @@ def _first_state(cell: Any, given: Any, dtype: Any, x: Tensor, axis: int, batch:
         return nest.map_structure(convert_to_tensor, given)
     if not dtype:
         raise ValueError("If there is no initial_state, you must give a dtype.")
-    size = array.shape(x)[axis] if batch is None else batch
+    size = _size(x, axis) if batch is None else batch
     getter = getattr(cell, "get_initial_state", None)
     if getter is not None:
         return getter(inputs=None, batch_size=size, dtype=dtype)
@@ -192,9 +192,13 @@ def _live(lengths: Any, x: Tensor, axis: int, batch: int | None) -> list[Tensor]
     if lengths is None:
         return []
     ends = _lengths(lengths, batch)
-    steps = math.cast(array.shape(x)[axis], dtypes.int32)
-    numbers = array.expand_dims(array.range(steps), 1)
+    numbers = array.expand_dims(array.range(_size(x, axis)), 1)
     return [comparison.less(numbers, array.expand_dims(ends, 0))]
+
+
+def _size(x: Tensor, axis: int) -> Tensor:
+    """The size of an axis: int32 scalar."""
+    return p.squeeze(p.slice_axes(array.shape(x), [axis], [axis + 1], [0]), [0])
 
 
 def _lengths(lengths: Any, batch: int | None) -> Tensor:

@@ -96,8 +96,9 @@ class RNNCell(Layer):
             ValueError: neither inputs nor both of the others are given.
         """
         if inputs is not None:
-            first = convert_to_tensor(inputs)
-            batch_size, dtype = array.shape(first)[0], first.dtype
+            first: Any = convert_to_tensor(inputs)
+            shape: Any = array.shape(first)
+            batch_size, dtype = shape[0], first.dtype
         if batch_size is None or dtype is None:
             raise ValueError(
                 "batch_size and dtype cannot be None while constructing initial state: "
@@ -117,11 +118,11 @@ def zeros_of(batch_size: Any, size: Any, dtype: Any) -> Tensor:
 
 def sizes(size: Any) -> list[int]:
     """A cell's size as the dimensions after the batch."""
-    if isinstance(size, TensorShape):
-        return [int(d) for d in size.as_list()]
-    if isinstance(size, Dimension):
-        return [int(size.value)]
-    return [int(size)]
+    dims = size.as_list() if isinstance(size, TensorShape) else [size]
+    known = [d.value if isinstance(d, Dimension) else d for d in dims]
+    if None in known:
+        raise ValueError(f"a cell's size is {size}, expected all of it to be known")
+    return [int(d) for d in known if d is not None]
 
 
 # ---- cells ----
@@ -196,7 +197,7 @@ class BasicRNNCell(_Gated):
         self._kernel, self._bias = self._weights(depth + self._num_units, self._num_units)
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         output = self._activation(_product([inputs, state], self._kernel, self._bias))
         return output, output
@@ -244,7 +245,7 @@ class GRUCell(_Gated):
         self._candidate = self._weights(rows, n, "candidate/", kernel, bias)
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         gates = math.sigmoid(_product([inputs, state], *self._gates))
         r, u = array.split(gates, 2, axis=1)
@@ -320,7 +321,7 @@ class BasicLSTMCell(_LSTM):
         self._kernel, self._bias = self._weights(self._depth(input_shape) + n, 4 * n)
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         c, h = self._apart(state)
         gates = _product([inputs, h], self._kernel, self._bias)
@@ -393,7 +394,7 @@ class LSTMCell(_LSTM):
             )
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         c, h = self._apart(state)
         gates = _product([inputs, h], self._kernel, self._bias)
@@ -475,7 +476,7 @@ class MultiRNNCell(RNNCell):
         with scopes.name_scope(type(self).__name__ + "ZeroState"):
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
-    def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
+    def call(self, inputs: Any, state: Any) -> Any:
         """Builds the step."""
         if self._state_is_tuple and (not nest.is_nested(state) or len(state) != len(self._cells)):
             raise ValueError(

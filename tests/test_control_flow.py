@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -273,3 +274,200 @@ def test_the_gradient_of_random_numbers_in_a_body_of_a_body_sees_the_same_number
     x = np.array([1.0, 2, 3])
     y, dx = run(target, build, {"x": x})
     np.testing.assert_allclose(dx, y / x, rtol=1e-12)
+
+
+# ---- structures and what is no tensor ----
+
+Pair = collections.namedtuple("Pair", "low high")
+
+
+@TARGETS
+def test_a_loop_keeps_the_structure_that_its_body_returns(target: str) -> None:
+    def build() -> Any:
+        few = lambda i, *_: i < 3  # noqa: E731
+        one = tf.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])
+        pair = tf.while_loop(few, lambda i, x: [i + 1, x * 2.0], (0, 1.0))
+        nested = lambda i, d: (i + 1, {"a": Pair(d["a"].high, d["a"].low), "b": d["b"] + 1})  # noqa: E731
+        return one, pair, tf.while_loop(few, nested, [0, {"a": Pair(1, 2), "b": 3}])
+
+    one, pair, (count, nested) = run(target, build)
+    assert one == 3 and pair == [3, 8.0] and count == 3
+    assert nested == {"a": Pair(2, 1), "b": 6}
+
+
+@TARGETS
+def test_indexed_slices_go_through_branches_and_loops(target: str) -> None:
+    def build() -> Any:
+        def twice(i: Any, s: Any) -> Any:
+            values, indices = [tf.concat([t, t], 0) for t in (s.values, s.indices)]
+            return i + 1, tf.IndexedSlices(values, indices, s.dense_shape)
+
+        p = tf.placeholder(tf.bool, [], name="p")
+        rows = lambda n: tf.IndexedSlices(tf.ones([n, 2]), tf.range(n), tf.constant([4, 2]))  # noqa: E731
+        chosen = tf.cond(p, lambda: rows(2), lambda: rows(3))
+        assert chosen.values.shape.as_list() == [None, 2]
+        invariants = [tf.TensorShape([]), tf.TensorShape([None, 2])]
+        many = tf.while_loop(lambda i, s: i < 2, twice, [0, chosen], invariants)[1]
+        return chosen, tf.convert_to_tensor(many)
+
+    chosen, dense = run(target, build, {"p": True})
+    assert chosen.indices.tolist() == [0, 1] and dense[:, 0].tolist() == [4, 4, 0, 0]
+    assert run(target, build, {"p": False})[1][:, 1].tolist() == [4, 4, 4, 0]
+
+
+@TARGETS
+def test_an_operation_of_a_branch_runs_with_it(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v, p = tf.Variable(1.0), tf.placeholder(tf.bool, [])
+        choice = tf.cond(p, lambda: tf.group(v.assign_add(1.0)), tf.no_op)
+        session.run(v.initializer)
+        assert [bool(session.run(choice, {p: b})) for b in (True, False)] == [True, False]
+        assert session.run(v) == 2
+
+
+def test_one_result_is_taken_out_of_its_list() -> None:
+    with tf.Graph().as_default():
+        p, one = tf.placeholder(tf.bool, []), lambda: [tf.constant(1)]
+        assert isinstance(tf.cond(p, one, lambda: tf.constant(2)), tf.Tensor)
+        assert isinstance(tf.cond(p, one, one, strict=True), list)
+        assert isinstance(tf.cond(p, fn1=one, fn2=one), tf.Tensor)
+        with pytest.raises(ValueError, match="structure"):
+            tf.cond(p, one, lambda: tf.constant(2), strict=True)
+        with pytest.raises(TypeError, match="fn1"):
+            tf.cond(p, one, one, fn1=one)
+
+
+def test_a_static_shape_is_what_both_branches_have_in_common() -> None:
+    with tf.Graph().as_default():
+        p = tf.placeholder(tf.bool, [])
+        shape = lambda a, b: tf.cond(p, lambda: tf.ones(a), lambda: tf.ones(b)).shape  # noqa: E731
+        assert shape([2, 3], [2, 4]).as_list() == [2, None]
+        assert shape([2, 3], [2]).ndims is None
+
+
+# ---- variables and order ----
+
+
+@TARGETS
+def test_assignments_in_bodies_happen_in_their_order(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
+
+        def body(i: Any, seen: Any) -> Any:
+            with tf.control_dependencies([v.assign_add(tf.cast(i + 1, tf.float32))]):
+                return i + 1, tf.concat([seen, [v.read_value()]], 0)
+
+        before = v.read_value()
+        with tf.control_dependencies([before]):
+            start = [tf.constant(0), tf.zeros([0])]
+            shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+            _, seen = tf.while_loop(lambda i, _: v.read_value() < 7.0, body, start, shapes)
+        with tf.control_dependencies([seen]):
+            after = v.read_value()
+        session.run(v.initializer)
+        first, values, last = session.run([before, seen, after])
+        assert (first, values.tolist(), last) == (0, [1, 3, 6, 10], 10)
+
+
+@TARGETS
+def test_a_body_waits_for_what_is_outside(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.Variable(0.0)
+        given = v.assign(5.0)
+
+        def body(i: Any, total: Any) -> Any:
+            with tf.control_dependencies([given]):
+                return i + 1, total + v.read_value()
+
+        looped = tf.while_loop(lambda i, _: i < 2, body, [0, 0.0])[1]
+        session.run(v.initializer)
+        assert session.run(looped) == 10
+
+
+@TARGETS
+def test_variables_made_in_bodies_are_lifted_out_and_shared(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x, p = tf.ones([2]), tf.placeholder(tf.bool, [])
+
+        def scaled(x: Any) -> Any:
+            with tf.variable_scope("shared", reuse=tf.AUTO_REUSE):
+                return x * tf.get_variable("w", [2], initializer=tf.constant_initializer(2.0))
+
+        y = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, scaled(x)), [0, x])[1]
+        z = tf.cond(p, lambda: scaled(y), lambda: y)
+        (w,) = tf.trainable_variables()
+        assert w.op.name == "shared/w" and w.graph is tf.get_default_graph()
+        slope = tf.gradients(z, w)[0]
+        session.run(w.initializer)
+        assert session.run([z, slope], {p: True})[1].tolist() == [32, 32]
+        assert session.run([z, slope], {p: False})[0].tolist() == [8, 8]
+
+
+def test_a_failed_build_leaves_the_graph_as_it_was() -> None:
+    def body(i: Any) -> Any:
+        tf.get_variable("w", [3])
+        tf.random_uniform([2], seed=1)
+        return tf.cast(i, tf.float32)
+
+    with tf.Graph().as_default() as graph:
+        x, p = tf.placeholder(tf.int32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+        empty = str(graph), x.consumers(), graph.get_all_collection_keys()
+        with pytest.raises((TypeError, ValueError)):
+            tf.while_loop(lambda i: i < 3, body, [x])
+        with pytest.raises(ValueError):
+            tf.cond(p, lambda: body(x), lambda: tf.cond(p, lambda: x, lambda: 2.0))
+        assert (str(graph), x.consumers(), graph.get_all_collection_keys()) == empty
+        assert tf.get_variable("w", [2]).op.name == "w"
+        with pytest.raises(ZeroDivisionError):
+            tf.while_loop(lambda i: i < 3, lambda i: tf.cond(p, lambda: i + 1 // 0, lambda: i), [x])
+        assert tf.constant(1, name="while").op.name == "while"
+
+
+# ---- case and switch_case ----
+
+
+@TARGETS
+def test_case_fails_where_none_or_several_hold(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.int32, [])
+        pairs = [(x < 0, lambda: tf.constant(-1)), (x < 10, lambda: tf.constant(1))]
+        alone, strict = tf.case(pairs), tf.case(pairs, lambda: tf.constant(0), exclusive=True)
+        assert [int(session.run(alone, {x: v})) for v in (-5, 5)] == [-1, 1]
+        assert [int(session.run(strict, {x: v})) for v in (5, 50)] == [1, 0]
+        for fetch, value, word in ((alone, 50, "None of"), (strict, -5, "exclusive")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=word):
+                session.run(fetch, {x: value})
+
+
+@TARGETS
+def test_switch_case_takes_the_function_of_a_number(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        n = tf.placeholder(tf.int32, [])
+        functions = [lambda k=k: tf.constant(10 * k) for k in range(3)]
+        last = tf.switch_case(n, functions)
+        other = tf.switch_case(n, {1: functions[1], 0: functions[0]}, lambda: tf.constant(-1))
+        found = session.run([last, other], {n: 1})
+        assert found == [10, 10]
+        assert session.run([last, other], {n: 7}) == [20, -1]
+
+
+def test_malformed_cases_are_refused() -> None:
+    p, one = (lambda: tf.placeholder(tf.bool, [])), (lambda: tf.constant(1))
+    refused(lambda: tf.case(3), TypeError, "list, tuple, or dict")
+    refused(lambda: tf.case([(True, one)]), TypeError, "Python bool")
+    refused(lambda: tf.case([(tf.constant(1), one)]), TypeError, "int32")
+    refused(lambda: tf.case([(p(), one)], default=3), TypeError, "callable")
+    refused(lambda: tf.case([]), ValueError, "at least one")
+    refused(lambda: tf.switch_case(1, [one]), TypeError, "Tensor")
+    refused(lambda: tf.switch_case(tf.constant(1), {1: one}), ValueError, "contiguous")
+    refused(lambda: tf.switch_case(tf.constant(1), []), ValueError, "at least one")
+    refused(lambda: tf.smart_cond(None, one, one), TypeError, "expected a bool")
+
+
+def test_smart_cond_needs_no_branch_where_pred_is_known() -> None:
+    with tf.Graph().as_default() as graph:
+        for pred in (True, 1, tf.constant(True)):
+            assert tf.smart_cond(pred, lambda: "yes", lambda: "no") == "yes"
+        p = tf.placeholder(tf.bool, [])
+        tf.smart_cond(p, lambda: tf.constant(1), lambda: tf.constant(2))
+        assert [op.op for op in graph.get_operations()].count("If") == 1

@@ -356,6 +356,15 @@ def test_refusals_leave_the_graph_as_it_was() -> None:
     refused(lambda x: tf.nn.static_rnn(lstm_cell(), [], dtype=tf.float32), ValueError, "empty")
 
 
+def test_a_cell_of_a_failed_build_says_so() -> None:
+    with tf.Graph().as_default():
+        cell, x = cells.BasicRNNCell(3, activation=lambda y: y[:, :2]), tf.ones([2, 4, 3])
+        with pytest.raises(ValueError, match="keep dtype and shape"):
+            tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+        with pytest.raises(ValueError, match="failed, and was taken back"):
+            tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+
+
 @TARGETS
 def test_a_saved_net_runs_as_before(target: str, tmp_path: Any) -> None:
     x = X.astype(np.float32)

@@ -17,11 +17,21 @@ from graphio import carrying, dtypes, nest, scopes
 from graphio.carrying import Part
 from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
 from graphio.graph import Graph, Operation, Tensor
-from graphio.ops import array
+from graphio.ops import array, comparison, math, primitive
 from graphio.tensor_shape import TensorShape
 
-__all__ = ["case", "cond", "group", "no_op", "tuple", "with_dependencies"]
+__all__ = [
+    "case",
+    "cond",
+    "group",
+    "no_op",
+    "smart_cond",
+    "switch_case",
+    "tuple",
+    "with_dependencies",
+]
 
 
 def no_op(name: str | None = None) -> Operation:
@@ -257,31 +267,158 @@ def case(
 
     Args:
         pred_fn_pairs: list of (bool scalar tensor, callable), or a dict of them.
-        default: callable for when none holds; None: the last function stands for it.
-        exclusive: accepted; the first that holds wins.
+        default: callable for when none holds; None: then the run fails.
+        exclusive: True: the run fails if several hold.
         strict: as cond's.
         name: name scope.
 
     Raises:
-        TypeError: the pairs are malformed.
-        ValueError: there are none.
+        TypeError: the pairs are malformed, or default is not callable.
+        ValueError: there are neither pairs nor a default.
+        InvalidArgumentError: of the run, none holds and there is no default, or several hold.
     """
-    pairs = (
-        list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
-    )
-    for pair in pairs:
+    pairs = _pairs(pred_fn_pairs)
+    if default is not None and not callable(default):
+        raise TypeError(f"case: default is {type(default).__name__}, expected a callable")
+    if not pairs:
+        if default is None:
+            raise ValueError("case: expected at least one (pred, callable) pair")
+        return default()
+    with restoring(), scopes.name_scope(name, "case"):
+        waits = []
+        if exclusive:
+            held = [primitive.cast(pred, dtypes.int64) for pred, _ in pairs]
+            one = comparison.less_equal(math.add_n(held), constant(1, dtypes.int64))
+            waits.append(_checked(one, "Input error: exclusive=True: more than 1 predicate holds"))
+        *rest, (last, function) = pairs
+        if default is None:
+            default = _only_if(last, function)
+        else:
+            rest = pairs
+
+        def chain(left: list[Any]) -> Any:
+            if not left:
+                return default()
+            predicate, chosen = left[0]
+            return cond(predicate, chosen, lambda: chain(left[1:]), strict=strict)
+
+        with scopes.control_dependencies(waits):
+            return chain(rest)
+
+
+def _pairs(given: Any) -> list[builtins.tuple[Tensor, Callable[[], Any]]]:
+    if not isinstance(given, (list, builtins.tuple, Mapping)):
+        raise TypeError("case: pred_fn_pairs must be a list, tuple, or dict")
+    pairs = []
+    for pair in given.items() if isinstance(given, Mapping) else given:
         if not isinstance(pair, builtins.tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"case: expected pairs (pred, callable), got {pair!r}")
-    if not pairs:
-        raise ValueError("case: expected at least one (pred, callable) pair")
-    if default is None:
-        default = pairs[-1][1]
+        if isinstance(pair[0], (bool, np.bool_)):
+            raise TypeError("case: a predicate is a Python bool; use a bool tensor")
+        predicate = convert_to_tensor(pair[0])
+        if predicate.dtype != dtypes.bool:
+            raise TypeError(
+                f"case: predicate '{predicate.name}' is {predicate.dtype.name}, expected bool"
+            )
+        pairs.append((predicate, pair[1]))
+    return pairs
 
-    def chain(rest: list[Any]) -> Any:
-        if not rest:
-            return default()
-        predicate, function = rest[0]
-        return cond(predicate, function, lambda: chain(rest[1:]), strict=strict)
 
-    with restoring(), scopes.name_scope(name, "case"):
-        return chain(pairs)
+def _only_if(predicate: Tensor, function: Callable[[], Any]) -> Callable[[], Any]:
+    """The function, whose results wait for a check that the predicate holds."""
+
+    def checked() -> Any:
+        check = _checked(predicate, "None of the conditions evaluated as True")
+        with scopes.control_dependencies([check]):
+            return nest.map_structure(
+                lambda leaf: group(leaf) if isinstance(leaf, Operation) else _identity(leaf),
+                function(),
+            )
+
+    return checked
+
+
+def _checked(condition: Tensor, message: str) -> Operation:
+    from graphio.ops.check import Assert
+
+    return Assert(condition, [f"case: {message}"])
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """The result of the function of a number, else of default.
+
+    Args:
+        branch_index: int32 scalar tensor.
+        branch_fns: list of callables, or list or dict of callables by number, 0 to n - 1.
+        default: callable for other numbers; None: the last function.
+        name: name scope.
+
+    Raises:
+        TypeError: branch_index is no tensor of ints, or a branch is not callable.
+        ValueError: there are no functions, or the numbers are not 0 to n - 1.
+    """
+    if not isinstance(branch_index, Tensor) or not branch_index.dtype.is_integer:
+        raise TypeError(f"branch_index must be a Tensor of integers, got {branch_index!r}")
+    functions = _numbered(branch_fns)
+    if default is not None and not callable(default):
+        raise TypeError(f"switch_case: default is {type(default).__name__}, expected a callable")
+    with restoring(), scopes.name_scope(name, "switch_case"):
+        last = functions.pop() if default is None else default
+
+        def chain(number: int) -> Any:
+            if number == len(functions):
+                return last()
+            here = comparison.equal(branch_index, constant(number, branch_index.dtype))
+            return cond(here, functions[number], lambda: chain(number + 1))
+
+        return chain(0)
+
+
+def _numbered(branch_fns: Any) -> list[Callable[[], Any]]:
+    if not isinstance(branch_fns, (list, builtins.tuple, Mapping)):
+        raise TypeError("branch_fns must be a list, tuple, or dict")
+    if not branch_fns:
+        raise ValueError("Must provide at least one item in branch_fns")
+    given = list(branch_fns.items() if isinstance(branch_fns, Mapping) else branch_fns)
+    if all(callable(function) for function in given):
+        given = list(enumerate(given))
+    for pair in given:
+        if not isinstance(pair, builtins.tuple) or len(pair) != 2 or not callable(pair[1]):
+            raise TypeError(f"branch_fns: expected callables or (int, callable), got {pair!r}")
+    if sorted(number for number, _ in given) != list(range(len(given))):
+        raise ValueError(
+            f"branch indices must form contiguous range of [0 to {len(given)}), but found "
+            f"{{{sorted(number for number, _ in given)}}}"
+        )
+    return [function for _, function in sorted(given, key=lambda pair: pair[0])]
+
+
+def smart_cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """As cond, but calls one function alone where pred is known while the graph is built.
+
+    Args:
+        pred: bool, 0 or 1, or a bool scalar tensor.
+        true_fn, false_fn: as cond's.
+        name: name scope.
+
+    Raises:
+        TypeError: a branch is not callable, or pred is nothing of the sort.
+    """
+    yes = _either(true_fn, None, "true_fn", "fn1")
+    no = _either(false_fn, None, "false_fn", "fn2")
+    known = pred
+    if isinstance(pred, Tensor):
+        known = constant_value(pred)
+        if known is None:
+            return cond(pred, yes, no, name=name)
+    elif pred not in (0, 1):
+        raise TypeError(f"smart_cond: pred is {pred!r}, expected a bool or a bool tensor")
+    return yes() if known else no()

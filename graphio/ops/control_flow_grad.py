@@ -82,6 +82,8 @@ class _Intermediates:
 def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
     graph = Graph(outer=outer)
     graph.resolver = intermediates.resolve
+    if intermediates.repeats:
+        graph.lifted = ("Transpose",)
     intermediates.backward = graph
     return graph
 

@@ -10,7 +10,7 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, reduction
-from graphio.ops.control_flow import while_loop
+from graphio.ops.loops import while_loop
 from graphio.ops.emit import scope
 from graphio.ops.random import multinomial, random_normal, random_uniform
 
