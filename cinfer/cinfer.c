@@ -96,6 +96,7 @@
 #include "src/kernels/space.c"
 #include "src/kernels/sparse.c"
 #include "src/kernels/state.c"
+#include "src/kernels/text.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"
 #include "src/kernels/unique.c"

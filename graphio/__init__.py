@@ -18,6 +18,12 @@ from graphio.version import __version__ as __version__
 #: The public names by module. The first use of one loads all of these modules, because Python's
 #: operators on tensors and the gradients are registered by the modules of graphio.ops.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "graphio.behavior": (
+        "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+        "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
+        "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
+        "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
+    ),
     "graphio.collections": (
         "GraphKeys", "add_to_collection", "add_to_collections", "get_collection",
         "get_collection_ref",
@@ -51,7 +57,11 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "random_uniform_initializer", "truncated_normal_initializer",
         "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
     ),
+    "graphio.logging": ("get_logger",),
     "graphio.meta_graph": ("MetaGraphDef",),
+    "graphio.modes": (
+        "VariableAggregation", "VariableSynchronization", "container", "init_scope", "op_scope",
+    ),
     "graphio.node_def": ("AttrValue", "NodeDef", "make_ndarray", "make_tensor_proto"),
     "graphio.ops.activations": (),
     "graphio.ops.arithmetic": (
@@ -108,6 +118,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.deform": (),
     "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
+    "graphio.ops.fake_quantize": (
+        "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+        "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+        "fake_quant_with_min_max_vars_per_channel",
+        "fake_quant_with_min_max_vars_per_channel_gradient",
+    ),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
     "graphio.ops.host": (),
     "graphio.ops.image": (),
@@ -140,6 +156,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "is_non_decreasing", "is_strictly_increasing", "searchsorted", "setdiff1d", "sort",
         "unique", "unique_with_counts",
     ),
+    "graphio.ops.patches": ("extract_image_patches",),
     "graphio.ops.pool_nd": (),
     "graphio.ops.pooling": (),
     "graphio.ops.py_func": ("numpy_function", "py_func", "py_function"),
@@ -191,19 +208,23 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": (
+    "graphio.ops.text": ("string_join", "string_strip", "substr"),
+    "graphio.ops.text_calls": (
         "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-        "string_join", "string_split", "string_strip", "string_to_number", "substr",
+        "string_split", "string_to_number",
     ),
     "graphio.ops.windows": (),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
+    "graphio.schema.errors": ("OpError",),
+    "graphio.schema.summary_pb2": ("Event", "HistogramProto", "Summary", "SummaryMetadata"),
     "graphio.scopes": (
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (
         "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
@@ -216,15 +237,18 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "local_variables_initializer", "model_variables", "moving_average_variables",
         "report_uninitialized_variables", "trainable_variables", "variables_initializer",
     ),
+    "graphio.version": ("COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "VERSION"),
 }  # fmt: skip
 
 #: Namespaces: submodules that are loaded when they are first used; True: with the builder.
 _NAMESPACES = {
-    "bitwise": True, "cinfer": False, "data": True, "debug": True, "debugging": True, "dtypes":
-    False, "errors": False, "graph_util": True, "image": True, "initializers": True, "layers": True,
-    "linalg": True, "losses": True, "math": True, "metrics": True, "nest": False, "nn": True,
-    "onnx": True, "python_io": True, "random": True, "runtime": False, "saved_model": True,
-    "schema": False, "sparse": True, "strings": True, "timeline": False, "train": True,
+    "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
+    "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
+    "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
+    True, "logging": False, "losses": True, "manip": True, "math": True, "metrics": True, "nest":
+    False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
+    True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip
 
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
@@ -252,7 +276,9 @@ def __getattr__(name: str) -> Any:
         if _NAMESPACES[name]:
             _load_builder()
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from graphio.refusals import refusal
+
+    raise AttributeError(refusal(name) or f"module {__name__!r} has no attribute {name!r}")
 
 
 def _load_builder() -> None:

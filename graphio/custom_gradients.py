@@ -30,6 +30,19 @@ __all__ = [
 
 # ---- by name ----
 
+#: types of TensorFlow's whose operators here have other names; their gradients are given
+_TENSORFLOW = frozenset(
+    "AddN AddV2 All Any ArgMax ArgMin AvgPool BatchMatMul BiasAdd BroadcastTo CheckNumerics "
+    "ConcatV2 Const Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D Cumprod Cumsum "
+    "DepthwiseConv2dNative DynamicPartition DynamicStitch ExpandDims Fill FloorDiv FloorMod "
+    "FusedBatchNorm GatherNd GatherV2 IdentityN L2Loss LRN LogicalAnd LogicalNot LogicalOr "
+    "MatrixInverse Maximum Mean Minimum Pack Placeholder PlaceholderWithDefault Print Prod "
+    "PyFunc RandomStandardNormal RandomUniform Range Rank RealDiv Reverse ReverseV2 Rint "
+    "Rsqrt SegmentMean SegmentSum Select Shape Size SoftmaxCrossEntropyWithLogits "
+    "SparseSoftmaxCrossEntropyWithLogits Square SquaredDifference StridedSlice Sum "
+    "TensorArrayV3 TruncatedNormal Unpack UnsortedSegmentSum VariableV2 ZerosLike".split()
+)
+
 
 class RegisterGradient:
     """A decorator that gives a gradient function a name, for Graph.gradient_override_map.
@@ -65,8 +78,8 @@ NoGradient = NotDifferentiable
 
 
 def _register(name: str, function: GradientFunction | None) -> None:
-    known = gradient_registry.functions() | gradient_registry.without()
-    if name in gradient_registry.named or any(name == op for _, op in known):
+    known = {op for _, op in gradient_registry.functions() | gradient_registry.without()}
+    if name in gradient_registry.named or name in known | _TENSORFLOW:
         raise KeyError(
             f"Registering two gradient with name {name!r}! It has one already; choose another "
             "name and use Graph.gradient_override_map"

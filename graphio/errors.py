@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.graph import OperatorNotAllowedInGraphError
+from graphio.graph import InaccessibleTensorError, OperatorNotAllowedInGraphError
 from graphio.schema.errors import (
     ABORTED,
     ALREADY_EXISTS,
@@ -17,6 +17,7 @@ from graphio.schema.errors import (
     OUT_OF_RANGE,
     PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
+    UNAUTHENTICATED,
     UNAVAILABLE,
     UNIMPLEMENTED,
     UNKNOWN,
@@ -33,18 +34,23 @@ from graphio.schema.errors import (
     OutOfRangeError,
     PermissionDeniedError,
     ResourceExhaustedError,
+    UnauthenticatedError,
     UnavailableError,
     UnimplementedError,
     UnknownError,
+    error_code_from_exception_type,
+    exception_type_from_error_code,
 )
 
 __all__ = [
     "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED",
     "FAILED_PRECONDITION", "INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "OK", "OUT_OF_RANGE",
-    "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNIMPLEMENTED", "UNKNOWN",
+    "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "UNAVAILABLE", "UNIMPLEMENTED",
+    "UNKNOWN",
     "AbortedError", "AlreadyExistsError", "CancelledError", "DataLossError",
-    "DeadlineExceededError", "FailedPreconditionError", "InternalError", "InvalidArgumentError",
-    "NotFoundError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError",
-    "PermissionDeniedError", "ResourceExhaustedError", "UnavailableError", "UnimplementedError",
-    "UnknownError",
+    "DeadlineExceededError", "FailedPreconditionError", "InaccessibleTensorError", "InternalError",
+    "InvalidArgumentError", "NotFoundError", "OpError", "OperatorNotAllowedInGraphError",
+    "OutOfRangeError", "PermissionDeniedError", "ResourceExhaustedError", "UnauthenticatedError",
+    "UnavailableError", "UnimplementedError", "UnknownError", "error_code_from_exception_type",
+    "exception_type_from_error_code",
 ]  # fmt: skip

@@ -391,6 +391,7 @@ class _Writer:
         state: Any,
         everything: bool,
     ) -> None:
+        self.iterators(model, graph, nodes, everything)
         if not graph.generators:
             return
         used = _text_attributes(nodes, "generator")
@@ -405,6 +406,22 @@ class _Writer:
                 message.generator.seeded, message.generator.key = True, key
             if name in running:
                 message.generator.state.key, message.generator.state.counter = running[name]
+        model.resource.sort(key=lambda resource: resource.name)
+
+    def iterators(
+        self,
+        model: model_pb2.Model,
+        graph: Graph,
+        nodes: Sequence[model_pb2.Node],
+        everything: bool,
+    ) -> None:
+        """The iterators of tf.data, with the host function that whoever loads the file rebinds."""
+        handles = graph.state_attributes.get("iterators", {})
+        called = _text_attributes(nodes, "function") if handles else set()
+        for name, handle in sorted(handles.items()):
+            functions = [f for f in handle.functions if everything or f in called]
+            if functions:
+                model.resource.add(name=name).iterator.source = functions[0]
 
     def collections(self, model: model_pb2.Model, graph: Graph) -> None:
         from graphio.variables import Variable

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphio import nest
 from graphio.composite import Composite
-from graphio.graph import Graph, Operation, Tensor
+from graphio.graph import Graph, InaccessibleTensorError, Operation, Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +52,7 @@ def element(graph: Graph, fetch: Any) -> Tensor | Operation:
             f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})"
         ) from None
     if not graph.is_fetchable(found):
-        raise ValueError(
+        raise InaccessibleTensorError(
             f"{type(found).__name__} {found.name} may not be fetched: it is inside a loop or "
             "branch; return it from there"
         )

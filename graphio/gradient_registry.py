@@ -87,8 +87,7 @@ def region_of(operation: Operation) -> Region | None:
     if operation in regions:
         return regions[operation]
     name = attributes.get("gradient_overrides", {}).get(operation)
-    key = (operation.domain, operation.op)
-    if name is None and key not in _functions and key not in _none:
+    if name is None:
         name = operation.type if operation.type in named else None
     if name is None:
         return None

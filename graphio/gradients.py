@@ -116,7 +116,7 @@ def hessians(
 
     Args:
         ys: a tensor or list of them.
-        xs: a tensor of statically known shape, or a list of them.
+        xs: a tensor or a list of them, of any shape.
         name: name scope of the new operations.
         colocate_gradients_with_ops, gate_gradients, aggregation_method: as for gradients.
 
@@ -124,25 +124,30 @@ def hessians(
         A list of tensors of x's shape twice: (n, n) for a vector of n.
 
     Raises:
-        ValueError: an x is of unknown shape, or no y depends on it.
+        ValueError: no y depends on an x.
     """
-    results = []
     with scopes.name_scope(name, "hessians"):
-        for x in (_as_tensor(x) for x in _as_list(xs)):
-            if not x.shape.is_fully_defined():
-                raise ValueError(
-                    f"hessians: '{x.name}' has shape {x.shape}, expected a known shape; a row is "
-                    "built for each of its elements"
-                )
-            (first,) = gradients(ys, x, aggregation_method=aggregation_method)
-            if first is None:
-                raise ValueError(f"hessians: no y depends on '{x.name}'")
-            flat = array.unstack(array.reshape(first, [-1]), x.shape.num_elements())
-            rows = [gradients(element, x)[0] for element in flat]
-            none = array.zeros_like(x)
-            stacked = array.stack([none if row is None else row for row in rows])
-            results.append(array.reshape(stacked, x.shape.as_list() * 2))
-    return results
+        return [_hessian(ys, _as_tensor(x), aggregation_method) for x in _as_list(xs)]
+
+
+def _hessian(ys: Any, x: Tensor, aggregation_method: int | None) -> Tensor:
+    from graphio.ops.functional import map_fn
+
+    (first,) = gradients(ys, x, aggregation_method=aggregation_method)
+    if first is None:
+        raise ValueError(f"hessians: no y depends on '{x.name}'")
+    flat: Any = array.reshape(first, [-1])
+
+    def row(i: Tensor) -> Tensor:
+        (second,) = gradients(flat[i], x, unconnected_gradients=UnconnectedGradients.ZERO)
+        return convert_to_tensor(second)
+
+    rows = map_fn(row, array.range(array.size(flat)), dtype=x.dtype.base_dtype)
+    shape = array.shape(x)
+    squared = array.reshape(rows, array.concat([shape, shape], 0))
+    if x.shape.ndims is not None:
+        squared.set_shape(x.shape.as_list() * 2)
+    return squared
 
 
 class _Backward:

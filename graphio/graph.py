@@ -28,6 +28,10 @@ _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
 
 
+class InaccessibleTensorError(ValueError):
+    """A tensor of a branch or of a loop's body was used outside."""
+
+
 class OperatorNotAllowedInGraphError(TypeError):
     """A tensor was used as a Python bool, or iterated over."""
 
@@ -237,10 +241,15 @@ class Operation:
         session_of(self.graph, session, "run").run(self, feed_dict)
 
     def get_attr(self, name: str) -> Any:
-        """An attribute. Raises ValueError if there is none of the name."""
-        if name not in self.attrs:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
+        """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
+        TensorProto or a list of these.
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        from graphio.node_def import attribute_of
+
+        return attribute_of(self, name)
 
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
@@ -404,13 +413,15 @@ class Graph:
         count, variables = mark
         if len(self.root.state_attributes.get("variables", ())) != variables:
             return
+        if len(self.operations) <= count:
+            return
+        nowhere = Graph()
+        nowhere.taken_back = True
         for made in reversed(self.operations[count:]):
             self.root._by_name.pop(made.name, None)
-            for tensor in {t for t in made.inputs if t is not None}:
-                tensor._consumers.remove(made)
-        if len(self.operations) > count:
-            del self.operations[count:]
-            self.root.changed()
+            made._let_go(nowhere)
+        del self.operations[count:]
+        self.root.changed()
 
     @contextlib.contextmanager
     def unchanged_on_error(self) -> Iterator[None]:
@@ -474,8 +485,11 @@ class Graph:
         if not self.encloses(tensor):
             hint = "all tensors of an operation belong to one graph"
             if tensor.graph.root is self.root:
-                hint = "it belongs to the body of a tf.cond or tf.while_loop; return it from there"
-            elif tensor.graph.taken_back:
+                raise InaccessibleTensorError(
+                    f"{tensor!r} must be from the same graph as the operation: it belongs to the "
+                    "body of a tf.cond or tf.while_loop; return it from there"
+                )
+            if tensor.graph.taken_back:
                 hint = "it was made by a call that failed, and was taken back; make it anew"
             raise ValueError(f"{tensor!r} must be from the same graph as the operation: {hint}")
         return tensor
@@ -510,6 +524,7 @@ class Graph:
         read = [t for t in made.inputs if t is not None]
         for body in made.bodies():
             self._wait_outside(made, body)
+            body.outputs[:] = [body._resolve(tensor) for tensor in body.outputs]
             for tensor in body.outputs:
                 if tensor.graph is not body:
                     body.captures.setdefault(tensor)
@@ -910,11 +925,18 @@ class Graph:
             raise KeyError(f"the graph has no host function {name!r}; it has: {known}")
         self.root.host_functions[name] = bind
 
+    @property
+    def graph_def_versions(self) -> Any:
+        """Versions of the GraphDef format: `producer`, `min_consumer`."""
+        from graphio.graph_def import VersionDef
+
+        return VersionDef()
+
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as a GraphDef, which import_graph_def takes.
 
         Args:
-            from_version: a version of this graph; only later nodes are in the message.
+            from_version: accepted; the message has all nodes.
             add_shapes: True gives each node an attribute "_output_shapes".
         """
         from graphio.graph_def import export_graph_def

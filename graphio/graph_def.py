@@ -12,7 +12,7 @@ from typing import Any
 from graphio.node_def import NodeDef, View, message_of
 from graphio.schema import model_pb2
 
-__all__ = ["GraphDef", "export_graph_def", "graph_def_of"]
+__all__ = ["GraphDef", "ModelView", "export_graph_def", "functions_of", "graph_def_of"]
 
 #: the version of the GraphDef format that TensorFlow 1.15 writes
 PRODUCER = 134
@@ -82,7 +82,35 @@ class NodeList(MutableSequence[Any]):
         return NodeDef.of(self._nodes[-1], self._add_shapes)
 
 
-class GraphDef(View):
+class ModelView(View):
+    """A view of a Model message, with the functions of this program that its nodes call.
+
+    Functions are not part of the bytes: a message that was parsed has none.
+    """
+
+    def __init__(self, message: model_pb2.Model | None = None) -> None:
+        self._message = model_pb2.Model() if message is None else message
+        self._functions: dict[str, Any] = {}
+
+    def CopyFrom(self, other: Any) -> None:
+        """Becomes a copy of another."""
+        super().CopyFrom(other)
+        self._functions = dict(functions_of(other))
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Any:
+        """The message of its bytes."""
+        made = cls()
+        made.ParseFromString(data)
+        return made
+
+
+def functions_of(value: Any) -> dict[str, Any]:
+    """The functions that a message brings along, by name; see Graph.add_host_function."""
+    return value._functions if isinstance(value, ModelView) else {}
+
+
+class GraphDef(ModelView):
     """A graph as a message: what Graph.as_graph_def gives and import_graph_def takes.
 
     Attributes:
@@ -91,14 +119,14 @@ class GraphDef(View):
     """
 
     def __init__(self, node: Iterable[Any] = ()) -> None:
-        self._message = model_pb2.Model()
+        super().__init__()
         self.node.extend(node)
 
     @classmethod
-    def of(cls, model: model_pb2.Model) -> GraphDef:
+    def of(cls, model: model_pb2.Model, functions: dict[str, Any] | None = None) -> GraphDef:
         """The view of a message."""
         made = cls()
-        made._message = model
+        made._message, made._functions = model, functions or {}
         return made
 
     @property
@@ -115,13 +143,6 @@ class GraphDef(View):
     def library(self) -> FunctionLibrary:
         """Functions: none."""
         return FunctionLibrary()
-
-    @classmethod
-    def FromString(cls, data: bytes) -> GraphDef:
-        """The message of its bytes."""
-        made = cls()
-        made.ParseFromString(data)
-        return made
 
     def HasField(self, name: str) -> bool:
         """Whether a part is there."""
@@ -153,4 +174,4 @@ def export_graph_def(graph: Any, add_shapes: bool = False) -> GraphDef:
         model = model_pb2.Model(graph=graph_message(graph))
     if add_shapes:
         model.metadata.add(key=_ADD_SHAPES, value="1")
-    return GraphDef.of(model)
+    return GraphDef.of(model, dict(graph.root.host_functions))

@@ -8,12 +8,11 @@ from typing import Any
 
 from graphio import scopes
 from graphio.constants import convert_to_tensor
-from graphio.graph import Graph, Operation, Tensor
-from graphio.graph_def import graph_def_of
-from graphio.importing import Importer
-from graphio.schema import model_pb2
+from graphio.graph import Operation, Tensor
+from graphio.graph_def import functions_of, graph_def_of
+from graphio.importing import Imported, Importer
 
-__all__ = ["import_graph_def", "import_nodes"]
+__all__ = ["element_of", "import_graph_def"]
 
 
 def import_graph_def(
@@ -48,31 +47,22 @@ def import_graph_def(
     graph = scopes.get_default_graph()
     with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map or {}, name)
-        found = import_nodes(graph, model, replaced, list(return_elements or ()))
+        importer = Importer(graph.root, [], replaced, functions=functions_of(graph_def))
+        importer.graph_and_state(model, graph)
+        _check_replaced(replaced, importer.found)
+        found = [
+            element_of(element, importer.found.operations, replaced)
+            for element in return_elements or ()
+        ]
     return None if return_elements is None else found
 
 
-def import_nodes(
-    graph: Graph, model: model_pb2.Model, replaced: Mapping[str, Tensor], wanted: Sequence[str]
-) -> list[Tensor | Operation]:
-    """Adds the nodes of a checked message, in an order in which they can be run.
-
-    Args:
-        graph: the default graph.
-        model: whose nodes, generators and variables are added.
-        replaced: tensors by the value that they replace.
-        wanted: names of what to return.
-    """
-    importer = Importer(graph.root, [], replaced)
-    importer.graph_and_state(model, graph)
-    found = importer.found
-    missing = [k for k in replaced if k not in found.values]
+def _check_replaced(replaced: Mapping[str, Tensor], found: Imported) -> None:
+    missing = [key if ":" in key else f"{key}:0" for key in replaced if key not in found.values]
     if missing:
         raise ValueError(
-            "Attempted to map inputs that were not found in graph_def: "
-            f"[{', '.join(k if ':' in k else k + ':0' for k in missing)}]"
+            f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]"
         )
-    return [element_of(element, found.operations, replaced) for element in wanted]
 
 
 def _check_arguments(input_map: Any, return_elements: Any) -> None:

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+from graphio.ops.colours import (
+    adjust_hue,
+    adjust_saturation,
+    hsv_to_rgb,
+    psnr,
+    random_hue,
+    random_saturation,
+    resize_image_with_pad,
+    rgb_to_hsv,
+    rgb_to_yiq,
+    rgb_to_yuv,
+    sobel_edges,
+    ssim,
+    yiq_to_rgb,
+    yuv_to_rgb,
+)
 from graphio.ops.imaging import (
     ResizeMethod,
     adjust_brightness,
@@ -34,36 +50,56 @@ from graphio.ops.imaging import (
     transpose_image,
 )
 from graphio.ops.imaging import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from graphio.ops.imaging import transpose_image as transpose
+from graphio.ops.patches import extract_image_patches
+from graphio.ops.random_more import random_crop
 
 __all__ = [
     "ResizeMethod",
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
     "crop_and_resize",
     "crop_to_bounding_box",
+    "extract_image_patches",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
+    "hsv_to_rgb",
     "image_gradients",
     "non_max_suppression",
     "pad_to_bounding_box",
     "per_image_standardization",
+    "psnr",
     "random_brightness",
     "random_contrast",
+    "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
     "resize_area",
     "resize_bicubic",
     "resize_bilinear",
     "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
     "resize_images",
     "resize_nearest_neighbor",
     "resize_with_crop_or_pad",
     "rgb_to_grayscale",
+    "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
     "rot90",
+    "sobel_edges",
+    "ssim",
     "total_variation",
+    "transpose",
     "transpose_image",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
 ]

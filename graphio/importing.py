@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import dtypes, plain_nodes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order
 from graphio.schema import errors, model_pb2, tensors
 from graphio.source import Source
+from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -52,6 +53,7 @@ def import_model(
     *,
     replaced: Mapping[str, Tensor] | None = None,
     clear_devices: bool = False,
+    functions: Mapping[str, Any] | None = None,
 ) -> Imported:
     """Adds a model to the default graph.
 
@@ -62,6 +64,7 @@ def import_model(
             not taken.
         replaced: tensors to read in the place of values of the model.
         clear_devices: True forgets what devices the nodes wish for.
+        functions: functions of this program by the names that nodes call them by.
 
     Returns:
         What the names of the file stand for now. Values of variables are not part of a graph:
@@ -79,7 +82,7 @@ def import_model(
         scopes.control_dependencies(None),
         scopes.name_scope(prefix),
     ):
-        importer = Importer(graph, arrays, replaced, clear_devices)
+        importer = Importer(graph, arrays, replaced, clear_devices, functions)
         importer.graph_and_state(model, graph)
         importer.signatures(model.signature)
         importer.collections(model.collection)
@@ -96,6 +99,7 @@ class Importer:
         arrays: what attributes refer to by index.
         replaced: tensors to read in the place of values of the message.
         clear_devices: True forgets what devices the nodes wish for.
+        functions: functions of this program by the names that nodes call them by.
     """
 
     def __init__(
@@ -104,11 +108,13 @@ class Importer:
         arrays: Sequence[Array],
         replaced: Mapping[str, Tensor] | None = None,
         clear_devices: bool = False,
+        functions: Mapping[str, Any] | None = None,
     ) -> None:
         self.graph = graph
         self.arrays = arrays
         self.replaced = replaced or {}
         self.clear_devices = clear_devices
+        self.functions = functions or {}
         self.found = Imported()
         #: values whose static shape may be another than the message says
         self.loosened: set[Tensor] = set()
@@ -134,7 +140,9 @@ class Importer:
         for attribute in node.attr:
             name = attribute.value.s.decode()
             if attribute.key == "function" and ("function", name) not in self.renamed:
-                self.renamed["function", name] = self.graph.add_host_function(name, None)
+                self.renamed["function", name] = self.graph.add_host_function(
+                    name, self.functions.get(name) or summary_function(name)
+                )
 
     # ---- nodes ----
 
@@ -143,6 +151,28 @@ class Importer:
         if (node.domain, node.op) == ("graphio", "HostCall"):
             self.host_function(node)
         inputs = [self.read(node, i, values) for i in range(len(node.input))]
+        if plain_nodes.is_plain(node):
+            made = plain_nodes.build(node, inputs)
+        else:
+            made = self.made(graph, node, inputs, values)
+        if node.device and not self.clear_devices:
+            made.device = node.device
+            graph.root.has_devices = True
+        made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
+        if node.op == "Variable" and node.domain == "graphio":
+            self.renamed["variable", made.attrs["variable"]] = made.name
+            made.attrs["variable"] = made.name
+        self.found.operations[node.name] = made
+        for k, tensor in enumerate(made.outputs):
+            values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+
+    def made(
+        self,
+        graph: Graph,
+        node: model_pb2.Node,
+        inputs: Sequence[Tensor | None],
+        values: dict[str, Tensor],
+    ) -> Operation:
         attrs = {a.key: self.attribute(node, a.key, a.value, graph, values) for a in node.attr}
         made = graph.create_op(
             node.op,
@@ -154,18 +184,9 @@ class Importer:
             name=node.name,
             tf_type=node.tf_type or None,
         )
-        self.loosen(made)
-        if node.device and not self.clear_devices:
-            made.device = node.device
-            graph.root.has_devices = True
         made.source = Source(node.source.file, node.source.line, node.source.function)
-        made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
-        if node.op == "Variable" and node.domain == "graphio":
-            self.renamed["variable", made.attrs["variable"]] = made.name
-            made.attrs["variable"] = made.name
-        self.found.operations[node.name] = made
-        for k, tensor in enumerate(made.outputs):
-            values[node.name if k == 0 else f"{node.name}:{k}"] = tensor
+        self.loosen(made)
+        return made
 
     def read(self, node: model_pb2.Node, i: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """What input i of a node is; the replacement of a value must be of its dtype."""

@@ -14,7 +14,7 @@ from google.protobuf import text_format
 from graphio import scopes
 from graphio.export import build_model
 from graphio.graph import Graph, Operation, Tensor
-from graphio.graph_def import GraphDef, graph_def_of
+from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
@@ -198,7 +198,7 @@ _KINDS = {
 }
 
 
-class MetaGraphDef(View):
+class MetaGraphDef(ModelView):
     """A whole graph as a message.
 
     Attributes:
@@ -211,13 +211,10 @@ class MetaGraphDef(View):
 
     MetaInfoDef = MetaInfo
 
-    def __init__(self, message: model_pb2.Model | None = None) -> None:
-        self._message = model_pb2.Model() if message is None else message
-
     @property
     def graph_def(self) -> GraphDef:
         """The nodes."""
-        return GraphDef.of(self._message)
+        return GraphDef.of(self._message, self._functions)
 
     @property
     def meta_info_def(self) -> MetaInfo:
@@ -246,13 +243,6 @@ class MetaGraphDef(View):
         if name == "graph_def":
             return bool(self._message.HasField("graph"))
         return name == "meta_info_def" or bool(self._message.HasField(name))
-
-    @classmethod
-    def FromString(cls, data: bytes) -> MetaGraphDef:
-        """The message of its bytes."""
-        made = cls()
-        made.ParseFromString(data)
-        return made
 
 
 # ---- metadata ----
@@ -322,6 +312,7 @@ def export_meta_graph(
     if clear_devices:
         _clear_devices(model)
     made = MetaGraphDef(model)
+    made._functions = dict(root.host_functions)
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)
     if filename is not None:
@@ -470,13 +461,19 @@ def import_message(
     import_scope: str | None = None,
     input_map: Mapping[str, Tensor] | None = None,
     return_elements: Iterable[str] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> tuple[Imported, list[Tensor | Operation]]:
     """Adds a meta graph to the default graph: nodes, variables and collections."""
     from graphio.graph_import import element_of
 
     replaced = {key.removesuffix(":0"): value for key, value in (input_map or {}).items()}
     found = import_model(
-        model, [], import_scope or None, replaced=replaced, clear_devices=clear_devices
+        model,
+        [],
+        import_scope or None,
+        replaced=replaced,
+        clear_devices=clear_devices,
+        functions=functions,
     )
     wanted = [element_of(name, found.operations, replaced) for name in return_elements or ()]
     return found, wanted

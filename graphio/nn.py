@@ -64,6 +64,7 @@ from graphio.ops.nn import (
 from graphio.ops.order import (
     top_k,
 )
+from graphio.ops.patches import dilation2d, erosion2d
 from graphio.ops.pooling import (
     avg_pool,
     max_pool,
@@ -129,11 +130,13 @@ __all__ = [
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_native",
+    "dilation2d",
     "dropout",
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "embedding_lookup_sparse",
+    "erosion2d",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",

@@ -402,6 +402,23 @@ class AttrMap(MutableMapping[str, Any]):
         return len(list(iter(self)))
 
 
+def attribute_of(operation: Any, name: str) -> Any:
+    """An operation's attribute in TensorFlow's form; see Operation.get_attr."""
+    node = operation.node_def
+    if name not in node.attr:
+        raise ValueError(f"Operation '{operation.name}' has no attr named '{name}'.")
+    if isinstance(operation.attrs.get(name), (bool, float)):
+        return operation.attrs[name]
+    value = node.attr[name]
+    kind = value.WhichOneof()
+    if kind == "func":
+        return operation.attrs[name]
+    if kind == "list":
+        lists = [values for values in vars(value.list).values() if values]
+        return lists[0] if lists else []
+    return dtypes.as_dtype(value.type) if kind == "type" else getattr(value, kind)
+
+
 # ---- inputs and nodes ----
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from graphio import plain_nodes
 from graphio.schema import errors, model_pb2, operators
 from graphio.schema.functions import subgraphs
 
@@ -69,7 +70,7 @@ def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Itera
         name, _, index = value.partition(":")
         if name not in nodes:
             raise ValueError(f"Node '{node.name}': Unknown input node '{value}'")
-        count = len(nodes[name].output_type)
+        count = 1 if plain_nodes.is_plain(nodes[name]) else len(nodes[name].output_type)
         if index and not (index.isdigit() and int(index) < count):
             raise ValueError(
                 f"Node '{node.name}': Connecting to invalid output {index} of source node {name} "
@@ -85,9 +86,13 @@ def _check_operator(node: model_pb2.Node) -> None:
     for inner in (n for body in subgraphs(node) for n in body.node):
         _check_operator(inner)
     versions = [node.version] if node.version else range(1, NEWEST)
-    if node.domain in ("", "graphio") and not any(
-        operators.find(node.domain, node.op, version) for version in versions
-    ):
+    if plain_nodes.is_plain(node):
+        is_known = plain_nodes.known(node.op)
+    else:
+        is_known = node.domain not in ("", "graphio") or any(
+            operators.find(node.domain, node.op, version) for version in versions
+        )
+    if not is_known:
         raise UnknownOperatorError(
             message=f"Op type not registered '{node.tf_type or node.op}' (node '{node.name}'): "
             "graphio has no such operation"

@@ -48,6 +48,7 @@ def _fill(stats: NodeExecStats, time: NodeTime, node: Node | None, thread: int) 
         stats.timeline_label = f"{node.name} = {node.tf_type or node.op}({', '.join(node.input)})"
     for slot, (dtype, shape) in enumerate(time.outputs):
         output = stats.output.add(slot=slot)
-        output.tensor_description.dtype = dtypes.of_numpy(dtype).number
+        number = dtypes.of_numpy(dtype).number
+        output.tensor_description.dtype = number  # type: ignore[assignment]
         for size in shape:
             output.tensor_description.shape.dim.add(size=size)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import fetching, placement, scopes
+from graphio import dtypes, fetching, placement, scopes
 from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
@@ -393,7 +393,7 @@ class _Plan:
         deadline: float | None = None,
     ) -> Any:
         """The values in the fetches' structure; times and deadline as in Signature.run_watched."""
-        values = feed_dict.values() if self._simple_feeds else values_of(feed_dict)
+        values = list(feed_dict.values() if self._simple_feeds else values_of(feed_dict))
         fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
         found: list[Array] = []
         if self._signature is not None:
@@ -410,10 +410,16 @@ class _Plan:
             if source is None:
                 leaves.append(None)
             elif source[0]:
-                leaves.append(fetching.unwrapped(copy.deepcopy(fed[source[1]])))
+                leaves.append(fetching.unwrapped(self._given(source[1], values, fed)))
             else:
                 leaves.append(fetching.unwrapped(found[source[1]]))
         return self._structure.packed(leaves)
+
+    def _given(self, index: int, values: Sequence[Any], fed: Sequence[Any]) -> Any:
+        """A fed value, as the fetch that it is, too: text as the program has it, as TensorFlow."""
+        if self._feeders[index].tensor.dtype == dtypes.string:
+            return np.array(values[index], object)
+        return copy.deepcopy(fed[index])
 
     def tell(self, metadata: RunMetadata, times: list[NodeTime] | None, partitions: bool) -> None:
         """Fills a run's metadata: with times, and with what each device ran."""
@@ -446,19 +452,23 @@ def host_functions(session: Session, graph: Graph) -> Mapping[str, HostFunction]
 
 
 class _HostFunctions(Mapping[str, HostFunction]):
-    """A graph's host functions as one session has them, bound at their first use."""
+    """A graph's host functions as one session has them, bound at their first use.
+
+    An engine holds this outside of Python's sight, so it does not keep the session alive.
+    """
 
     def __init__(self, session: Session, graph: Graph) -> None:
-        self._session = session
+        self._session = weakref.ref(session)
         self._graph = graph
         self._bound: dict[str, HostFunction] = {}
 
     def __getitem__(self, name: str) -> HostFunction:
         if name not in self._bound:
             bind = self._graph.host_functions[name]
-            if bind is None:
+            session = self._session()
+            if bind is None or session is None:
                 raise KeyError(name)
-            self._bound[name] = bind(self._session)
+            self._bound[name] = bind(session)
         return self._bound[name]
 
     def __contains__(self, name: object) -> bool:

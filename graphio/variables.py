@@ -50,10 +50,11 @@ class Variable:
         validate_shape: False takes an initial value of unknown shape; any shape may be assigned.
         caching_device: accepted.
         name: made unique in the name scope; None: "Variable".
-        variable_def: not supported.
+        variable_def: what to_proto gave: the variable of nodes that are in the graph already; it
+            joins no collection, and the other arguments do not count.
         dtype: of the value; None: the initial value's.
         expected_shape: accepted.
-        import_scope: accepted.
+        import_scope: the name scope that variable_def was imported into.
         constraint: a function from the value after an update to the value to keep.
         use_resource, synchronization, aggregation: accepted; reads and assignments never race.
         slot_of: for an optimizer's slot, the name of the variable that it belongs to.
@@ -87,10 +88,12 @@ class Variable:
         slot_of: str = "",
         slot: str = "",
     ) -> None:
+        if variable_def is not None:
+            vars(self).update(vars(Variable.from_proto(variable_def, import_scope)))
+            variables_of(self.graph)[self.op.name] = self
+            return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
-        if variable_def is not None:
-            raise ValueError("variable_def is not supported; tf.saved_model loads whole graphs")
         self.trainable = True if trainable is None else bool(trainable)
         self.constraint = constraint
         self.slot_of, self.slot = slot_of, slot
@@ -239,6 +242,27 @@ class Variable:
     def initial_value(self) -> Tensor | None:
         """The tensor or value given as the initial value, as a tensor."""
         return self._initial_value
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """Which nodes it is, as a VariableDef; None if it is outside the scope export_scope."""
+        from graphio.variable_def import describe
+
+        return describe(self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable of nodes of the default graph that to_proto described.
+
+        Args:
+            variable_def: the description.
+            import_scope: the name scope that the nodes were imported into.
+
+        Raises:
+            KeyError: a node is not there. TypeError: it is no VariableDef.
+        """
+        from graphio.variable_def import parts
+
+        return Variable.of_nodes(**parts(variable_def, import_scope))
 
     # ---- reading ----
 

@@ -60,8 +60,23 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
     else:
         made = next((c for e, c in _CLASSES if isinstance(error, e)), errors.InternalError)
         text = str(error) or type(error).__name__
+        if "could not be broadcast" in text:
+            text = _incompatible(inputs) or text
     given = "" if node.key == _SHOWS_ITS_INPUTS else _given(node, inputs)
     return made(node.proto, None, f"{place(node)}: {text}{f' ({given})' if given else ''}")
+
+
+def _incompatible(inputs: Sequence[Any]) -> str:
+    """Which shapes do not broadcast, "" if all do."""
+    shapes = [np.shape(value) for value in inputs if value is not None]
+    for other in shapes[1:]:
+        for x, y in zip(reversed(shapes[0]), reversed(other), strict=False):
+            if x != y and 1 not in (x, y):
+                return (
+                    f"Incompatible shapes: {shape_text(shapes[0])} vs. {shape_text(other)}: {x} "
+                    f"and {y} differ and neither is 1"
+                )
+    return ""
 
 
 def _given(node: NodeInfo, inputs: Sequence[Any]) -> str:

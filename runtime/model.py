@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import failure, parallel, registry
+from graphio.runtime import failure, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
@@ -258,10 +258,7 @@ class Signature:
 
     @contextlib.contextmanager
     def _turn(self, deadline: float | None) -> Iterator[None]:
-        """The state's lock; a thread that works for a run on the state has it already."""
-        if parallel.inside(self._state):
-            yield
-            return
+        """The state's lock, and the moment when the run has to be over."""
         left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
         if not self._state.lock.acquire(timeout=left):
             raise errors.DeadlineExceededError(

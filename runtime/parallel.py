@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphio.runtime.program import GraphInfo, NodeInfo
+from graphio.runtime.run_lock import RunLock
 from graphio.schema import operators
 
 if TYPE_CHECKING:
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 _READS = {("graphio", op) for op in ("Variable", "ReadVariable", "IsInitialized")}
 
 Resource = tuple[str, bytes]
-
-_here = threading.local()
-
-
-def inside(state: object) -> bool:
-    """Whether this thread works for a run on a state, which holds the state's lock."""
-    return getattr(_here, "state", None) is state
 
 
 class Order:
@@ -104,7 +98,7 @@ class Schedule:
                 self._then[j].append(i)
 
     def run(
-        self, step: Callable[[int], None], pool: ThreadPoolExecutor, threads: int, state: object
+        self, step: Callable[[int], None], pool: ThreadPoolExecutor, threads: int, lock: RunLock
     ) -> None:
         """Runs all steps.
 
@@ -112,13 +106,13 @@ class Schedule:
             step: runs the step of a number.
             pool: has threads for the steps beside this one's.
             threads: how many steps at once.
-            state: what the run holds the lock of.
+            lock: of the state, which this thread holds.
 
         Raises:
             Exception: that of the first step in order that failed.
         """
         turn = _Turn(self._counts, self._then, step)
-        others = [pool.submit(turn.help, state) for _ in range(min(threads, len(self._counts)) - 1)]
+        others = [pool.submit(turn.help, lock) for _ in range(min(threads, len(self._counts)) - 1)]
         turn.work()
         for other in others:
             if not other.cancel():
@@ -141,14 +135,10 @@ class _Turn:
         self._changed = threading.Condition()
         self.failure: tuple[int, BaseException] | None = None
 
-    def help(self, state: object) -> None:
+    def help(self, lock: RunLock) -> None:
         """As work, on a thread of the pool."""
-        _here.state = state
-        try:
-            with np.errstate(all="ignore"):
-                self.work()
-        finally:
-            _here.state = None
+        with lock.shared(), np.errstate(all="ignore"):
+            self.work()
 
     def work(self) -> None:
         """Runs ready steps until there is nothing left to wait for."""

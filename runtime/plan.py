@@ -116,7 +116,7 @@ class Block:
         def run(i: int) -> None:
             self._watched(self._steps[i], values, watch)
 
-        self._schedule.run(run, pool, threads, self._state)
+        self._schedule.run(run, pool, threads, self._state.lock)
 
     def _watched(self, step: Step, values: Values, watch: Watch) -> None:
         try:

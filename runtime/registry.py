@@ -68,6 +68,7 @@ KINDS = {
     "X": ("numbers or bool", "fiub"),
     "F": ("floats", "f"),
     "B": ("bool", "b"),
+    "S": ("strings", "O"),
     "I": ("int32 or int64", "i"),
     "J": ("int32 or int64", "i"),
     "L": ("int64", "i"),

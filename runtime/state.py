@@ -13,6 +13,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
+from graphio.runtime.run_lock import RunLock
 from graphio.schema import calls, dtypes, errors
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self.lock = threading.RLock()  # also held while a model runs on this state
+        self.lock = RunLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
         self.deadline: float | None = None  # when that has to be over, in time.monotonic's seconds
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)

@@ -17,7 +17,7 @@ def plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def drain(make: Callable[[], Any], engine: str = "runtime", limit: int = 1000) -> list[Any]:
+def drain(make: Callable[[], Any], engine: str = "", limit: int = 1000) -> list[Any]:
     """The elements of the dataset that make gives, in a graph and a session of its own."""
     with tf.Graph().as_default(), tf.Session(engine) as session:
         element = make().make_one_shot_iterator().get_next()

@@ -205,6 +205,15 @@ def test_a_loop_that_changes_shape_or_dtype_is_refused() -> None:
         "1 values for 2",
     )
     refused(lambda: tf.while_loop(lambda: True, lambda: 1, []), ValueError, "at least one")
+    refused(lambda: tf.while_loop(below, below, [0], parallel_iterations=0), TypeError, "positive")
+    refused(
+        lambda: tf.while_loop(below, lambda i: i, [0], maximum_iterations=[3]), ValueError, "scalar"
+    )
+    refused(
+        lambda: tf.while_loop(lambda x: True, lambda x: tf.stack([x, x]), [0], [tf.TensorShape([])]),
+        ValueError,
+        "shape_invariants",
+    )
     refused(lambda: tf.while_loop(lambda i: i, lambda i: i, [0]), TypeError, "bool")
 
 
@@ -217,9 +226,9 @@ def test_a_tensor_of_a_body_is_not_for_the_outside() -> None:
             return inside[0]
 
         tf.while_loop(lambda i: i < 3, body, [0])
-        with pytest.raises(ValueError):
+        with pytest.raises(tf.errors.InaccessibleTensorError):
             session.run(inside[0])
-        with pytest.raises(ValueError):
+        with pytest.raises(tf.errors.InaccessibleTensorError):
             tf.identity(inside[0])
 
 
@@ -401,6 +410,30 @@ def test_variables_made_in_bodies_are_lifted_out_and_shared(target: str) -> None
         session.run(w.initializer)
         assert session.run([z, slope], {p: True})[1].tolist() == [32, 32]
         assert session.run([z, slope], {p: False})[0].tolist() == [8, 8]
+
+
+@TARGETS
+def test_the_condition_of_a_loop_is_built_once_and_may_do_what_a_body_may(target: str) -> None:
+    calls = []
+
+    def unfinished(i: Any, x: Any) -> Any:
+        calls.append(i)
+        limit = tf.get_variable("limit", [], tf.int32, initializer=tf.constant_initializer(5))
+        with tf.control_dependencies([count.assign_add(1)]):
+            short = lambda: tf.less(tf.shape(x)[0], 9)  # noqa: E731
+            return tf.cond(i < limit, short, lambda: tf.constant(False))
+
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        count = tf.Variable(0)
+        start = [tf.constant(0), tf.ones([1])]
+        shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+        twice = lambda i, x: (tf.constant(4), tf.concat([x, x], 0))  # noqa: E731
+        _, x = tf.while_loop(unfinished, twice, start, shapes)
+        with tf.control_dependencies([x]):
+            tested = count.read_value()
+        session.run(tf.global_variables_initializer())
+        values, times = session.run([x, tested])
+    assert len(calls) == 1 and len(values) == 16 and times == 5
 
 
 def test_a_failed_build_leaves_the_graph_as_it_was() -> None:

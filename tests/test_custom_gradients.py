@@ -178,6 +178,19 @@ def test_an_override_reaches_what_has_no_gradient_or_several_nodes(target: str) 
     np.testing.assert_array_equal(found, [[1, 1], [1, 1], [1, 1], [2, 2]])
 
 
+@TARGETS
+def test_what_python_computes_may_have_a_gradient(target: str) -> None:
+    tf.RegisterGradient("Twofold")(lambda op, dy: dy * 2.0 * op.inputs[0])
+    x = tf.constant([1.0, 3.0])
+    with tf.get_default_graph().gradient_override_map({"PyFunc": "Twofold"}):
+        (y,) = tf.py_func(np.square, [x], [tf.float32])
+    y.set_shape([2])
+    plain = tf.py_func(np.square, [x], tf.float32)
+    assert tf.gradients(plain, x) == [None]
+    found, dx = value([y, tf.gradients(y, x)[0]], target)
+    assert found.tolist() == [1, 9] and dx.tolist() == [2, 6]
+
+
 def test_not_differentiable_cuts_the_path() -> None:
     tf.NotDifferentiable("Wall")
     tf.NoGradient("OtherWall")
@@ -191,8 +204,9 @@ def test_names_of_gradients_are_checked() -> None:
     tf.RegisterGradient("Once")(lambda op, dy: dy)
     with pytest.raises(KeyError, match="Once"):
         tf.RegisterGradient("Once")(lambda op, dy: dy)
-    with pytest.raises(KeyError, match="Relu"):
-        tf.RegisterGradient("Relu")(lambda op, dy: dy)
+    for known in ("Relu", "Square", "PyFunc"):
+        with pytest.raises(KeyError, match=known):
+            tf.RegisterGradient(known)(lambda op, dy: dy)
     with pytest.raises(TypeError, match="string"):
         tf.RegisterGradient(3)
     graph, x = tf.get_default_graph(), tf.constant(1.0)
@@ -258,8 +272,11 @@ def test_hessians_are_the_second_derivatives(target: str) -> None:
     np.fill_diagonal(want, [12, 24, 36, 48])
     assert square.shape == (2, 2, 2, 2)
     np.testing.assert_allclose(square.reshape(4, 4), want)
-    with pytest.raises(ValueError, match="known shape"):
-        p = tf.placeholder(tf.float32, [None])
-        tf.hessians(tf.reduce_sum(p), p)
+    p = tf.placeholder(tf.float32, [None])
+    (open_size,) = tf.hessians([tf.reduce_sum(p**3), p[0] * p[1]], p)
+    (straight,) = tf.hessians(tf.reduce_sum(p), p)
+    assert open_size.shape.as_list() == [None, None]
+    found = value([open_size, straight], target, {p: [1, 2]})
+    np.testing.assert_allclose(found, [[[6, 1], [1, 12]], np.zeros((2, 2))])
     with pytest.raises(ValueError, match="no y depends"):
         tf.hessians(x[0], m)

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.data import resource, saving
+from graphio.data import resource, saving, stages
+from graphio.graph import mix_seeds
 from graphio.schema import errors
 
 D = tf.data.Dataset
@@ -104,6 +105,22 @@ def test_a_shuffle_goes_on_with_what_is_left(
         element = make().make_one_shot_iterator().get_next()
         assert resource.load_all(session, saved) == []
         assert (rest(session, element) == expected) or not saved
+
+
+@pytest.mark.parametrize("name", ["table", "strings", "repeat, shuffle", "shuffled windows"])
+def test_a_large_buffer_is_made_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "_LARGE", 0)
+    for steps in (1, 3):
+        test_an_iterator_goes_on_where_another_session_saved_it(name, steps)
+
+
+def test_a_state_shows_where_the_iterator_stands() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = D.range(4).shuffle(4, seed=5).repeat().batch(3)
+        rest(session, data.make_one_shot_iterator().get_next(), 3)
+        state = resource.save_all(session)["OneShotIterator"]
+    assert (state.epoch, state.offset) == (2, 3)
+    assert state.shuffle_seed == mix_seeds(87654321, 5)
 
 
 TRAINING = """

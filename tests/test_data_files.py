@@ -157,6 +157,17 @@ def test_what_a_writer_refuses(tmp_path: Path) -> None:
         tf.python_io.TFRecordOptions("LZ4")
 
 
+def test_a_dataset_is_written_by_a_run(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        path = tf.placeholder(tf.string, [])
+        writer = tf.data.experimental.TFRecordWriter(path, "GZIP")
+        write = writer.write(D.from_tensor_slices(["a", "bc", ""]))
+        session.run(write, {path: str(tmp_path / "r")})
+        with pytest.raises(TypeError, match="elements must be scalar strings"):
+            writer.write(D.range(3))
+    assert list(tf.python_io.tf_record_iterator(tmp_path / "r", "GZIP")) == [b"a", b"bc", b""]
+
+
 def test_records_of_one_length(tmp_path: Path) -> None:
     path = str(tmp_path / "f")
     Path(path).write_bytes(b"head" + b"aabbcc" + b"ft")

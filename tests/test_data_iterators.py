@@ -10,6 +10,8 @@ import pytest
 from data_pipelines import drain, plain, rest
 
 import graphio as tf
+from graphio.export import SignatureSpec, build_model
+from graphio.schema import container
 
 D = tf.data.Dataset
 
@@ -223,3 +225,25 @@ def test_one_get_next_in_a_loop_steps_once_an_iteration(session: Any) -> None:
         lambda i, t: i < 4, lambda i, t: (i + 1, t + iterator.get_next()), [0, np.int64(0)]
     )[1]
     assert plain(session.run(total)) == 6
+
+
+def test_a_saved_model_names_its_iterators_and_runs_when_they_are_rebound(session: Any) -> None:
+    element = D.range(3).make_one_shot_iterator().get_next()
+    spec = SignatureSpec("step", [], [("y", element * 2)])
+    model, arrays = build_model(session.graph, [spec])
+    assert [(r.name, r.iterator.source) for r in model.resource] == [("OneShotIterator",) * 2]
+    engine = engines.module(session.sess_str)
+    data = container.pack(model, arrays)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="'OneShotIterator' is not bound"):
+        engine.load(data).signature().run([])
+    stream = iter([np.int64(7)])
+    bound = engine.load(data, host={"OneShotIterator": lambda inputs: [next(stream)]}).signature()
+    assert bound.run([])[0] == 14
+    with pytest.raises(tf.errors.OutOfRangeError):
+        bound.run([])
+
+
+def test_a_function_may_step_another_iterator(session: Any) -> None:
+    inner = D.range(10, 20).make_one_shot_iterator()
+    outer = D.range(2).map(lambda x: x + inner.get_next()).make_one_shot_iterator()
+    assert rest(session, outer.get_next()) == [10, 12]

@@ -7,12 +7,19 @@ import threading
 import time
 from typing import Any
 
+import engines
 import pytest
 from data_pipelines import rest
 
 import graphio as tf
 
 D = tf.data.Dataset
+
+
+@pytest.fixture(params=engines.NAMES, autouse=True)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    engines.module(request.param)
+    monkeypatch.setenv("GRAPHIO_TARGET", request.param)
 
 
 def workers() -> list[str]:

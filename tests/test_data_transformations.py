@@ -178,6 +178,41 @@ def test_random_numbers_in_a_function_differ_from_element_to_element() -> None:
     assert drain(make) == found
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+def test_an_element_that_fails_takes_no_other_with_it(parallel: int | None) -> None:
+    def steps(make: Any) -> Any:
+        with tf.Graph().as_default(), tf.Session() as session:
+            numbers = D.from_tensor_slices([0, 1, 2, 3, 4, 99, 6, 7, 8]).map(
+                lambda i: tf.gather(np.arange(9), i), num_parallel_calls=parallel
+            )
+            element = make(numbers).make_one_shot_iterator().get_next()
+            found: list[Any] = []
+            while True:
+                try:
+                    found.append(plain(session.run(element)))
+                except tf.errors.InvalidArgumentError:
+                    found.append("failed")
+                except tf.errors.OutOfRangeError:
+                    return found
+
+    assert steps(lambda d: d) == [0, 1, 2, 3, 4, "failed", 6, 7, 8]
+    # As in TensorFlow a batch falls as a whole.
+    assert steps(lambda d: d.batch(2)) == [[0, 1], [2, 3], "failed", [6, 7], [8]]
+    shuffled = steps(lambda d: d.shuffle(20, seed=1))
+    assert shuffled[0] == "failed"
+    assert sorted(shuffled[1:]) == [0, 1, 2, 3, 4, 6, 7, 8]
+
+
+def test_functions_with_the_same_operations_draw_other_numbers() -> None:
+    def make() -> Any:
+        tf.set_random_seed(1)
+        maps = [D.range(1).map(lambda x: tf.random_uniform([])) for _ in range(2)]
+        return D.zip((*maps, D.from_tensors(0)))
+
+    ((one, two, _),) = drain(make)
+    assert one != two
+
+
 # ---- batches ----
 
 
@@ -294,6 +329,20 @@ def test_functions_read_what_functions_around_them_have() -> None:
         return D.range(1, 3).flat_map(outer)
 
     assert drain(make) == [[20], [30], [40, 50]]
+
+
+def test_branches_and_loops_in_functions_read_what_is_outside() -> None:
+    def make() -> Any:
+        six = tf.constant(5, tf.int64) + 1
+
+        def function(x: Any) -> Any:
+            chosen = tf.cond(x > 1, lambda: x * six, lambda: six)
+            looped = tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, t + six), [0, x])[1]
+            return chosen, looped, six
+
+        return D.range(3).map(function)
+
+    assert drain(make) == [(6, 12, 6), (6, 13, 6), (12, 14, 6)]
 
 
 def test_interleave_takes_blocks_in_turn() -> None:

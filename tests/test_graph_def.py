@@ -45,6 +45,19 @@ def node(graph_def: tf.GraphDef, name: str) -> Any:
 # ---- reading ----
 
 
+def test_attributes_of_an_operation_are_tensorflows(graph: tf.Graph) -> None:
+    c = tf.constant([1.0, 2.0], name="c")
+    assert c.op.get_attr("dtype") is tf.float32
+    assert tf.make_ndarray(c.op.get_attr("value")).tolist() == [1, 2]
+    x = tf.placeholder(tf.int32, [None, 2])
+    assert [d.size for d in x.op.get_attr("shape").dim] == [-1, 2]
+    assert (c + c).op.get_attr("T") is tf.float32
+    assert tf.cast(c, tf.int64).op.get_attr("DstT") is tf.int64
+    with pytest.raises(ValueError, match="'c' has no attr named 'q'"):
+        c.op.get_attr("q")
+    assert graph.graph_def_versions.producer > 0
+
+
 def test_nodes_have_tensorflows_types_inputs_and_attributes(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     v = tf.Variable([[1.0, 2.0]], name="v")
@@ -60,7 +73,7 @@ def test_nodes_have_tensorflows_types_inputs_and_attributes(graph: tf.Graph) -> 
         ("v/read", "Identity"),
     ]
     assert node(made, "v/Assign").input == ["v", "v/initial_value"]
-    assert "^v/Assign" in node(made, "s").input and node(made, "s").device == "/cpu:0"
+    assert "^v/Assign" in node(made, "s").input and node(made, "s").device == "/device:CPU:0"
     assert node(made, "n").input == ["s:1"]
     attr = node(made, "x").attr
     assert attr["dtype"].type == tf.float32.as_datatype_enum
@@ -114,7 +127,7 @@ def test_write_graph_writes_a_file_that_can_be_read(as_text: bool, tmp_path: Pat
 
 def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     made = small()
-    made.node[0].device = "/cpu:0"
+    made.node[0].device = "/device:CPU:0"
     made.node[0].attr["_note"].s = b"mine"
     made.node[0].attr["_kind"].CopyFrom(tf.AttrValue(type=3))
     assert made.node[0].attr["_kind"].type == 3
@@ -129,7 +142,7 @@ def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     assert list(made.node[-1].input) == ["y"]
     del made.node[-1]
     (x,) = tf.import_graph_def(made, return_elements=["x"])
-    assert x.device == "/cpu:0"
+    assert x.device == "/device:CPU:0"
 
 
 def test_another_type_for_a_node_is_another_operation(graph: tf.Graph) -> None:
@@ -232,7 +245,44 @@ def test_control_dependencies_and_devices_around_an_import_hold(graph: tf.Graph)
     v = tf.Variable(1.0, name="v")
     with tf.control_dependencies([v.assign(5.0)]), tf.device("/cpu:0"):
         (x, z) = tf.import_graph_def(small(), return_elements=["x", "z"])
-    assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/cpu:0"
+    assert [c.name for c in x.control_inputs] == ["Assign"] and z.device == "/device:CPU:0"
+
+
+@TARGETS
+def test_functions_of_the_program_stay_with_a_message_but_not_with_its_bytes(target: str) -> None:
+    with tf.Graph().as_default() as first:
+        y = tf.py_func(lambda a: a * 2, [tf.constant([1.0, 2.0])], tf.float32, name="call")
+        tf.identity(y, name="y")
+    made = tf.graph_util.extract_sub_graph(first.as_graph_def(), ["y"])
+    with tf.Graph().as_default(), session(target) as sess:
+        tf.import_graph_def(made, name="")
+        assert sess.run("y:0").tolist() == [2, 4]
+    with tf.Graph().as_default(), session(target) as sess:
+        tf.import_graph_def(tf.GraphDef.FromString(made.SerializeToString()), name="")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="bind_host_function"):
+            sess.run("y:0")
+
+
+def by_hand() -> tf.GraphDef:
+    """z = x c' + x c', waiting for c."""
+    made = tf.GraphDef()
+    x = made.node.add()
+    x.name, x.op = "x", "Placeholder"
+    x.attr["dtype"].type = tf.float32.as_datatype_enum
+    c = made.node.add(name="c", op="Const")
+    c.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([[1.0, 2.0], [3.0, 4.0]]))
+    product = made.node.add(name="m", op="MatMul", input=["x", "c"])
+    product.attr["transpose_b"].b = True
+    made.node.add(name="z", op="Add", input=["m", "m:0", "^c"])
+    return made
+
+
+@TARGETS
+def test_nodes_written_by_hand_are_built(graph: tf.Graph, target: str) -> None:
+    (z,) = tf.import_graph_def(by_hand(), return_elements=["z:0"])
+    assert z.op.name == "import/z" and [c.name for c in z.op.control_inputs] == ["import/c"]
+    with session(target) as sess:
+        assert sess.run(z, {"import/x:0": [[1, 1]]}).tolist() == [[6, 14]]
 
 
 # ---- refusing ----
@@ -260,6 +310,12 @@ def from_second_output() -> tf.GraphDef:
     return made
 
 
+def with_node(**fields: Any) -> tf.GraphDef:
+    made = by_hand()
+    made.node.add(**fields)
+    return made
+
+
 REFUSALS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (lambda: 3, {}, TypeError, "graph_def must be a GraphDef"),
     (lambda: "z", {}, TypeError, "graph_def must be a GraphDef"),
@@ -278,6 +334,11 @@ REFUSALS: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (lambda: with_op(small(), "Blur"), {}, tf.errors.NotFoundError, "node 'z'"),
     (circle, {}, ValueError, "circle"),
     (from_second_output, {}, ValueError, "invalid output 3 of source node y"),
+    (lambda: with_node(name="q", op="Neg"), {}, ValueError, "Neg 'q'.* has 0 inputs"),
+    (lambda: with_node(name="q", op="Neg", input=["m:1"]), {}, ValueError, "invalid output 1"),
+    (lambda: with_node(name="q", op="Placeholder"), {}, ValueError, "no attr 'dtype'"),
+    (lambda: with_node(name="q", op="Blur"), {}, tf.errors.NotFoundError, "'Blur'"),
+    (lambda: with_node(name="x", op="NoOp"), {}, ValueError, "'x' is not unique"),
 ]
 
 

@@ -50,7 +50,8 @@ def want() -> np.ndarray[Any, Any]:
 def frozen(target: str, outputs: list[str], **options: Any) -> tf.GraphDef:
     with session(target) as sess:
         sess.run(tf.global_variables_initializer())
-        return tf.graph_util.convert_variables_to_constants(sess, sess.graph_def, outputs, **options)
+        freeze = tf.graph_util.convert_variables_to_constants
+        return freeze(sess, sess.graph_def, outputs, **options)
 
 
 def types(graph_def: tf.GraphDef) -> dict[str, str]:

@@ -15,7 +15,9 @@ RNG = np.random.RandomState(0)
 
 @pytest.fixture(autouse=True)
 def a_graph_of_its_own() -> Any:
+    RNG.seed(0)
     with tf.Graph().as_default():
+        tf.set_random_seed(1)
         yield
 
 
@@ -146,7 +148,7 @@ def test_dense_multiplies_along_the_last_axis(target: str) -> None:
     assert y.shape.as_list() == [None, 5, 4]
     with started(target) as session:
         got, kernel, bias = session.run([y, layer.kernel, layer.bias])
-    np.testing.assert_allclose(got, x @ kernel + bias, rtol=1e-5)
+    np.testing.assert_allclose(got, x @ kernel + bias, rtol=1e-5, atol=1e-6)
 
 
 @TARGETS
@@ -171,13 +173,13 @@ def test_channels_first_is_channels_last_transposed(target: str, kind: str, axes
 @TARGETS
 def test_conv2d_is_the_sum_under_its_window(target: str) -> None:
     x = RNG.rand(1, 5, 5, 2).astype(np.float32)
-    layer = tf.layers.Conv2D(3, [3, 2], strides=(2, 1), use_bias=False)
+    layer = tf.layers.Conv2D(3, [3, 2], strides=np.array([2, 1]), use_bias=False)
     y = layer(x)
     assert y.shape.as_list() == [1, 2, 4, 3]
     with started(target) as session:
         got, w = session.run([y, layer.kernel])
     want = np.tensordot(x[0, 2:5, 1:3], w, 3)
-    np.testing.assert_allclose(got[0, 1, 1], want, rtol=1e-5)
+    np.testing.assert_allclose(got[0, 1, 1], want, rtol=1e-5, atol=1e-6)
 
 
 @TARGETS
@@ -358,6 +360,7 @@ def test_a_network_of_layers_learns(target: str) -> None:
         ),
         (lambda: tf.layers.Conv2D(2, 3, padding="full"), ValueError, "`padding`.*'full'"),
         (lambda: tf.layers.Conv2D(2, (3, 3, 3)), ValueError, "`kernel_size`.*tuple of 2"),
+        (lambda: tf.layers.Conv2D(2, None), ValueError, "`kernel_size`"),
         (lambda: tf.layers.Conv2D(2, 3, strides=0), ValueError, "`strides`"),
         (lambda: tf.layers.Conv2D(2, 3, data_format="NHWC"), ValueError, "channels_first"),
         (lambda: tf.layers.MaxPooling1D(2, 2)(tf.zeros([2, 3])), ValueError, "expected ndim=3"),

@@ -206,7 +206,7 @@ def test_chosen_collections_devices_and_nodes() -> None:
         with_devices = tf.train.export_meta_graph(graph=a.graph)
         tf.train.import_meta_graph(with_devices, clear_devices=True)
         tf.train.import_meta_graph(with_devices)
-        assert [op.device for op in graph.get_operations()] == ["", "", "/cpu:0", ""]
+        assert [op.device for op in graph.get_operations()] == ["", "", "/device:CPU:0", ""]
     with tf.Graph().as_default():
         given = tf.constant(4.0)
         saver, (b,) = tf.train.import_meta_graph(
@@ -254,3 +254,23 @@ def test_what_is_no_graph_is_refused_and_changes_nothing(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="Unknown input node 'gone'"):
         tf.train.import_meta_graph(broken)
     assert graph.as_graph_def() == before
+
+
+def test_a_variable_is_its_description_again() -> None:
+    v = tf.Variable([1.0, 2.0], name="v", trainable=False)
+    made = v.to_proto()
+    assert (made.variable_name, made.initial_value_name) == ("v:0", "v/initial_value:0")
+    assert (made.initializer_name, made.snapshot_name) == ("v/Assign", "v/read:0")
+    assert v.to_proto("elsewhere") is None
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.import_graph_def(v.graph.as_graph_def(), name="in")
+        one = tf.Variable.from_proto(made, import_scope="in")
+        two = tf.Variable(variable_def=made, import_scope="in")
+        assert not one.trainable and tf.global_variables() == []
+        sess.run(two.initializer)
+        sess.run(two.assign_add([1.0, 1.0]))
+        assert sess.run(one).tolist() == [2, 3]
+        with pytest.raises(KeyError, match="'v:0'"):
+            tf.Variable.from_proto(made)
+        with pytest.raises(TypeError, match="VariableDef"):
+            tf.Variable.from_proto(3)

@@ -224,7 +224,7 @@ def test_a_save_that_fails_anywhere_leaves_no_saved_model(
             except OSError:
                 failed += 1
                 assert not tf.saved_model.maybe_saved_model_directory(folder)
-                assert not [p for p in Path(folder).rglob("tmp-*")]
+                assert not list(Path(folder).rglob("tmp-*"))
             else:
                 assert tf.saved_model.maybe_saved_model_directory(folder)
     assert 3 <= failed < 9

@@ -312,6 +312,103 @@ def test_make_callable(target: str) -> None:
         assert add(1.0, 2.0) == 3
         with pytest.raises(TypeError, match="expected 2"):
             add(1.0)
+        with pytest.raises(TypeError, match="options"):
+            add(1.0, 2.0, options=tf.RunOptions())
+        parts = session.make_callable({"a": x, "b": [y, x.op]}, (x, "Placeholder_1:0"))
+        assert parts(1.0, 2.0) == {"a": 1.0, "b": [2.0, None]}
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        watched = session.make_callable(x + y, [x, y], accept_options=True)
+        assert watched(1.0, 2.0, options=options, run_metadata=metadata) == 3
+        assert metadata.step_stats.dev_stats
+        assert session.make_callable(tf.constant(4.0))() == 4
+    with pytest.raises(RuntimeError, match="closed"):
+        add(1.0, 2.0)
+
+
+def test_make_callable_refuses_at_once_what_run_would() -> None:
+    x = tf.placeholder(tf.float32, [])
+    with tf.Session() as session:
+        with pytest.raises(TypeError, match="feed_list"):
+            session.make_callable(x, x)
+        with pytest.raises(TypeError):
+            session.make_callable(None)
+        with pytest.raises(ValueError, match="no_such"):
+            session.make_callable("no_such:0")
+        with pytest.raises(TypeError):
+            session.make_callable(x, [3])
+
+
+@TARGETS
+def test_reset_ends_the_sessions_of_a_target(target: str) -> None:
+    v = tf.Variable(1.0)
+    session = tf.Session(target)
+    session.run(v.initializer)
+    tf.Session.reset(target)
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(v)
+    with tf.Session(target) as other, pytest.raises(tf.errors.FailedPreconditionError):
+        other.run(v)
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.Session.reset("grpc://nowhere")
+
+
+def test_partial_runs_are_refused_with_advice() -> None:
+    x = tf.constant(1.0)
+    with tf.Session() as session, pytest.raises(tf.errors.UnimplementedError, match="feed"):
+        session.partial_run_setup([x], [])
+    with tf.Session() as session, pytest.raises(NotImplementedError):
+        session.partial_run("handle", [x])
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: tf.ConfigProto(device_count=3), TypeError),
+        (lambda: tf.ConfigProto(allow_soft_placement="yes"), TypeError),
+        (lambda: tf.ConfigProto(inter_op_parallelism_threads=1.5), TypeError),
+        (lambda: tf.ConfigProto(gpu_options=tf.GraphOptions()), TypeError),
+        (lambda: setattr(tf.ConfigProto().gpu_options, "allow_growth", 2.5), TypeError),
+        (
+            lambda: tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=-1)),
+            tf.errors.InvalidArgumentError,
+        ),
+    ],
+)
+def test_config_fields_have_types(make, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        make()
+
+
+def test_configs_compare_and_copy() -> None:
+    config = tf.ConfigProto(device_count={"CPU": 2}, gpu_options={"allow_growth": True})
+    config.graph_options.rewrite_options.constant_folding = 1
+    config.experimental.use_numa_affinity = True
+    other = tf.ConfigProto()
+    assert other != config and not other.HasField("device_count")
+    other.CopyFrom(config)
+    assert other == config and "allow_growth=True" in repr(other)
+    other.device_count["CPU"] = 3
+    assert config.device_count == {"CPU": 2}
+
+
+@TARGETS
+def test_a_fed_text_comes_back_as_it_was_fed(target: str) -> None:
+    s = tf.placeholder(tf.string, [])
+    with tf.Session(target) as session:
+        assert session.run([s, tf.identity(s)], {s: "text"}) == ["text", b"text"]
+
+
+def test_every_code_has_its_class() -> None:
+    codes = [getattr(tf.errors, name) for name in dir(tf.errors) if name.isupper()]
+    assert sorted(codes) == list(range(17))
+    for code in range(1, 17):
+        kind = tf.errors.exception_type_from_error_code(code)
+        assert issubclass(kind, tf.errors.OpError) and kind is getattr(tf.errors, kind.__name__)
+        assert tf.errors.error_code_from_exception_type(kind) == code
+        error = kind(None, None, "what happened")
+        assert (error.error_code, error.message, error.op) == (code, "what happened", None)
+    assert tf.OpError is tf.errors.OpError
 
 
 @TARGETS

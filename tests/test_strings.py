@@ -162,6 +162,8 @@ def test_static_shapes_are_known() -> None:
         assert split.indices.shape.as_list() == [None, 2] and split.shape.ndims == 2
         length = tf.strings.length(x)
         assert (length.dtype, length.op.type) == (tf.int32, "StringLength")
+        assert tf.substr(x, [0, 1, 2], 1).shape.as_list() == [None, 3]
+        assert tf.strings.strip(x).op.type == "StringStrip"
 
 
 @TARGETS
@@ -204,3 +206,31 @@ def test_texts_that_do_not_fit_are_refused_by_the_run(
 def test_what_cannot_be_built_is_refused(build: Any, error: type[Exception], words: str) -> None:
     with tf.Graph().as_default(), pytest.raises(error, match=words):
         build()
+
+
+# ---- texts that a run made, in state and in loops ----
+
+
+@TARGETS
+def test_texts_that_were_made_live_on_in_variables_and_loops(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.Variable("a")
+        step = v.assign(tf.string_join([v, tf.strings.upper(v)], "-"))
+        grown = tf.while_loop(
+            lambda i, s: i < 20, lambda i, s: (i + 1, tf.string_join([s, "xy"])), [0, v]
+        )[1]
+        session.run(v.initializer)
+        kept = session.run(step)
+        session.run(step)
+        assert kept == b"a-A"
+        assert session.run(v) == b"a-A-A-A"
+        assert session.run(grown) == b"a-A-A-A" + b"xy" * 20
+        assert session.run(tf.strings.substr(grown, -4, 3)) == b"xyx"
+
+
+@TARGETS
+def test_texts_of_constants_are_made_in_every_run(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        made = tf.strings.strip(tf.string_join([tf.constant([" a", "b "]), tf.constant("c ")]))
+        for _ in range(3):
+            assert texts(session.run(made)) == [b"ac", b"b c"]

@@ -151,3 +151,23 @@ def test_gradients_go_through_all_ways_to_write() -> None:
         )
 
     check(build, [away(2, 3)])
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", [tf.string, tf.bool, tf.int8, tf.uint8, tf.float16, tf.bfloat16])
+def test_all_dtypes_are_kept_in_loops(target: str, dtype: Any) -> None:
+    values = ["a", "b", "c"] if dtype == tf.string else [1, 0, 1]
+
+    def build() -> Any:
+        x = tf.constant(values) if dtype == tf.string else tf.cast(tf.constant(values), dtype)
+        given = tf.TensorArray(dtype, 3).unstack(x)
+        start = [0, tf.TensorArray(dtype, 4)]
+        write = lambda i, ta: (i + 1, ta.write(i, given.read(2 - i)))  # noqa: E731
+        ta = tf.while_loop(lambda i, _: i < 3, write, start)[1]
+        return ta.stack(), tf.map_fn(lambda v: v, x), tf.scan(lambda a, v: v, x), x
+
+    backward, mapped, scanned, x = run(target, build)
+    blank = b"" if dtype == tf.string else np.zeros((), x.dtype)
+    assert backward.dtype == x.dtype and backward.tolist() == [*x[::-1].tolist(), blank]
+    assert mapped.tolist() == scanned.tolist() == x.tolist()
+    assert {type(v) for v in mapped.tolist()} == {type(v) for v in x.tolist()}

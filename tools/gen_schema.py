@@ -24,7 +24,7 @@ from google.protobuf.descriptor_pb2 import (
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
-PROTOS = ("model.proto", "checkpoint.proto", "run_metadata.proto")
+PROTOS = ("model.proto", "checkpoint.proto", "run_metadata.proto", "summary.proto")
 IN_C = PROTOS[:2]
 HEADER = "cinfer/src/ci_schema.h"
 
@@ -56,7 +56,7 @@ PREAMBLE = """\
 
 
 def compile_protos(out: Path) -> FileDescriptorSet:
-    """Runs protoc into the folder `out` and returns the descriptors of PROTOS."""
+    """Runs protoc into the folder `out` and returns the descriptors of all files."""
     import grpc_tools
     from grpc_tools import protoc
 

@@ -42,9 +42,9 @@ static ci_status shape_differ(ci_kernel *k, const ci_value *const *v, int n) {
     for (int a = 1; a <= v[0]->rank && a <= v[i]->rank; a++) {
       int64_t x = v[0]->dims[v[0]->rank - a], y = v[i]->dims[v[i]->rank - a];
       if (x == y || x == 1 || y == 1) continue;
-      return k_fail(k, CI_INVALID_ARGUMENT, "%s and %s cannot be broadcast: %lld and %lld differ and neither is 1",
-                    k_describe(v[0], first, sizeof first), k_describe(v[i], second, sizeof second), (long long)x,
-                    (long long)y);
+      return k_fail(k, CI_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s: %lld and %lld differ and neither is 1",
+                    strchr(k_describe(v[0], first, sizeof first), '['),
+                    strchr(k_describe(v[i], second, sizeof second), '['), (long long)x, (long long)y);
     }
   }
   return k_fail(k, CI_INVALID_ARGUMENT, "the shapes of the inputs cannot be broadcast");

@@ -39,7 +39,11 @@ class Map(_Calling):
     kind = "map"
 
     def pull(self, count: int) -> Sequence[Item]:
-        return [self.function(element) for element in self.source.elements(count)]
+        found: list[Element] = []
+        # One at a time: what comes after an element that fails is there for the next pull.
+        while len(found) < count and (elements := self.source.elements(1)):
+            found.append(self.function(elements[0]))
+        return found
 
 
 class Filter(_Calling):
@@ -49,11 +53,8 @@ class Filter(_Calling):
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
-        while len(found) < count:
-            elements = self.source.elements(count - len(found))
-            if not elements:
-                break
-            found += [element for element in elements if self.function(element)[0]]
+        while len(found) < count and (elements := self.source.elements(1)):
+            found += elements if self.function(elements[0])[0] else []
         return found
 
 
@@ -95,9 +96,9 @@ class Scan(_Calling):
         self.initial = self.state = initial
 
     def pull(self, count: int) -> Sequence[Item]:
-        found = []
-        for element in self.source.elements(count):
-            results = self.function(self.state, element)
+        found: list[Element] = []
+        while len(found) < count and (elements := self.source.elements(1)):
+            results = self.function(self.state, elements[0])
             self.state = results[: len(self.initial)]
             found.append(results[len(self.initial) :])
         return found
@@ -492,7 +493,7 @@ class Sample(Stage):
         found: list[Element] = []
         while len(found) < count and any(self.live):
             odds = np.cumsum([w * on for w, on in zip(self.weights, self.live, strict=True)])
-            chance = (self._draws(self.drawn) >> 11) * 2.0**-53
+            chance = (self._draws(self.drawn, 1)[0] >> 11) * 2.0**-53
             at = int(np.searchsorted(odds, chance * odds[-1], side="right"))
             self.drawn += 1
             elements = self.inputs[at].elements(1)

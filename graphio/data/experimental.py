@@ -15,8 +15,7 @@ from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
 from graphio.data.function import Function
 from graphio.data.structure import Spec
-from graphio.data.whole import get_single_element, state_function
-from graphio.data.writing import TFRecordWriter
+from graphio.data.whole import TFRecordWriter, get_single_element, state_function
 from graphio.ops import comparison, math, reduction
 from graphio.tensor_shape import TensorShape
 

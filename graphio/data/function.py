@@ -51,7 +51,9 @@ class Function:
         self._outer.root.state_attributes[_COUNTER] = self.number + 1
         self.captures: dict[Tensor, Tensor] = {}
         self.graph = Graph()
-        self.graph.seed = self._outer.root.seed
+        outer = self._outer.root
+        # Random operations in here and around draw from streams of their own.
+        self.graph.seed, self.graph._seeds_given = outer.seed, outer._seeds_given
         self.graph.resolver = self._capture
         self.arguments: list[Any] = []  # a placeholder or, for an inner dataset, a Variant
         with self.graph.as_default():
@@ -61,6 +63,7 @@ class Function:
             unpack = not arguments and type(given[0]) is tuple
             result = function(*given[0]) if unpack else function(*given)
             self._keep(result, what)
+        outer._seeds_given = self.graph._seeds_given
         self._refuse_variables(what)
 
     def _stand_ins(self, specs: Any) -> list[Any]:

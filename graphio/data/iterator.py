@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
 from typing import Any
 
 from graphio import dtypes, scopes, source
 from graphio.constants import convert_to_tensor
-from graphio.data import resource, structure
+from graphio.data import structure
 from graphio.data.dataset import Dataset
 from graphio.data.resource import Handle, by_name, resource_of
 from graphio.export import reach
 from graphio.graph import Graph, Operation, Tensor
-from graphio.ops.host import host_call
+from graphio.ops.host import host_call, host_call_to
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
@@ -37,6 +37,7 @@ class Iterator:
         self._handle = handle
         self._text = text
         self._initializer: Operation | None = initializer
+        self._functions: dict[Graph, str] = {}
 
     @staticmethod
     @source.locating
@@ -113,12 +114,10 @@ class Iterator:
         if any(s.inside is not None for s in flat):
             raise TypeError("get_next: a component is a dataset; use flat_map to take it apart")
         outputs = [(s.dtype, s.shape) for s in flat]
-        bind = self._bound(lambda found: found.get_next())
-        made = host_call(
-            bind,
+        made = host_call_to(
+            self._function(),
             [] if self._text is None else [self._text],
             outputs,
-            function=self._name,
             name=name or "IteratorGetNext",
             tf_type="IteratorGetNext",
         )
@@ -144,14 +143,22 @@ class Iterator:
     def _name(self) -> str:
         return "IteratorFromStringHandle" if self._handle is None else self._handle.name
 
-    def _bound(self, what: Callable[[resource.Resource], Any]) -> Any:
-        """Binds a function of the session's iterator."""
-        handle, specs = self._handle, self._specs
-        if handle is not None:
-            return lambda session: lambda inputs: what(resource_of(session, handle))
-        return lambda session: (
-            lambda inputs: what(by_name(session, session.graph, inputs[0], specs))
-        )
+    def _function(self) -> str:
+        """The name of the host function that steps, registered where get_next is called."""
+        graph, handle, specs = scopes.get_default_graph().root, self._handle, self._specs
+        if graph not in self._functions:
+
+            def bind(session: Any) -> Any:
+                if handle is not None:
+                    found = resource_of(session, handle)
+                    return lambda inputs: found.get_next()
+                alive = weakref.ref(session)
+                return lambda inputs: by_name(alive(), inputs[0], specs).get_next()
+
+            self._functions[graph] = graph.add_host_function(self._name, bind)
+            if handle is not None:
+                handle.functions.append(self._functions[graph])
+        return self._functions[graph]
 
     @property
     def output_types(self) -> Any:
@@ -174,8 +181,10 @@ def _maker(handle: Handle, dataset: Dataset, name: str | None) -> Operation:
     handle.makers.append(dataset)
 
     def bind(session: Any) -> Any:
+        found = resource_of(session, handle)
+
         def make(values: Any) -> list[Any]:
-            resource_of(session, handle).make(number, values)
+            found.make(number, values)
             return []
 
         return make
@@ -221,7 +230,8 @@ def initializable(dataset: Dataset, shared_name: str | None) -> Iterator:
 
 def _refuse_captured(dataset: Dataset) -> None:
     """A one-shot iterator has no moment at which it could read placeholders and variables."""
-    operations, _ = reach([t.op for t in dataset.captures], set())
+    graph = scopes.get_default_graph()
+    operations, _ = reach([graph._resolve(t).op for t in dataset.captures], set())
     for operation in sorted(operations, key=lambda op: op.order):
         found = f"(name:{operation.name}, type:{operation.type}) by value."
         hint = "Use make_initializable_iterator, whose initializer reads it."

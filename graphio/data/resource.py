@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from graphio.data import saving, structure
 from graphio.data.function import Opening, Runner
-from graphio.data.stages import Element, Stage
+from graphio.data.stages import Element, Repeat, Shuffle, Stage
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.schema import container, errors
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TABLE = "iterators"
+Found = TypeVar("Found", bound=Stage)
 
 
 class Handle:
@@ -31,11 +32,13 @@ class Handle:
         specs: of its elements.
         makers: datasets that it may run through, with the tensors that they capture.
         one_shot: whether it needs no initializer.
+        functions: names of the host functions that step it.
     """
 
     def __init__(self, graph: Graph, name: str, specs: Any, one_shot: bool) -> None:
         self.name, self.specs, self.one_shot = name, specs, one_shot
         self.makers: list[Dataset] = []
+        self.functions: list[str] = []
         handles_of(graph)[name] = self
 
 
@@ -49,7 +52,8 @@ class Resource:
     """An iterator of a session."""
 
     def __init__(self, session: Any, handle: Handle) -> None:
-        self._session, self.handle = session, handle
+        self._runner, self._graph = Runner(session), session.graph
+        self.handle = handle
         self._lock = threading.RLock()
         self._stage: Stage | None = None
         self._maker = 0
@@ -59,9 +63,7 @@ class Resource:
         """Begins a dataset anew, with what its captured tensors hold now."""
         with self._lock:
             dataset = self.handle.makers[maker]
-            opening = Opening(
-                Runner(self._session), dict(zip(dataset.captures, values, strict=True))
-            )
+            opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
             self.close()
             self._stage = dataset.open(opening)
             self._maker, self._given = maker, 0
@@ -83,7 +85,7 @@ class Resource:
 
     def _running(self) -> Stage:
         if self._stage is None and self.handle.one_shot:
-            values = constant_values(self._session, self.handle.makers[0])
+            values = self._constants(self.handle.makers[0])
             self.make(0, values)
         if self._stage is None:
             raise errors.FailedPreconditionError(
@@ -103,7 +105,13 @@ class Resource:
                 "signature": self._stage.signature(),
                 "stage": self._stage.save(),
             }
-            return IteratorState(offset=self._given, detail=saving.encode(detail))
+            shuffled, repeated = _first(self._stage, Shuffle), _first(self._stage, Repeat)
+            return IteratorState(
+                epoch=repeated.epoch if repeated is not None else 0,
+                offset=self._given,
+                shuffle_seed=shuffled.key if shuffled is not None else 0,
+                detail=saving.encode(detail),
+            )
 
     def load(self, state: IteratorState) -> bool:
         """Goes where an iterator of the same pipeline stood.
@@ -130,8 +138,18 @@ class Resource:
             dataset = self.handle.makers[maker]
             if dataset.captures and not self.handle.one_shot:
                 return None
-            self.make(maker, constant_values(self._session, dataset))
+            self.make(maker, self._constants(dataset))
         return self._stage
+
+    def _constants(self, dataset: Dataset) -> list[Array]:
+        """What a dataset captures, where that needs neither feeds nor variables."""
+        tensors = list(dataset.captures)
+        if not tensors:
+            return []
+        spec = SignatureSpec("", [], [(str(i), t) for i, t in enumerate(tensors)])
+        packed = container.pack(*build_model(self._graph, [spec]))
+        values: list[Array] = self._runner.load(packed, self._graph)[1]([])
+        return values
 
     def close(self) -> None:
         """Ends the pipeline."""
@@ -139,6 +157,15 @@ class Resource:
             if self._stage is not None:
                 self._stage.close()
             self._stage = None
+
+
+def _first(stage: Stage, kind: type[Found]) -> Found | None:
+    """The last stage of a kind in a pipeline, for those who read checkpoints."""
+    while not isinstance(stage, kind):
+        if not stage.inputs:
+            return None
+        stage = stage.inputs[0]
+    return stage
 
 
 def resource_of(session: Any, handle: Handle) -> Resource:
@@ -151,26 +178,14 @@ def resource_of(session: Any, handle: Handle) -> Resource:
     return resource
 
 
-def constant_values(session: Any, dataset: Dataset) -> list[Array]:
-    """What a dataset captures, where that needs neither feeds nor variables."""
-    tensors = list(dataset.captures)
-    if not tensors:
-        return []
-    spec = SignatureSpec("", [], [(str(i), t) for i, t in enumerate(tensors)])
-    model, arrays = build_model(session.graph, [spec])
-    loaded = session._engine.load(container.pack(model, arrays), **session._options)
-    values: list[Array] = loaded.signature().run([])
-    return values
-
-
-def by_name(session: Any, graph: Graph, text: Any, specs: Any) -> Resource:
+def by_name(session: Any, text: Any, specs: Any) -> Resource:
     """The iterator of a string handle.
 
     Raises:
         InvalidArgumentError: the handle names none, or one of other elements.
     """
     name = bytes(np.asarray(text)[()]).decode(errors="replace")
-    handle = handles_of(graph).get(name)
+    handle = handles_of(session.graph).get(name)
     if handle is None:
         raise errors.InvalidArgumentError(
             message=f"the string handle {name!r} names no iterator of this graph; run an "

@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 Element = list[Any]
 Item = Any
 BLOCK = 256  # draws that a shuffle makes at once
+_LARGE = 1 << 24  # bytes of a buffer that a place does not hold any more
 _HASHED = 1 << 20  # bytes of an array that its signature looks at
 
 
@@ -382,6 +383,15 @@ class Repeat(_Picking):
         return [self.count]
 
 
+def _bytes(item: Item) -> int:
+    """About what an item takes in a place."""
+    if isinstance(item, (int, bytes)):
+        return 8 if isinstance(item, int) else len(item)
+    if isinstance(item, list):
+        return sum(map(_bytes, item))
+    return sum(map(_bytes, item.ravel().tolist())) if item.dtype == object else int(item.nbytes)
+
+
 class Draws:
     """Random numbers of 64 bits: number i of the Philox stream of a key and an epoch."""
 
@@ -390,18 +400,24 @@ class Draws:
         self._block: list[int] = []
         self._first = -1
 
-    def __call__(self, i: int) -> int:
-        first = i // BLOCK * BLOCK
-        if first != self._first:
-            generator = np.random.Philox(key=self._key, counter=first)
-            self._block, self._first = generator.random_raw(BLOCK).tolist(), first
-        return self._block[i - first]
+    def __call__(self, i: int, count: int) -> list[int]:
+        """Numbers i to i + count."""
+        found: list[int] = []
+        while len(found) < count:
+            at = i + len(found)
+            first = at // BLOCK * BLOCK
+            if first != self._first:
+                generator = np.random.Philox(key=self._key, counter=first)
+                self._block, self._first = generator.random_raw(BLOCK).tolist(), first
+            found += self._block[at - first : at - first + count - len(found)]
+        return found
 
 
 class Shuffle(_Picking):
     """Items in random order: each is drawn from a buffer, in which the next takes its place.
 
-    Each epoch has draws of its own.
+    Each epoch has draws of its own. A place has the buffer; if that is large, it has where the
+    epoch began, from which the draws are made again.
     """
 
     kind = "shuffle"
@@ -421,41 +437,65 @@ class Shuffle(_Picking):
         self.filled = False
         self.drawn = 0
         self._draws = Draws(self.key, self.epoch)
+        self._start: Any = None  # of the source, when the epoch began
 
     def pull(self, count: int) -> Sequence[Item]:
         buffer = self.buffer
         if not self.filled:
-            buffer.extend(self.source.pull(self.size - len(buffer)))
-            self.filled = True
-        found = []
-        for item in self.source.pull(count):
-            k = self._draw(len(buffer))
+            self._fill()
+        items = self.source.pull(count) if buffer else []
+        left = min(count, len(items) + len(buffer))
+        draws = self._draws(self.drawn, left)
+        self.drawn += left
+        found, below = [], len(buffer)
+        for item, draw in zip(items, draws, strict=False):
+            k = draw * below >> 64
             found.append(buffer[k])
             buffer[k] = item
-        for _ in range(min(count - len(found), len(buffer))):
-            k = self._draw(len(buffer))
+        for draw in draws[len(items) :]:
+            k = draw * len(buffer) >> 64
             found.append(buffer[k])
             buffer[k] = buffer[-1]
             buffer.pop()
         return found
 
-    def _draw(self, below: int) -> int:
-        self.drawn += 1
-        return self._draws(self.drawn - 1) * below >> 64
+    def _fill(self) -> None:
+        if self._start is None:
+            self._start = self.source.save()
+        # An element that cannot be had leaves in the buffer those before it.
+        step = 1 if self.table is None else self.size
+        while len(self.buffer) < self.size:
+            items = self.source.pull(min(step, self.size - len(self.buffer)))
+            if not items:
+                break
+            self.buffer.extend(items)
+        self.filled = True
 
     def place(self) -> Any:
+        large = sum(_bytes(item) for item in self.buffer) > _LARGE
         return {
             "key": self.key,
             "epoch": self.epoch,
             "drawn": self.drawn,
             "filled": self.filled,
-            "buffer": self.saved(self.buffer),
+            "start": self._start,
+            "buffer": None if large else self.saved(self.buffer),
         }
 
     def set_place(self, place: Any) -> None:
-        self.key, self.epoch, self.drawn = place["key"], place["epoch"], place["drawn"]
-        self.filled, self.buffer = place["filled"], self.loaded(place["buffer"])
+        self.key, self.epoch = place["key"], place["epoch"]
         self._draws = Draws(self.key, self.epoch)
+        self._start = place["start"]
+        if place["buffer"] is not None:
+            self.drawn, self.filled = place["drawn"], place["filled"]
+            self.buffer = self.loaded(place["buffer"])
+            return
+        self.source.load(self._start)
+        self.drawn, self.filled, self.buffer = 0, False, []
+        if place["filled"]:
+            self._fill()
+        while self.drawn < place["drawn"]:
+            self.pull(min(BLOCK, place["drawn"] - self.drawn))
 
     def parameters(self) -> Sequence[Any]:
         return [self.size, self.seeded, self.reshuffle]

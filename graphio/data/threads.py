@@ -13,8 +13,11 @@ from typing import Any
 from graphio.data.elements import _Calling
 from graphio.data.function import Loaded
 from graphio.data.stages import Element, Item, Stage
+from graphio.schema import errors
 
 _END = object()
+_SHARE = 32  # elements that a thread of a parallel map takes at once, at most
+_Results = concurrent.futures.Future[list[Any]]
 
 
 class _Ahead:
@@ -58,7 +61,7 @@ class _Ahead:
             try:
                 elements = self.source.elements(1)
                 found = elements[0] if elements else _END
-            except Exception as error:
+            except BaseException as error:
                 found = error
             with self.changed:
                 self.busy = False
@@ -70,6 +73,8 @@ class _Ahead:
         """The next of found; waits for it."""
         with self.changed:
             while not self.found:
+                if self.stopped:
+                    raise errors.CancelledError(message="the session was closed")
                 self.changed.wait()
             if self.found[0] is _END:
                 return _END
@@ -95,7 +100,7 @@ class Prefetch(Stage):
             next_one = self._ahead.take()
             if next_one is _END:
                 break
-            if isinstance(next_one, Exception):
+            if isinstance(next_one, BaseException):
                 raise next_one
             found.append(next_one)
         return found
@@ -150,10 +155,10 @@ class _Workers:
                 target=_serve, args=(function, self._tasks), name="map", daemon=True
             ).start()
 
-    def submit(self, element: Element) -> concurrent.futures.Future[Element]:
-        """The function of an element, in a while."""
-        future: concurrent.futures.Future[Element] = concurrent.futures.Future()
-        self._tasks.put((future, element))
+    def submit(self, elements: list[Element]) -> _Results:
+        """What the function gives for each element, or raises, in a while."""
+        future: _Results = concurrent.futures.Future()
+        self._tasks.put((future, elements))
         return future
 
     def stop(self) -> None:
@@ -165,68 +170,85 @@ class _Workers:
 def _serve(function: Loaded, tasks: queue.SimpleQueue[Any]) -> None:
     run = None
     while (task := tasks.get()) is not None:
-        future, element = task
-        try:
-            run = run or function.another()[1]
-            future.set_result(function(element, run=run))
-        except Exception as error:
-            future.set_exception(error)
+        future, elements = task
+        found: list[Any] = []
+        for element in elements:
+            try:
+                run = run or function.another()[1]
+                found.append(function(element, run=run))
+            except BaseException as error:
+                found.append(error)
+        future.set_result(found)
 
 
 class ParallelMap(_Calling):
-    """As Map, several elements at a time."""
+    """As Map, several elements at a time. Threads take more at once where more are asked for."""
 
     kind = "parallel_map"
 
     def __init__(self, source: Stage, function: Loaded, count: int) -> None:
         super().__init__(source, function)
         self.count = count
-        self.pending: collections.deque[tuple[Element, Any]] = collections.deque()
+        self.pending: collections.deque[tuple[list[Element], _Results]] = collections.deque()
+        self.ready: collections.deque[tuple[Element, Any]] = collections.deque()
         self.ended = False
         self._workers: _Workers | None = None
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
+        share = max(1, min(_SHARE, count // self.count))
         while len(found) < count:
-            self._fill()
-            if not self.pending:
+            self._fill(share)
+            if not self.ready and self.pending:
+                elements, future = self.pending.popleft()
+                self.ready.extend(zip(elements, future.result(), strict=True))
+            if not self.ready:
                 break
-            found.append(self.pending.popleft()[1].result())
+            result = self.ready.popleft()[1]
+            if isinstance(result, BaseException):
+                raise result
+            found.append(result)
         return found
 
-    def _fill(self) -> None:
+    def _fill(self, share: int) -> None:
         while len(self.pending) < 2 * self.count and not self.ended:
+            elements: list[Element] = []
             try:
-                elements = self.source.elements(1)
+                while len(elements) < share and not self.ended:
+                    found = self.source.elements(1)
+                    elements += found
+                    self.ended = not found
             except Exception as error:
-                failed: concurrent.futures.Future[Element] = concurrent.futures.Future()
-                failed.set_exception(error)
-                self.pending.append(([], failed))
+                self._submit(elements)
+                failed: _Results = concurrent.futures.Future()
+                failed.set_result([error])
+                self.pending.append(([[]], failed))
                 return
-            self.ended = not elements
-            for element in elements:
-                self._submit(element)
+            self._submit(elements)
 
-    def _submit(self, element: Element) -> None:
-        if self._workers is None:
+    def _submit(self, elements: list[Element]) -> None:
+        if self._workers is None and elements:
             self._workers = _Workers(self.function, self.count)
             weakref.finalize(self, self._workers.stop).atexit = False
-        self.pending.append((element, self._workers.submit(element)))
+        if self._workers is not None and elements:
+            self.pending.append((elements, self._workers.submit(elements)))
 
     def restart(self) -> None:
         self.pending.clear()
+        self.ready.clear()
         self.ended = False
 
     def place(self) -> Any:
-        elements = [element for element, _ in self.pending if element]
-        return [elements, self.ended, super().place()]
+        waiting = [element for element, _ in self.ready]
+        waiting += [element for elements, _ in self.pending for element in elements]
+        return [[element for element in waiting if element], self.ended, super().place()]
 
     def set_place(self, place: Any) -> None:
-        self.pending.clear()
+        self.restart()
         self.ended = place[1]
         super().set_place(place[2])
         for element in place[0]:
-            self._submit(element)
+            self._submit([element])
 
     def close(self) -> None:
         self.pending.clear()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.data import structure
 from graphio.data.dataset import Dataset
 from graphio.data.function import Function, Opening, Runner
 from graphio.data.structure import Spec
+from graphio.data.writing import TFRecordOptions
+from graphio.data.writing import TFRecordWriter as _Writer
+from graphio.graph import Operation
 from graphio.ops.host import host_call
 from graphio.schema import errors
 
@@ -23,11 +27,11 @@ def reduced(dataset: Dataset, initial_state: Any, reduce_func: Any) -> Any:
     tensors = list(dict.fromkeys([*dataset.captures, *function.captures]))
 
     def bind(session: Any) -> Any:
+        runner = Runner(session)
+
         def run(values: Any) -> Any:
             state = values[len(tensors) :]
-            opening = Opening(
-                Runner(session), dict(zip(tensors, values[: len(tensors)], strict=True))
-            )
+            opening = Opening(runner, dict(zip(tensors, values[: len(tensors)], strict=True)))
             stage, step = dataset.open(opening), opening.load(function)
             try:
                 while elements := stage.elements(1):
@@ -79,8 +83,10 @@ def get_single_element(dataset: Dataset) -> Any:
     tensors = list(dataset.captures)
 
     def bind(session: Any) -> Any:
+        runner = Runner(session)
+
         def run(values: Any) -> Any:
-            stage = dataset.open(Opening(Runner(session), dict(zip(tensors, values, strict=True))))
+            stage = dataset.open(Opening(runner, dict(zip(tensors, values, strict=True))))
             try:
                 found = stage.elements(2)
             finally:
@@ -101,3 +107,54 @@ def get_single_element(dataset: Dataset) -> Any:
         tf_type="DatasetToSingleElement",
     )
     return structure.pack(dataset.element_specs, made.outputs)
+
+
+class TFRecordWriter:
+    """Writes a dataset of strings to a TFRecord file; for single records see tf.python_io.
+
+    Args:
+        filename: of the file: a string, or a scalar string tensor.
+        compression_type: "", "GZIP" or "ZLIB".
+    """
+
+    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+        self._filename = convert_to_tensor(filename, dtypes.string)
+        self._kind = TFRecordOptions.get_compression_type_string(compression_type)
+
+    def write(self, dataset: Dataset) -> Operation:
+        """An operation that writes all elements.
+
+        Raises:
+            TypeError: an element is something else than one scalar string.
+        """
+        spec = dataset.element_specs
+        if not isinstance(spec, Spec) or spec.dtype != dtypes.string or spec.shape.ndims:
+            raise TypeError(
+                f"TFRecordWriter: elements must be scalar strings, they are {dataset.output_types}"
+            )
+        tensors, kind = list(dataset.captures), self._kind
+
+        def bind(session: Any) -> Any:
+            runner = Runner(session)
+
+            def run(values: Any) -> Any:
+                path, *captured = values
+                opening = Opening(runner, dict(zip(tensors, captured, strict=True)))
+                stage = dataset.open(opening)
+                try:
+                    with _Writer(bytes(path[()]).decode(), kind) as writer:
+                        while elements := stage.elements(1):
+                            writer.write(elements[0][0][()])
+                finally:
+                    stage.close()
+                return []
+
+            return run
+
+        return host_call(
+            bind,
+            [self._filename, *tensors],
+            [],
+            function="DatasetToTFRecord",
+            tf_type="DatasetToTFRecord",
+        )

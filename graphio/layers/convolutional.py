@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio import initializers
 from graphio.graph import Tensor
@@ -26,7 +28,8 @@ def axes_of(value: Any, axes: int, what: str) -> list[int]:
     Raises:
         ValueError: something else.
     """
-    listed = [value] * axes if isinstance(value, int) else list(value or ())
+    one = isinstance(value, (int, np.integer))
+    listed = [value] * axes if one else list(value if isinstance(value, Iterable) else ())
     if len(listed) != axes or any(int(v) != v or v < 1 for v in listed):
         raise ValueError(
             f"The `{what}` argument must be a tuple of {axes} positive integers. Received: {value}"

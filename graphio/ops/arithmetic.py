@@ -138,6 +138,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "TruncateDiv") as at:
         a, b = operands(x, y, "TruncateDiv")
         require(a, NUMERIC, "TruncateDiv")
+        b = math.checked_divisor(b)
         if a.dtype.is_integer:
             return binary("Div", a, b, at)
         quotient = binary("Div", a, b)
@@ -154,6 +155,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "TruncateMod") as at:
         a, b = operands(x, y, "TruncateMod")
         require(a, NUMERIC, "TruncateMod")
+        b = math.checked_divisor(b)
         dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, "TruncateMod"))
         return node("Mod", [a, b], a.dtype, dims, name=at, tf_type="TruncateMod", fmod=1)
 

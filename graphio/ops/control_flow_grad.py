@@ -20,6 +20,7 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
+from graphio.ops.copying import made_again
 from graphio.ops.loops import scan_attributes
 from graphio.tensor_shape import TensorShape
 
@@ -58,7 +59,7 @@ class _Intermediates:
                 if remade is not None:
                     self._known[tensor] = remade
                 elif self.repeats and _repeatable(tensor.op) and _may_change(tensor):
-                    again = _made_again(tensor.op, {})
+                    again = made_again(tensor.op, {})
                     self._known.update(zip(tensor.op.outputs, again.outputs, strict=True))
                 else:
                     self._known[tensor] = self.export(tensor)
@@ -131,7 +132,7 @@ def _in_reach(function: ControlFlowGradient) -> ControlFlowGradient:
         for tensor in sources:
             if tensor is not None and tensor not in known:
                 known[tensor] = array.identity(tensor)
-        again = _made_again(op, known)
+        again = made_again(op, known)
         asked = {
             known[t] for t, want in zip(sources, wanted, strict=True) if want and t is not None
         }
@@ -170,37 +171,6 @@ def _has_state(body: Graph) -> bool:
         or any(map(_has_state, o.bodies()))
         for o in body.operations
     )
-
-
-def _made_again(op: Operation, known: dict[Tensor, Tensor]) -> Operation:
-    """The operation once more in the current graph, of the tensors known in the place of its
-    own."""
-    attrs = {
-        key: _body_again(value, known) if isinstance(value, Graph) else value
-        for key, value in op.attrs.items()
-    }
-    return scopes.get_default_graph().create_op(
-        op.op,
-        [None if t is None else known.get(t, t) for t in op.inputs],
-        [(t.dtype, t.shape) for t in op.outputs],
-        attrs,
-        domain=op.domain,
-        version=op.version,
-        name=op.name.rsplit("/", 1)[-1],
-        tf_type=op.tf_type,
-    )
-
-
-def _body_again(body: Graph, known: dict[Tensor, Tensor]) -> Graph:
-    copy = Graph(outer=scopes.get_default_graph())
-    with copy.as_body():
-        for t in body.inputs:
-            known[t] = copy.add_input(t.dtype, t.shape, t.op.name.rsplit("/", 1)[-1])
-        for operation in body.operations:
-            made = _made_again(operation, known)
-            known.update(zip(operation.outputs, made.outputs, strict=True))
-        copy.outputs.extend(_inside(known.get(t, t)) for t in body.outputs)
-    return copy
 
 
 # ---- If ----

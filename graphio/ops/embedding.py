@@ -183,11 +183,10 @@ def safe_embedding_lookup_sparse(
         raise ValueError(f"Missing embedding_weights {embedding_weights!r}.")
     with scope(name, "embedding_lookup") as at:
         shape = sparse_ids.dense_shape
-        rank = parts.known_rank(sparse_ids, "safe_embedding_lookup_sparse")
-        lead = primitive.slice_axes(shape, [0], [rank - 1], [0])
+        lead = primitive.slice_axes(shape, [0], [-1], [0])
         flat = primitive.concat(
             [primitive.unsqueeze(parts.product(lead), [0]),
-             primitive.slice_axes(shape, [rank - 1], [rank], [0])], 0)  # fmt: skip
+             primitive.slice_axes(shape, [-1], [primitive.last], [0])], 0)  # fmt: skip
         ids = sparse_reshape(sparse_ids, flat)
         weights = None if sparse_weights is None else SparseTensor(
             ids.indices, sparse_weights.values, ids.dense_shape)  # fmt: skip

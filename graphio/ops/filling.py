@@ -120,6 +120,9 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
                 filling = b"" if wanted == dtypes.string else value
                 return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
         target = ints(shape, default, "shape")
+        if wanted == dtypes.string:
+            blank, dims = constant(b""), primitive.static_vector(target)
+            return node("Expand", [blank, target], wanted, dims, name=at)
         single = np.asarray([value], wanted.as_numpy_dtype)
         return node(
             "ConstantOfShape",

@@ -13,6 +13,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Graph, Tensor
 from graphio.ops import primitive
 from graphio.ops.control_flow import restoring
+from graphio.ops.copying import inlined
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["while_loop"]
@@ -37,7 +38,7 @@ def while_loop(
     """Runs body as long as cond holds.
 
     Args:
-        cond: loop variables to bool scalar tensor; built twice, before the loop and in it.
+        cond: loop variables to bool scalar tensor.
         body: loop variables to their next values, in the same structure and dtypes.
         loop_vars: list, tuple or structure of tensors, IndexedSlices or TensorArrays; or one.
         shape_invariants: structure of TensorShapes that hold in every iteration; default: the
@@ -60,6 +61,8 @@ def while_loop(
         raise TypeError(f"while_loop: cond is {type(cond).__name__}, expected a callable")
     if not callable(body):
         raise TypeError(f"while_loop: body is {type(body).__name__}, expected a callable")
+    if isinstance(parallel_iterations, int) and parallel_iterations < 1:
+        raise TypeError("parallel_iterations must be a positive integer.")
     structure = loop_vars if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     leaves = nest.flatten(structure)
     if not leaves:
@@ -68,16 +71,18 @@ def while_loop(
         entering = [carrying.parts(leaf) for leaf in leaves]
         invariants = _invariants(structure, entering, shape_invariants)
         limit = _limit(maximum_iterations)
-        first = _condition(cond, _packed(structure, leaves, entering))
+        test = _test(cond, structure, leaves, entering, invariants)
         loop = Graph(outer=scopes.get_default_graph())
         with loop.as_body(), scopes.name_scope("body"):
+            loop.add_input(dtypes.int64, TensorShape([]), "iteration")
+            loop.add_input(dtypes.bool, TensorShape([]), "condition")
             carried = _formals(loop, entering, invariants)
             result = body(*_packed(structure, leaves, carried))
             given = list(result) if isinstance(result, (list, tuple)) else [result]
             found = _next_values(given, structure, leaves, entering, carried, shape_invariants)
-            again = _condition(cond, _packed(structure, nest.flatten(given), found))
-            loop.outputs.extend([again, *(t for values in found for t in values)])
-        final = _loop_node(loop, limit, first, entering, carried)
+            following = [t for values in found for t in values]
+            loop.outputs.extend([*inlined(test, following), *following])
+        final = _loop_node(loop, test, limit, entering, carried)
         made = [carrying.assemble(*v) for v in zip(nest.flatten(given), final, strict=True)]
     packed = nest.pack_sequence_as(result if isinstance(result, (list, tuple)) else structure, made)
     return packed[0] if len(made) == 1 and not return_same_structure else packed
@@ -92,13 +97,11 @@ def _packed(structure: Any, leaves: list[Any], tensors: Sequence[Sequence[Part]]
 def _formals(
     loop: Graph, entering: list[list[Part]], invariants: list[list[TensorShape]]
 ) -> list[list[Tensor]]:
-    loop.add_input(dtypes.int64, TensorShape([]), "iteration")
-    loop.add_input(dtypes.bool, TensorShape([]), "condition")
     carried: list[list[Tensor]] = []
     for parts, shapes in zip(entering, invariants, strict=True):
         made = []
         for part, shape in zip(parts, shapes, strict=True):
-            label = f"loop_var_{len(loop.inputs) - 2}"
+            label = f"loop_var_{sum(map(len, carried)) + len(made)}"
             made.append(loop.add_input(part.dtype, shape, label))
         carried.append(made)
     return carried
@@ -106,8 +109,8 @@ def _formals(
 
 def _loop_node(
     loop: Graph,
+    test: Graph,
     limit: Tensor | None,
-    first: Tensor,
     entering: list[list[Part]],
     carried: list[list[Tensor]],
 ) -> list[list[Tensor]]:
@@ -120,7 +123,7 @@ def _loop_node(
     ]
     operation = scopes.get_default_graph().create_op(
         "Loop",
-        [limit, first, *initial],
+        [limit, *inlined(test, initial), *initial],
         [(t.dtype, t.shape) for t in formals],
         {"body": loop},
         name="Loop",
@@ -173,14 +176,30 @@ def _limit(maximum: Any) -> Tensor | None:
     if maximum is None:
         return None
     tensor = convert_to_tensor(maximum)
-    if tensor.dtype not in (dtypes.int32, dtypes.int64) or tensor.shape.ndims not in (None, 0):
+    if tensor.dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(
-            f"while_loop: maximum_iterations is {tensor.dtype.name}{tensor.shape}, expected an "
-            "integer scalar"
+            f"while_loop: maximum_iterations is {tensor.dtype.name}, expected an integer"
         )
+    if tensor.shape.ndims not in (None, 0):
+        raise ValueError(f"maximum_iterations must be a scalar, saw shape: {tensor.shape}")
     if tensor.dtype == dtypes.int64:
         return tensor
     return primitive.cast(tensor, dtypes.int64)
+
+
+def _test(
+    cond: Callable[..., Any],
+    structure: Any,
+    leaves: list[Any],
+    entering: list[list[Part]],
+    invariants: list[list[TensorShape]],
+) -> Graph:
+    """A body from loop variables to whether to go on, made again before the loop and in it."""
+    graph = Graph(outer=scopes.get_default_graph())
+    with graph.as_body(), scopes.name_scope("cond"):
+        formals = _formals(graph, entering, invariants)
+        graph.outputs.append(_condition(cond, _packed(structure, leaves, formals)))
+    return graph
 
 
 def _condition(function: Callable[..., Any], arguments: Any) -> Tensor:
@@ -239,7 +258,7 @@ def _next_value(i: int, entering: Part, formal: Tensor, part: Part, invariants: 
         )
     if not holds(formal.shape, tensor.shape):
         advice = (
-            "the shape invariant given does not hold"
+            "the shape given in shape_invariants does not hold; give a less specific one"
             if invariants is not None
             else "give shape_invariants with None where the shape changes"
         )

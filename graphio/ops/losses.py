@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphio import dtypes
+from graphio import dtypes, scopes
 from graphio.collections import GraphKeys, add_to_collection, get_collection
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, crossentropy, math, nn, primitive, reduction, shapes
+from graphio.ops.arithmetic import div_no_nan
 from graphio.ops.emit import like, scalar, scope
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import dims_of
@@ -27,6 +28,7 @@ __all__ = [
     "hinge_loss",
     "huber_loss",
     "log_loss",
+    "mean_pairwise_squared_error",
     "mean_squared_error",
     "sigmoid_cross_entropy",
     "softmax_cross_entropy",
@@ -432,3 +434,49 @@ def get_total_loss(
     if not found:
         raise ValueError("get_total_loss: no loss has been added; call a function of tf.losses")
     return math.add_n(list(found), name=name)
+
+
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:
+    """The squared difference between how two predictions and how their labels differ, over all
+    pairs within each row.
+
+    Args:
+        labels: tensor (n, ...).
+        predictions: floating tensor of that shape.
+        weights: scalar, or one for each row (n) or (n, 1, ...).
+        scope: name of the operations.
+        loss_collection: to which the loss is added; None: to none.
+
+    Returns:
+        A scalar, the weighted sum of the rows' means.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    with scopes.name_scope(scope, "mean_pairwise_squared_error"):
+        found = cast(convert_to_tensor(predictions, name="predictions"), dtypes.float32)
+        wanted = cast(convert_to_tensor(labels, name="labels"), dtypes.float32)
+        shapes.merge(dims_of(found), dims_of(wanted), "mean_pairwise_squared_error")
+        factor = cast(convert_to_tensor(weights, name="weights"), dtypes.float32)
+        rows = array.shape(found)[:1]
+        factor = array.reshape(factor, [-1]) + array.zeros(rows)
+        difference = array.reshape(found - wanted, array.concat([rows, [-1]], 0))
+        size = array.ones_like(difference) * cast(
+            array.expand_dims(compare("Equal", factor, array.zeros_like(factor)), 1), dtypes.float32
+        )
+        count = reduction.reduce_sum(array.ones_like(difference) - size, 1)
+        squares = reduction.reduce_sum(math.square(difference), 1)
+        square = math.square(reduction.reduce_sum(difference, 1))
+        means = 2.0 * div_no_nan(squares, count - 1.0) - 2.0 * div_no_nan(
+            square, count * (count - 1.0)
+        )
+        loss = reduction.reduce_sum(means * factor, name="value")
+        if loss_collection:
+            add_to_collection(loss_collection, loss)
+        return loss

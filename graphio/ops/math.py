@@ -414,6 +414,14 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return floordiv(a, b, name=at) if a.dtype.is_integer else realdiv(a, b, name=at)
 
 
+def checked_divisor(y: Tensor) -> Tensor:
+    """y; one of integers that may be 0 is checked when it is run."""
+    known = constant_value(y)
+    if not y.dtype.is_integer or (known is not None and known.all()):
+        return y
+    return node("NonZeroDivisor", [y], y.dtype, dims_of(y), domain="graphio")
+
+
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The largest whole number up to x / y, with broadcasting; keeps the dtype.
 
@@ -424,6 +432,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "floordiv") as at:
         a, b = operands(x, y, "FloorDiv")
         require(a, NUMERIC, "FloorDiv")
+        b = checked_divisor(b)
         quotient = binary("Div", a, b)
         dims = dims_of(quotient)
         if not a.dtype.is_integer:
@@ -448,6 +457,7 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     with scope(name, "FloorMod") as at:
         a, b = operands(x, y, "FloorMod")
         require(a, NUMERIC, "FloorMod")
+        b = checked_divisor(b)
         dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, "FloorMod"))
         if a.dtype.is_integer:
             return node("Mod", [a, b], a.dtype, dims, name=at, tf_type="FloorMod", fmod=0)
@@ -544,7 +554,7 @@ def accumulate_n(
 # ---- gradients of one operand ----
 
 not_differentiable("Floor", "Ceil", "Round", "IsNaN", "IsInf")
-not_differentiable("StopGradient", domain="graphio")
+not_differentiable("NonZeroDivisor", "StopGradient", domain="graphio")
 
 
 @gradient("Abs")

@@ -78,7 +78,12 @@ class ListDiff(NamedTuple):
 
 
 def _ranked(
-    x: Tensor, count: Tensor, axis: int, largest: bool, ordered: bool = True
+    x: Tensor,
+    count: Tensor,
+    axis: int,
+    largest: bool,
+    ordered: bool = True,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The first `count` values along axis in order, and their int64 places."""
     dims = dims_of(x)
@@ -91,6 +96,8 @@ def _ranked(
         [x, count],
         [(x.dtype, dims), (dtypes.int64, dims)],
         attrs={"axis": axis, "largest": int(largest), "sorted": int(ordered)},
+        name=name,
+        tf_type="TopKV2",
     )
     return made.outputs[0], made.outputs[1]
 
@@ -127,8 +134,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
                 f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
             )
         count = primitive.reshape(cast(number, dtypes.int64), [1])
-        values, places = _ranked(x, count, len(dims) - 1, largest=True)
-        return TopKV2(values, cast(places, dtypes.int32, at))
+        values, places = _ranked(x, count, len(dims) - 1, largest=True, name=at)
+        return TopKV2(values, cast(places, dtypes.int32))
 
 
 def _sorted(values: Any, axis: Any, direction: str, tf_type: str, at: str) -> tuple[Tensor, Tensor]:
@@ -270,7 +277,7 @@ def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
     rows = dims_of(tensor) or (None,)
     found = [(tensor.dtype, (None,)), (dtypes.int64, (None,)), (dtypes.int64, rows)]
     outputs = [*found, (dtypes.int64, (None,))]
-    made = operation("Unique", [tensor], outputs, attrs={"sorted": 0}).outputs
+    made = operation("Unique", [tensor], outputs, attrs={"sorted": 0}, name=at).outputs
     return [made[0], cast(made[2], kind), cast(made[3], kind)]
 
 

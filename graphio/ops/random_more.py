@@ -10,8 +10,8 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, reduction
-from graphio.ops.loops import while_loop
 from graphio.ops.emit import scope
+from graphio.ops.loops import while_loop
 from graphio.ops.random import multinomial, random_normal, random_uniform
 
 __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]

@@ -18,6 +18,7 @@ from graphio.ops.emit import (
     describe,
     int_value,
     ints,
+    is_symbolic,
     node,
     require,
     scalar,
@@ -226,7 +227,12 @@ def reduce_all(
 
 def _of_bools(op: str, tf_type: str, x: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     with scope(name, tf_type) as at:
-        tensor = convert_to_tensor(x, dtype=dtypes.bool, name="input_tensor")
+        tensor = convert_to_tensor(x, None if is_symbolic(x) else dtypes.bool, name="input_tensor")
+        if not tensor.dtype.is_bool:
+            raise TypeError(
+                f"Input 'input' of '{tf_type}' Op has type {tensor.dtype.name} that does not match "
+                "expected type of bool; compare it with something"
+            )
         axes = _Axes(tensor, axis, keepdims, tf_type, at)
         number = axes.emit(op, cast(tensor, dtypes.int32))
         return node(

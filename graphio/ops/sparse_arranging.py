@@ -15,7 +15,7 @@ from graphio.ops import sparse_parts as parts
 from graphio.ops.emit import describe, int_value, ints, node, scalar, scope, static_ints
 from graphio.ops.primitive import binary, cast, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
-from graphio.ops.sparse_parts import as_sparse, checked, known_rank, picked
+from graphio.ops.sparse_parts import as_sparse, checked, picked, rank_of
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = [
@@ -44,12 +44,22 @@ def _part(vector: Tensor, begin: int, end: int) -> Tensor:
     return primitive.slice_axes(vector, [begin], [end], [0])
 
 
+def _after(axis: int) -> int:
+    """Where the axes after one begin; it counts from the end if the rank is not known."""
+    return last if axis == -1 else axis + 1
+
+
 def _size_at(shape: Tensor, axis: int) -> Tensor:
     """The size of an axis, a vector of one."""
-    return _part(shape, axis, axis + 1)
+    return _part(shape, axis, _after(axis))
 
 
-def _axis(axis: Any, rank: int, op: str, at: str) -> int:
+def _inserted(axis: int) -> int:
+    """Where among the others an axis comes, which counts in the whole."""
+    return axis if axis >= 0 else _after(axis)
+
+
+def _axis(axis: Any, rank: int | None, op: str, at: str) -> int:
     return shapes.normalize_axis(int_value(axis, op, "axis"), rank, describe(at, op))
 
 
@@ -145,17 +155,25 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseTranspose") as at:
-        rank = known_rank(sp, "SparseTranspose")
-        given = list(range(rank))[::-1] if perm is None else static_ints(perm)
-        if given is None or sorted(v if v is not None else -1 for v in given) != list(range(rank)):
-            raise ValueError(
-                f"sparse_transpose: perm is {perm!r}, expected a permutation of 0 ... {rank - 1}"
-            )
-        axes = [int(v or 0) for v in given]
-        moved = SparseTensor(
-            parts.columns(sp.indices, axes), sp.values, parts.sized(sp.dense_shape, axes)
-        )
+        if perm is None:
+            where, shape = (primitive.slice_axes(part, [last], [-last - 1], [axis], [-1])
+                            for part, axis in ((sp.indices, 1), (sp.dense_shape, 0)))  # fmt: skip
+        else:
+            axes = _permutation(perm, rank_of(sp))
+            where, shape = parts.columns(sp.indices, axes), parts.sized(sp.dense_shape, axes)
+        moved = SparseTensor(where, sp.values, shape)
         return _ordered(moved, parts.numbers(moved), "SparseReorder", at)
+
+
+def _permutation(perm: Any, rank: int | None) -> list[int]:
+    given = static_ints(perm) or []
+    axes = [a for a in given if a is not None]
+    size = len(axes) if rank is None else rank
+    if len(given) != size or sorted(axes) != list(range(size)):
+        raise ValueError(
+            f"sparse_transpose: perm is {perm!r}, expected a permutation of 0 ... {size - 1}"
+        )
+    return axes
 
 
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
@@ -171,8 +189,9 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
     """
     sp = as_sparse(sp_input)
     with scope(name, "expand_dims") as at:
-        rank = known_rank(sp, "expand_dims")
-        place = _axis(-1 if axis is None else axis, rank + 1, "expand_dims", at)
+        rank = rank_of(sp)
+        whole = None if rank is None else rank + 1
+        place = _inserted(_axis(-1 if axis is None else axis, whole, "expand_dims", at))
         column = primitive.slice_axes(sp.indices, [0], [0], [1])
         pads, nought = int_vector([0, 0, 0, 1]), scalar(0, dtypes.int64)
         rows = (dims_of(sp.indices) or (None,))[0]
@@ -259,7 +278,7 @@ def sparse_concat(
     given = [as_sparse(sp, f"sp_inputs[{i}]") for i, sp in enumerate(sp_inputs)]
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
     with scope(name, "SparseConcat") as at:
-        rank = known_rank(given[0], "SparseConcat")
+        rank = next((r for r in map(rank_of, given) if r is not None), None)
         place = _axis(axis if concat_dim is None else concat_dim, rank, "SparseConcat", at)
         sizes = [_size_at(sp.dense_shape, place) for sp in given]
         rest = [_other_sizes(sp.dense_shape, place) for sp in given]
@@ -274,9 +293,12 @@ def sparse_concat(
         total = sizes[0]
         moved = [checked(given[0].indices, given[0].dense_shape)]
         for sp, size in zip(given[1:], sizes[1:], strict=True):
-            moved.append(_shifted(checked(sp.indices, sp.dense_shape), place, rank, total))
+            moved.append(
+                _shifted(checked(sp.indices, sp.dense_shape), sp.dense_shape, place, total)
+            )
             total = binary("Add", total, size)
-        shape = [_part(around, 0, place), total, _part(around, place, last)]
+        among = _inserted(place)
+        shape = [_part(around, 0, among), total, _part(around, among, last)]
         dense_shape = primitive.concat(shape, 0)
         first = given[0].values.dtype
         values = [convert_to_tensor(sp.values, dtype=first) for sp in given]
@@ -285,13 +307,18 @@ def sparse_concat(
 
 
 def _other_sizes(shape: Tensor, axis: int) -> Tensor:
-    return primitive.concat([_part(shape, 0, axis), _part(shape, axis + 1, last)], 0)
+    return primitive.concat([_part(shape, 0, axis), _part(shape, _after(axis), last)], 0)
 
 
-def _shifted(indices: Tensor, axis: int, rank: int, by: Tensor) -> Tensor:
-    """indices with `by`, a vector of one, added to the coordinate of an axis."""
-    zeros = [int_vector([0] * axis), by, int_vector([0] * (rank - axis - 1))]
-    return binary("Add", indices, primitive.concat(zeros, 0))
+def _along(shape: Tensor, axis: int, by: Tensor) -> Tensor:
+    """A vector of zeros, one an axis, with `by`, a vector of one, at one axis."""
+    before, after = _part(shape, 0, axis), _part(shape, _after(axis), last)
+    return primitive.concat([primitive.fill_like(before, 0), by, primitive.fill_like(after, 0)], 0)
+
+
+def _shifted(indices: Tensor, shape: Tensor, axis: int, by: Tensor) -> Tensor:
+    """indices with `by` added to the coordinate of an axis."""
+    return binary("Add", indices, _along(shape, axis, by))
 
 
 def _within(
@@ -358,8 +385,8 @@ def sparse_split(
         raise ValueError("sp_input, num_split and axis are required")
     sp = as_sparse(sp_input)
     with scope(name, "SparseSplit") as at:
-        rank = known_rank(sp, "SparseSplit")
-        place = _axis(axis if split_dim is None else split_dim, rank, "SparseSplit", at)
+        given = axis if split_dim is None else split_dim
+        place = _axis(given, rank_of(sp), "SparseSplit", at)
         count = int_value(num_split, "SparseSplit", "num_split")
         sizes = dims_of(sp.shape)
         whole = None if sizes is None else sizes[place]
@@ -368,10 +395,10 @@ def sparse_split(
                 f"sparse_split: num_split is {count}, expected 1 to the size of axis {place}, "
                 f"{'?' if whole is None else whole}"
             )
-        return [_nth_part(sp, i, count, place, rank) for i in range(count)]
+        return [_nth_part(sp, i, count, place) for i in range(count)]
 
 
-def _nth_part(sp: SparseTensor, number: int, count: int, axis: int, rank: int) -> SparseTensor:
+def _nth_part(sp: SparseTensor, number: int, count: int, axis: int) -> SparseTensor:
     """Part `number` of `count`: the first ones are larger by 1 if the size does not divide."""
     size = _size_at(sp.dense_shape, axis)
     parts_in_all = int_vector([count])
@@ -382,10 +409,8 @@ def _nth_part(sp: SparseTensor, number: int, count: int, axis: int, rank: int) -
     longer = binary("Min", binary("Max", binary("Sub", left, int_vector([number])),
                                   int_vector([0])), int_vector([1]))  # fmt: skip
     extent = binary("Add", each, longer)
-    before, after = _part(sp.dense_shape, 0, axis), _part(sp.dense_shape, axis + 1, last)
-    start = primitive.concat(
-        [int_vector([0] * axis), begin, int_vector([0] * (rank - axis - 1))], 0
-    )
+    before, after = _part(sp.dense_shape, 0, axis), _part(sp.dense_shape, _after(axis), last)
+    start = _along(sp.dense_shape, axis, begin)
     shape = primitive.concat([before, extent, after], 0)
     return _within(sp, start, shape, "SparseSplit")
 
@@ -433,7 +458,7 @@ def sparse_fill_empty_rows(
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseFillEmptyRows") as at:
-        rank = known_rank(sp, "SparseFillEmptyRows")
+        rank = rank_of(sp)
         if rank == 0:
             raise ValueError("sparse_fill_empty_rows: sp_input is a scalar, it has no rows")
         default = convert_to_tensor(default_value, dtype=sp.dtype, name="default_value")
@@ -448,7 +473,8 @@ def sparse_fill_empty_rows(
         ones = primitive.fill_like(row_of, 1)
         empty = compare("Equal", index.scatter_sum(row_of, ones, rows), scalar(0, dtypes.int64))
         added = reshaping.where(empty)
-        pads, nought = int_vector([0, 0, 0, rank - 1]), scalar(0, dtypes.int64)
+        others = binary("Sub", primitive.shape_of(sp.dense_shape), int_vector([1]))
+        pads, nought = primitive.concat([int_vector([0] * 3), others], 0), scalar(0, dtypes.int64)
         places = node("Pad", [added, pads, nought], dtypes.int64, (None, rank), mode="constant")
         count = _part(primitive.shape_of(added), 0, 1)
         new = primitive.expand(default, count)

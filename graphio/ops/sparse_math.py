@@ -9,13 +9,15 @@ from typing import Any
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import math, primitive, reshaping, scattering, shapes
+from graphio.ops import math, primitive, reduction, reshaping, scattering, shapes
 from graphio.ops import sparse_parts as parts
 from graphio.ops.array import stop_gradient
+from graphio.ops.comparison import logical_not
 from graphio.ops.emit import FLOATING, NUMERIC, describe, node, require, scalar, scope, static_ints
+from graphio.ops.index import one_hot
 from graphio.ops.primitive import binary, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
-from graphio.ops.sparse_parts import as_sparse, checked, known_rank, picked
+from graphio.ops.sparse_parts import as_sparse, checked, picked
 from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 
 __all__ = [
@@ -155,29 +157,44 @@ def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 # ---- reductions ----
 
 
+def _among_the_axes(axes: list[int], sizes: Tensor) -> Tensor:
+    """Which of the axes are listed, for a rank that the run knows."""
+    rank = primitive.shape_of(sizes)
+    given = int_vector(axes)
+    numbers = select(compare("Less", given, int_vector([0])), binary("Add", given, rank), given)
+    held = primitive.squeeze(checked(primitive.unsqueeze(numbers, [1]), rank), [1])
+    spread = one_hot(held, primitive.squeeze(rank, [0]), True, False)
+    return reduction.reduce_any(spread, [0])
+
+
 class _Reduction:
     """What a reduction keeps of a SparseTensor: axes, their sizes, and the places on them."""
 
     def __init__(self, sp: SparseTensor, axis: Any, keepdims: bool, tf_type: str, at: str) -> None:
-        rank = known_rank(sp, tf_type)
-        given = list(range(rank)) if axis is None else static_ints(axis)
-        if given is None or None in given:
+        found = None if axis is None else static_ints(axis)
+        axes = [a for a in found or () if a is not None]
+        if axis is not None and (found is None or len(axes) != len(found)):
             raise ValueError(f"{tf_type}: axis must be known while the graph is built: {axis!r}")
-        numbers = [a for a in given if a is not None]
-        reduced = {shapes.normalize_axis(a, rank, describe(at, tf_type)) for a in numbers}
-        kept = [a for a in range(rank) if a not in reduced]
-        sizes = sp.dense_shape
-        self.sizes = parts.sized(sizes, kept)
-        where = parts.columns(checked(sp.indices, sizes), kept)
-        self.keys = parts.numbers_within(where, self.sizes)
-        if keepdims:
-            pieces = [
-                int_vector([1]) if a in reduced else primitive.slice_axes(sizes, [a], [a + 1], [0])
-                for a in range(rank)
-            ]
-            self.shape = primitive.concat(pieces, 0) if pieces else int_vector([])
+        one, rank, sizes = int_vector([1]), parts.rank_of(sp), sp.dense_shape
+        if axis is None:
+            whole = primitive.fill_like(sizes, 1)
+            self._keep(sp, [])
+        elif rank is None:
+            reduced = _among_the_axes(axes, sizes)
+            self._keep(sp, primitive.squeeze(reshaping.where(logical_not(reduced)), [1]))
+            whole = select(reduced, one, sizes)
         else:
-            self.shape = self.sizes
+            numbers = {shapes.normalize_axis(a, rank, describe(at, tf_type)) for a in axes}
+            self._keep(sp, [a for a in range(rank) if a not in numbers])
+            pieces = [one if a in numbers else primitive.slice_axes(sizes, [a], [a + 1], [0])
+                      for a in range(rank)]  # fmt: skip
+            whole = primitive.concat(pieces, 0) if pieces else int_vector([])
+        self.shape = whole if keepdims else self.sizes
+
+    def _keep(self, sp: SparseTensor, axes: parts.Axes) -> None:
+        self.sizes = parts.sized(sp.dense_shape, axes)
+        where = parts.columns(checked(sp.indices, sp.dense_shape), axes)
+        self.keys = parts.numbers_within(where, self.sizes)
 
     def dense(self, combined: Callable[[Tensor, Tensor], Tensor], at: str) -> Tensor:
         """combined(numbers of the groups, how many there are), a value a group, in its shape."""
@@ -214,9 +231,9 @@ def _reduction_builder(
             require(sp.values, NUMERIC, tf_type, "sp_input")
             axes = reduction_axes if axis is None else axis
             keep = bool(keep_dims if keepdims is None else keepdims)
-            reduction = _Reduction(sp, axes, keep, tf_type, at)
+            kept = _Reduction(sp, axes, keep, tf_type, at)
             combined = functools.partial(combine, sp.values)
-            return reduction.sparse(combined) if sparse else reduction.dense(combined, at)
+            return kept.sparse(combined) if sparse else kept.dense(combined, at)
 
     build.__name__ = build.__qualname__ = function
     result = "SparseTensor" if sparse else "tensor"
@@ -263,14 +280,13 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     sp = as_sparse(sp_input, "sp_input")
     with scope(name, "SparseSoftmax") as at:
         require(sp.values, FLOATING, "SparseSoftmax", "sp_input")
-        rank = known_rank(sp, "SparseSoftmax")
-        if rank < 2:
+        rank = parts.rank_of(sp)
+        if rank is not None and rank < 2:
             raise ValueError(
                 f"sp_input has rank {rank}, expected 2 or more for {describe(at, 'SparseSoftmax')}"
             )
-        lead = list(range(rank - 1))
-        where = parts.columns(checked(sp.indices, sp.dense_shape), lead)
-        keys = parts.numbers_within(where, parts.sized(sp.dense_shape, lead))
+        where = primitive.slice_axes(checked(sp.indices, sp.dense_shape), [0], [-1], [1])
+        keys = parts.numbers_within(where, primitive.slice_axes(sp.dense_shape, [0], [-1], [0]))
         _, groups, count = parts.grouped(keys)
         top = stop_gradient(scattering.unsorted_segment_max(sp.values, groups, count))
         powers = math.exp(binary("Sub", sp.values, picked(top, groups, "SparseSoftmax")))

@@ -28,15 +28,18 @@ __all__ = [
     "columns",
     "group_sums",
     "grouped",
-    "known_rank",
     "numbers",
     "numbers_within",
     "picked",
     "places",
     "product",
+    "rank_of",
     "sized",
     "with_numbers",
 ]
+
+#: Numbers of axes, perhaps known by the run alone.
+Axes = Sequence[int] | Tensor
 
 not_differentiable("CheckSparseIndices", "CheckEqual", domain="graphio")
 
@@ -54,20 +57,11 @@ def as_sparse(value: Any, parameter: str = "Input") -> SparseTensor:
     raise TypeError(f"{parameter} must be a SparseTensor, but got {value!r}")
 
 
-def known_rank(sp: SparseTensor, op: str) -> int:
-    """The rank of the dense tensor.
-
-    Raises:
-        ValueError: it is not known while the graph is built.
-    """
-    for part, axis in ((sp.dense_shape, 0), (sp.indices, 1)):
-        dims = dims_of(part)
-        if dims is not None and dims[axis] is not None:
-            return int(dims[axis] or 0)
-    raise ValueError(
-        f"{op}: the rank of the SparseTensor must be known; give sparse_placeholder a shape, its "
-        "sizes may be None"
-    )
+def rank_of(sp: SparseTensor) -> int | None:
+    """The rank of the dense tensor, None if it is not known while the graph is built."""
+    sizes, places = dims_of(sp.dense_shape), dims_of(sp.indices)
+    rank = None if sizes is None else sizes[0]
+    return rank if rank is not None or places is None else places[1]
 
 
 # ---- checks at run time ----
@@ -143,14 +137,15 @@ def places(found: Tensor, shape: Tensor) -> Tensor:
     return node("Mod", [counted, sizes], dtypes.int64, dims_of(counted), fmod=0)
 
 
-def columns(indices: Tensor, axes: Sequence[int]) -> Tensor:
+def columns(indices: Tensor, axes: Axes) -> Tensor:
     """The coordinates of some axes: (n, len(axes))."""
-    return primitive.gather(indices, int_vector(axes), 1)
+    at = axes if isinstance(axes, Tensor) else int_vector(axes)
+    return primitive.gather(indices, at, 1)
 
 
-def sized(shape: Tensor, axes: Sequence[int]) -> Tensor:
+def sized(shape: Tensor, axes: Axes) -> Tensor:
     """The sizes of some axes."""
-    return primitive.gather(shape, int_vector(axes), 0)
+    return primitive.gather(shape, axes if isinstance(axes, Tensor) else int_vector(axes), 0)
 
 
 # ---- groups and choices ----

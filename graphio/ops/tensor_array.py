@@ -339,7 +339,9 @@ def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
     if fresh:
         size = p.slice_axes(p.shape_of(values), [1], [p.last], [0])
         whole = p.concat([p.slice_axes(p.shape_of(rows), [0], [1], [0]), size], 0)
-        return p.expand(scalar(0, rows.dtype), whole, (_length(rows), *dims[1:]))
+        made: Tensor = array.zeros(whole, rows.dtype)
+        made.set_shape(TensorShape([_length(rows), *dims[1:]]))
+        return made
     size, have = p.shape_of(values), p.shape_of(rows)
     empty = p.compare("Equal", have, constant(np.int64(0)))
     missing = p.select(empty, size, constant(np.int64(0)))

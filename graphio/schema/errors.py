@@ -24,6 +24,7 @@ UNIMPLEMENTED = 12
 INTERNAL = 13
 UNAVAILABLE = 14
 DATA_LOSS = 15
+UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
@@ -162,6 +163,12 @@ class DataLossError(OpError, OSError):
     code = DATA_LOSS
 
 
+class UnauthenticatedError(OpError):
+    """The caller has not shown who it is."""
+
+    code = UNAUTHENTICATED
+
+
 BY_CODE: dict[int, type[OpError]] = {
     c.code: c
     for c in (
@@ -180,8 +187,19 @@ BY_CODE: dict[int, type[OpError]] = {
         InternalError,
         UnavailableError,
         DataLossError,
+        UnauthenticatedError,
     )
 }
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """The class of a number. Raises KeyError for a number of none."""
+    return BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """The number of a class; UNKNOWN for another class."""
+    return next((code for code, found in BY_CODE.items() if found is cls), UNKNOWN)
 
 
 def from_code(code: int, message: str, node_name: str = "") -> OpError:

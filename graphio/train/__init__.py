@@ -1,7 +1,12 @@
-"""Training: optimizers, and the Saver with what belongs to checkpoints."""
+"""Training: optimizers, the Saver with what belongs to checkpoints, sessions with hooks."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
+from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
@@ -19,6 +24,23 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.coordinator import (
+    Coordinator,
+    start_queue_runners,
+)
+from graphio.train.hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    FeedFnHook,
+    FinalOpsHook,
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    SecondOrStepTimer,
+    StepCounterHook,
+    StopAtStepHook,
+    SummarySaverHook,
+)
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -30,6 +52,13 @@ from graphio.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+from graphio.train.monitored_session import (
+    ChiefSessionCreator,
+    MonitoredSession,
+    MonitoredTrainingSession,
+    Scaffold,
+    SingularMonitoredSession,
+)
 from graphio.train.moving_averages import ExponentialMovingAverage
 from graphio.train.optimizer import Optimizer
 from graphio.train.optimizers import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
@@ -40,6 +69,12 @@ from graphio.train.regularized import (
     ProximalGradientDescentOptimizer,
 )
 from graphio.train.saver import Saver, import_meta_graph, remove_checkpoint
+from graphio.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
 from graphio.train.step_counter import (
     assert_global_step,
     create_global_step,
@@ -54,11 +89,22 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "CheckpointReader",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "CheckpointState",
+    "ChiefSessionCreator",
+    "Coordinator",
     "ExponentialMovingAverage",
+    "FeedFnHook",
+    "FinalOpsHook",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "LoggingTensorHook",
     "MomentumOptimizer",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
     "ProximalAdagradOptimizer",
@@ -66,6 +112,16 @@ __all__ = [
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
+    "Scaffold",
+    "SecondOrStepTimer",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "assert_global_step",
     "checkpoint_exists",
     "cosine_decay",
@@ -91,6 +147,15 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "start_queue_runners",
+    "summary_iterator",
     "update_checkpoint_state",
     "write_graph",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from graphio.refusals import refusal
+
+    reason = refusal(f"train.{name}")
+    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ import numpy as np
 from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Tensor
-from graphio.graph_def import graph_def_of
+from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
 from graphio.schema import checkpoint, container, errors, files, model_pb2, restore
@@ -339,13 +339,13 @@ class Saver:
         found = checkpoint.read_checkpoint(where)
         wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
         restore.check_fit(found.index, wanted, reshape=self._reshape)
+        if self._iterators:
+            _restore_iterators(sess, found.resources)
         for variable in variables.values():
             sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
         for key, variable in variables.items():
             sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
         _restore_generators(sess, found.generators)
-        if self._iterators:
-            _restore_iterators(sess, found.resources)
         self._adopt(where)
 
     def _adopt(self, where: str) -> None:
@@ -406,7 +406,12 @@ def import_meta_graph(
     else:
         model = graph_def_of(meta_graph_or_file)
     found, elements = meta_graph.import_message(
-        model, clear_devices, import_scope, input_map, return_elements
+        model,
+        clear_devices,
+        import_scope,
+        input_map,
+        return_elements,
+        functions_of(meta_graph_or_file),
     )
     saver = saver_of(model, found.variables)
     return saver if return_elements is None else (saver, elements)

@@ -29,6 +29,7 @@ FAMILIES = (
     "select",
     "sparse",
     "state",
+    "text",
     "training",
     "window",
 )

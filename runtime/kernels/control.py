@@ -131,7 +131,7 @@ def _stack(column: list[Any], kind: Type) -> Array:
         )
     rows = np.empty((len(column), *column[0].shape), column[0].dtype)
     for i, value in enumerate(column):
-        rows[i] = value
+        rows[i] = value[()]  # a string itself, not an array of one
     return rows
 
 
@@ -219,7 +219,14 @@ def _of_one_length(pieces: list[Any], carried: int) -> list[Any]:
             raise errors.InvalidArgumentError(
                 message=f"input {carried + i} has {len(piece)} steps, another one {len(pieces[0])}"
             )
-    return [list(map(np.ascontiguousarray, piece)) if piece.ndim > 1 else piece for piece in pieces]
+    return [_rows(piece) for piece in pieces]
+
+
+def _rows(piece: Any) -> Any:
+    """The steps of an input; a string of a vector of them is an array, too."""
+    if piece.ndim > 1:
+        return list(map(np.ascontiguousarray, piece))
+    return [np.asarray(x, object) for x in piece] if piece.dtype == object else piece
 
 
 def _join(column: list[Any], kind: Type, way: tuple[int, bool]) -> Array:

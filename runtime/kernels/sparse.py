@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,10 @@ def _check_sparse_indices(call: Call) -> Function:
             raise errors.InvalidArgumentError(
                 message=f"indices have shape {list(indices.shape)} and shape {list(shape.shape)}, "
                 "expected a matrix with a column for each size of the shape"
+            )
+        if math.prod(max(size, 0) for size in shape.tolist()) >= 1 << 63:
+            raise errors.InvalidArgumentError(
+                message=f"shape {_text(shape)} has more places than an int64 counts"
             )
         outside = ((indices < 0) | (indices >= shape)).any(axis=1)
         order = _order(indices) if ordered else np.ones(len(indices), np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime.failure import shape_text
-from graphio.runtime.registry import Array, Call, Function, kernel
+from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.runtime.state import Slot
 from graphio.schema import dtypes, errors
 
@@ -108,6 +108,15 @@ def _ensure_shape(call: Call) -> Function:
         return x
 
     return check
+
+
+def _non_zero_divisor(x: Any) -> Any:
+    if not np.all(x):
+        raise errors.InvalidArgumentError(message="Integer division by zero")
+    return x
+
+
+function("NonZeroDivisor", 1, _non_zero_divisor, "N", domain="graphio", fresh=False)
 
 
 @kernel("BelowLimit", domain="graphio", fold=False)

@@ -51,6 +51,16 @@ for label, indices, ordered, words in (
         label=label,
     )
 
+bad(
+    "CheckSparseIndices",
+    [np.array([[0, 0]]), np.array([1 << 40, 1 << 23])],
+    {"ordered": 0},
+    domain="graphio",
+    error=INVALID,
+    words=["[1099511627776,8388608] has more places than an int64 counts"],
+    label="overflow",
+)
+
 MESSAGE = {"message": "The shapes differ"}
 case("CheckEqual", [SHAPE, SHAPE.copy()], MESSAGE, expect=given, domain="graphio")
 for label, x, y, words in (

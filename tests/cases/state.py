@@ -11,6 +11,9 @@ from graphio.schema.model_pb2 import Type
 X = floats(2, 3)
 ANY = Type()
 ANY.tensor.dtype = 1  # type: ignore[assignment]
+TRANSFER = {"recv_device": "/device:CPU:1", "send_device": "/device:CPU:0", "tensor_name": "x"}
+for op in ("Send", "Recv"):
+    case(op, [X], TRANSFER, domain="graphio", expect=lambda x: x, types=FLOATS)
 case("StopGradient", [X], domain="graphio", expect=lambda x: x, types=FLOATS)
 case(
     "PlaceholderWithDefault",
@@ -60,3 +63,16 @@ for wrong in ([2, 4], [2], [-1, 3, 1]):
         words=["Shape of tensor [2,3] is not compatible with expected shape ["],
         label=str(wrong),
     )
+for integer in (np.int32([[3, -1]]), np.uint8([1, 255]), np.int64(4), np.zeros((0, 2), np.int16)):
+    case(
+        "NonZeroDivisor", [integer], domain="graphio", expect=lambda x: x, body=False,
+        label=f"{integer.dtype}",
+    )  # fmt: skip
+bad(
+    "NonZeroDivisor",
+    [np.int32([1, 0])],
+    domain="graphio",
+    error=errors.InvalidArgumentError,
+    words=["Integer division by zero"],
+    label="zero",
+)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "../session.h"
+#include "text.h"
 
 typedef struct host_plan { /* the step's private memory; what it points at follows it */
   ci_tensor *inputs;
@@ -76,22 +77,11 @@ ci_status prepare_host_call(ci_kernel *k) {
 
 /* Text that the function owns is copied to where views of this run may show it. */
 static ci_status host_texts(ci_kernel *k, const ci_value *from, ci_string *to) {
-  struct ci_session *session = k->node->plan->session;
   const ci_string *given = from->data;
+  char *text = NULL;
   size_t bytes = 0;
-  for (int64_t i = 0; i < from->count; i++) {
-    if (!ci_add_size(bytes, given[i].length, &bytes) || bytes > session->limits.max_memory) {
-      return k_fail(k, CI_RESOURCE_EXHAUSTED, "the strings exceed the session's limit of %llu bytes",
-                    (unsigned long long)session->limits.max_memory);
-    }
-  }
-  ci_retired *record = ci_session_record(session);
-  char *text = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (text == NULL) {
-    ci_release(&session->allocator, record, sizeof *record);
-    return k_no_memory(k);
-  }
-  ci_session_retire(session, record, &session->allocator, (ci_block){text, bytes});
+  for (int64_t i = 0; i < from->count; i++) CI_TRY(ci_text_add(k, &bytes, given[i].length));
+  CI_TRY(ci_text_memory(k, bytes, &text));
   for (int64_t i = 0; i < from->count; i++) {
     to[i] = (ci_string){text, given[i].length};
     if (given[i].length > 0) memcpy(text, given[i].data, given[i].length);

@@ -57,10 +57,25 @@ static int sparse_order(const int64_t *at, int64_t rank) {
   return 0;
 }
 
+/* Places are numbered by whoever works with them. */
+static ci_status sparse_countable(ci_kernel *k, const int64_t *shape, int64_t rank) {
+  sparse_text sizes;
+  int64_t places = 1;
+  for (int64_t i = 0; i < rank && places > 0; i++) {
+    if (shape[i] > 0 && places > INT64_MAX / shape[i]) {
+      return k_fail(k, CI_INVALID_ARGUMENT, "shape [%s] has more places than an int64 counts",
+                    sparse_list(&sizes, shape, rank));
+    }
+    places *= shape[i] > 0 ? shape[i] : 0;
+  }
+  return CI_OK;
+}
+
 ci_status run_check_sparse_indices(ci_kernel *k) {
   const int64_t *at = k->in[0]->data, *shape = k->in[1]->data;
   const bool ordered = *(const int64_t *)k->private_memory != 0;
   const int64_t rank = k->in[0]->dims[1];
+  CI_TRY(sparse_countable(k, shape, rank));
   for (int64_t row = 0; row < k->in[0]->dims[0]; row++, at += rank) {
     for (int64_t i = 0; i < rank; i++) {
       if (at[i] < 0 || at[i] >= shape[i]) {

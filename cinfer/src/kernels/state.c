@@ -135,6 +135,19 @@ ci_status prepare_ensure_shape(ci_kernel *k) {
   return prepare_identity(k);
 }
 
+/* An integer is 0 if all of its bytes are. */
+ci_status run_non_zero_divisor(ci_kernel *k) {
+  const ci_value *x = k->in[0];
+  const unsigned char *bytes = x->data;
+  const size_t width = x->count > 0 ? x->bytes / (size_t)x->count : 1;
+  for (size_t e = 0; e < x->bytes; e += width) {
+    unsigned any = 0;
+    for (size_t i = 0; i < width; i++) any |= bytes[e + i];
+    if (any == 0) return k_fail(k, CI_INVALID_ARGUMENT, "Integer division by zero");
+  }
+  return CI_OK;
+}
+
 ci_status prepare_below_limit(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t *limit = k_private(k, sizeof *limit);

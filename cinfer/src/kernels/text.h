@@ -1,0 +1,11 @@
+/* text.h - memory for the texts that a kernel makes. */
+#ifndef CI_TEXT_H
+#define CI_TEXT_H
+#include "../ci_kernel.h"
+
+/* Adds a length to the bytes of texts; more than the session's limit is an error. */
+ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
+/* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, since what is
+ * computed ahead of a run must last longer. */
+ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
+#endif

@@ -1,0 +1,62 @@
+"""Switches between TensorFlow 1 and 2: there is the former alone."""
+
+from __future__ import annotations
+
+__all__ = [
+    "control_flow_v2_enabled", "disable_control_flow_v2", "disable_eager_execution",
+    "disable_resource_variables", "disable_tensor_equality", "disable_v2_behavior",
+    "disable_v2_tensorshape", "enable_control_flow_v2", "enable_resource_variables",
+    "executing_eagerly", "executing_eagerly_outside_functions", "resource_variables_enabled",
+]  # fmt: skip
+
+
+def disable_v2_behavior() -> None:
+    """Nothing: this is TensorFlow 1's behaviour."""
+
+
+def disable_eager_execution() -> None:
+    """Nothing: there is none."""
+
+
+def disable_v2_tensorshape() -> None:
+    """Nothing: a shape consists of Dimensions."""
+
+
+def disable_tensor_equality() -> None:
+    """Nothing: tensors compare by identity."""
+
+
+def disable_resource_variables() -> None:
+    """Nothing: there is one kind of variable, whose reads and assignments never race."""
+
+
+def enable_resource_variables() -> None:
+    """Nothing: there is one kind of variable, whose reads and assignments never race."""
+
+
+def resource_variables_enabled() -> bool:
+    """True: reads and assignments never race."""
+    return True
+
+
+def enable_control_flow_v2() -> None:
+    """Nothing: a branch or a loop is one operation with bodies already."""
+
+
+def disable_control_flow_v2() -> None:
+    """Nothing: there is one kind of control flow."""
+
+
+def control_flow_v2_enabled() -> bool:
+    """True: a branch or a loop is one operation with bodies."""
+    return True
+
+
+def executing_eagerly() -> bool:
+    """False: graphs are built first and run by a Session."""
+    return False
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """False: graphs are built first and run by a Session."""
+    return False

@@ -1,0 +1,276 @@
+"""tf.io.gfile: files and folders of this machine, with TensorFlow's errors."""
+
+from __future__ import annotations
+
+import contextlib
+import glob as _glob
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+from graphio.schema import errors
+
+__all__ = [
+    "GFile", "copy", "exists", "glob", "isdir", "listdir", "makedirs", "mkdir", "remove", "rename",
+    "rmtree", "stat", "walk",
+]  # fmt: skip
+
+_MODES = ("r", "w", "a", "r+", "w+", "a+")
+
+
+def local(path: Any) -> str:
+    """The path as text, without "file://".
+
+    Raises:
+        UnimplementedError: it is of a remote file system.
+    """
+    text = os.fsdecode(path)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", text)
+    if scheme is None:
+        return text
+    if scheme[1] == "file":
+        return text[len("file://") :]
+    raise errors.UnimplementedError(
+        message=f"File system scheme '{scheme[1]}' not implemented (file: '{text}'): there are "
+        "local files; copy it here, or mount the file system"
+    )
+
+
+@contextlib.contextmanager
+def _failing_as_tensorflow(path: str) -> Iterator[None]:
+    """Turns an error of the operating system into TensorFlow's."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
+    except FileExistsError:
+        raise errors.AlreadyExistsError(message=f"{path}; File exists") from None
+    except PermissionError as error:
+        raise errors.PermissionDeniedError(message=f"{path}; {error.strerror}") from None
+    except (IsADirectoryError, NotADirectoryError) as error:
+        raise errors.FailedPreconditionError(message=f"{path}; {error.strerror}") from None
+    except OSError as error:
+        raise errors.UnknownError(message=f"{path}; {error.strerror or error}") from None
+
+
+class GFile:
+    """A file, opened when it is used first.
+
+    Args:
+        name: its path.
+        mode: r, w, a, with + for both, and b for bytes instead of text (UTF-8).
+
+    Raises:
+        InvalidArgumentError: another mode.
+        NotFoundError: at its first use, it or its folder is not there.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        if mode.replace("b", "", 1) not in _MODES:
+            raise errors.InvalidArgumentError(message=f"mode is not 'r' or 'w' or 'a': {mode!r}")
+        self._name, self._mode = name, mode
+        self._path = local(name)
+        self._file: IO[Any] | None = None
+
+    @property
+    def name(self) -> Any:
+        """The path as it was given."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode."""
+        return self._mode
+
+    def _open(self, wanted: str) -> IO[Any]:
+        if wanted not in self._mode and "+" not in self._mode:
+            if not (wanted == "w" and "a" in self._mode):
+                word = "reading" if wanted == "r" else "writing"
+                raise errors.PermissionDeniedError(message=f"File isn't open for {word}")
+        if self._file is None:
+            encoding = None if "b" in self._mode else "utf-8"
+            newline = None if "b" in self._mode else ""
+            with _failing_as_tensorflow(self._path):
+                self._file = open(self._path, self._mode, encoding=encoding, newline=newline)
+        return self._file
+
+    def size(self) -> int:
+        """The number of bytes."""
+        self.flush()
+        return stat(self._path).length
+
+    def read(self, n: int = -1) -> Any:
+        """The next n characters (bytes in mode b), all that are left for -1."""
+        return self._open("r").read(n)
+
+    def readline(self) -> Any:
+        """The next line with its end; empty after the last one."""
+        return self._open("r").readline()
+
+    def readlines(self) -> list[Any]:
+        """The lines that are left."""
+        return list(self._open("r"))
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from iter(self.readline, b"" if "b" in self._mode else "")
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def write(self, file_content: Any) -> None:
+        """Appends text, or bytes, which text becomes in mode b."""
+        if "b" in self._mode and isinstance(file_content, str):
+            file_content = file_content.encode()
+        elif "b" not in self._mode and isinstance(file_content, bytes):
+            file_content = file_content.decode()
+        self._open("w").write(file_content)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Goes to a place: whence 0 counts from the start, 1 from here, 2 from the end."""
+        place = position if offset is None else offset
+        if place is None:
+            raise TypeError("seek(): offset argument required")
+        file = self._open("r")
+        if "b" not in self._mode and whence == 1:
+            place, whence = file.tell() + place, 0
+        elif "b" not in self._mode and whence == 2:
+            place, whence = self.size() + place, 0
+        file.seek(place, whence)
+
+    def tell(self) -> int:
+        """The place in the file."""
+        return self._open("r").tell()
+
+    def seekable(self) -> bool:
+        """True: local files are."""
+        return True
+
+    def flush(self) -> None:
+        """Gives what was written to the operating system."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Closes the file; a file to be written is there afterwards, even if nothing was."""
+        if self._file is None and self._mode[0] in "wa":
+            self._open("w")
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self.close()
+
+
+class FileStatistics(NamedTuple):
+    """length in bytes, time of the last change in nanoseconds since 1970, whether a folder."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def exists(path: Any) -> bool:
+    """Whether there is a file or folder."""
+    return os.path.exists(local(path))
+
+
+def isdir(path: Any) -> bool:
+    """Whether there is a folder."""
+    return os.path.isdir(local(path))
+
+
+def stat(path: Any) -> FileStatistics:
+    """What is known of a file. Raises NotFoundError."""
+    place = local(path)
+    with _failing_as_tensorflow(place):
+        found = os.stat(place)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(place))
+
+
+def mkdir(path: Any) -> None:
+    """Makes a folder. Raises AlreadyExistsError, or NotFoundError if its parent is not there."""
+    place = local(path)
+    with _failing_as_tensorflow(place):
+        os.mkdir(place)
+
+
+def makedirs(path: Any) -> None:
+    """Makes a folder with its parents, if it is not there."""
+    place = local(path)
+    with _failing_as_tensorflow(place):
+        os.makedirs(place, exist_ok=True)
+
+
+def remove(path: Any) -> None:
+    """Removes a file. Raises NotFoundError, or FailedPreconditionError for a folder."""
+    place = local(path)
+    with _failing_as_tensorflow(place):
+        if os.path.isdir(place):
+            raise IsADirectoryError(21, "Is a directory")
+        os.remove(place)
+
+
+def rmtree(path: Any) -> None:
+    """Removes a folder and all in it. Raises NotFoundError."""
+    place = local(path)
+    with _failing_as_tensorflow(place):
+        if os.path.isdir(place):
+            shutil.rmtree(place)
+        else:
+            os.remove(place)
+
+
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copies a file. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
+    source, target = local(src), local(dst)
+    _may_replace(target, overwrite)
+    with _failing_as_tensorflow(source if not os.path.exists(source) else target):
+        shutil.copyfile(source, target)
+
+
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Moves a file or folder. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
+    source, target = local(src), local(dst)
+    _may_replace(target, overwrite)
+    with _failing_as_tensorflow(source):
+        os.replace(source, target)
+
+
+def _may_replace(target: str, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(target):
+        raise errors.AlreadyExistsError(
+            message=f"{target}: file already exists; overwrite=True replaces it"
+        )
+
+
+def listdir(path: Any) -> list[str]:
+    """The names in a folder, sorted. Raises NotFoundError."""
+    place = local(path)
+    if not os.path.isdir(place):
+        raise errors.NotFoundError(message=f"Could not find directory {place}")
+    with _failing_as_tensorflow(place):
+        return sorted(os.listdir(place))
+
+
+def glob(pattern: Any) -> list[str]:
+    """The paths that match a pattern, or one of a list of them, sorted."""
+    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
+    return [path for p in patterns for path in sorted(_glob.glob(local(p)))]
+
+
+def walk(
+    top: Any, topdown: bool = True, onerror: Any = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """For a folder and each below it: (its path, the names of folders, those of files), sorted."""
+    for folder, folders, files in os.walk(local(top), topdown, onerror):
+        folders.sort()
+        yield folder, folders, sorted(files)

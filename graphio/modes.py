@@ -1,0 +1,62 @@
+"""Enumerations and scopes of TensorFlow 1 that mean little where one state and one graph do."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Iterator
+from typing import Any
+
+from graphio import scopes
+
+__all__ = [
+    "VariableAggregation",
+    "VariableSynchronization",
+    "container",
+    "init_scope",
+    "op_scope",
+]
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought together; there is one copy."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a variable are brought together; there is one copy."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """A context outside of all branches, loops and control dependencies."""
+    graph = scopes.get_default_graph()
+    around = graph.get_name_scope()
+    with (
+        graph.root.as_default(),
+        scopes.control_dependencies(None),
+        scopes.name_scope(around + "/" if around else None),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def container(container_name: str) -> Iterator[str]:
+    """Accepted: a session keeps its own state."""
+    yield container_name
+
+
+@contextlib.contextmanager
+def op_scope(values: Any, name: str | None, default_name: str | None = None) -> Iterator[str]:
+    """name_scope in an older order of arguments."""
+    with scopes.name_scope(name, default_name, values) as scope:
+        yield scope

@@ -1,0 +1,54 @@
+"""A graph as TensorBoard's Graphs tab reads it: nodes, the names of what they read, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graphio.graph import Graph, Operation, Tensor
+
+__all__ = ["graph_def_of"]
+
+
+def graph_def_of(graph: Graph) -> Any:
+    """A GraphDef message of tensorboard's; what bodies hold stands beside the rest."""
+    from tensorboard.compat.proto import graph_pb2
+
+    made = graph_pb2.GraphDef()
+    made.versions.producer = 27
+    for operation, inputs in _nodes(graph.root):
+        node = made.node.add(name=operation.name, op=operation.type, device=operation.device)
+        node.input.extend(_reference(t) for t in inputs)
+        node.input.extend("^" + before.name for before in operation.control_inputs)
+        _describe(node, operation)
+    return made
+
+
+def _nodes(graph: Graph) -> Iterator[tuple[Operation, list[Tensor]]]:
+    for argument in graph.inputs:
+        yield argument.op, []
+    for operation in graph.operations:
+        for body in operation.bodies():
+            yield from _nodes(body)
+        results = [t for body in operation.bodies() for t in body.outputs]
+        inputs = [t for t in (*operation.inputs, *operation.captures, *results) if t is not None]
+        yield operation, list(dict.fromkeys(inputs))
+
+
+def _reference(tensor: Tensor) -> str:
+    name = str(tensor.op.name)
+    return name if tensor.value_index == 0 else f"{name}:{tensor.value_index}"
+
+
+def _describe(node: Any, operation: Operation) -> None:
+    """Dtypes and shapes, which TensorBoard writes on edges."""
+    if operation.outputs:
+        node.attr["T"].type = operation.outputs[0].dtype.as_datatype_enum
+    shapes = node.attr["_output_shapes"].list.shape
+    for tensor in operation.outputs:
+        shape = shapes.add()
+        if tensor.shape.ndims is None:
+            shape.unknown_rank = True
+            continue
+        for size in tensor.shape.as_list():
+            shape.dim.add(size=-1 if size is None else size)

@@ -1,0 +1,216 @@
+"""Event files: what TensorBoard shows, written by the tensorboard package's own writer."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from graphio import dtypes
+from graphio.graph import Graph
+from graphio.schema.run_metadata_pb2 import RunMetadata
+from graphio.summary.graph_def import graph_def_of
+
+__all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
+
+
+class FileWriter:
+    """Writes summaries and graphs to an event file in a folder, by a thread of its own.
+
+    Args:
+        logdir: the folder, which is made if it is not there.
+        graph: a graph to show.
+        max_queue: how many events wait before a call waits for the thread.
+        flush_secs: how often the file is flushed.
+        graph_def: accepted; give graph.
+        filename_suffix: of the file's name.
+        session: not supported; run summaries and use add_summary.
+
+    Raises:
+        ImportError: the package tensorboard is not installed.
+    """
+
+    def __init__(
+        self,
+        logdir: str,
+        graph: Graph | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        if session is not None:
+            raise NotImplementedError(
+                "FileWriter(session=...) is not supported: run the summaries and give what they "
+                "return to add_summary"
+            )
+        self._logdir = os.fspath(logdir)
+        self._options = (max_queue, flush_secs, filename_suffix or "")
+        self._writer: Any = None
+        self._closed = False
+        self._tags: set[str] = set()
+        self._open()
+        if graph is not None:
+            self.add_graph(graph)
+
+    def _open(self) -> None:
+        file_writer, self._protos = _tensorboard()
+        self._writer = file_writer(self._logdir, *self._options)
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self.close()
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self._logdir
+
+    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+        """Adds a summary.
+
+        Args:
+            summary: what running a summary operation gave, or a tf.Summary.
+            global_step: the number of the step; None: 0.
+        """
+        content = summary if isinstance(summary, bytes) else summary.SerializeToString()
+        event = self._protos.Event()
+        event.summary.ParseFromString(content)
+        self._add(event, global_step)
+
+    def add_event(self, event: Any) -> None:
+        """Adds an event: a tf.Event, or one of tensorboard's."""
+        if self._warned():
+            return
+        self._writer.add_event(self._protos.Event.FromString(event.SerializeToString()))
+
+    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+        """Adds a graph for TensorBoard's Graphs tab.
+
+        Raises:
+            TypeError: it is no Graph.
+        """
+        if not isinstance(graph, Graph):
+            raise TypeError(
+                f"The passed graph must be an instance of `Graph`, but it is {type(graph).__name__}"
+            )
+        content = graph_def_of(graph).SerializeToString()
+        self._add(self._protos.Event(graph_def=content), global_step)
+
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+        """Adds the times of a run, which TensorBoard shows in the graph.
+
+        Args:
+            run_metadata: a tf.RunMetadata that a traced run has filled.
+            tag: what to call it; once a writer.
+            global_step: the number of the step; None: 0.
+
+        Raises:
+            ValueError: the tag was used.
+        """
+        if tag in self._tags:
+            raise ValueError("The provided tag was already used for this event type")
+        self._tags.add(tag)
+        event = self._protos.Event()
+        event.tagged_run_metadata.tag = tag
+        event.tagged_run_metadata.run_metadata = _in_tensorflows_numbers(run_metadata)
+        self._add(event, global_step)
+
+    def _add(self, event: Any, global_step: Any) -> None:
+        event.wall_time = time.time()
+        if global_step is not None:
+            event.step = int(global_step)
+        if not self._warned():
+            self._writer.add_event(event)
+
+    def _warned(self) -> bool:
+        if self._closed:
+            warnings.warn(
+                "Attempting to use a closed FileWriter. The operation will be a noop unless the "
+                "FileWriter is explicitly reopened.",
+                stacklevel=4,
+            )
+        return self._closed
+
+    def flush(self) -> None:
+        """Writes all that waits to the file."""
+        if not self._warned():
+            self._writer.flush()
+
+    def close(self) -> None:
+        """Flushes and closes the file; reopen() makes another."""
+        if not self._closed:
+            self._closed = True
+            self._writer.close()
+
+    def reopen(self) -> None:
+        """Goes on in a new file, if the writer is closed."""
+        if self._closed:
+            self._open()
+            self._closed = False
+
+
+def _in_tensorflows_numbers(run_metadata: Any) -> bytes:
+    """The message's times; our graphs are left out, and dtypes have TensorFlow's numbers."""
+    copy = RunMetadata()
+    copy.step_stats.CopyFrom(run_metadata.step_stats)
+    for device in copy.step_stats.dev_stats:
+        for node in device.node_stats:
+            for output in node.output:
+                known = dtypes.of_number(output.tensor_description.dtype)
+                number: Any = known.as_datatype_enum
+                output.tensor_description.dtype = number
+    return copy.SerializeToString()
+
+
+class FileWriterCache:
+    """One FileWriter for each folder."""
+
+    _writers: ClassVar[dict[str, FileWriter]] = {}
+
+    @classmethod
+    def get(cls, logdir: str) -> FileWriter:
+        """The writer of a folder."""
+        if logdir not in cls._writers:
+            cls._writers[logdir] = FileWriter(logdir)
+        return cls._writers[logdir]
+
+    @classmethod
+    def clear(cls) -> None:
+        """Closes and forgets all writers."""
+        for writer in cls._writers.values():
+            writer.close()
+        cls._writers.clear()
+
+
+def summary_iterator(path: str) -> Iterator[Any]:
+    """The events of an event file, in order.
+
+    Raises:
+        ImportError: the package tensorboard is not installed.
+        NotFoundError: there is no such file.
+    """
+    _tensorboard()
+    from tensorboard.backend.event_processing import event_file_loader
+
+    from graphio.schema import errors
+
+    if not os.path.exists(path):
+        raise errors.NotFoundError(message=f"{path}; No such file or directory")
+    yield from event_file_loader.LegacyEventFileLoader(os.fspath(path)).Load()
+
+
+def _tensorboard() -> tuple[Any, Any]:
+    """The package's writer, and its messages of events."""
+    try:
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError as error:
+        raise ImportError(
+            "event files need the package tensorboard: pip install graphio[tensorboard]"
+        ) from error
+    return EventFileWriter, event_pb2

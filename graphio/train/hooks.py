@@ -1,0 +1,442 @@
+"""The hooks that programs use most: stopping, logging, saving, summaries."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import logging, scopes
+from graphio.schema.summary_pb2 import Summary
+from graphio.summary.writer import FileWriterCache
+from graphio.train.saver import Saver
+from graphio.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from graphio.train.step_counter import get_global_step
+
+__all__ = [
+    "CheckpointSaverHook", "CheckpointSaverListener", "FeedFnHook", "FinalOpsHook",
+    "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "SecondOrStepTimer",
+    "StepCounterHook", "StopAtStepHook", "SummarySaverHook",
+]  # fmt: skip
+
+
+class SecondOrStepTimer:
+    """Says when to do something again: every so many steps, or seconds.
+
+    Raises:
+        ValueError: both or neither are given.
+    """
+
+    def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
+        if every_secs is None and every_steps is None:
+            raise ValueError("Either every_secs or every_steps should be provided.")
+        if every_secs is not None and every_steps is not None:
+            raise ValueError("Can not provide both every_secs and every_steps.")
+        self._secs, self._steps = every_secs, every_steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins anew."""
+        self._last_step: int | None = None
+        self._last_time = 0.0
+
+    def should_trigger_for_step(self, step: int) -> bool:
+        """Whether it is time; the first step always is, one step never twice."""
+        if self._last_step is None:
+            return True
+        if self._last_step == step:
+            return False
+        if self._secs is not None:
+            return time.time() >= self._last_time + self._secs
+        assert self._steps is not None
+        return step >= self._last_step + self._steps
+
+    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
+        """Notes that it was done; (seconds, steps) since it was before, None for the first."""
+        now = time.time()
+        since: tuple[float | None, int | None] = (None, None)
+        if self._last_step is not None:
+            since = (now - self._last_time, step - self._last_step)
+        self._last_step, self._last_time = step, now
+        return since
+
+    def last_triggered_step(self) -> int | None:
+        """The step of the last time."""
+        return self._last_step
+
+
+def _step_tensor(what: str) -> Any:
+    found = get_global_step()
+    if found is None:
+        raise RuntimeError(
+            f"Global step should be created to use {what}: tf.train.get_or_create_global_step(), "
+            "given to minimize"
+        )
+    return found
+
+
+class StopAtStepHook(SessionRunHook):
+    """Requests a stop at a global step.
+
+    Args:
+        num_steps: how many steps after the first.
+        last_step: the global step.
+
+    Raises:
+        ValueError: both or neither are given.
+    """
+
+    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
+        if (num_steps is None) == (last_step is None):
+            raise ValueError("One of num_steps or last_step must be specified, and not both.")
+        self._num, self._last = num_steps, last_step
+
+    def begin(self) -> None:
+        self._step = _step_tensor("StopAtStepHook")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        if self._last is None:
+            assert self._num is not None
+            self._last = int(session.run(self._step)) + self._num
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        assert self._last is not None
+        # A run may give the step before or after its own change of it.
+        if run_values.results + 1 >= self._last:
+            if run_context.session.run(self._step) >= self._last:
+                run_context.request_stop()
+
+
+class LoggingTensorHook(SessionRunHook):
+    """Logs values of tensors at INFO.
+
+    Args:
+        tensors: a list of tensors or their names, or a dictionary from what to call them.
+        every_n_iter: every so many runs.
+        every_n_secs: or every so many seconds.
+        at_end: or, or also, at the end.
+        formatter: from the dictionary of values to a text; None: "name = value, ...".
+    """
+
+    def __init__(
+        self,
+        tensors: Any,
+        every_n_iter: int | None = None,
+        every_n_secs: float | None = None,
+        at_end: bool = False,
+        formatter: Callable[[dict[str, Any]], str] | None = None,
+    ) -> None:
+        if every_n_iter is not None and every_n_secs is not None:
+            raise ValueError("Exactly one of every_n_iter and every_n_secs must be provided.")
+        if every_n_iter is None and every_n_secs is None and not at_end:
+            raise ValueError(
+                "Either at_end and/or exactly one of every_n_iter and every_n_secs ..."
+            )
+        if every_n_iter is not None and every_n_iter <= 0:
+            raise ValueError(f"invalid every_n_iter={every_n_iter}.")
+        self._given = tensors if isinstance(tensors, dict) else {_label(t): t for t in tensors}
+        only_at_end = every_n_iter is None and every_n_secs is None
+        self._timer = None if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
+        self._at_end, self._formatter = at_end, formatter
+
+    def begin(self) -> None:
+        graph = scopes.get_default_graph()
+        self._tensors = {label: graph.as_graph_element(t) for label, t in self._given.items()}
+        self._count = 0
+        if self._timer is not None:
+            self._timer.reset()
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        timer = self._timer
+        self._asked = timer is not None and timer.should_trigger_for_step(self._count)
+        return SessionRunArgs(self._tensors) if self._asked else None
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._asked:
+            self._log(run_values.results)
+        self._count += 1
+
+    def end(self, session: Any) -> None:
+        if self._at_end:
+            self._log(session.run(self._tensors))
+
+    def _log(self, values: dict[str, Any]) -> None:
+        elapsed = None
+        if self._timer is not None:
+            elapsed, _ = self._timer.update_last_triggered_step(self._count)
+        if self._formatter is not None:
+            logging.info(self._formatter(values))
+            return
+        text = ", ".join(f"{label} = {values[label]}" for label in self._tensors)
+        logging.info(text if elapsed is None else f"{text} ({elapsed:.3f} sec)")
+
+
+def _label(tensor: Any) -> str:
+    return tensor if isinstance(tensor, str) else str(tensor.name)
+
+
+class NanLossDuringTrainingError(RuntimeError):
+    """The loss is no number any more."""
+
+    def __str__(self) -> str:
+        return "NaN loss during training."
+
+
+class NanTensorHook(SessionRunHook):
+    """Raises NanLossDuringTrainingError when a tensor is NaN; or stops, if fail_on_nan_loss is
+    False."""
+
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+        self._tensor, self._fail = loss_tensor, fail_on_nan_loss
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._tensor)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if np.isnan(run_values.results).any():
+            if self._fail:
+                logging.error("Model diverged with loss = NaN.")
+                raise NanLossDuringTrainingError
+            logging.warning("Model diverged with loss = NaN.")
+            run_context.request_stop()
+
+
+class FeedFnHook(SessionRunHook):
+    """Feeds what a function without arguments returns, a feed_dict, in each run."""
+
+    def __init__(self, feed_fn: Callable[[], Any]) -> None:
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())
+
+
+class FinalOpsHook(SessionRunHook):
+    """Runs fetches when the session ends; final_ops_values has what they gave."""
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+        self._fetches, self._feeds = final_ops, final_ops_feed_dict
+        self._values: Any = None
+
+    @property
+    def final_ops_values(self) -> Any:
+        """What the fetches gave; None before the end."""
+        return self._values
+
+    def end(self, session: Any) -> None:
+        if self._fetches is not None:
+            self._values = session.run(self._fetches, self._feeds)
+
+
+class CheckpointSaverListener:
+    """The base of what is told of a CheckpointSaverHook's checkpoints."""
+
+    def begin(self) -> None:
+        """Called before the session is made."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before a checkpoint is written."""
+
+    def after_save(self, session: Any, global_step_value: int) -> Any:
+        """Called after a checkpoint was written; True requests a stop."""
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called at the end."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves checkpoints at the first step, every so often, and at the end.
+
+    Args:
+        checkpoint_dir: the folder.
+        save_secs: every so many seconds.
+        save_steps: or every so many steps.
+        saver: None: the scaffold's, else one of the collection SAVERS, else of all variables.
+        checkpoint_basename: of the files.
+        scaffold: a Scaffold.
+        listeners: CheckpointSaverListeners.
+
+    Raises:
+        ValueError: saver and scaffold are both given, or not exactly one of save_secs, save_steps.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Saver | None = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+    ) -> None:
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._saver, self._scaffold = saver, scaffold
+        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._listeners = list(listeners or [])
+
+    def begin(self) -> None:
+        self._step = _step_tensor("CheckpointSaverHook")
+        os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+        if self._saver is None and self._scaffold is None:
+            savers = scopes.get_default_graph().get_collection("savers")
+            self._saver = savers[0] if savers else Saver()
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        self._save(session, int(session.run(self._step)))
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            step = int(run_context.session.run(self._step))
+            if self._timer.should_trigger_for_step(step) and self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        """Whether a listener wants to stop."""
+        self._timer.update_last_triggered_step(step)
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        saver: Any = self._saver if self._scaffold is None else self._scaffold.saver
+        saver.save(session, self._path, global_step=step)
+        stops = [listener.after_save(session, step) for listener in self._listeners]
+        return any(stops)
+
+
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every so often.
+
+    Args:
+        save_steps: every so many global steps.
+        save_secs: or every so many seconds.
+        output_dir: the folder of the event file.
+        summary_writer: or the writer.
+        scaffold: whose summary_op is written.
+        summary_op: or the operation, or a list of them.
+
+    Raises:
+        ValueError: not exactly one of scaffold and summary_op.
+        ImportError: when the first is written, the package tensorboard is not installed.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str | None = None,
+        summary_writer: Any = None,
+        scaffold: Any = None,
+        summary_op: Any = None,
+    ) -> None:
+        if (scaffold is None) == (summary_op is None):
+            raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        self._op, self._scaffold = summary_op, scaffold
+        self._folder, self._writer = output_dir, summary_writer
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+
+    def begin(self) -> None:
+        self._step = _step_tensor("SummarySaverHook")
+        self._next: int | None = None
+
+    def _operations(self) -> list[Any]:
+        found = self._op if self._scaffold is None else self._scaffold.summary_op
+        if found is None:
+            return []
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        step = self._next
+        self._asked = step is None or self._timer.should_trigger_for_step(step)
+        return SessionRunArgs((self._step, self._operations() if self._asked else []))
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        stale, contents = run_values.results
+        step = int(stale) + 1
+        if self._asked:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            for content in contents:
+                self._file().add_summary(content, step)
+        self._next = step + 1
+
+    def _file(self) -> Any:
+        if self._writer is None:
+            assert self._folder is not None, "SummarySaverHook needs output_dir or summary_writer"
+            self._writer = FileWriterCache.get(self._folder)
+        return self._writer
+
+    def end(self, session: Any) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+
+
+class StepCounterHook(SessionRunHook):
+    """Logs how many global steps a second there are, and writes them as a summary.
+
+    Args:
+        every_n_steps: how often, in steps; or
+        every_n_secs: in seconds.
+        output_dir: the folder of the event file; None: only logs.
+        summary_writer: or the writer.
+    """
+
+    def __init__(
+        self,
+        every_n_steps: int | None = 100,
+        every_n_secs: float | None = None,
+        output_dir: str | None = None,
+        summary_writer: Any = None,
+    ) -> None:
+        self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
+        self._folder, self._writer = output_dir, summary_writer
+
+    def begin(self) -> None:
+        self._step = _step_tensor("StepCounterHook")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            step = int(run_context.session.run(self._step))
+            if self._timer.should_trigger_for_step(step):
+                seconds, steps = self._timer.update_last_triggered_step(step)
+                if seconds and steps:
+                    self._tell(steps / seconds, step)
+
+    def _tell(self, rate: float, step: int) -> None:
+        tag = f"{self._step.op.name}/sec"
+        logging.info("%s: %g", tag, rate)
+        if self._writer is None and self._folder is not None:
+            try:
+                self._writer = FileWriterCache.get(self._folder)
+            except ImportError:
+                self._folder = None  # the log is enough
+        if self._writer is not None:
+            value = Summary.Value(tag=tag, simple_value=rate)
+            self._writer.add_summary(Summary(value=[value]), step)

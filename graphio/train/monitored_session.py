@@ -1,0 +1,396 @@
+"""Sessions that initialise or restore by themselves and call hooks around each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from graphio import scopes
+from graphio.collections import GraphKeys
+from graphio.graph import Graph
+from graphio.ops.control_flow import group
+from graphio.schema import errors
+from graphio.session import Session
+from graphio.summary.ops import merge_all
+from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.train.coordinator import Coordinator
+from graphio.train.hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
+from graphio.train.saver import Saver
+from graphio.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from graphio.variables import (
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+
+__all__ = [
+    "ChiefSessionCreator", "MonitoredSession", "MonitoredTrainingSession", "Scaffold",
+    "SingularMonitoredSession",
+]  # fmt: skip
+
+_DEFAULT = object()
+
+
+class Scaffold:
+    """What a monitored session needs of a graph; what is not given is made by finalize.
+
+    Args:
+        init_op: gives the variables values where there is no checkpoint; None: one for all.
+        init_feed_dict: fed to it.
+        init_fn: called with (scaffold, session) after it.
+        ready_op: a string vector that is empty when all is ready; None: the names of variables
+            without a value.
+        ready_for_local_init_op: accepted.
+        local_init_op: run after init_op or a restore; None: for local variables and tables.
+        summary_op: None: all of the collection SUMMARIES.
+        saver: None: one of the collection SAVERS, else for all variables.
+        copy_from_scaffold: a Scaffold whose values are taken where None is given here.
+        local_init_feed_dict: fed to local_init_op.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Scaffold, Session], Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Saver | None = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        given = {
+            "init_op": init_op, "init_feed_dict": init_feed_dict, "init_fn": init_fn,
+            "ready_op": ready_op, "local_init_op": local_init_op, "summary_op": summary_op,
+            "saver": saver, "local_init_feed_dict": local_init_feed_dict,
+        }  # fmt: skip
+        for name, value in given.items():
+            inherited = getattr(copy_from_scaffold, name, None)
+            setattr(self, name, inherited if value is None else value)
+
+    init_op: Any
+    init_feed_dict: Any
+    init_fn: Any
+    ready_op: Any
+    local_init_op: Any
+    summary_op: Any
+    saver: Any
+    local_init_feed_dict: Any
+
+    def finalize(self) -> Scaffold:
+        """Makes what is missing and finalizes the default graph."""
+        graph = scopes.get_default_graph()
+        makers: dict[str, tuple[str, Callable[[], Any]]] = {
+            "init_op": (GraphKeys.INIT_OP, global_variables_initializer),
+            "ready_op": (GraphKeys.READY_OP, report_uninitialized_variables),
+            "local_init_op": (GraphKeys.LOCAL_INIT_OP, _local_init_op),
+            "summary_op": (GraphKeys.SUMMARY_OP, merge_all),
+            "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
+        }
+        for name, (collection, make) in makers.items():
+            if getattr(self, name) is None:
+                members = graph.get_collection(collection)
+                if len(members) > 1:
+                    raise RuntimeError(
+                        f"More than one item in collection {collection}; give Scaffold {name}"
+                    )
+                found = members[0] if members else make()
+                setattr(self, name, found)
+                if not members and found is not None:
+                    graph.add_to_collection(collection, found)
+        graph.finalize()
+        return self
+
+
+def _local_init_op() -> Any:
+    tables = scopes.get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(local_variables_initializer(), *tables)
+
+
+class ChiefSessionCreator:
+    """Makes a session whose variables have values: a checkpoint's, or the initial ones.
+
+    Args:
+        scaffold: None: an empty one.
+        master: the session's target.
+        config: a ConfigProto.
+        checkpoint_dir: a folder, whose latest checkpoint is restored if there is one.
+        checkpoint_filename_with_path: or the checkpoint.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master, self._config = master, config
+        self._folder, self._file = checkpoint_dir, checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """The session.
+
+        Raises:
+            RuntimeError: a variable has no value after all.
+        """
+        scaffold = self._scaffold.finalize()
+        session = Session(self._master, scopes.get_default_graph(), self._config)
+        latest = self._file
+        if latest is None and self._folder is not None:
+            latest = latest_checkpoint(self._folder)
+        if latest is not None:
+            scaffold.saver.restore(session, latest)
+        else:
+            session.run(scaffold.init_op, scaffold.init_feed_dict)
+            if scaffold.init_fn is not None:
+                scaffold.init_fn(scaffold, session)
+        session.run(scaffold.local_init_op, scaffold.local_init_feed_dict)
+        missing = session.run(scaffold.ready_op)
+        if len(missing):
+            names = ", ".join(n.decode() if isinstance(n, bytes) else str(n) for n in missing)
+            raise RuntimeError(
+                f"Init operations did not make model ready. Variables without a value: {names}. "
+                f"Init op: {getattr(scaffold.init_op, 'name', None)}, init fn: {scaffold.init_fn}, "
+                f"checkpoint: {latest}"
+            )
+        return session
+
+
+class _StepContext:
+    """What a function given to run_step_fn gets.
+
+    Attributes:
+        session: the session, for runs without hooks.
+    """
+
+    def __init__(self, owner: MonitoredSession, session: Session) -> None:
+        self.session, self._owner = session, owner
+
+    def run_with_hooks(self, *arguments: Any, **options: Any) -> Any:
+        """As the monitored session's run."""
+        return self._owner.run(*arguments, **options)
+
+    def request_stop(self) -> None:
+        """Ends the step, and should_stop() is true."""
+        self._owner._coordinator.request_stop()
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class MonitoredSession:
+    """A session with hooks; use it as a context, and run while not should_stop().
+
+    At the context's end the hooks' end is called, unless there was an error; OutOfRangeError and
+    StopIteration end it cleanly. The graph is finalized when the session is made.
+
+    Args:
+        session_creator: None: ChiefSessionCreator().
+        hooks: SessionRunHooks.
+        stop_grace_period_secs: how long threads of the hooks may run after the end.
+    """
+
+    def __init__(
+        self,
+        session_creator: Any = None,
+        hooks: Iterable[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        self._hooks = list(hooks or [])
+        self._grace = stop_grace_period_secs
+        self._coordinator = Coordinator()
+        for hook in self._hooks:
+            hook.begin()
+        creator = session_creator or ChiefSessionCreator()
+        self._session: Session | None = creator.create_session()
+        for hook in self._hooks:
+            hook.after_create_session(self._session, self._coordinator)
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph; None after the end."""
+        return None if self._session is None else self._session.graph
+
+    def should_stop(self) -> bool:
+        """Whether a hook has requested a stop, or the session has ended."""
+        return self._session is None or self._coordinator.should_stop()
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """As Session.run, with what the hooks fetch and feed.
+
+        Raises:
+            RuntimeError: the session has ended, should stop, or a tensor is fed twice.
+        """
+        session = self._open()
+        if self._coordinator.should_stop():
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), session)
+        feeds = dict(feed_dict or {})
+        asked: list[tuple[SessionRunHook, SessionRunArgs | None]] = []
+        by_hooks: set[Any] = set()
+        for hook in self._hooks:
+            asked.append((hook, hook.before_run(context)))
+            own = asked[-1][1].feed_dict if asked[-1][1] is not None else None
+            self._add_feeds(feeds, own or {}, by_hooks)
+        extra = [a.fetches for _, a in asked if a is not None and a.fetches is not None]
+        found, *values = session.run([fetches, *extra], feeds, options, run_metadata)
+        rest = iter(values)
+        for hook, args in asked:
+            has = args is not None and args.fetches is not None
+            results = next(rest) if has else None
+            hook.after_run(context, SessionRunValues(results, options, run_metadata))
+        if context.stop_requested:
+            self._coordinator.request_stop()
+        return found
+
+    @staticmethod
+    def _add_feeds(feeds: dict[Any, Any], own: Mapping[Any, Any], by_hooks: set[Any]) -> None:
+        for key, value in own.items():
+            if key in by_hooks:
+                raise RuntimeError("Same tensor is fed by two hooks.")
+            if key in feeds:
+                raise RuntimeError("Same tensor is fed by a SessionRunHook and user.")
+            by_hooks.add(key)
+            feeds[key] = value
+
+    def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
+        """Calls a function with a context that has session, run_with_hooks and request_stop."""
+        return step_fn(_StepContext(self, self._open()))
+
+    def _open(self) -> Session:
+        if self._session is None:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return self._session
+
+    def __enter__(self) -> MonitoredSession:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        clean = kind is not None and issubclass(kind, (errors.OutOfRangeError, StopIteration))
+        try:
+            self._end(call_hooks=kind is None or clean)
+        except Exception:
+            if kind is None or clean:
+                raise
+        return clean
+
+    def close(self) -> None:
+        """Calls the hooks' end and ends the session."""
+        self._end(call_hooks=True)
+
+    def _end(self, call_hooks: bool) -> None:
+        if self._session is None:
+            return
+        try:
+            if call_hooks:
+                for hook in self._hooks:
+                    hook.end(self._session)
+        finally:
+            session, self._session = self._session, None
+            self._coordinator.request_stop()
+            try:
+                self._coordinator.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+            finally:
+                session.close()
+
+
+class SingularMonitoredSession(MonitoredSession):
+    """A MonitoredSession whose session can be asked for.
+
+    Args:
+        hooks: SessionRunHooks.
+        scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as
+            ChiefSessionCreator's.
+        stop_grace_period_secs: how long threads of the hooks may run after the end.
+    """
+
+    def __init__(
+        self,
+        hooks: Iterable[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, stop_grace_period_secs)
+
+    def raw_session(self) -> Session | None:
+        """The session, for runs without hooks; None after the end."""
+        return self._session
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Iterable[SessionRunHook] | None = None,
+    chief_only_hooks: Iterable[SessionRunHook] | None = None,
+    save_checkpoint_secs: Any = _DEFAULT,
+    save_summaries_steps: Any = _DEFAULT,
+    save_summaries_secs: Any = _DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = _DEFAULT,
+    summary_dir: str | None = None,
+) -> MonitoredSession:
+    """A MonitoredSession that saves checkpoints and summaries and goes on from the latest one.
+
+    Args:
+        master: the session's target.
+        is_chief: must be True: there is one process.
+        checkpoint_dir: the folder; None: nothing is saved or restored.
+        scaffold: None: an empty one.
+        hooks, chief_only_hooks: more hooks.
+        save_checkpoint_secs: default 600; or
+        save_checkpoint_steps: how often checkpoints are saved; both None: never.
+        save_summaries_steps: default 100; or
+        save_summaries_secs: how often summaries are written; both None: never.
+        config: a ConfigProto.
+        stop_grace_period_secs: how long threads of the hooks may run after the end.
+        log_step_count_steps: how often steps a second are logged; None: never.
+        max_wait_secs: accepted.
+        summary_dir: the folder of event files; None: checkpoint_dir.
+    """
+    if not is_chief:
+        raise NotImplementedError("is_chief=False: there is one process, which is the chief")
+    chosen = scaffold or Scaffold()
+    all_hooks: list[SessionRunHook] = list(chief_only_hooks or [])
+    folder = summary_dir or checkpoint_dir
+    if folder:
+        steps, secs = _either(save_summaries_steps, save_summaries_secs, (100, None))
+        if log_step_count_steps and log_step_count_steps > 0:
+            all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=folder))
+        if (steps and steps > 0) or (secs and secs > 0):
+            all_hooks.append(SummarySaverHook(steps, secs, folder, scaffold=chosen))
+    if checkpoint_dir:
+        steps, secs = _either(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
+        if (steps and steps > 0) or (secs and secs > 0):
+            all_hooks.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=chosen))
+    all_hooks.extend(hooks or [])
+    creator = ChiefSessionCreator(chosen, master, config, checkpoint_dir)
+    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+
+
+def _either(steps: Any, secs: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:
+    """(steps, seconds): the defaults where neither is given."""
+    if steps is _DEFAULT and secs is _DEFAULT:
+        return defaults
+    return (None if steps is _DEFAULT else steps, None if secs is _DEFAULT else secs)

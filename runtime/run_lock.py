@@ -1,0 +1,50 @@
+"""The lock of a state, which the threads of a parallel run share."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+
+class _Here(threading.local):
+    lock: RunLock | None = None
+
+
+_here = _Here()
+
+
+class RunLock:
+    """An RLock that other threads may share with its holder.
+
+    A function that a parallel run calls may use the run's own state, whichever thread calls it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def acquire(self, timeout: float = -1.0) -> bool:
+        """Takes the lock; False if that takes longer than timeout."""
+        return _here.lock is self or self._lock.acquire(timeout=timeout)
+
+    def release(self) -> None:
+        """Gives it back."""
+        if _here.lock is not self:
+            self._lock.release()
+
+    def __enter__(self) -> None:
+        if _here.lock is not self:
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        if _here.lock is not self:
+            self._lock.release()
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """A context in which this thread shares the lock with the thread that holds it."""
+        before, _here.lock = _here.lock, self
+        try:
+            yield
+        finally:
+            _here.lock = before

@@ -1,0 +1,117 @@
+"""Texts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases import bad, case
+from graphio.schema import errors
+
+INVALID = errors.InvalidArgumentError
+TEXT = np.array([[b" aB\t", "äÖ".encode()], [b"", b"c\0D"]], object)
+ASCII = np.array([b"abcd", b"ef"], object)
+
+
+def texts(*values: bytes) -> np.ndarray:
+    return np.array(values, object)
+
+
+for label, unit, expected in (
+    ("bytes", "BYTE", [[4, 4], [0, 3]]),
+    ("characters", "UTF8_CHAR", [[4, 2], [0, 3]]),
+):
+    case(
+        "StringLength",
+        [TEXT],
+        {"unit": unit},
+        expect=[np.array(expected, "int32")],
+        domain="graphio",
+        label=label,
+    )
+for way, lines in (
+    ("lower", [[b" ab\t", "äÖ".encode()], [b"", b"c\0d"]]),
+    ("upper", [[b" AB\t", "äÖ".encode()], [b"", b"C\0D"]]),
+    ("strip", [[b"aB", "äÖ".encode()], [b"", b"c\0D"]]),
+):
+    case(
+        "StringTransform",
+        [TEXT],
+        {"way": way},
+        expect=[np.array(lines, object)],
+        domain="graphio",
+        label=way,
+    )
+for label, x, begin, count, unit, expected in (
+    ("scalars", ASCII, np.array(1), np.array(2), "BYTE", texts(b"bc", b"f")),
+    ("negative", ASCII, np.array(-2), np.array(1), "BYTE", texts(b"c", b"e")),
+    ("each", ASCII, np.array([0, 2]), np.array([9, 1]), "BYTE", texts(b"abcd", b"")),
+    (
+        "characters",
+        texts("aäbö".encode()),
+        np.array(1),
+        np.array(2),
+        "UTF8_CHAR",
+        texts("äb".encode()),
+    ),
+    ("one", np.array(b"abc", object), np.array(1), np.array(1), "BYTE", np.array(b"b", object)),
+):
+    case(
+        "Substr",
+        [x, begin, count],
+        {"unit": unit},
+        expect=[expected],
+        domain="graphio",
+        label=label,
+    )
+for label, inputs, separator, expected in (
+    ("two", [ASCII, ASCII], "", texts(b"abcdabcd", b"efef")),
+    (
+        "scalars",
+        [np.array(b"<", object), ASCII, np.array(b">", object)],
+        ", ",
+        texts(b"<, abcd, >", b"<, ef, >"),
+    ),
+    ("one", [ASCII], "-", ASCII),
+    ("all scalars", [np.array(b"a", object), np.array(b"", object)], "-", np.array(b"a-", object)),
+    ("none", [ASCII[:0], np.array(b"a", object)], "-", ASCII[:0]),
+):
+    case(
+        "StringJoin",
+        inputs,
+        {"separator": separator},
+        expect=[expected],
+        domain="graphio",
+        label=label,
+    )
+
+for op, inputs, attrs, words, label in (
+    ("StringLength", [TEXT], {"unit": "WORD"}, ["StringLength 'node'", "BYTE"], "unit"),
+    ("StringTransform", [TEXT], {"way": "up"}, ["StringTransform 'node'", "upper"], "way"),
+    (
+        "Substr",
+        [ASCII, np.array(3), np.array(1)],
+        {"unit": "BYTE"},
+        ["pos 3 out of range", "ef"],
+        "beyond",
+    ),
+    (
+        "Substr",
+        [ASCII, np.array(-3), np.array(1)],
+        {"unit": "BYTE"},
+        ["pos -3 out of range"],
+        "before",
+    ),
+    ("Substr", [ASCII, np.array(0), np.array(-1)], {"unit": "BYTE"}, ["len -1 is negative"], "len"),
+    ("Substr", [ASCII, np.array([0]), np.array(1)], {"unit": "BYTE"}, ["Substr 'node'"], "shapes"),
+    ("StringJoin", [ASCII, ASCII[:1]], {"separator": ""}, ["StringJoin 'node'"], "shapes"),
+):
+    bad(op, inputs, attrs, domain="graphio", error=INVALID, words=words, label=label)
+bad(
+    "StringLength",
+    [np.array([1])],
+    {"unit": "BYTE"},
+    domain="graphio",
+    error=errors.UnimplementedError,
+    words=["StringLength 'node'", "strings"],
+    label="numbers",
+)

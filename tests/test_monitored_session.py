@@ -1,0 +1,279 @@
+"""Monitored sessions and their hooks: stopping, going on, logging, saving, summaries."""
+
+from __future__ import annotations
+
+import logging as python_logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+
+
+@pytest.fixture(autouse=True)
+def a_graph_of_its_own() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+    tf.summary.FileWriterCache.clear()
+
+
+def training() -> tuple[Any, Any]:
+    """An operation that halves w, which starts at 8, and counts steps; and w."""
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", initializer=8.0)
+    return tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(w), global_step=step), w
+
+
+class Diary(tf.train.SessionRunHook):
+    """Writes down what is called, and fetches and feeds in each run."""
+
+    def __init__(self, fetches: Any = None, feeds: Any = None, stop_after: int = 0) -> None:
+        self.lines: list[str] = []
+        self.results: list[Any] = []
+        self.fetches, self.feeds, self.stop_after = fetches, feeds, stop_after
+
+    def begin(self) -> None:
+        self.lines.append("begin")
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        assert isinstance(session, tf.Session) and isinstance(coord, tf.train.Coordinator)
+        self.lines.append("created")
+
+    def before_run(self, run_context: Any) -> Any:
+        assert not run_context.stop_requested
+        self.lines.append(f"before {run_context.original_args.fetches}")
+        return tf.train.SessionRunArgs(self.fetches, self.feeds)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self.lines.append("after")
+        self.results.append(run_values.results)
+        if len(self.results) == self.stop_after:
+            run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        session.run([])
+        self.lines.append("end")
+
+
+# ---- sessions ----
+
+
+@TARGETS
+def test_hooks_are_called_around_each_run(target: str) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = x * 2.0
+    hook = Diary({"y": y}, {x: 4.0}, stop_after=2)
+    with tf.train.MonitoredTrainingSession(target, hooks=[hook]) as session:
+        assert session.graph is tf.get_default_graph() and session.graph.finalized
+        values = []
+        while not session.should_stop():
+            values.append(session.run("x:0"))
+        with pytest.raises(RuntimeError, match="after should_stop requested"):
+            session.run(y)
+    assert values == [4, 4] and hook.results == [{"y": 8}, {"y": 8}]
+    assert hook.lines == ["begin", "created", *["before x:0", "after"] * 2, "end"]
+    assert session.should_stop() and session.graph is None
+    with pytest.raises(RuntimeError, match="closed Session"):
+        session.run(y)
+
+
+def test_a_tensor_is_fed_once() -> None:
+    x = tf.placeholder(tf.float32, [])
+    feeder = tf.train.FeedFnHook(lambda: {x: 1.0})
+    with tf.train.MonitoredSession(hooks=[feeder]) as session:
+        assert session.run(x) == 1
+        with pytest.raises(RuntimeError, match="a SessionRunHook and user"):
+            session.run(x, {x: 2.0})
+    with tf.train.SingularMonitoredSession(hooks=[feeder, feeder]) as session:
+        with pytest.raises(RuntimeError, match="two hooks"):
+            session.run(x)
+
+
+@TARGETS
+def test_the_end_of_the_data_ends_a_session_cleanly(target: str) -> None:
+    hook = Diary()
+    with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(master=target), [hook]):
+        raise tf.errors.OutOfRangeError(None, None, "end of sequence")
+    assert hook.lines[-1] == "end"
+    other = Diary()
+    with pytest.raises(ValueError, match="mine"), tf.train.MonitoredSession(hooks=[other]):
+        raise ValueError("mine")
+    assert other.lines == ["begin", "created"]
+
+
+@TARGETS
+def test_an_iterator_is_begun_and_ends_the_session(target: str) -> None:
+    iterator = tf.data.Dataset.range(3).make_initializable_iterator()
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    element, seen = iterator.get_next() * 10, []
+    with tf.train.MonitoredTrainingSession(target) as session:
+        while not session.should_stop():
+            seen.append(session.run(element))
+    assert seen == [0, 10, 20]
+
+
+@TARGETS
+def test_training_stops_and_goes_on_from_its_checkpoint(target: str, tmp_path: Path) -> None:
+    seen = []
+    for _ in range(2):
+        with tf.Graph().as_default():
+            step, w = training()
+            hooks = [tf.train.StopAtStepHook(num_steps=3)]
+            with tf.train.MonitoredTrainingSession(
+                target, checkpoint_dir=str(tmp_path), hooks=hooks, save_checkpoint_steps=2,
+                save_summaries_steps=None, log_step_count_steps=None,
+            ) as session:  # fmt: skip
+                while not session.should_stop():
+                    session.run(step)
+                    raw = session.run_step_fn(lambda context: context.session)
+                    seen.append(float(raw.run(w)))
+    assert seen == [4, 2, 1, 0.5, 0.25, 0.125]
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-6")
+    kept = tf.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths
+    assert [path.rsplit("-", 1)[1] for path in kept] == ["0", "2", "3", "5", "6"]
+
+
+def test_a_scaffold_says_how_to_begin() -> None:
+    a, b = tf.get_variable("a", initializer=1.0), tf.get_variable("b", initializer=2.0)
+    p = tf.placeholder(tf.float32, [])
+    scaffold = tf.train.Scaffold(
+        init_op=tf.group(b.initializer, a.assign(p)), init_feed_dict={p: 7.0},
+        init_fn=lambda scaffold, session: b.load(9.0, session),
+    )  # fmt: skip
+    with tf.train.SingularMonitoredSession(scaffold=scaffold) as session:
+        assert session.run([a, b]) == [7, 9] and session.raw_session().run(a) == 7
+    assert isinstance(scaffold.saver, tf.train.Saver)
+
+
+def test_a_session_that_is_not_ready_is_refused() -> None:
+    a = tf.get_variable("a", initializer=1.0)
+    tf.get_variable("forgotten", initializer=1.0)
+    scaffold = tf.train.Scaffold(init_op=a.initializer)
+    with pytest.raises(RuntimeError, match="without a value: forgotten"):
+        tf.train.MonitoredTrainingSession(scaffold=scaffold)
+    with pytest.raises(NotImplementedError, match="is_chief"):
+        tf.train.MonitoredTrainingSession(is_chief=False)
+
+
+def test_a_step_function_may_request_a_stop() -> None:
+    tf.constant(1.0)
+    with tf.train.MonitoredSession() as session:
+        with pytest.raises(StopIteration):
+            session.run_step_fn(lambda context: context.request_stop())
+        assert session.should_stop()
+
+
+# ---- hooks ----
+
+
+def logged(hooks: Any, runs: int, caplog: Any) -> list[str]:
+    step, _ = training()
+    with caplog.at_level(python_logging.INFO, logger="graphio"):
+        with tf.train.MonitoredSession(hooks=hooks) as session:
+            for _ in range(runs):
+                session.run(step)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_tensors_are_logged_every_so_often(caplog: Any) -> None:
+    w = tf.get_variable("other", initializer=2.5)
+    hook = tf.train.LoggingTensorHook({"a": w, "b": "other:0"}, every_n_iter=3, at_end=True)
+    lines = logged([hook], 4, caplog)
+    assert lines[0] == "a = 2.5, b = 2.5" and len(lines) == 3
+    assert all(
+        line.startswith("a = 2.5, b = 2.5 (") and line.endswith(" sec)") for line in lines[1:]
+    )
+
+
+def test_a_formatter_writes_what_is_logged(caplog: Any) -> None:
+    w = tf.get_variable("other", initializer=2.5)
+    every = lambda values: f"w is {values['other:0']}"  # noqa: E731
+    lines = logged([tf.train.LoggingTensorHook([w], at_end=True, formatter=every)], 2, caplog)
+    assert lines == ["w is 2.5"]
+
+
+def test_steps_are_counted(caplog: Any) -> None:
+    lines = logged([tf.train.StepCounterHook(every_n_steps=2)], 6, caplog)
+    assert len(lines) == 2 and all(line.startswith("global_step/sec: ") for line in lines)
+
+
+def test_a_loss_that_is_no_number_ends_the_training() -> None:
+    x = tf.placeholder(tf.float32, [])
+    error = tf.train.NanLossDuringTrainingError
+    with pytest.raises(error, match="NaN loss"):
+        with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(x)]) as session:
+            session.run(x, {x: 1.0})
+            session.run(x, {x: np.nan})
+    quiet = tf.train.NanTensorHook(x, fail_on_nan_loss=False)
+    with tf.train.MonitoredSession(hooks=[quiet]) as session:
+        session.run(x, {x: np.nan})
+        assert session.should_stop()
+
+
+def test_final_operations_run_at_the_end() -> None:
+    step, w = training()
+    hook = tf.train.FinalOpsHook([w])
+    with tf.train.MonitoredSession(hooks=[hook, tf.train.StopAtStepHook(last_step=2)]) as session:
+        while not session.should_stop():
+            session.run(step)
+    assert hook.final_ops_values == [2.0]
+
+
+def test_listeners_are_told_of_checkpoints(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    class Listener(tf.train.CheckpointSaverListener):
+        def before_save(self, session: Any, global_step_value: int) -> None:
+            told.append(("before", global_step_value))
+
+        def after_save(self, session: Any, global_step_value: int) -> bool:
+            told.append(("after", global_step_value))
+            return global_step_value >= 4
+
+        def end(self, session: Any, global_step_value: int) -> None:
+            told.append(("end", global_step_value))
+
+    step, _ = training()
+    hook = tf.train.CheckpointSaverHook(str(tmp_path), save_steps=2, listeners=[Listener()])
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        while not session.should_stop():
+            session.run(step)
+    saves = [(when, n) for n in (0, 2, 4) for when in ("before", "after")]
+    assert told == [*saves, ("end", 4)]
+
+
+def test_summaries_are_written_every_so_often(tmp_path: Path) -> None:
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    step, w = training()
+    tf.summary.scalar("weight", w)
+    with tf.train.MonitoredTrainingSession(
+        summary_dir=str(tmp_path), save_summaries_steps=2, log_step_count_steps=2
+    ) as session:
+        for _ in range(5):
+            session.run(step)
+    found = accumulators.EventAccumulator(str(tmp_path)).Reload()
+    assert [(e.step, e.value) for e in found.Scalars("weight")] == [(1, 8), (3, 2), (5, 0.5)]
+    assert [e.step for e in found.Scalars("global_step/sec")] == [3, 5]
+
+
+def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    train = tf.train
+    for make, words in (
+        (lambda: train.StopAtStepHook(), "num_steps or last_step"),
+        (lambda: train.StopAtStepHook(1, 2), "num_steps or last_step"),
+        (lambda: train.LoggingTensorHook([]), "every_n_iter"),
+        (lambda: train.LoggingTensorHook([], every_n_iter=0), "invalid every_n_iter"),
+        (lambda: train.CheckpointSaverHook("d"), "every_secs or every_steps"),
+        (lambda: train.CheckpointSaverHook("d", save_secs=1, save_steps=1), "both"),
+        (lambda: train.SummarySaverHook(1), "scaffold or summary_op"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make()
+    tf.constant(1.0)
+    with pytest.raises(RuntimeError, match="Global step should be created.*StopAtStepHook"):
+        train.MonitoredSession(hooks=[train.StopAtStepHook(1)])

@@ -1,0 +1,177 @@
+"""RunOptions and RunMetadata: times, traces, deadlines; in both engines."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+TRACE = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def net() -> tuple[tf.Tensor, tf.Tensor]:
+    x = tf.placeholder(tf.float32, [None, 300], name="x")
+    y = tf.matmul(x, tf.ones([300, 200]), name="product")
+    return x, tf.reduce_sum(tf.exp(y * 1e-3), name="total")
+
+
+def traced(target: str, fetches, feeds=None, **config) -> tf.RunMetadata:
+    metadata = tf.RunMetadata()
+    with tf.Session(target, config=tf.ConfigProto(**config)) as session:
+        session.run(fetches, feeds, options=TRACE, run_metadata=metadata)
+    return metadata
+
+
+@TARGETS
+def test_a_trace_has_the_time_of_every_operation(target: str) -> None:
+    x, total = net()
+    before = time.time() * 1e6
+    stats = traced(target, total, {x: np.ones((64, 300))}).step_stats
+    after = time.time() * 1e6
+    assert [d.device for d in stats.dev_stats] == [DEVICE]
+    nodes = {n.node_name: n for n in stats.dev_stats[0].node_stats}
+    assert {"product", "Exp", "total"} <= set(nodes)
+    for node in nodes.values():
+        assert before - 1 <= node.all_start_micros <= after
+        assert 0 <= node.op_start_rel_micros <= node.op_end_rel_micros <= node.all_end_rel_micros
+    assert nodes["product"].all_start_nanos < nodes["total"].all_start_nanos
+    assert nodes["product"].op_end_rel_nanos > 0
+    assert nodes["product"].timeline_label == "product = MatMul(x, ones)"
+
+
+def test_the_python_runtime_tells_what_operations_gave() -> None:
+    x, total = net()
+    stats = traced("runtime", total, {x: np.ones((4, 300))}).step_stats
+    product = next(n for n in stats.dev_stats[0].node_stats if n.node_name == "product")
+    (output,) = product.output
+    assert [d.size for d in output.tensor_description.shape.dim] == [4, 200]
+    assert output.slot == 0 and output.tensor_description.dtype == tf.float32.number
+
+
+@TARGETS
+def test_times_are_told_by_device(target: str) -> None:
+    x, total = net()
+    with tf.device("/cpu:1"):
+        more = tf.sqrt(total, name="more")
+    stats = traced(target, more, {x: np.ones((4, 300))}, device_count={"CPU": 2}).step_stats
+    assert [d.device[-1] for d in stats.dev_stats] == ["0", "1"]
+    assert "more" in {n.node_name for n in stats.dev_stats[1].node_stats}
+
+
+@TARGETS
+def test_nothing_is_told_that_was_not_asked_for(target: str) -> None:
+    x, total = net()
+    metadata = traced(target, total, {x: np.ones((4, 300))})
+    assert len(metadata.step_stats.dev_stats) == 1 and not metadata.partition_graphs
+    with tf.Session(target) as session:
+        session.run(total, {x: np.ones((4, 300))}, run_metadata=metadata)
+        assert not metadata.step_stats.dev_stats, "what was there is forgotten"
+        session.run(total, {x: np.ones((4, 300))}, options=tf.RunOptions(trace_level=1))
+        session.run([], options=TRACE, run_metadata=metadata)
+        assert not metadata.step_stats.dev_stats
+
+
+@TARGETS
+def test_metadata_is_a_message(target: str) -> None:
+    x, total = net()
+    metadata = traced(target, total, {x: np.ones((4, 300))})
+    again = tf.RunMetadata.FromString(metadata.SerializeToString())
+    assert again == metadata and "product" in str(again)
+
+
+@TARGETS
+def test_a_traced_run_gives_what_another_gives(target: str) -> None:
+    v = tf.Variable(1.0)
+    step = tf.assign_add(v, 1.0)
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        metadata = tf.RunMetadata()
+        got = [session.run(step, options=TRACE, run_metadata=metadata) for _ in range(3)]
+        assert got == [2.0, 3.0, 4.0] and session.run(v) == 4.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed"):
+            session.run(tf.placeholder(tf.float32, []) + v, options=TRACE, run_metadata=metadata)
+
+
+@TARGETS
+def test_the_timeline_is_a_chrome_trace(target: str) -> None:
+    x, total = net()
+    stats = traced(target, total, {x: np.ones((64, 300))}).step_stats
+    trace = json.loads(tf.timeline.Timeline(stats).generate_chrome_trace_format())["traceEvents"]
+    assert trace[0] == {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": DEVICE}}
+    boxes = {e["args"]["name"]: e for e in trace if e["ph"] == "X"}
+    assert boxes["product"]["name"] == "MatMul" and boxes["product"]["args"]["inputs"][0] == "x"
+    assert boxes["product"]["ts"] <= boxes["total"]["ts"]
+    starts, ends = ([e["id"] for e in trace if e["ph"] == phase] for phase in "st")
+    assert starts and starts == ends and len(set(starts)) == len(starts)
+    plain = tf.timeline.Timeline(stats).generate_chrome_trace_format(show_dataflow=False)
+    assert {e["ph"] for e in json.loads(plain)["traceEvents"]} == {"M", "X"}
+
+
+# ---- deadlines ----
+
+
+def endless() -> tf.Tensor:
+    return tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [0], name="endless")
+
+
+@TARGETS
+@pytest.mark.parametrize("where", ["run", "config"])
+def test_a_run_that_takes_too_long_is_ended(target: str, where: str) -> None:
+    loop, v = endless(), tf.Variable(1.0)
+    config = tf.ConfigProto(operation_timeout_in_ms=80 if where == "config" else 0)
+    options = tf.RunOptions(timeout_in_ms=80) if where == "run" else None
+    with tf.Session(target, config=config) as session:
+        session.run(v.initializer)
+        start = time.monotonic()
+        with pytest.raises(tf.errors.DeadlineExceededError, match="Timed out") as caught:
+            session.run(loop, options=options)
+        assert 0.07 < time.monotonic() - start < 5
+        assert caught.value.error_code == tf.errors.DEADLINE_EXCEEDED
+        assert session.run(v, options=options) == 1.0, "the session goes on"
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "word"),
+    [
+        ({"options": 3}, TypeError, "RunOptions"),
+        ({"run_metadata": {}}, TypeError, "RunMetadata"),
+        ({"options": tf.RunMetadata()}, TypeError, "RunOptions"),
+    ],
+)
+def test_other_things_are_refused(arguments: dict, kind: type, word: str) -> None:
+    x = tf.constant(1.0)
+    with tf.Session() as session, pytest.raises(kind, match=word):
+        session.run(x, **arguments)
+
+
+def test_options_have_tensorflows_fields_and_types() -> None:
+    options = tf.RunOptions(
+        trace_level=tf.RunOptions.SOFTWARE_TRACE,
+        timeout_in_ms=5,
+        output_partition_graphs=True,
+        report_tensor_allocations_upon_oom=True,
+    )
+    assert (options.trace_level, options.timeout_in_ms) == (1, 5)
+    assert not tf.RunOptions().output_partition_graphs
+    with pytest.raises(ValueError, match="no_such"):
+        tf.RunOptions(no_such=1)
+    with pytest.raises(TypeError, match="timeout_in_ms"):
+        tf.RunOptions(timeout_in_ms="soon")
+    with pytest.raises(TypeError, match="trace_level"):
+        options.trace_level = 1.5

@@ -1,0 +1,136 @@
+"""Dtypes: what Python's and numpy's values become, what mixes, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+VALUES = [
+    (1.0, tf.float32), (1, tf.int32), (2**40, tf.int64), (True, tf.bool), ("a", tf.string),
+    (b"a", tf.string), (1j, tf.complex128), ([], tf.float32), ([1, 2.0], tf.float32),
+    (np.zeros(2), tf.float64), (np.array([1]), tf.int64), (np.int16(1), tf.int16),
+    (np.float64(2), tf.float64), ((1, 2), tf.int32), ([True, False], tf.bool),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "dtype"), VALUES, ids=[repr(v) for v, _ in VALUES])
+def test_the_dtype_of_a_constant(value: Any, dtype: Any) -> None:
+    assert tf.constant(value).dtype == dtype
+
+
+X: Any = lambda: tf.constant([1.0, 2.0])  # noqa: E731
+K: Any = lambda: tf.constant([1, 2])  # noqa: E731
+MIXED: dict[str, tuple[Callable[[], Any], Any]] = {
+    "tensor + array": (lambda: X() + np.ones(1), tf.float32),
+    "array + tensor": (lambda: np.ones(1) + X(), tf.float32),
+    "array - tensor": (lambda: np.ones(2) - X(), tf.float32),
+    "float64 * tensor": (lambda: np.float64(2) * X(), tf.float32),
+    "array / tensor": (lambda: np.ones(2) / X(), tf.float32),
+    "array < tensor": (lambda: np.zeros(2) < X(), tf.bool),
+    "matmul with an array": (lambda: tf.matmul(tf.ones([2, 2]), np.ones((2, 2))), tf.float32),
+    "the first argument rules": (lambda: tf.maximum(X(), 0), tf.float32),
+    "numbers alone": (lambda: tf.add(1.0, 2), tf.float32),
+    "int / int": (lambda: K() / 2, tf.float64),
+    "int / reflected": (lambda: 2 / K(), tf.float64),
+    "int8 / int8": (lambda: tf.constant(1, tf.int8) / tf.constant(2, tf.int8), tf.float32),
+    "int // int": (lambda: K() // 2, tf.int32),
+    "mean of ints": (lambda: tf.reduce_mean(K()), tf.int32),
+    "argmax": (lambda: tf.argmax(X(), 0), tf.int64),
+    "where": (lambda: tf.where(X() > 0), tf.int64),
+    "count_nonzero": (lambda: tf.count_nonzero(X()), tf.int64),
+    "shape": (lambda: tf.shape(X()), tf.int32),
+    "range of floats": (lambda: tf.range(0, 2.0), tf.float32),
+    "one_hot": (lambda: tf.one_hot([1], 2), tf.float32),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_the_dtype_of_a_result(case: str) -> None:
+    build, dtype = MIXED[case]
+    assert build().dtype == dtype
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "a number first": lambda: tf.maximum(0, X()),
+    "int, then float": lambda: tf.add(1, 2.0),
+    "float + int tensors": lambda: X() + K(),
+    "float32 + float64": lambda: X() + tf.ones([2], tf.float64),
+    "matmul": lambda: tf.matmul(tf.ones([2, 2]), tf.ones([2, 2], tf.float64)),
+    "int + 1.5": lambda: K() + 1.5,
+    "int ** 2.0": lambda: K() ** 2.0,
+    "1.5 - int": lambda: 1.5 - K(),
+    "concat": lambda: tf.concat([X(), K()], 0),
+    "stack": lambda: tf.stack([X(), K()]),
+    "- of bool": lambda: -tf.constant(True),
+    "& of floats": lambda: X() & X(),
+    "reduce_all of floats": lambda: tf.reduce_all(X()),
+    "sqrt of ints": lambda: tf.sqrt(K()),
+    "a fraction as int": lambda: tf.constant(1.5, tf.int32),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_dtypes_that_do_not_mix_are_type_errors(case: str) -> None:
+    with pytest.raises(TypeError):
+        REFUSED[case]()
+
+
+def test_constants_refuse_what_is_no_array() -> None:
+    for wrong in ([[1, 2], [3]], None):
+        with pytest.raises(ValueError):
+            tf.constant(wrong)
+    with pytest.raises((TypeError, ValueError)):
+        tf.constant([1, 2, 3], shape=[2])
+    with pytest.raises(ValueError):
+        tf.convert_to_tensor(tf.constant(1.0), tf.int32)
+
+
+@TARGETS
+def test_division_of_integers(target: str) -> None:
+    x, y = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int32, [None])
+    results = [x // y, x % y, tf.truncatediv(x, y), tf.truncatemod(x, y), tf.div(x, y)]
+    feeds = {x: [7, -7, 7, -7], y: [2, 2, -2, -2]}
+    wants = [[3, -4, -4, 3], [1, 1, -1, -1], [3, -3, -3, 3], [1, -1, 1, -1], [3, -4, -4, 3]]
+    with tf.Session(target) as session:
+        assert [v.tolist() for v in session.run(results, feeds)] == wants
+        for result in results:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero"):
+                session.run(result, {x: [1, 1], y: [1, 0]})
+        assert session.run(x / y, {x: [1], y: [0]}).tolist() == [np.inf]
+
+
+def test_a_constant_divisor_is_not_checked_by_the_run(graph: tf.Graph) -> None:
+    tf.shape(tf.placeholder(tf.float32, [None]))[0] // 2
+    assert "NonZeroDivisor" not in {op.op for op in graph.get_operations()}
+
+
+@TARGETS
+def test_casts_truncate_and_rounding_is_to_even(target: str) -> None:
+    with tf.Session(target) as session:
+        assert session.run(tf.cast([1.7, -1.7], tf.int32)).tolist() == [1, -1]
+        assert session.run(tf.convert_to_tensor(np.float64(1.7), tf.int32)) == 1
+        assert session.run(tf.cast([0.0, 2.0], tf.bool)).tolist() == [False, True]
+        assert session.run(tf.round([0.5, 1.5, 2.5, -0.5])).tolist() == [0, 2, 2, 0]
+
+
+def test_what_a_dtype_knows() -> None:
+    assert tf.float32 == "float32" == tf.dtypes.float32 and tf.float32 == np.float32
+    assert (tf.float32.limits, tf.int8.limits) == ((0, 1), (-128, 127))
+    assert tf.dtypes.cast(1.5, tf.int32).dtype == tf.int32
+    assert tf.as_dtype(float) == tf.float32 and {tf.float32: 1}[tf.as_dtype("float")] == 1
+    with pytest.raises(TypeError):
+        tf.as_dtype("nope")
