@@ -97,6 +97,7 @@
 #include "src/kernels/sparse.c"
 #include "src/kernels/state.c"
 #include "src/kernels/text.c"
+#include "src/kernels/text_numbers.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"
 #include "src/kernels/unique.c"

@@ -850,8 +850,9 @@ class Graph:
         return self.root.collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[str]:
-        """Names of the collections that hold something."""
-        return [name for name, values in self.root.collections.items() if values]
+        """Names of the collections that hold something; other keys than texts are left out."""
+        found = self.root.collections.items()
+        return [name for name, values in found if values and isinstance(name, str)]
 
     def clear_collection(self, name: str) -> None:
         """Empties a collection."""

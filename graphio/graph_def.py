@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, MutableSequence
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from graphio.node_def import NodeDef, View, message_of
 from graphio.schema import model_pb2
 
@@ -96,6 +98,23 @@ class ModelView(View):
         """Becomes a copy of another."""
         super().CopyFrom(other)
         self._functions = dict(functions_of(other))
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Becomes the message of its bytes.
+
+        Raises:
+            DecodeError: these are bytes of another format, such as TensorFlow's.
+        """
+        length: int = self._message.ParseFromString(serialized)
+        self._functions = {}
+        # TensorFlow's nodes stand where ours has operator sets, which always have a version.
+        if any(entry.version == 0 for entry in self._message.opset):
+            self._message.Clear()
+            raise DecodeError(
+                "these bytes are TensorFlow's own; convert that model to ONNX and read it by "
+                "tf.onnx.import_model"
+            )
+        return length
 
     @classmethod
     def FromString(cls, data: bytes) -> Any:

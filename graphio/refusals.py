@@ -17,7 +17,9 @@ _LEFT_OUT = {
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
     "enable_eager_execution": _EAGER,
+    "enable_tensor_equality": "tensors compare by identity: use tf.equal",
     "enable_v2_behavior": _EAGER,
+    "enable_v2_tensorshape": "a shape consists of Dimensions: use .value or .as_list()",
     "estimator": "write the loop: tf.layers, an optimizer, tf.train.MonitoredTrainingSession",
     "experimental": "there is nothing that may change without notice",
     "feature_column": "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat",
@@ -47,6 +49,8 @@ _LEFT_OUT = {
     "train.replica_device_setter": _ONE,
     "train.Supervisor": "use tf.train.MonitoredTrainingSession",
     "train.SessionManager": "use tf.train.MonitoredTrainingSession",
+    "train.GlobalStepWaiterHook": _ONE,
+    "train.ProfilerHook": "trace a run with tf.RunOptions; tf.RunMetadata has its times",
     "train.LooperThread": "use threading.Thread with a tf.train.Coordinator",
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,

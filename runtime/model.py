@@ -42,7 +42,8 @@ def load(
             A name is looked up when a run reaches its node.
         trusted: True takes the bytes' word for it that the model makes sense, as a Session does
             with what it has just written itself.
-        parallel: how many operations may run at the same time; results do not depend on it.
+        parallel: how many operations may run at the same time; results do not depend on it, but
+            with more than one a run keeps its values to its end.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from graphio.runtime import failure, half, registry, steps
+from graphio.runtime.fusing import Entry, fuse
 from graphio.runtime.parallel import Order, Schedule
 from graphio.runtime.program import GraphInfo, NodeInfo
 from graphio.runtime.registry import Call
@@ -135,16 +136,6 @@ class Block:
                 raise failure.of_node(node, uninitialized(slot.name))
 
 
-class _Entry(NamedTuple):
-    """A node on its way to a step; reuse as in registry.Row."""
-
-    node: NodeInfo
-    function: registry.Function
-    inputs: list[int]
-    outputs: list[int]
-    reuse: Mapping[int, registry.Function]
-
-
 class _Builder:
     """What is known while the nodes of a block are gone through in order."""
 
@@ -161,7 +152,7 @@ class _Builder:
         self.kept: set[str] = set()  # nodes whose memory a variable took over
         self.assigned: set[str] = set()
         self.reads: list[tuple[Slot, NodeInfo]] = []
-        self.pending: list[_Entry] = []
+        self.pending: list[Entry] = []
         self.order: Order | None = None  # for steps that may run at the same time
         self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
 
@@ -234,7 +225,7 @@ class _Builder:
             origins |= {_OUTSIDE}
         # A fed output keeps the fed value: what the node computes goes to a slot nobody reads.
         outputs = [self._output(name, origins) for name in node.outputs]
-        entry = _Entry(node, function, inputs, outputs, {} if widened else row.reuse)
+        entry = Entry(node, function, inputs, outputs, {} if widened else row.reuse)
         if node.key == _PLACEHOLDER:
             self.pending.insert(0, entry)
         else:
@@ -359,6 +350,8 @@ class _Builder:
         origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
         place: dict[int, int] = {}  # slots that moved
         free: list[int] = []
+        if self.order is None:
+            self.pending = fuse(self.pending, outputs)
         # Steps without an order between them cannot hand memory to one another.
         spare = {} if self.order is not None else self._spare(outputs)
         for i, (entry, dying) in enumerate(zip(self.pending, self._deaths(outputs), strict=True)):

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = set(
     "If Loop Scan PlaceholderWithDefault IsInitialized NoOp Not BitwiseNot LessOrEqual "
     "GreaterOrEqual And Or Xor BitShift CastLike BitCast Flatten GatherElements TensorScatter "
-    "Assign ReadVariable Variable StopGradient SequenceEmpty SequenceConstruct SequenceInsert "
-    "SequenceErase SequenceAt SequenceLength SplitToSequence ConcatFromSequence Optional "
+    "Assign ReadVariable Variable StopGradient Send Recv SequenceEmpty SequenceConstruct "
+    "SequenceInsert SequenceErase SequenceAt SequenceLength SplitToSequence ConcatFromSequence Optional "
     "OptionalGetElement OptionalHasElement".split()
 )
 

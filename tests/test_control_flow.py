@@ -210,7 +210,9 @@ def test_a_loop_that_changes_shape_or_dtype_is_refused() -> None:
         lambda: tf.while_loop(below, lambda i: i, [0], maximum_iterations=[3]), ValueError, "scalar"
     )
     refused(
-        lambda: tf.while_loop(lambda x: True, lambda x: tf.stack([x, x]), [0], [tf.TensorShape([])]),
+        lambda: tf.while_loop(
+            lambda x: True, lambda x: tf.stack([x, x]), [0], [tf.TensorShape([])]
+        ),
         ValueError,
         "shape_invariants",
     )

@@ -191,6 +191,19 @@ def test_messages_can_be_looked_into(tmp_path: Path) -> None:
     ]
 
 
+def test_keys_and_values_that_no_file_can_hold_stay_behind() -> None:
+    graph = tf.get_default_graph()
+    tf.add_to_collection(("a", 1), 3)
+    tf.add_to_collection("objects", object())
+    tf.add_to_collection("numbers", np.float32(1.5))
+    assert graph.get_all_collection_keys() == ["objects", "numbers"]
+    message = tf.train.export_meta_graph()
+    with tf.Graph().as_default() as other:
+        tf.train.import_meta_graph(message)
+        assert other.get_all_collection_keys() == ["numbers"]
+        assert tf.get_collection("numbers") == [1.5]
+
+
 def test_chosen_collections_devices_and_nodes() -> None:
     with tf.device("/cpu:0"):
         a = tf.constant(1.0, name="a")

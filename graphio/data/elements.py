@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data.function import Loaded
+from graphio.data.function import Bound
 from graphio.data.stages import Draws, Element, Item, Stage
 from graphio.schema import errors
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 class _Calling(Stage):
     """A stage that calls a function."""
 
-    def __init__(self, source: Stage, function: Loaded) -> None:
+    def __init__(self, source: Stage, function: Bound) -> None:
         super().__init__(source)
         self.source = source
         self.function = function
@@ -63,7 +63,7 @@ class TakeWhile(_Calling):
 
     kind = "take_while"
 
-    def __init__(self, source: Stage, function: Loaded) -> None:
+    def __init__(self, source: Stage, function: Bound) -> None:
         super().__init__(source, function)
         self.ended = False
 
@@ -91,7 +91,7 @@ class Scan(_Calling):
 
     kind = "scan"
 
-    def __init__(self, source: Stage, function: Loaded, initial: Element) -> None:
+    def __init__(self, source: Stage, function: Bound, initial: Element) -> None:
         super().__init__(source, function)
         self.initial = self.state = initial
 
@@ -117,7 +117,7 @@ class Scan(_Calling):
 class _Slot:
     """One of the datasets that an Interleave takes from."""
 
-    def __init__(self, function: Loaded, element: Element, results: Sequence[Array]) -> None:
+    def __init__(self, function: Bound, element: Element, results: Sequence[Array]) -> None:
         self.element, self.results = element, list(results)
         self.stage: Stage = function.open(element, results)
 
@@ -127,7 +127,7 @@ class Interleave(_Calling):
 
     kind = "interleave"
 
-    def __init__(self, source: Stage, function: Loaded, cycle: int, block: int) -> None:
+    def __init__(self, source: Stage, function: Bound, cycle: int, block: int) -> None:
         super().__init__(source, function)
         if cycle < 1:
             raise self.refused("cycle_length must be greater than zero.")
@@ -517,7 +517,7 @@ class GroupByWindow(Stage):
 
     kind = "group_by_window"
 
-    def __init__(self, source: Stage, key: Loaded, reduce: Loaded, size: Loaded) -> None:
+    def __init__(self, source: Stage, key: Bound, reduce: Bound, size: Bound) -> None:
         super().__init__(source)
         self.source = source
         self.key, self.reduce, self.size = key, reduce, size

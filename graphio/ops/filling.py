@@ -121,8 +121,8 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
                 return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
         target = ints(shape, default, "shape")
         if wanted == dtypes.string:
-            blank, dims = constant(b""), primitive.static_vector(target)
-            return node("Expand", [blank, target], wanted, dims, name=at)
+            static = primitive.static_vector(target)
+            return node("Expand", [constant(b""), target], wanted, static, name=at)
         single = np.asarray([value], wanted.as_numpy_dtype)
         return node(
             "ConstantOfShape",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -152,20 +153,21 @@ def _transpose(call: Call) -> Function:
 
 @kernel("Expand", since=8, types="AI")
 def _expand(call: Call) -> Function:
-    def expand(x: Any, shape: Any) -> Any:
-        target = tuple(ints(shape))
-        if x.shape == target:
-            return x
-        if x.ndim == 0 and 0 <= min(target):  # np.broadcast_to in a fifth of its time
-            return np.ndarray(target, x.dtype, x, 0, (0,) * len(target))
-        try:
-            return np.broadcast_to(x, np.broadcast_shapes(x.shape, target))
-        except (ValueError, RuntimeError):  # of shapes that differ, and of too many axes
-            raise errors.InvalidArgumentError(
-                message=f"shape {list(x.shape)} does not broadcast with {list(target)}"
-            ) from None
+    return lambda x, shape: expand_to(x, tuple(ints(shape)))
 
-    return expand
+
+def expand_to(x: Any, target: tuple[int, ...]) -> Any:
+    """x repeated to a shape that it broadcasts with."""
+    if x.shape == target:
+        return x
+    if x.ndim == 0 and 0 <= min(target):  # np.broadcast_to in a fifth of its time
+        return np.ndarray(target, x.dtype, x, 0, (0,) * len(target))
+    try:
+        return np.broadcast_to(x, np.broadcast_shapes(x.shape, target))
+    except (ValueError, RuntimeError):  # of shapes that differ, and of too many axes
+        raise errors.InvalidArgumentError(
+            message=f"shape {list(x.shape)} does not broadcast with {list(target)}"
+        ) from None
 
 
 @kernel("Tile", since=6, types="AI", fresh=True)
@@ -258,7 +260,7 @@ def _split(call: Call) -> Function:
                 message=f"axis {at} of size {length} cannot be split into {count} parts of sizes "
                 f"{parts}"
             )
-        ends = np.cumsum(parts).tolist()
+        ends = itertools.accumulate(parts)
         pairs = zip(ends, parts, strict=True)
         results = tuple([x[along(at, slice(end - n, end))] for end, n in pairs])
         return results[0] if count == 1 else results

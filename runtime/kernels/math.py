@@ -45,8 +45,9 @@ def _extreme(choose: Any) -> Function:
 
     def extreme(first: Any, *others: Any) -> Any:
         result = choose(first, others[0]) if others else first + _zero(first)
-        for other in others[1:]:
-            result = choose(result, other)
+        if len(others) > 1:
+            for other in others[1:]:
+                result = choose(result, other)
         if result.dtype.kind != "f":
             return result
         if result.__class__ is np.ndarray:
@@ -195,7 +196,6 @@ _ROWS: tuple[tuple[str, int, Function, str], ...] = (
     ("And", 7, np.logical_and, "BB"),
     ("Or", 7, np.logical_or, "BB"),
     ("Xor", 7, np.logical_xor, "BB"),
-    ("Where", 9, np.where, "BAA"),
 )
 
 
@@ -234,6 +234,27 @@ def _reuse(op: str, fn: Function) -> dict[int, Function]:
 
 for _row in _ROWS:
     function(*_row, reuse=_reuse(_row[0], _row[2]))
+
+
+_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+
+
+@kernel("Where", since=9, types="BAA", fresh=True)
+def _where(call: Call) -> Function:
+    otherwise = call.constant(2)
+    bits = None if otherwise is None or otherwise.ndim else _BITS.get(otherwise.dtype)
+    if otherwise is None or bits is None or otherwise.view(bits).any():
+        return np.where
+    whole: Any = bits
+
+    def where(condition: Any, x: Any, zero: Any) -> Any:
+        # Half the time of np.where, which repeats the zero.
+        if x.__class__ is not np.ndarray or not x.ndim or x.shape != condition.shape:
+            return np.where(condition, x, zero)
+        mask = np.negative(condition.view(np.int8)).astype(whole)
+        return np.bitwise_and(x.view(whole), mask, out=mask).view(x.dtype)
+
+    return where
 
 
 @kernel("Mod", since=10, types="NN", fresh=True)

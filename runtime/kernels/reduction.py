@@ -147,20 +147,21 @@ def _register_arg(op: str, find: Any) -> None:
 
 @kernel("SumToShape", domain="graphio", types="FL")
 def _sum_to_shape(call: Call) -> Function:
-    def sum_to_shape(x: Any, shape: Any) -> Any:
-        target = tuple(shape.tolist())
-        if target == x.shape:
-            return x
-        lead = x.ndim - len(target)
-        pairs = zip(x.shape[max(lead, 0) :], target, strict=False)
-        if lead < 0 or any(m != n and n != 1 for m, n in pairs):
-            raise errors.InvalidArgumentError(
-                message=f"shape {list(target)} does not broadcast to x's {list(x.shape)}"
-            )
-        spread = [i for i, n in enumerate(target, lead) if n != x.shape[i]]
-        return _sum(x, (*range(lead), *spread), True).reshape(target)
+    return lambda x, shape: sum_to(x, tuple(shape.tolist()))
 
-    return sum_to_shape
+
+def sum_to(x: Any, target: tuple[int, ...]) -> Any:
+    """x summed over what broadcasting repeated."""
+    if target == x.shape:
+        return x
+    lead = x.ndim - len(target)
+    pairs = zip(x.shape[max(lead, 0) :], target, strict=False)
+    if lead < 0 or any(m != n and n != 1 for m, n in pairs):
+        raise errors.InvalidArgumentError(
+            message=f"shape {list(target)} does not broadcast to x's {list(x.shape)}"
+        )
+    spread = [i for i, n in enumerate(target, lead) if n != x.shape[i]]
+    return _sum(x, (*range(lead), *spread), True).reshape(target)
 
 
 _register_arg("ArgMax", np.argmax)
