@@ -84,7 +84,10 @@ def _engine(target: str, config: ConfigProto) -> tuple[Any, dict[str, Any]]:
     if target == "cinfer":
         from graphio import cinfer
 
-        return cinfer, {"threads": max(1, config.intra_op_parallelism_threads)}
+        return cinfer, {
+            "threads": max(1, config.intra_op_parallelism_threads),
+            "parallel": config.inter_op_parallelism_threads,
+        }
     raise errors.NotFoundError(
         message=f"No session factory registered for the target {target!r}; there are 'runtime' "
         "(the Python runtime) and 'cinfer'"
