@@ -20,6 +20,7 @@ import numpy as np
 import graphio as tf
 
 TEXTS = Path(__file__).resolve().parent.parent / "texts"
+NOVELS = ("emma", "pride_and_prejudice", "sense_and_sensibility")
 WINDOW = 2
 RARE = 8  # words that occur less often are left out
 Array = np.ndarray
@@ -40,9 +41,9 @@ RELATED = {
 
 
 def read_words(novels: int) -> list[str]:
-    """The words of the first novels by name, in lower case."""
-    names = sorted(TEXTS.glob("*.txt.gz"), reverse=True)[-novels:]
-    text = "\n".join(gzip.decompress(name.read_bytes()).decode("ascii") for name in names)
+    """The words of the first novels, in lower case."""
+    paths = [TEXTS / f"{name}.txt.gz" for name in NOVELS[:novels]]
+    text = "\n".join(gzip.decompress(path.read_bytes()).decode("ascii") for path in paths)
     return re.findall(r"[a-z]+", text.lower())
 
 
@@ -89,10 +90,10 @@ def train(pairs: Array, words: int, options: argparse.Namespace) -> Array:
     )
     biases = tf.get_variable("biases", [words], initializer=tf.zeros_initializer())
     found = tf.nn.embedding_lookup(vectors, centre)
-    loss = tf.reduce_mean(
-        tf.nn.nce_loss(weights, biases, context, found, num_sampled=32, num_classes=words)
-    )
-    step = tf.train.AdagradOptimizer(0.3).minimize(loss * options.batch)
+    costs = tf.nn.nce_loss(weights, biases, context, found, num_sampled=32, num_classes=words)
+    loss = tf.reduce_mean(costs)
+    # Adagrad starts from an accumulator of 0.1: the sum, not the mean, makes gradients that count.
+    step = tf.train.AdagradOptimizer(0.3).minimize(tf.reduce_sum(costs))
     rng = np.random.RandomState(1)
     with tf.Session(options.engine) as session:
         session.run(tf.global_variables_initializer())
