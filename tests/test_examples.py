@@ -42,7 +42,7 @@ def test_the_character_model_learns_letters(engine: str) -> None:
     text = output("char_lstm", engine, "--steps", "300", "--sample", "40", *size)
     bits = [float(v) for v in re.findall(r"([0-9.]+) bits", text)]
     assert 6 < bits[0] < 6.5  # as many as the alphabet's size has
-    assert bits[-1] < 3.5  # of text that it has not seen
+    assert bits[-1] < 3.8  # of unseen text; letters by their frequency alone cost 4.5
     assert len(text.partition("unseen")[2].partition("\n")[2].rstrip("\n")) >= 40
 
 
