@@ -2,7 +2,7 @@
 
     python examples/char_lstm/char_lstm.py [--engine cinfer] [--steps 2000] [--sample 300]
 
-The last tenth of the novel is not trained on; the bits that a character of it costs are the measure.
+The last tenth of the novel is not trained on: what counts is how many bits a character of it costs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_novel() -> tuple[Array, str]:
 
 
 def batches(codes: Array, streams: int, length: int) -> Array:
-    """Windows [count, streams, length + 1] that go on where the one before ends, stream by stream."""
+    """Windows [count, streams, length + 1]; each stream goes on where it ended in the one before."""
     count = (len(codes) // streams - 1) // length
     starts = np.arange(streams) * (len(codes) // streams)
     offsets = np.arange(count) * length

@@ -1,6 +1,6 @@
 """A data pipeline as part of the graph: one model, a training and a validation set.
 
-    python examples/tutorials/data_pipeline.py
+python examples/tutorials/data_pipeline.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Graphs, tensors, variables, placeholders and sessions, in the order in which one meets them.
 
-    python examples/tutorials/first_steps.py
+python examples/tutorials/first_steps.py
 """
 
 from __future__ import annotations

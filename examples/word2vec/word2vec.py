@@ -2,9 +2,9 @@
 
     python examples/word2vec/word2vec.py [--engine cinfer] [--steps 60000]
 
-How good they are is counted: for each of ten probe words, how many of the ten nearest words are among
-those that RELATED lists. The baseline are the nearest words by the cosine of co-occurrence counts in
-the same window.
+How good they are is counted: for each of ten probe words, how many of the ten nearest words are
+among those that RELATED lists. The baseline are the nearest words by the cosine of co-occurrence
+counts in the same window.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def train(pairs: Array, words: int, options: argparse.Namespace) -> Array:
     vectors = tf.get_variable(
         "vectors", [words, options.size], initializer=tf.random_normal_initializer(stddev=0.1)
     )
-    weights = tf.get_variable(
-        "weights", [words, options.size], initializer=tf.zeros_initializer()
-    )
+    weights = tf.get_variable("weights", [words, options.size], initializer=tf.zeros_initializer())
     biases = tf.get_variable("biases", [words], initializer=tf.zeros_initializer())
     found = tf.nn.embedding_lookup(vectors, centre)
     costs = tf.nn.nce_loss(weights, biases, context, found, num_sampled=32, num_classes=words)
