@@ -116,8 +116,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.deform": (),
+    "graphio.ops.edit_distance": ("edit_distance",),
     "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
+    "graphio.ops.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
     "graphio.ops.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
         "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
@@ -192,8 +194,8 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "matrix_triangular_solve",
     ),
     "graphio.ops.sparse": (
-        "sparse_mask", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
-        "sparse_to_indicator",
+        "sparse_mask", "sparse_matmul", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+        "sparse_to_dense", "sparse_to_indicator",
     ),
     "graphio.ops.sparse_arranging": (
         "sparse_concat", "sparse_fill_empty_rows", "sparse_merge", "sparse_reorder",
@@ -208,12 +210,14 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
-    "graphio.ops.text": ("string_join", "string_strip", "substr"),
-    "graphio.ops.text_calls": (
-        "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-        "string_split", "string_to_number",
-    ),
+    "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
+    "graphio.ops.text_calls": ("decode_base64", "encode_base64", "regex_replace"),
+    "graphio.ops.text_csv": ("decode_csv",),
+    "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.windows": (),
+    "graphio.partitioners": (
+        "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+    ),
     "graphio.run_metadata": ("RunMetadata",),
     "graphio.schema.engine": ("State",),
     "graphio.schema.errors": ("OpError",),
@@ -224,6 +228,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
     "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
     "graphio.variable_scope": (

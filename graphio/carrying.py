@@ -23,13 +23,17 @@ class Late:
     Attributes:
         dtype: of the tensor.
         make: from the shape that was found to the tensor, in the default graph.
+        owner: the value that it is a part of.
     """
 
     shape = TensorShape(None)
 
-    def __init__(self, dtype: DType, make: Callable[[TensorShape], Tensor]) -> None:
+    def __init__(
+        self, dtype: DType, make: Callable[[TensorShape], Tensor], owner: Any = None
+    ) -> None:
         self.dtype = dtype
         self.make = make
+        self.owner = owner
 
 
 Part = Tensor | Late

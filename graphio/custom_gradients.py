@@ -219,16 +219,21 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
                 f"eager execution is enabled: {', '.join(options)}; give them by position, or "
                 "close over them"
             )
-        inputs = [array.identity(convert_to_tensor(x)) for x in arguments]
-        returned = function(*inputs)
-        if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
-            raise TypeError(
-                f"custom_gradient: {_name(function)} returned {returned!r}, expected a pair: its "
-                "result and a function from the result's gradients to those of the arguments"
-            )
-        return _joined(function, inputs, *returned)
+        with scopes.get_default_graph().unchanged_on_error():
+            return _applied(function, arguments)
 
     return decorated
+
+
+def _applied(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    inputs = [array.identity(convert_to_tensor(x)) for x in arguments]
+    returned = function(*inputs)
+    if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
+        raise TypeError(
+            f"custom_gradient: {_name(function)} returned {returned!r}, expected a pair: its "
+            "result and a function from the result's gradients to those of the arguments"
+        )
+    return _joined(function, inputs, *returned)
 
 
 def _joined(

@@ -417,7 +417,7 @@ class _Writer:
     def collections(self, model: model_pb2.Model, graph: Graph) -> None:
         from graphio.variables import Variable
 
-        for name in sorted(graph.collections):
+        for name in sorted(name for name in graph.collections if isinstance(name, str)):
             message = model_pb2.Collection(name=name)
             for value in graph.collections[name]:
                 item = model_pb2.Collection.Item()
@@ -429,8 +429,8 @@ class _Writer:
                     item.operation = value.name
                 elif isinstance(value, (int, np.integer)):
                     item.i = int(value)
-                elif isinstance(value, float):
-                    item.d = value
+                elif isinstance(value, (float, np.floating)):
+                    item.d = float(value)
                 elif isinstance(value, (str, bytes)):
                     item.s = value.encode() if isinstance(value, str) else value
                 else:

@@ -104,7 +104,9 @@ class FlagValues:
     """
 
     def __init__(self) -> None:
-        self.__dict__.update(_flags={}, _parsed=False, _validators=[], _required=set(), _aliases={})
+        flags: dict[str, Flag] = {}
+        self.__dict__.update(_flags=flags, _parsed=False, _validators=[], _required=set())
+        self.__dict__.update({"_aliases": {}, "__flags": flags})  # programs print FLAGS.__flags
 
     # ---- reading and setting ----
 

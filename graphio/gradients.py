@@ -87,6 +87,14 @@ def gradients(
     unconnected = _unconnected(unconnected_gradients)
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method!r}.")
+    with scopes.get_default_graph().unchanged_on_error():
+        return _gradients(ys, xs, grad_ys, name, stop_gradients, unconnected)
+
+
+def _gradients(
+    ys: Any, xs: Any, grad_ys: Any, name: str, stop_gradients: Any,
+    unconnected: UnconnectedGradients,
+) -> list[Any]:  # fmt: skip
     outputs = [convert_to_tensor(y) for y in _as_list(ys)]
     targets = [_as_tensor(x) for x in _as_list(xs)]
     incoming = _as_list(grad_ys) if grad_ys is not None else [None] * len(outputs)
@@ -126,7 +134,8 @@ def hessians(
     Raises:
         ValueError: no y depends on an x.
     """
-    with scopes.name_scope(name, "hessians"):
+    unchanged = scopes.get_default_graph().unchanged_on_error()
+    with unchanged, scopes.name_scope(name, "hessians"):
         return [_hessian(ys, _as_tensor(x), aggregation_method) for x in _as_list(xs)]
 
 

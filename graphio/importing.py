@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from graphio import dtypes, plain_nodes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
-from graphio.node_order import in_order
+from graphio.node_order import in_order, variable_of
 from graphio.schema import errors, model_pb2, tensors
 from graphio.source import Source
 from graphio.summary.binding import summary_function
@@ -21,6 +21,7 @@ from graphio.variables import Variable
 __all__ = ["Imported", "Importer", "import_model"]
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 #: attributes that hold the number of an element type
 _DTYPE_KEYS = ("dtype", "to")
@@ -158,9 +159,12 @@ class Importer:
         if node.device and not self.clear_devices:
             made.device = node.device
             graph.root.has_devices = True
-        made.control_inputs.extend(self.found.operations[name] for name in node.control_input)
+        who = f"Node '{node.name}'"
+        made.control_inputs.extend(
+            _known(self.found.operations, name, who) for name in node.control_input
+        )
         if node.op == "Variable" and node.domain == "graphio":
-            self.renamed["variable", made.attrs["variable"]] = made.name
+            self.renamed["variable", variable_of(node) or ""] = made.name
             made.attrs["variable"] = made.name
         self.found.operations[node.name] = made
         for k, tensor in enumerate(made.outputs):
@@ -193,7 +197,7 @@ class Importer:
         name = node.input[i]
         if not name:
             return None
-        found, given = values[name], self.replaced.get(name)
+        found, given = _known(values, name, f"Node '{node.name}'"), self.replaced.get(name)
         if given is None:
             return found
         if given.dtype != found.dtype:
@@ -236,11 +240,15 @@ class Importer:
         if kind == "t":
             return tensors.to_array(value.t)
         if kind == "tensor":
+            if value.tensor >= len(self.arrays):
+                raise ValueError(
+                    f"Node '{node.name}': there is no tensor {value.tensor} in the file"
+                )
             return np.array(self.arrays[value.tensor])
         if kind == "type":
             return static_type(value.type)
         if kind == "g":
-            return self.body(graph, value.g, values)
+            return self.body(graph, value.g, values, f"{key} of '{node.name}'")
         if kind in ("f", "d"):
             return value.f if kind == "f" else value.d
         if kind == "ints":
@@ -261,7 +269,9 @@ class Importer:
             return value
         return self.renamed.get((key, text), text)
 
-    def body(self, outer: Graph, proto: model_pb2.Graph, around: dict[str, Tensor]) -> Graph:
+    def body(
+        self, outer: Graph, proto: model_pb2.Graph, around: dict[str, Tensor], who: str
+    ) -> Graph:
         graph = Graph(outer=outer)
         values = dict(around)
         with graph.as_body():
@@ -273,8 +283,10 @@ class Importer:
                     self.loosened.add(made)
             for node in proto.node:
                 self.node(graph, node, values)
-            graph.outputs.extend(self.replaced.get(name, values[name]) for name in proto.output)
-            graph.targets.extend(self.found.operations[name] for name in proto.target)
+            graph.outputs.extend(
+                self.replaced.get(name, _known(values, name, who)) for name in proto.output
+            )
+            graph.targets.extend(_known(self.found.operations, name, who) for name in proto.target)
         return graph
 
     # ---- what refers to nodes ----
@@ -295,9 +307,17 @@ class Importer:
     def signatures(self, signatures: Sequence[model_pb2.Signature]) -> None:
         found = self.found
         for proto in signatures:
-            found.inputs[proto.name] = {b.key: found.values[b.value] for b in proto.input}
-            found.outputs[proto.name] = {b.key: found.values[b.value] for b in proto.output}
-            found.targets[proto.name] = [found.operations[name] for name in proto.target]
+            who = f"signature '{proto.name}'"
+            for bindings, tensors_of in (
+                (proto.input, found.inputs),
+                (proto.output, found.outputs),
+            ):
+                tensors_of[proto.name] = {
+                    b.key: _known(found.values, b.value, who) for b in bindings
+                }
+            found.targets[proto.name] = [
+                _known(found.operations, name, who) for name in proto.target
+            ]
 
     def collections(self, collections: Sequence[model_pb2.Collection]) -> None:
         """The file's collections; a file without any has its variables put where they belong."""
@@ -322,6 +342,13 @@ class Importer:
         if kind == "operation":
             return self.found.operations.get(item.operation)
         return getattr(item, kind) if kind else None
+
+
+def _known(table: Mapping[str, T], name: str, who: str) -> T:
+    """What a name stands for. Raises ValueError: nothing, says who reads it."""
+    if name not in table:
+        raise ValueError(f"{who}: Unknown input node '{name}'")
+    return table[name]
 
 
 def _refines(shape: TensorShape, other: TensorShape) -> bool:

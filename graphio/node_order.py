@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from graphio import plain_nodes
 from graphio.schema import errors, model_pb2, operators
 from graphio.schema.functions import subgraphs
+from graphio.schema.operators import UNLIMITED
+from graphio.schema.verify_graph import GraphChecker
 
 __all__ = ["in_order"]
 
@@ -83,17 +85,23 @@ def _sources(node: model_pb2.Node, nodes: Mapping[str, model_pb2.Node]) -> Itera
 
 
 def _check_operator(node: model_pb2.Node) -> None:
+    """Refuses types that there are not, and nodes without what their operator needs."""
     for inner in (n for body in subgraphs(node) for n in body.node):
         _check_operator(inner)
-    versions = [node.version] if node.version else range(1, NEWEST)
     if plain_nodes.is_plain(node):
         is_known = plain_nodes.known(node.op)
     else:
         is_known = node.domain not in ("", "graphio") or any(
-            operators.find(node.domain, node.op, version) for version in versions
+            operators.find(node.domain, node.op, version)
+            for version in ([node.version] if node.version else range(1, NEWEST))
         )
     if not is_known:
         raise UnknownOperatorError(
             message=f"Op type not registered '{node.tf_type or node.op}' (node '{node.name}'): "
             "graphio has no such operation"
         )
+    found: list[str] = []
+    if node.version:
+        GraphChecker(found.append, UNLIMITED).operator(node, f"Node '{node.name}' ({node.op})")
+    if found:
+        raise ValueError("; ".join(found))

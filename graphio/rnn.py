@@ -191,7 +191,7 @@ def _live(lengths: Any, x: Tensor, axis: int, batch: int | None) -> list[Tensor]
     """Bools (time, batch): which steps are before the end of their sequence; none if all are."""
     if lengths is None:
         return []
-    ends = _lengths(lengths, batch)
+    ends = _lengths(lengths, x, 1 - axis, batch)
     numbers = array.expand_dims(array.range(_size(x, axis)), 1)
     return [comparison.less(numbers, array.expand_dims(ends, 0))]
 
@@ -201,14 +201,18 @@ def _size(x: Tensor, axis: int) -> Tensor:
     return p.squeeze(p.slice_axes(array.shape(x), [axis], [axis + 1], [0]), [0])
 
 
-def _lengths(lengths: Any, batch: int | None) -> Tensor:
+def _lengths(lengths: Any, x: Tensor, axis: int, batch: int | None) -> Tensor:
+    """The sequences' lengths, int32: as many as x has along the axis of the batch."""
     ends = math.cast(convert_to_tensor(lengths, name="sequence_length"), dtypes.int32)
     if not ends.shape.is_compatible_with(TensorShape([batch])):
         raise ValueError(
             f"sequence_length must be a vector of length batch_size, but saw shape: {ends.shape} "
             f"with a batch of {batch}"
         )
-    return ends
+    if batch is not None and ends.shape.is_fully_defined():
+        return ends
+    made: Tensor = array.reshape(ends, array.expand_dims(_size(x, axis), 0))
+    return made
 
 
 def _chosen(condition: Tensor, yes: Any, no: Any) -> Tensor:
@@ -285,7 +289,7 @@ def static_rnn(
         x = convert_to_tensor(nest.flatten(inputs[0])[0])
         batch = None if x.shape.ndims is None else x.shape.as_list()[0]
         state = _first_state(cell, initial_state, dtype, x, 0, batch)
-        ends = None if sequence_length is None else _lengths(sequence_length, batch)
+        ends = None if sequence_length is None else _lengths(sequence_length, x, 0, batch)
         for t, piece in enumerate(inputs):
             if t > 0:
                 opened.reuse_variables()

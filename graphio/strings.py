@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from graphio.ops.text import length, lower, substr, upper
+from graphio.ops.text import length, lower, reduce_join, split, substr, upper
 from graphio.ops.text import string_join as join
 from graphio.ops.text import string_strip as strip
-from graphio.ops.text_calls import as_string, reduce_join, regex_full_match, regex_replace, split
-from graphio.ops.text_calls import string_to_number as to_number
+from graphio.ops.text_calls import regex_full_match, regex_replace
+from graphio.ops.text_calls import string_format as format
+from graphio.ops.text_numbers import as_string
+from graphio.ops.text_numbers import string_to_number as to_number
 
 __all__ = [
     "as_string",
+    "format",
     "join",
     "length",
     "lower",

@@ -63,7 +63,8 @@ class Template:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         scope = self._open()
-        with variable_scope(scope, reuse=self._called or None):
+        unchanged = scopes.get_default_graph().unchanged_on_error()
+        with unchanged, variable_scope(scope, reuse=self._called or None):
             before = len(self._trainable())
             result = self._function(*arguments, **options)
             if self._called and len(self._trainable()) != before:

@@ -19,8 +19,8 @@ LEFT_OUT = set(
     "If Loop Scan PlaceholderWithDefault IsInitialized NoOp Not BitwiseNot LessOrEqual "
     "GreaterOrEqual And Or Xor BitShift CastLike BitCast Flatten GatherElements TensorScatter "
     "Assign ReadVariable Variable StopGradient Send Recv SequenceEmpty SequenceConstruct "
-    "SequenceInsert SequenceErase SequenceAt SequenceLength SplitToSequence ConcatFromSequence Optional "
-    "OptionalGetElement OptionalHasElement".split()
+    "SequenceInsert SequenceErase SequenceAt SequenceLength SplitToSequence ConcatFromSequence "
+    "Optional OptionalGetElement OptionalHasElement".split()
 )
 
 

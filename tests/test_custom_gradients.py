@@ -110,17 +110,25 @@ def test_variables_read_in_the_function_get_their_gradients(target: str) -> None
     assert value(tf.gradients(scaled(x), [x, w]), target) == [5.0, 7.0]
 
 
+def operations() -> int:
+    return len(tf.get_default_graph().get_operations())
+
+
 def test_what_a_custom_gradient_cannot_be_is_refused() -> None:
     x, w = tf.constant(2.0), tf.Variable(3.0)
+    before = operations()
     with pytest.raises(TypeError, match="must accept keyword argument 'variables'"):
         tf.custom_gradient(lambda x: (x * w, lambda dy: dy))(x)
     with pytest.raises(ValueError, match="keywords arguments"):
         log1pexp(x=x)
     with pytest.raises(TypeError, match="expected a pair"):
         tf.custom_gradient(lambda x: x)(x)
+    assert operations() == before
     two = tf.custom_gradient(lambda x: (x * 1.0, lambda dy: [dy, dy]))(x)
+    before = operations()
     with pytest.raises(ValueError, match="expected to return 1 gradients, but returned 2"):
-        tf.gradients(two, x)
+        tf.gradients(2.0 * two, x)
+    assert operations() == before + 2  # the product and its number
     other = tf.custom_gradient(lambda x: (x * 1.0, lambda dy: tf.zeros([2])))(x)
     with pytest.raises(ValueError, match="Incompatible shapes between op input"):
         tf.gradients(other, x)

@@ -143,6 +143,44 @@ def test_damaged_records(tmp_path: Path, change: Any, words: str) -> None:
         list(tf.python_io.tf_record_iterator(str(path)))
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_files_of_anything_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    kind = data.draw(st.sampled_from(["", "GZIP", "ZLIB"]))
+    good = b"".join(records.framed(b"x" * n) for n in (0, 5, 40))
+    content = bytearray(packed(kind, data.draw(st.sampled_from([good, b"a\nbc\n"]))))
+    for _ in range(data.draw(st.integers(0, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("any") / "f"
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    for make in (
+        lambda: tf.data.TextLineDataset(str(path), kind),
+        lambda: tf.data.TFRecordDataset(str(path), kind),
+        lambda: tf.data.FixedLengthRecordDataset(str(path), 3, 1, 1, compression_type=kind),
+    ):
+        try:
+            assert all(isinstance(element, bytes) for element in drain(make))
+        except (tf.errors.DataLossError, tf.errors.InvalidArgumentError):
+            pass
+
+
+def test_a_length_that_lies_takes_no_memory(tmp_path: Path) -> None:
+    length = (1 << 39).to_bytes(8, "little")
+    head = length + records.masked_crc(length).to_bytes(4, "little")
+    (tmp_path / "r").write_bytes(head + b"short")
+    with pytest.raises(tf.errors.DataLossError, match="truncated record"):
+        drain(lambda: tf.data.TFRecordDataset(str(tmp_path / "r")))
+
+
+def test_compressed_lines_that_are_cut_short(tmp_path: Path) -> None:
+    for kind in ("GZIP", "ZLIB"):
+        (tmp_path / "t").write_bytes(packed(kind, b"line\n" * 100)[:-3])
+        with pytest.raises(tf.errors.DataLossError, match="damaged compressed data"):
+            drain(lambda k=kind: tf.data.TextLineDataset(str(tmp_path / "t"), k))
+
+
 def test_what_a_writer_refuses(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.NotFoundError):
         tf.python_io.TFRecordWriter(str(tmp_path / "none" / "r"))

@@ -145,6 +145,15 @@ def test_a_string_handle_of_other_elements_is_refused(session: Any) -> None:
         session.run(chosen.get_next())
 
 
+def test_an_initializer_may_stand_among_the_tables(session: Any) -> None:
+    iterator = D.range(2).make_initializable_iterator()
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    session.run(tf.group(tf.global_variables_initializer(), tf.tables_initializer()))
+    assert rest(session, iterator.get_next()) == [0, 1]
+    with tf.Graph().as_default():
+        assert tf.tables_initializer().name == "init_all_tables"
+
+
 def test_python_neither_iterates_nor_counts() -> None:
     with pytest.raises(RuntimeError, match="cannot be iterated over"):
         list(D.range(3))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data_pipelines import drain, plain, rest
+from data_pipelines import applied, batches, drain, modelled, pipelines, plain, rest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,90 +20,15 @@ experimental = tf.data.experimental
 # ---- chains of transformations against a model ----
 
 
-def batches(values: list[Any], size: int, drop: bool) -> list[Any]:
-    found = [values[i : i + size] for i in range(0, len(values), size)]
-    return [b for b in found if len(b) == size or not drop]
-
-
-def shards(values: list[Any], number: int, index: int) -> list[Any]:
-    return values[index % number :: number]
-
-
-#: name to (arguments, on a dataset of numbers, on a list); those that keep numbers as elements
-STEPS: dict[str, Any] = {
-    "take": (
-        st.tuples(st.integers(-1, 8)),
-        lambda d, n: d.take(n),
-        lambda v, n: v if n < 0 else v[:n],
-    ),
-    "skip": (
-        st.tuples(st.integers(-1, 8)),
-        lambda d, n: d.skip(n),
-        lambda v, n: [] if n < 0 else v[n:],
-    ),
-    "repeat": (st.tuples(st.integers(0, 3)), lambda d, n: d.repeat(n), lambda v, n: v * n),
-    "shard": (
-        st.tuples(st.integers(1, 3), st.integers(0, 2)),
-        lambda d, n, i: d.shard(n, i % n),
-        shards,
-    ),
-    "map": (st.just(()), lambda d: d.map(lambda x: x * 3 + 1), lambda v: [x * 3 + 1 for x in v]),
-    "parallel": (
-        st.just(()),
-        lambda d: d.map(lambda x: x - 1, num_parallel_calls=3),
-        lambda v: [x - 1 for x in v],
-    ),
-    "filter": (
-        st.just(()),
-        lambda d: d.filter(lambda x: tf.equal(x % 3, 1)),
-        lambda v: [x for x in v if x % 3 == 1],
-    ),
-    "concatenate": (
-        st.tuples(st.integers(0, 3)),
-        lambda d, n: d.concatenate(D.range(n)),
-        lambda v, n: v + list(range(n)),
-    ),
-    "prefetch": (st.tuples(st.integers(0, 3)), lambda d, n: d.prefetch(n), lambda v, n: v),
-    "cache": (st.just(()), lambda d: d.cache(), lambda v: v),
-    "flat_map": (
-        st.just(()),
-        lambda d: d.flat_map(lambda x: D.from_tensors(x).repeat(2)),
-        lambda v: [x for x in v for _ in range(2)],
-    ),
-    "unbatch": (
-        st.tuples(st.integers(1, 4), st.booleans()),
-        lambda d, n, drop: d.batch(n, drop).unbatch(),
-        lambda v, n, drop: [x for b in batches(v, n, drop) for x in b],
-    ),
-    "window": (
-        st.tuples(st.integers(1, 4), st.booleans()),
-        lambda d, n, drop: d.window(n, drop_remainder=drop).flat_map(lambda w: w),
-        lambda v, n, drop: [x for b in batches(v, n, drop) for x in b],
-    ),
-    "shuffle of one": (st.just(()), lambda d: d.shuffle(1), lambda v: v),
-}  # fmt: skip
-
-
-@st.composite
-def pipelines(draw: st.DrawFn) -> Any:
-    steps = draw(st.lists(st.sampled_from(sorted(STEPS)), max_size=5))
-    return [(step, draw(STEPS[step][0])) for step in steps]
-
-
 @settings(max_examples=60, deadline=None)
 @given(pipelines(), st.integers(0, 7), st.booleans(), st.integers(1, 4))
 def test_a_chain_of_transformations_is_what_it_is_of_lists(
     steps: Any, length: int, table: bool, size: int
 ) -> None:
-    expected = list(range(length))
-    for step, arguments in steps:
-        expected = STEPS[step][2](expected, *arguments)
+    expected = modelled(steps, length)
 
     def make() -> Any:
-        data = D.from_tensor_slices(np.arange(length)) if table else D.range(length)
-        for step, arguments in steps:
-            data = STEPS[step][1](data, *arguments)
-        return data
+        return applied(steps, length, table)
 
     assert drain(make) == expected
     assert drain(lambda: make().batch(size)) == batches(expected, size, False)
@@ -355,6 +280,15 @@ def test_interleave_takes_blocks_in_turn() -> None:
     assert drain(lambda: make(5, 1)) == [1, 2, 3] * 3
 
 
+def test_datasets_that_are_open_side_by_side_keep_what_they_captured() -> None:
+    def make() -> Any:
+        return D.range(3).interleave(
+            lambda x: D.range(2).map(lambda y: 10 * x + y).filter(lambda y: y >= x), 3
+        )
+
+    assert drain(make) == [0, 10, 20, 1, 11, 21]
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -485,3 +419,43 @@ def test_options_are_accepted() -> None:
     data = D.range(2).with_options(options)
     assert data.options().experimental_deterministic
     assert drain(lambda: data) == [0, 1]
+
+
+def test_sizes_are_known_where_nothing_must_run() -> None:
+    ten = D.range(10)
+    sizes: list[tuple[Any, int]] = [
+        (D.from_tensor_slices(np.zeros([7, 2])).shuffle(3).map(lambda row: row), 7),
+        (D.from_tensors(1).repeat(4).prefetch(1), 4),
+        (ten.batch(4), 3),
+        (ten.batch(4, drop_remainder=True).cache(), 2),
+        (ten.shard(3, 2), 3),
+        (ten.skip(4).take(100), 6),
+        (ten.skip(-1), 0),
+        (ten.concatenate(D.range(3)), 13),
+        (D.zip((ten, D.range(3), experimental.RandomDataset())), 3),
+        (ten.repeat(), experimental.INFINITE_CARDINALITY),
+        (ten.repeat().take(5), 5),
+        (ten.filter(lambda x: x > 1).repeat(), experimental.UNKNOWN_CARDINALITY),
+    ]
+    with tf.Session() as session:
+        for data, expected in sizes:
+            assert session.run(experimental.cardinality(data)) == expected
+            if expected >= 0:
+                assert len(drain(lambda d=data: d)) == expected
+
+
+def test_random_numbers_without_end() -> None:
+    found = drain(lambda: experimental.RandomDataset(seed=1).take(50))
+    assert len(set(found)) == 50
+    assert all(0 <= number < 2**32 for number in found)
+    assert drain(lambda: experimental.RandomDataset(seed=1).take(50)) == found
+    assert drain(lambda: experimental.RandomDataset(seed=2).take(50)) != found
+
+
+def test_devices_are_accepted_and_what_is_left_out_says_what_to_use() -> None:
+    data = D.range(3).apply(experimental.copy_to_device("/gpu:0"))
+    assert drain(lambda: data.apply(experimental.prefetch_to_device("/gpu:0"))) == [0, 1, 2]
+    with pytest.raises(AttributeError, match="no part of graphio: use Dataset.padded_batch"):
+        _ = experimental.dense_to_sparse_batch
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = experimental.nothing

@@ -217,6 +217,6 @@ def test_an_operation_prints_its_fields() -> None:
         big = tf.constant(np.zeros(10**6))
     text = str(y.op).splitlines()
     assert text[:3] == ['name: "y"', 'op: "Sum"', 'input: "x"'] and 'input: "^first"' in text
-    assert 'device: "/cpu:0"' in text and "output: y:0 float32[?]" in text
+    assert 'device: "/device:CPU:0"' in text and "output: y:0 float32[?]" in text
     assert text[-1].startswith("made in: test_debug.py:")
     assert len(str(big.op)) < 300

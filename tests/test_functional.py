@@ -203,6 +203,41 @@ def test_a_scan_in_a_scan(target: str) -> None:
         np.testing.assert_allclose(dx[index], slope, rtol=1e-4)
 
 
+OUTER = {
+    "products": lambda x: x * x * tf.reduce_sum(x),
+    "scan": lambda x: tf.scan(lambda a, b: tf.sin(a * b), x),
+    "loop": lambda x: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * x[0] + x), [0, x])[
+        1
+    ],
+    "branch": lambda x: tf.cond(x[0] > 0.0, lambda: x * x[0], lambda: x),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("kind", OUTER)
+def test_gradients_taken_in_a_body_of_what_lies_outside(target: str, kind: str) -> None:
+    """A Jacobian and a Hessian, row by row."""
+
+    def build() -> Any:
+        x = tf.constant([1.0, 2.0, 3.0])
+        y = OUTER[kind](x)
+        rows = lambda y: tf.map_fn(lambda i: tf.gradients(y[i], x)[0], tf.range(3), tf.float32)  # noqa: E731
+        jacobian = tf.stack([tf.gradients(y[i], x)[0] for i in range(3)])
+        return rows(y), jacobian, rows(tf.gradients(y, x)[0]), tf.hessians(y, x)[0]
+
+    rows, jacobian, second, hessian = run(target, build)
+    np.testing.assert_allclose(rows, jacobian, rtol=1e-6)
+    np.testing.assert_allclose(second, hessian, rtol=1e-5)
+
+
+def test_a_loop_that_descends_is_differentiated() -> None:
+    def build(w: Any, rate: Any) -> Any:
+        step = lambda i, w: (i + 1, w - rate * tf.gradients(tf.reduce_sum(w**4), w)[0])  # noqa: E731
+        return tf.while_loop(lambda i, w: i < 3, step, [0, w])[1]
+
+    check(build, [np.array([0.7, -0.4]), np.array(0.1)])
+
+
 def refused(build: Callable[[], Any], kind: type[Exception], *words: str) -> None:
     """The call fails with words, and leaves the graph as it was."""
     with tf.Graph().as_default() as graph:

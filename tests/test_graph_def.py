@@ -10,6 +10,7 @@ import engines
 import numpy as np
 import pytest
 from google.protobuf import text_format
+from google.protobuf.message import DecodeError
 
 import graphio as tf
 from graphio.schema import model_pb2
@@ -110,6 +111,16 @@ def test_bytes_and_text_give_the_same_message(graph: tf.Graph, tmp_path: Path) -
     assert isinstance(made._message, model_pb2.Model)
 
 
+def test_bytes_of_another_format_are_refused() -> None:
+    node = b"\x0a\x01x\x12\x0bPlaceholder"  # TensorFlow's node { name: "x" op: "Placeholder" }
+    made = tf.GraphDef()
+    with pytest.raises(DecodeError, match="TensorFlow's own"):
+        made.ParseFromString(bytes([0x0A, len(node)]) + node)
+    with pytest.raises(DecodeError):
+        made.ParseFromString(b"nothing of the sort")
+    assert len(made.node) == 0
+
+
 @pytest.mark.parametrize("as_text", [True, False])
 def test_write_graph_writes_a_file_that_can_be_read(as_text: bool, tmp_path: Path) -> None:
     made = small()
@@ -140,7 +151,10 @@ def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     assert made.node[-1].input == ["y", "^y"]
     made.node[-1].input.remove("^y")
     assert list(made.node[-1].input) == ["y"]
-    del made.node[-1]
+    assert made.node.pop().name == "w" and made.node[-1].name == "z"
+    made.node.add(name="q", op="NoOp")
+    made.node.remove(made.node[-1])
+    assert [n.name for n in made.node[-1:]] == ["z"]
     (x,) = tf.import_graph_def(made, return_elements=["x"])
     assert x.device == "/device:CPU:0"
 
@@ -352,3 +366,56 @@ def test_a_refused_import_leaves_the_graph_as_it_was(
         tf.import_graph_def(make(), **options)
     assert graph.as_graph_def() == before and a.consumers() == []
     assert graph.unique_name("import") == "import"
+
+
+def rich() -> tf.GraphDef:
+    """Variables, a loop with a branch in it, random numbers, gradients."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        v = tf.Variable([[1.0, 2.0]], name="v")
+        y = tf.matmul(x, v, transpose_b=True) + tf.random_normal([1])
+        z = tf.while_loop(
+            lambda i, a: i < 3,
+            lambda i, a: (i + 1, tf.cond(i > 1, lambda: a * tf.reduce_sum(v), lambda: a)),
+            [0, y],
+        )[1]
+        tf.gradients(z, x)
+    return graph.as_graph_def()
+
+
+DAMAGES: dict[str, Any] = {
+    "no operator": lambda n: n.ClearField("op"),
+    "no inputs": lambda n: n.ClearField("input"),
+    "no attributes": lambda n: n.ClearField("attr"),
+    "no outputs": lambda n: n.ClearField("output_type"),
+    "no version": lambda n: n.ClearField("version"),
+    "another name": lambda n: setattr(n, "name", "other"),
+    "an empty name": lambda n: setattr(n, "name", ""),
+    "one more input": lambda n: n.input.append("x"),
+    "an input that is not there": lambda n: n.input.append("gone:7"),
+    "a malformed input": lambda n: n.input.append(":"),
+    "a circle": lambda n: n.control_input.append(n.name),
+    "attributes without values": lambda n: [a.ClearField("value") for a in n.attr],
+    "attributes of another kind": lambda n: [setattr(a.value, "tensor", 9) for a in n.attr],
+    "an output of unknown type": lambda n: n.output_type.add(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_messages_are_refused_whole_or_imported(graph: tf.Graph, damage: str) -> None:
+    tf.constant(1.0, name="a")
+    before, refused = graph.as_graph_def(), 0
+    given = rich()
+    for i in range(len(given.node)):
+        broken = tf.GraphDef()
+        broken.CopyFrom(given)
+        DAMAGES[damage](broken._message.graph.node[i])
+        try:
+            with tf.Graph().as_default():
+                tf.import_graph_def(broken)
+        except (ValueError, TypeError, tf.errors.OpError):
+            refused += 1
+            with pytest.raises((ValueError, TypeError, tf.errors.OpError)):
+                tf.import_graph_def(broken)
+            assert graph.as_graph_def() == before
+    assert refused or damage in ("no version", "an output of unknown type")

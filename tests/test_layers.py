@@ -389,3 +389,21 @@ def test_what_a_layer_cannot_take_is_refused(build: Any, kind: Any, words: str) 
     with pytest.raises(kind, match=words):
         build()
     assert tf.global_variables() == []
+
+
+def test_a_failed_call_leaves_graph_and_layer_as_they_were() -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 4, 1])
+    layer = tf.layers.Conv2D(2, 9, kernel_regularizer=tf.nn.l2_loss)
+    for build in (
+        lambda: tf.layers.conv2d(x, 2, 9, name="own"),
+        lambda: tf.layers.conv2d(x, 2, 9),
+        lambda: layer(x),
+    ):
+        with pytest.raises(ValueError, match="conv2d|own"):
+            build()
+    assert len(tf.get_default_graph().get_operations()) == 1 and not layer.built
+    assert layer.variables == [] and layer.losses == [] and layer.kernel is None
+    assert tf.layers.conv2d(x, 2, 3, name="own").name == "own/BiasAdd:0"
+    assert tf.layers.conv2d(x, 2, 3).name == "conv2d/BiasAdd:0"
+    assert layer(tf.zeros([1, 9, 9, 1])).name == "conv2d_1/BiasAdd:0"
+    assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1

@@ -117,6 +117,7 @@ def test_flags_of_all_kinds_are_read(flags: Any) -> None:
     assert (found.s, found.text, found.i, found.b) == ("a=b", "a=b", 16, False)
     assert (found.l, found.words, found.many) == (["a", "b"], ["a", "b"], [2, 3])
     assert found.flag_values_dict()["i"] == 16 and "i" in found and len(found) == 6
+    assert getattr(found, "__flags")["l"].value == ["a", "b"]
     found.i = 5
     assert found["i"].value == 5 and found["i"].default == 1
     found.set_default("s", "other")

@@ -297,6 +297,18 @@ class Counting(cells.RNNCell):  # type: ignore[misc, name-defined]
 
 
 @TARGETS
+@pytest.mark.parametrize("lengths", [[1], [1, 2], [1, 2, 3, 4]])
+def test_there_are_as_many_lengths_as_sequences(target: str, lengths: Any) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32, [None, None, D])
+        ends = tf.placeholder(tf.int64, [None])
+        y, _ = tf.nn.dynamic_rnn(cells.GRUCell(2), x, ends, dtype=tf.float32)
+        session.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(y, {x: X, ends: lengths})
+
+
+@TARGETS
 def test_a_cell_of_a_users(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         y, last = tf.nn.dynamic_rnn(Counting(), np.float32(X), dtype=tf.float32)

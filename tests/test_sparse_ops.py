@@ -329,6 +329,25 @@ def test_embeddings_of_sparse_ids_are_combined(target: str, combiner: str) -> No
     np.testing.assert_allclose(filled, [*ones, table[2]])
 
 
+@TARGETS
+def test_edit_distance_counts_changes(target: str) -> None:
+    def build() -> Any:
+        given = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [3, 0]], list("abxq"), [4, 2])
+        truth = tf.SparseTensor([[0, 0], [0, 1], [0, 2], [1, 0], [2, 0]], list("acbxy"), [4, 3])
+        return tf.edit_distance(given, truth), tf.edit_distance(given, truth, normalize=False)
+
+    relative, absolute = run(target, build)
+    np.testing.assert_allclose(relative, [1 / 3, 0, 1, np.inf], rtol=1e-6)
+    np.testing.assert_array_equal(absolute, [1, 0, 1, 1])
+    assert absolute.dtype == np.float32
+
+
+def test_matrices_with_many_zeros_are_multiplied_as_any() -> None:
+    a, b = np.eye(3, 2, dtype=np.float32), np.arange(6, dtype=np.float32).reshape(3, 2)
+    found = run("", lambda: tf.sparse_matmul(a, b, transpose_a=True, a_is_sparse=True))
+    np.testing.assert_array_equal(found, a.T @ b)
+
+
 # ---- gradients ----
 
 PLACES, SHAPE = [[0, 1], [1, 0], [2, 1]], [3, 2]
@@ -367,6 +386,10 @@ def of_values(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         lambda sp: tf.sparse.fill_empty_rows(sp, tf.constant(2.0, tf.float64))[0],
         lambda sp: tf.sparse.retain(sp, [True, False, True]),
         lambda sp: tf.square(sp),
+        lambda sp: tf.cond(tf.size(sp) > 0, lambda: sp * 2.0, lambda: sp),
+        lambda sp: tf.while_loop(
+            lambda i, x: i < 3, lambda i, x: (i + 1, x * x.values[0]), [0, sp]
+        )[1],
     ],
 )
 def test_gradients_by_the_values_are_those_of_differences(function: Callable[[Any], Any]) -> None:

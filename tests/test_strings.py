@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import engines
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphio as tf
 
@@ -66,8 +69,8 @@ def test_operators_that_move_elements_take_texts(
 @TARGETS
 def test_texts_of_python_are_bytes_inside(target: str) -> None:
     as_str = np.array([["a", "bb", ""], ["d\0e", "ä", "f"]], object)
-    for given in (as_str, as_str.tolist(), as_str.astype("U")):
-        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], given)
+    for value in (as_str, as_str.tolist(), as_str.astype("U")):
+        found = run(target, lambda x: [tf.identity(x), tf.equal(x, "ä")], value)
         assert texts(found[0]) == texts(X)
         assert texts(found[1]) == [[False] * 3, [False, True, False]]
 
@@ -234,3 +237,182 @@ def test_texts_of_constants_are_made_in_every_run(target: str) -> None:
         made = tf.strings.strip(tf.string_join([tf.constant([" a", "b "]), tf.constant("c ")]))
         for _ in range(3):
             assert texts(session.run(made)) == [b"ac", b"b c"]
+
+
+LETTERS = st.lists(st.sampled_from([b"a", b"b", b",", b" ", b"\n", "ä".encode()]), max_size=9)
+LINES = st.lists(LETTERS.map(b"".join), max_size=4)
+
+
+@TARGETS
+@given(
+    lines=LINES,
+    mark=st.sampled_from(["", ",", " ,", ",,"]),
+    skips=st.booleans(),
+    limit=st.integers(-1, 3),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_texts_are_split_as_python_splits_them(
+    target: str, lines: list[bytes], mark: str, skips: bool, limit: int
+) -> None:
+    def build(x: Any) -> Any:
+        return tf.string_split(x, mark, skips), tf.strings.split(x, mark, limit)
+
+    between = mark.encode()
+    letters = []
+    for line in lines:
+        for byte in between[1:]:
+            line = line.replace(bytes([byte]), between[:1])
+        parts = line.split(between[:1]) if mark else [line[i : i + 1] for i in range(len(line))]
+        letters.append([part for part in parts if part or not skips])
+    whole = [line.split(between or None, limit) for line in lines]
+    given_texts = np.array([*lines, None], object)[:-1]
+    for found, rows in zip(run(target, build, given_texts), (letters, whole), strict=True):
+        places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+        assert found.indices.tolist() == places
+        assert found.values.tolist() == [part for row in rows for part in row]
+        assert found.dense_shape.tolist() == [len(rows), max(map(len, rows), default=0)]
+
+
+@TARGETS
+def test_a_template_is_filled_with_tensors(target: str) -> None:
+    build = lambda x: [  # noqa: E731
+        tf.strings.format("x is {} and {}", [x, tf.constant(2.5)]),
+        tf.strings.format("<%>", tf.range(9), placeholder="%", summarize=2),
+    ]
+    found = run(target, build, ["a", "b"])
+    assert found == [b'x is ["a" "b"] and 2.5', b"<[0 1 ... 7 8]>"]
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"1 placeholder.* 2 tensor"):
+        tf.strings.format("{}", [1, 2])
+
+
+# ---- CSV ----
+
+NEEDED = np.empty(0, np.int64)  # a column without a default
+LINES = ['1,2.5,a,"x, y",7', " 3 ,,b,,8", '-4,1e3,"say ""no""",ä,9']
+DEFAULTS = [[0], [0.5], "none", ["?"], NEEDED]
+
+
+def columns(target: str, lines: Any, defaults: Any, **options: Any) -> list[Any]:
+    """The columns of lines as lists."""
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.string, [None])
+        found = tf.decode_csv(x, defaults, **options)
+        assert all(column.shape.as_list() == [None] for column in found)
+        return [column.tolist() for column in session.run(found, {x: lines})]
+
+
+@TARGETS
+def test_lines_of_csv_become_columns(target: str) -> None:
+    assert columns(target, LINES, DEFAULTS) == [
+        [1, 3, -4],
+        [2.5, 0.5, 1000.0],
+        [b"a", b"b", b'say "no"'],
+        [b"x, y", b"?", "ä".encode()],
+        [7, 8, 9],
+    ]
+    assert columns(target, ["1;NA;3"], [[0], [2.0]], field_delim=";", na_value="NA",
+                   select_cols=[0, 1]) == [[1], [2.0]]  # fmt: skip
+    assert columns(target, ['"a,b'], [["x"], ["y"]], use_quote_delim=False) == [[b'"a'], [b"b"]]
+    assert columns(target, [], [[0]]) == [[]]
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1", "Expect 2 fields but have 1 in record 0"),
+        ("1,2,3", "Expect 2 fields but have 3 in record 0"),
+        ("one,2", "Field 0 in record 0 is not a valid int32: one"),
+        ("1,", "Field 1 is required but missing in record 0!"),
+    ],
+)
+def test_lines_that_do_not_fit_are_refused(target: str, line: str, words: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        columns(target, [line], [[0], NEEDED])
+
+
+def test_columns_have_types_of_fields() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(TypeError, match="is bool, expected one of float32"):
+            tf.decode_csv(["1"], [[True]])
+        with pytest.raises(ValueError, match="differ in length"):
+            tf.decode_csv(["1"], [[1]], select_cols=[0, 1])
+        with pytest.raises(ValueError, match="at most one element"):
+            tf.decode_csv(["1"], [[1, 2]])
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_a_file_needs_no_function_for_texts(engine: str) -> None:
+    from graphio.export import SignatureSpec, build_model
+    from graphio.schema import container
+
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.string, [None], name="x")
+        number = tf.string_to_number(tf.strings.strip(tf.substr(x, 2, 9)))
+        y = tf.strings.upper(tf.string_join(["is ", tf.as_string(number * 2.0, 2)]))
+        outputs = [("y", tf.reduce_join(y, separator="; ")), ("z", y)]
+        spec = SignatureSpec("run", [("x", x)], outputs)
+        data = container.pack(*build_model(graph, [spec]))
+        assert not graph.host_functions
+    model = engines.module(engine).load(data).signature()
+    for _ in range(2):
+        joined, parts = model.run([np.array([b"a 1.5 ", b"b -3"], object)])
+        assert joined.item() == b"IS 3.00; IS -6.00" and parts.tolist() == [b"IS 3.00", b"IS -6.00"]
+
+
+@TARGETS
+def test_texts_are_carried_by_loops(target: str) -> None:
+    def build(x: Any) -> Any:
+        grown = lambda i, text: [i + 1, tf.string_join([text, tf.as_string(i)], ",")]  # noqa: E731
+        return tf.while_loop(lambda i, _: i < 4, grown, [0, x])[1]
+
+    assert run(target, build, np.array("n", object)) == b"n,0,1,2,3"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(width=32), min_size=1, max_size=4), st.integers(-1, 20), st.booleans())
+def test_both_engines_write_and_read_the_same_numbers(
+    numbers: list[float], precision: int, scientific: bool
+) -> None:
+    engines.module("cinfer")
+    x = np.array(numbers, np.float32)
+
+    def build() -> Any:
+        words = tf.as_string(tf.constant(x), precision, scientific, width=7, fill=" ")
+        return [words, tf.string_to_number(words), tf.string_to_number(words, tf.float64)]
+
+    one, two = (run(target, build) for target in ("runtime", "cinfer"))
+    assert one[0].tolist() == two[0].tolist()
+    for a, b in zip(one[1:], two[1:], strict=True):
+        np.testing.assert_array_equal(a, b)
+    if scientific and precision >= 9:
+        np.testing.assert_array_equal(one[1], x)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.binary(max_size=6), min_size=1, max_size=3),
+    st.integers(-7, 7),
+    st.integers(-1, 8),
+    st.sampled_from(["BYTE", "UTF8_CHAR"]),
+)
+def test_both_engines_take_the_same_parts(
+    given_texts: list[bytes], pos: int, count: int, unit: str
+) -> None:
+    engines.module("cinfer")
+
+    def outcome(target: str) -> Any:
+        build = lambda x: [  # noqa: E731
+            tf.substr(x, pos, count, unit=unit), tf.strings.length(x, unit=unit),
+            tf.strings.strip(x), tf.strings.lower(x), tf.reduce_join(x, separator="|"),
+        ]  # fmt: skip
+        try:
+            return [texts(part) for part in run(target, build, np.array(given_texts, object))]
+        except tf.errors.InvalidArgumentError as error:
+            return str(error).split(" (")[0]
+
+    one, two = outcome("runtime"), outcome("cinfer")
+    assert [*map(str, one)] == [*map(str, two)]

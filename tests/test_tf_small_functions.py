@@ -236,16 +236,6 @@ def test_fake_quantization_passes_gradients_within_and_to_the_ends(engine: str) 
             assert [np.asarray(v).tolist() for v in found] == [[0, 1, 0, 0], 1, 2]
 
 
-def test_templates_share_their_variables() -> None:
-    def scaled(x: float, power: int = 1) -> Any:
-        return x * tf.get_variable("w", [2]) ** power
-
-    first, second = tf.make_template("t", scaled, power=2), tf.make_template("t", scaled)
-    first(1.0), first(2.0), second(1.0)
-    assert [v.name for v in tf.trainable_variables()] == ["t/w:0", "t_1/w:0"]
-    assert first.variables == tf.global_variables()[:1] and second.variable_scope_name == "t_1"
-
-
 def test_partitioners_tell_how_to_cut_and_variables_stay_whole() -> None:
     shape = tf.TensorShape([10, 4])
     assert tf.fixed_size_partitioner(3)(shape=shape, dtype=tf.float32) == [3, 1]
@@ -255,14 +245,19 @@ def test_partitioners_tell_how_to_cut_and_variables_stay_whole() -> None:
     assert w.shape == shape and tf.global_variables() == [w]
 
 
-def test_version_1_is_the_only_one() -> None:
-    tf.disable_v2_behavior()
-    assert tf.compat.v1.Session is tf.Session and not tf.executing_eagerly()
-    with pytest.raises(NotImplementedError, match="eager"):
-        tf.enable_eager_execution()
-    assert (tf.compat.as_bytes("ä"), tf.compat.as_text(b"a")) == ("ä".encode(), "a")
-    with pytest.raises(TypeError, match="binary or unicode"):
-        tf.compat.as_bytes(3)  # type: ignore[arg-type]
+def test_init_scope_leaves_control_dependencies_and_branches(graph: tf.Graph) -> None:
+    def branch() -> Any:
+        with tf.init_scope():
+            assert tf.get_default_graph() is graph
+        return 1.0
+
+    with tf.control_dependencies([tf.no_op()]), tf.name_scope("s"):
+        tf.cond(tf.constant(True), branch, lambda: 2.0)
+        with tf.init_scope():
+            made = tf.constant(1.0)
+    assert made.op.control_inputs == [] and made.name.startswith("s/")
+    with tf.op_scope([made], None, "fallback") as scope:
+        assert scope == "fallback/"
 
 
 def test_what_is_refused() -> None:

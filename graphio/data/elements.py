@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.data.function import Loaded
+from graphio.data.function import Bound
 from graphio.data.stages import Draws, Element, Item, Stage
 from graphio.schema import errors
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 class _Calling(Stage):
     """A stage that calls a function."""
 
-    def __init__(self, source: Stage, function: Loaded) -> None:
+    def __init__(self, source: Stage, function: Bound) -> None:
         super().__init__(source)
         self.source = source
         self.function = function
@@ -63,7 +63,7 @@ class TakeWhile(_Calling):
 
     kind = "take_while"
 
-    def __init__(self, source: Stage, function: Loaded) -> None:
+    def __init__(self, source: Stage, function: Bound) -> None:
         super().__init__(source, function)
         self.ended = False
 
@@ -91,7 +91,7 @@ class Scan(_Calling):
 
     kind = "scan"
 
-    def __init__(self, source: Stage, function: Loaded, initial: Element) -> None:
+    def __init__(self, source: Stage, function: Bound, initial: Element) -> None:
         super().__init__(source, function)
         self.initial = self.state = initial
 
@@ -117,7 +117,7 @@ class Scan(_Calling):
 class _Slot:
     """One of the datasets that an Interleave takes from."""
 
-    def __init__(self, function: Loaded, element: Element, results: Sequence[Array]) -> None:
+    def __init__(self, function: Bound, element: Element, results: Sequence[Array]) -> None:
         self.element, self.results = element, list(results)
         self.stage: Stage = function.open(element, results)
 
@@ -127,7 +127,7 @@ class Interleave(_Calling):
 
     kind = "interleave"
 
-    def __init__(self, source: Stage, function: Loaded, cycle: int, block: int) -> None:
+    def __init__(self, source: Stage, function: Bound, cycle: int, block: int) -> None:
         super().__init__(source, function)
         if cycle < 1:
             raise self.refused("cycle_length must be greater than zero.")
@@ -339,10 +339,10 @@ class Unbatch(Stage):
         self.rest = []
 
     def place(self) -> Any:
-        return self.rest
+        return list(self.rest)
 
     def set_place(self, place: Any) -> None:
-        self.rest = place
+        self.rest = list(place)
 
 
 class Window(Stage):
@@ -502,10 +502,11 @@ class Sample(Stage):
         return found
 
     def place(self) -> Any:
-        return [self.live, self.drawn, self.key, self.epoch]
+        return [list(self.live), self.drawn, self.key, self.epoch]
 
     def set_place(self, place: Any) -> None:
-        self.live, self.drawn, self.key, self.epoch = place
+        live, self.drawn, self.key, self.epoch = place
+        self.live = list(live)
         self._draws = Draws(self.key, self.epoch)
 
     def parameters(self) -> Sequence[Any]:
@@ -517,7 +518,7 @@ class GroupByWindow(Stage):
 
     kind = "group_by_window"
 
-    def __init__(self, source: Stage, key: Loaded, reduce: Loaded, size: Loaded) -> None:
+    def __init__(self, source: Stage, key: Bound, reduce: Bound, size: Bound) -> None:
         super().__init__(source)
         self.source = source
         self.key, self.reduce, self.size = key, reduce, size
@@ -565,10 +566,11 @@ class GroupByWindow(Stage):
 
     def place(self) -> Any:
         functions = [f.place() for f in (self.key, self.reduce, self.size)]
-        return [list(map(list, self.groups.items())), self.ready, self.ended, functions]
+        groups = [[key, list(group)] for key, group in self.groups.items()]
+        return [groups, list(self.ready), self.ended, functions]
 
     def set_place(self, place: Any) -> None:
         self.groups = {key: list(group) for key, group in place[0]}
-        self.ready, self.ended = place[1], place[2]
+        self.ready, self.ended = list(place[1]), place[2]
         for function, inner in zip((self.key, self.reduce, self.size), place[3], strict=True):
             function.set_place(inner)

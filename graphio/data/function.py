@@ -187,16 +187,29 @@ class Opening:
         """As value, for a number."""
         return int(self.value(given))
 
-    def load(self, function: Function) -> Loaded:
-        """The function, loaded once; its captured values are those of now."""
+    def load(self, function: Function) -> Bound:
+        """The function, loaded once, with the values that it captures here."""
         if function not in self.loaded:
             self.loaded[function] = Loaded(function, self)
             place = self.places.pop(str(function.number), None)
             if place is not None:
                 self.loaded[function].set_place(place)
-        made = self.loaded[function]
-        made.capture(self)
-        return made
+        captured = [np.asarray(self.values[t], order="C") for t in function.captures]
+        return Bound(self.loaded[function], captured)
+
+
+class Bound:
+    """A loaded function with the values that it captured; see Loaded."""
+
+    def __init__(self, loaded: Loaded, captured: Sequence[Array]) -> None:
+        self._loaded, self._captured = loaded, captured
+        self.function, self.pure = loaded.function, loaded.pure
+        self.another, self.open = loaded.another, loaded.open
+        self.place, self.set_place = loaded.place, loaded.set_place
+
+    def __call__(self, *elements: Sequence[Any], run: Any = None) -> list[Array]:
+        """The components of the result for the components of each argument."""
+        return self._loaded(self._captured, elements, run)
 
 
 class Loaded:
@@ -236,7 +249,6 @@ class Loaded:
             self._state, self.run = self.another()
             for name, key in graph.generators.items():
                 self._state.set_generator(name, opening.new_key() if key is None else key, 0)
-        self._captured: list[Array] = []
 
     def another(self) -> tuple[Any, Any]:
         """The function once more, with a state of its own: for another thread."""
@@ -248,14 +260,13 @@ class Loaded:
         self._keys_given += 1
         return mix_seeds(self._key, self._keys_given)
 
-    def capture(self, opening: Opening) -> None:
-        """Takes the captured values."""
-        self._captured = [np.asarray(opening.values[t], order="C") for t in self.function.captures]
-
-    def __call__(self, *elements: Sequence[Any], run: Any = None) -> list[Array]:
+    def __call__(
+        self, captured: Sequence[Array], elements: Sequence[Sequence[Any]], run: Any
+    ) -> list[Array]:
         """The components of the result.
 
         Args:
+            captured: what the function reads from outside.
             elements: components of the arguments, in a row.
             run: of `another`; None: this one's own.
 
@@ -263,7 +274,7 @@ class Loaded:
             OpError: what the function's graph raised; its message names the transformation.
         """
         given = [v for element in elements for v in element if not isinstance(v, list)]
-        formal = [*self._captured, *given]
+        formal = [*captured, *given]
         try:
             found = (run or self.run)([np.asarray(formal[i], order="C") for i in self._used])
         except errors.OpError as error:

@@ -17,6 +17,7 @@ from graphio.schema.crc32c import crc32c
 
 Array = np.ndarray[Any, Any]
 _MASK = 0xA282EAD8
+_PIECE = 1 << 24  # bytes that are read at once
 _LARGEST = 1 << 40  # bytes of a record
 
 
@@ -33,7 +34,9 @@ class _Inflated:
         parts, size = [self._rest], len(self._rest)
         while count < 0 or size < count:
             packed = self._file.read(1 << 16)
-            data = self._zlib.decompress(packed) if packed else self._zlib.flush()
+            if not packed and not self._zlib.eof:
+                raise EOFError("the compressed data is cut short")
+            data = self._zlib.decompress(packed) if packed else b""
             parts.append(data)
             size += len(data)
             if not packed:
@@ -129,7 +132,7 @@ def read_record(file: IO[bytes], path: str, offset: int) -> bytes | None:
             raise _lost("truncated record", path, offset)
         if masked_crc(head[:8]) != int.from_bytes(head[8:], "little") or length > _LARGEST:
             raise _lost("corrupted record", path, offset)
-        record = file.read(length)
+        record = _exactly(file, length)
         tail = file.read(4)
     except (EOFError, OSError, zlib.error) as error:
         if isinstance(error, errors.OpError):
@@ -140,6 +143,15 @@ def read_record(file: IO[bytes], path: str, offset: int) -> bytes | None:
     if masked_crc(record) != int.from_bytes(tail, "little"):
         raise _lost("corrupted record", path, offset)
     return record
+
+
+def _exactly(file: IO[bytes], count: int) -> bytes:
+    """The next bytes, fewer at the end; a length that lies takes no memory."""
+    parts = []
+    while count > 0 and (part := file.read(min(count, _PIECE))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
 
 
 def _lost(what: str, path: str, offset: int) -> errors.OpError:

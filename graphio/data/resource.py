@@ -57,16 +57,24 @@ class Resource:
         self._lock = threading.RLock()
         self._stage: Stage | None = None
         self._maker = 0
+        self._values: Sequence[Array] = ()
         self._given = 0
+        #: after a load: the element that comes next, and the state that was loaded
+        self._ahead: tuple[Element, IteratorState] | None = None
 
     def make(self, maker: int, values: Sequence[Array]) -> None:
         """Begins a dataset anew, with what its captured tensors hold now."""
         with self._lock:
-            dataset = self.handle.makers[maker]
-            opening = Opening(self._runner, dict(zip(dataset.captures, values, strict=True)))
             self.close()
-            self._stage = dataset.open(opening)
-            self._maker, self._given = maker, 0
+            self._become(self._opened(maker, values), maker, values)
+
+    def _opened(self, maker: int, values: Sequence[Array]) -> Stage:
+        dataset = self.handle.makers[maker]
+        return dataset.open(Opening(self._runner, dict(zip(dataset.captures, values, strict=True))))
+
+    def _become(self, stage: Stage, maker: int, values: Sequence[Array]) -> None:
+        self._stage, self._maker, self._values = stage, maker, values
+        self._given, self._ahead = 0, None
 
     def get_next(self) -> Element:
         """The next element.
@@ -77,7 +85,8 @@ class Resource:
         """
         with self._lock:
             stage = self._running()
-            elements = stage.elements(1)
+            elements = stage.elements(1) if self._ahead is None else [self._ahead[0]]
+            self._ahead = None
             if not elements:
                 raise errors.OutOfRangeError(message="End of sequence")
             self._given += 1
@@ -100,6 +109,8 @@ class Resource:
         with self._lock:
             if self._stage is None:
                 return None
+            if self._ahead is not None:
+                return self._ahead[1]
             detail = {
                 "maker": self._maker,
                 "signature": self._stage.signature(),
@@ -114,7 +125,7 @@ class Resource:
             )
 
     def load(self, state: IteratorState) -> bool:
-        """Goes where an iterator of the same pipeline stood.
+        """Goes where an iterator of the same pipeline stood; to the beginning if that was the end.
 
         Returns:
             False: it was another pipeline, or this one needs its initializer first, so nothing
@@ -122,24 +133,43 @@ class Resource:
         """
         detail = saving.decode(state.detail)
         with self._lock:
-            stage = self._prepared(detail)
-            if stage is None or stage.signature() != detail["signature"]:
+            maker = detail["maker"]
+            values = self._values_for(maker)
+            if values is None:
+                return False
+            stage = self._opened(maker, values)
+            if stage.signature() != detail["signature"]:
+                stage.close()
                 return False
             stage.load(detail["stage"])
+            self.close()
+            self._become(stage, maker, values)
             self._given = state.offset
+            self._look_ahead(stage, state, detail["stage"])
             return True
 
-    def _prepared(self, detail: Any) -> Stage | None:
-        """The stage that a place is for, begun if that needs no values of a run."""
-        maker = detail["maker"]
+    def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
+        """A program that restores what was saved at the end of the data begins it anew."""
+        try:
+            elements = stage.elements(1)
+        except errors.OpError:
+            stage.load(place)
+            return
+        if elements:
+            self._ahead = (elements[0], state)
+        else:
+            self.make(self._maker, self._values)
+
+    def _values_for(self, maker: int) -> Sequence[Array] | None:
+        """What a dataset captures, if that is known without its initializer."""
         if maker >= len(self.handle.makers):
             return None
-        if self._stage is None or self._maker != maker:
-            dataset = self.handle.makers[maker]
-            if dataset.captures and not self.handle.one_shot:
-                return None
-            self.make(maker, self._constants(dataset))
-        return self._stage
+        if self._stage is not None and self._maker == maker:
+            return self._values
+        dataset = self.handle.makers[maker]
+        if dataset.captures and not self.handle.one_shot:
+            return None
+        return self._constants(dataset)
 
     def _constants(self, dataset: Dataset) -> list[Array]:
         """What a dataset captures, where that needs neither feeds nor variables."""
@@ -156,7 +186,7 @@ class Resource:
         with self._lock:
             if self._stage is not None:
                 self._stage.close()
-            self._stage = None
+            self._stage = self._ahead = None
 
 
 def _first(stage: Stage, kind: type[Found]) -> Found | None:

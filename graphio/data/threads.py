@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphio.data.elements import _Calling
-from graphio.data.function import Loaded
+from graphio.data.function import Bound
 from graphio.data.stages import Element, Item, Stage
 from graphio.schema import errors
 
@@ -147,7 +147,7 @@ class Prefetch(Stage):
 class _Workers:
     """Threads that call a function, each with a copy of its own."""
 
-    def __init__(self, function: Loaded, count: int) -> None:
+    def __init__(self, function: Bound, count: int) -> None:
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._count = count
         for _ in range(count):
@@ -167,7 +167,7 @@ class _Workers:
             self._tasks.put(None)
 
 
-def _serve(function: Loaded, tasks: queue.SimpleQueue[Any]) -> None:
+def _serve(function: Bound, tasks: queue.SimpleQueue[Any]) -> None:
     run = None
     while (task := tasks.get()) is not None:
         future, elements = task
@@ -186,7 +186,7 @@ class ParallelMap(_Calling):
 
     kind = "parallel_map"
 
-    def __init__(self, source: Stage, function: Loaded, count: int) -> None:
+    def __init__(self, source: Stage, function: Bound, count: int) -> None:
         super().__init__(source, function)
         self.count = count
         self.pending: collections.deque[tuple[list[Element], _Results]] = collections.deque()

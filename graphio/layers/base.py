@@ -111,8 +111,20 @@ class Layer:
         """The layer's result for inputs; the first call makes its variables.
 
         Raises:
-            ValueError: the inputs' rank or number of channels is not what the layer takes.
+            ValueError: the inputs' rank or number of channels is not what the layer takes. The
+                graph and the layer are then as they were.
         """
+        with scopes.get_default_graph().unchanged_on_error():
+            before = dict(vars(self))
+            lists = {name: list(v) for name, v in before.items() if isinstance(v, list)}
+            try:
+                return self._called(inputs, arguments, options)
+            except BaseException:
+                vars(self).clear()
+                vars(self).update({**before, **lists})
+                raise
+
+    def _called(self, inputs: Any, arguments: Any, options: dict[str, Any]) -> Any:
         given = nest.map_structure(convert_to_tensor, inputs)
         self._check(given)
         self._open_scope(options.pop("scope", None))
@@ -348,7 +360,8 @@ def functional(kind: type[Layer], summary: str) -> Callable[..., Any]:
     def call(inputs: Any, *arguments: Any, reuse: Any = None, **options: Any) -> Any:
         given = made.bind(*arguments, **options).arguments
         options["_scope"], options["_reuse"] = given.get("name"), reuse
-        return kind(*arguments, **options)(inputs)
+        with scopes.get_default_graph().unchanged_on_error():
+            return kind(*arguments, **options)(inputs)
 
     parameter = inspect.Parameter
     own = [p for p in made.parameters.values() if p.kind is not p.VAR_KEYWORD]

@@ -60,15 +60,18 @@ def norm(
         return math.pow(total, 1.0 / ord, name=at)
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down where its Euclidean norm over axes exceeds clip_norm.
 
     Args:
-        t: floating tensor or IndexedSlices (which become dense).
+        t: floating tensor, or IndexedSlices, which stay that and whose values count.
         clip_norm: the largest norm; a number or scalar tensor.
         axes: None: all.
         name: of the operation.
     """
+    if isinstance(t, IndexedSlices):
+        values = clip_by_norm(t.values, clip_norm, axes, name)
+        return IndexedSlices(values, t.indices, t.dense_shape)
     with scope(name, "clip_by_norm") as at:
         x = convert_to_tensor(t, name="t")
         limit = like(clip_norm, x, "clip_by_norm", ("t", "clip_norm"))

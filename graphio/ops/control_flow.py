@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphio import carrying, dtypes, nest, scopes
-from graphio.carrying import Part
+from graphio.carrying import Late, Part
 from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
@@ -218,12 +218,15 @@ def _agree(one: _Branch, two: _Branch) -> list[builtins.tuple[Any, TensorShape]]
                 f"{len(b)} in false_fn"
             )
         for k in range(len(a)):
+            if isinstance(a[k], Late) and isinstance(b[k], Late):
+                continue  # has no shape yet, and is the same in both
             yes, no = _settled(one, a[k], b[k]), _settled(two, b[k], a[k])
             if yes.dtype != no.dtype:
                 raise ValueError(
                     f"cond: output {i} is {yes.dtype.name} ('{yes.name}') in true_fn and "
                     f"{no.dtype.name} ('{no.name}') in false_fn; cast one of them"
                 )
+            a[k] = yes
             one.graph.outputs.append(yes)
             two.graph.outputs.append(no)
             specs.append((yes.dtype, common_shape(yes.shape, no.shape)))
@@ -242,7 +245,7 @@ def _filled(like: _Branch, outputs: list[Tensor]) -> Any:
     """The If's outputs in the structure of a branch."""
     remaining = iter(outputs)
     leaves = [
-        carrying.assemble(leaf, [next(remaining) for _ in parts])
+        carrying.assemble(leaf, [p if isinstance(p, Late) else next(remaining) for p in parts])
         for leaf, parts in zip(like.leaves, like.parts, strict=True)
     ]
     return nest.pack_sequence_as(like.result, leaves)

@@ -121,8 +121,8 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
                 return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
         target = ints(shape, default, "shape")
         if wanted == dtypes.string:
-            blank, dims = constant(b""), primitive.static_vector(target)
-            return node("Expand", [blank, target], wanted, dims, name=at)
+            static = primitive.static_vector(target)
+            return node("Expand", [constant(b""), target], wanted, static, name=at)
         single = np.asarray([value], wanted.as_numpy_dtype)
         return node(
             "ConstantOfShape",
@@ -282,6 +282,9 @@ def eye(
     """
     with scope(name, "eye") as at:
         columns = num_rows if num_columns is None else num_columns
+        for count in (num_rows, columns):
+            if isinstance(count, int) and count < 0:
+                raise ValueError(f"Dimension {count} must be >= 0 for {describe(at, 'eye')}")
         row = primitive.unsqueeze(range(num_rows), [1])
         on = primitive.compare("Equal", row, primitive.unsqueeze(range(columns), [0]))
         if batch_shape is None:

@@ -82,6 +82,7 @@ def map_fn(
     swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
+    fn_output_signature: Any = None,
 ) -> Any:
     """fn of each element along the first dimension, stacked.
 
@@ -91,6 +92,7 @@ def map_fn(
         dtype: dtype or structure of dtypes of fn's results; None: those of elems.
         parallel_iterations, back_prop, swap_memory, infer_shape: accepted.
         name: name scope.
+        fn_output_signature: a newer name of dtype.
 
     Returns:
         dtype's structure (elems' without one) of tensors (n, ...).
@@ -101,6 +103,7 @@ def map_fn(
         InvalidArgumentError: fn returns another dtype than announced.
     """
     _check_callable(fn, "map_fn")
+    dtype = fn_output_signature if dtype is None else dtype
     with restoring(), scopes.operation_scope(name, "map"):
         pieces, length = _elements(elems, "map_fn")
         structure = elems if dtype is None else dtype

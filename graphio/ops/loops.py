@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def _formals(
 ) -> list[list[Tensor]]:
     carried: list[list[Tensor]] = []
     for parts, shapes in zip(entering, invariants, strict=True):
-        made = []
+        made: list[Tensor] = []
         for part, shape in zip(parts, shapes, strict=True):
             label = f"loop_var_{sum(map(len, carried)) + len(made)}"
             made.append(loop.add_input(part.dtype, shape, label))
@@ -113,8 +113,8 @@ def _loop_node(
     limit: Tensor | None,
     entering: list[list[Part]],
     carried: list[list[Tensor]],
-) -> list[list[Tensor]]:
-    """The Loop: the last values of the loop variables."""
+) -> list[list[Part]]:
+    """The Loop: the last values of the loop variables, or what still has no shape."""
     formals = [t for tensors in carried for t in tensors]
     parts = [part for parts in entering for part in parts]
     initial = [
@@ -129,8 +129,11 @@ def _loop_node(
         name="Loop",
         tf_type="While",
     )
-    outputs = iter(operation.outputs)
-    return [[next(outputs) for _ in tensors] for tensors in carried]
+    found: Iterator[Part] = (
+        y if isinstance(part, Tensor) or y.shape.ndims is not None else part
+        for y, part in zip(operation.outputs, parts, strict=True)
+    )
+    return [[next(found) for _ in tensors] for tensors in carried]
 
 
 def _invariants(structure: Any, entering: list[list[Part]], given: Any) -> list[list[TensorShape]]:

@@ -13,6 +13,7 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
+from graphio.indexed_slices import IndexedSlices
 from graphio.ops import primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
@@ -486,17 +487,18 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         return node("Mul", [d, d], d.dtype, dims, name=at, tf_type="SquaredDifference")
 
 
-def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; the bounds conduct the gradient.
 
     Args:
-        t: numeric tensor.
+        t: numeric tensor, or IndexedSlices, which stay that.
         clip_value_min: number or tensor that broadcasts to t's shape.
         clip_value_max: the same.
         name: of the operation.
     """
+    if isinstance(t, IndexedSlices):
+        values = clip_by_value(t.values, clip_value_min, clip_value_max, name)
+        return IndexedSlices(values, t.indices, t.dense_shape)
     with scope(name, "clip_by_value") as at:
         tensor = convert_to_tensor(t, name="t")
         upper = minimum(tensor, clip_value_max, name="Minimum")

@@ -9,7 +9,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import filling, index, math, primitive, reshaping, shapes, sparse_parts
+from graphio.ops import filling, index, linear, math, primitive, reshaping, shapes, sparse_parts
 from graphio.ops.emit import INTEGER, describe, ints, node, require, scope
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
@@ -20,6 +20,7 @@ __all__ = [
     "from_dense",
     "sparse_eye",
     "sparse_mask",
+    "sparse_matmul",
     "sparse_tensor_dense_matmul",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
@@ -243,6 +244,32 @@ def sparse_tensor_dense_matmul(
         size, dims = primitive.static_vector(outer), dims_of(dense)
         made.set_shape([None if size is None else size[0], None if dims is None else dims[1]])
         return made
+
+
+def sparse_matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of two dense matrices; that there are many zeros makes no difference.
+
+    Args:
+        a: tensor (n, m).
+        b: tensor (m, k) of the same dtype.
+        transpose_a: True multiplies with a transposed.
+        transpose_b: True multiplies with b transposed.
+        a_is_sparse: accepted.
+        b_is_sparse: accepted.
+        name: of the operation.
+
+    Raises:
+        ValueError: the inner sizes differ.
+    """
+    return linear.matmul(a, b, transpose_a, transpose_b, name=name or "SparseMatMul")
 
 
 def _check_matrices(sp: SparseTensor, dense: Tensor, at: str) -> None:

@@ -406,7 +406,8 @@ def _length(tensor: Tensor) -> int | None:
 def _apart(value: TensorArray) -> list[Part]:
     if value._rows is not None and not value._open():
         return [value._free, value._rows]
-    return [value._free, Late(value.dtype, lambda shape: value._settle(_without_first(shape)))]
+    make = lambda shape: value._settle(_without_first(shape))  # noqa: E731
+    return [value._free, Late(value.dtype, make, value)]
 
 
 def _without_first(shape: TensorShape) -> TensorShape:
@@ -415,8 +416,8 @@ def _without_first(shape: TensorShape) -> TensorShape:
 
 def _together(like: TensorArray, tensors: Sequence[Any]) -> TensorArray:
     free, rows = tensors
-    if isinstance(rows, Late):
-        return like._next(free, like._rows)
+    if isinstance(rows, Late):  # nothing was written yet
+        return like._next(free, rows.owner._rows)
     shape = like._shape
     if like._infer and rows.shape.ndims is not None:
         shape = shape.merge_with(_rest(rows))

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from graphio import dtypes
 from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import INTEGER, describe, node, require, scope
+from graphio.ops.emit import INTEGER, describe, node, operation, require, scope, static_ints
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.text_calls import as_bytes, as_text, utf8_cased
+from graphio.sparse_tensor import SparseTensor
 
-__all__ = ["length", "lower", "string_join", "string_strip", "substr", "upper"]
+__all__ = [
+    "length",
+    "lower",
+    "reduce_join",
+    "split",
+    "string_join",
+    "string_split",
+    "string_strip",
+    "substr",
+    "upper",
+]
 
-not_differentiable("StringLength", "StringTransform", "Substr", "StringJoin", domain="graphio")
+not_differentiable(
+    "StringLength", "StringTransform", "Substr", "StringJoin", "StringReduceJoin", "StringSplit",
+    domain="graphio",
+)  # fmt: skip
 
 
 def _transformed(value: Any, way: str, tf_type: str, name: str | None) -> Tensor:
@@ -139,3 +155,117 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
                 dims = own if dims == () else shapes.merge(dims, own, describe(at, "StringJoin"))
         return node("StringJoin", texts, dtypes.string, dims, name=at, domain="graphio",
                     separator=as_bytes(separator))  # fmt: skip
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Texts joined along axes.
+
+    Args:
+        inputs: string tensor of known rank.
+        axis: which axes, in the order in which they are joined; None: all, the last one first.
+        keep_dims: old name of keepdims.
+        separator: what stands between.
+        name: of the operation.
+        reduction_indices: old name of axis.
+        keepdims: True keeps the axes, with size 1.
+
+    Raises:
+        ValueError: an axis is out of range.
+    """
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    with scope(name, "ReduceJoin") as at:
+        x = as_text(inputs, "inputs")
+        rank = x.shape.ndims
+        if rank is None:
+            raise ValueError("reduce_join: the rank of inputs must be known; use set_shape")
+        given = static_ints(reduction_indices if axis is None else axis)
+        wanted = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
+        axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in wanted]
+
+        joined = x
+        for a in axes:
+            dims = shapes.reduced(dims_of(joined), [a], True, describe(at, "ReduceJoin"))
+            joined = node("StringReduceJoin", [joined], dtypes.string, dims, domain="graphio",
+                          axis=a, separator=as_bytes(separator))  # fmt: skip
+        if keep or not axes:
+            return primitive.unary("Identity", joined, at)
+        return primitive.squeeze(joined, axes, at)
+
+
+def string_split(
+    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
+) -> SparseTensor:
+    """The parts of each text between the characters of sep.
+
+    Args:
+        source: string vector (n).
+        sep: Python text: each of its bytes separates; "": every byte is a part; None: a space.
+        skip_empty: True leaves empty parts out.
+        delimiter: old name of sep.
+
+    Returns:
+        A SparseTensor (n, most parts of a text) of strings.
+
+    Raises:
+        ValueError: source is no vector.
+    """
+    chosen = delimiter if sep is None else sep
+    marks = b" " if chosen is None else as_bytes(chosen)
+    attrs = {"separator": marks, "letters": 1, "skip_empty": int(skip_empty), "limit": -1}
+    return _split("StringSplit", source, None, attrs)
+
+
+def split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The parts of each text, as Python's split gives them.
+
+    Args:
+        input: string vector (n).
+        sep: Python text: what separates; None or "": white space.
+        maxsplit: at most how many times a text is split; -1: as often as sep comes.
+        result_type: SparseTensor; there are no ragged tensors.
+        source: old name of input.
+        name: name scope of the operations.
+
+    Returns:
+        A SparseTensor (n, most parts of a text) of strings.
+
+    Raises:
+        ValueError: the input is no vector, or result_type is another.
+    """
+    if result_type != "SparseTensor":
+        raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
+    given = source if input is None else input
+    mark = b"" if sep is None else as_bytes(sep)
+    attrs = {"separator": mark, "letters": 0, "skip_empty": 0, "limit": max(maxsplit, -1)}
+    return _split("StringSplitV2", given, name, attrs)
+
+
+def _split(tf_type: str, source: Any, name: str | None, attrs: Mapping[str, Any]) -> SparseTensor:
+    with scope(name, tf_type) as at:
+        x = as_text(source, "source")
+        if x.shape.ndims not in (1, None):
+            raise ValueError(
+                f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
+                f"with input shapes: {shapes.text_of(x)}"
+            )
+        outputs: list[tuple[DType, Dims]] = [
+            (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
+        ]  # fmt: skip
+        made = operation("StringSplit", [x], outputs, name=at, domain="graphio", tf_type=tf_type,
+                         attrs=attrs)  # fmt: skip
+        return SparseTensor(*made.outputs)

@@ -17,27 +17,20 @@ from graphio import dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Operation, Tensor
-from graphio.ops import shapes
-from graphio.ops.emit import describe, scope, static_ints
+from graphio.ops.emit import scope
 from graphio.ops.host import host_call_to
 from graphio.ops.shapes import Dims, dims_of
-from graphio.schema import errors
-from graphio.sparse_tensor import SparseTensor
+from graphio.schema import errors, summary
 from graphio.tensor_shape import TensorShape
 
 __all__ = [
     "as_bytes",
-    "as_string",
     "as_text",
     "decode_base64",
-    "decode_raw",
     "encode_base64",
-    "reduce_join",
     "regex_full_match",
     "regex_replace",
-    "split",
-    "string_split",
-    "string_to_number",
+    "string_format",
     "utf8_cased",
 ]
 
@@ -203,292 +196,45 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
     return _mapped("DecodeBase64", input, decoded, name)
 
 
-# ---- numbers ----
+# ---- formats ----
 
 
-def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The number that each text spells.
-
-    Args:
-        string_tensor: string tensor.
-        out_type: float32, float64, int32 or int64.
-        name: of the operation.
-        input: other name of string_tensor.
-
-    Raises:
-        InvalidArgumentError: at run time: a text spells none.
-    """
-    wanted = dtypes.as_dtype(out_type)
-    if wanted not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
-        raise TypeError(f"out_type is {wanted.name}, expected float32, float64, int32 or int64")
-
-    def number(text: bytes, out: str) -> Any:
-        try:
-            if b"_" in text:
-                raise ValueError
-            found = float(text) if wanted.is_floating else int(text)
-            if wanted.is_integer and not wanted.min <= found <= wanted.max:
-                raise ValueError
-            return found
-        except ValueError:
-            raise errors.InvalidArgumentError(
-                message=f"StringToNumberOp could not correctly convert string: "
-                f"{text.decode('utf-8', 'replace')}"
-            ) from None
-
-    given = string_tensor if input is None else input
-    return _mapped("StringToNumber", given, number, name, wanted, out=wanted.name)
-
-
-def as_string(
-    input: Any,
-    precision: int = -1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width: int = -1,
-    fill: str = "",
-    name: str | None = None,
-) -> Tensor:
-    """Each number as text.
-
-    Args:
-        input: tensor of numbers or bools.
-        precision: digits after the point of floats; -1: 6.
-        scientific: True: floats with an exponent.
-        shortest: True: floats in the shorter one of both ways.
-        width: the least width; -1: none.
-        fill: what fills up to the width: "", " ", "0", "-" (fills behind).
-        name: of the operation.
-
-    Raises:
-        ValueError: scientific and shortest are both given, or fill is longer than 1.
-    """
-    if scientific and shortest:
-        raise ValueError("Cannot select both scientific and shortest notation")
-    if len(fill) > 1:
-        raise ValueError(f"Fill string must be one or fewer characters, but got {fill!r}")
-    with scope(name, "AsString") as at:
-        x = convert_to_tensor(input, name="input")
-        if x.dtype == dtypes.string:
-            raise TypeError(f"AsString: input '{x.name}' is a string already")
-        if not x.dtype.is_floating and (scientific or shortest or precision >= 0):
-            raise ValueError(f"AsString: precision and notation are for floats, not {x.dtype.name}")
-        kind = "e" if scientific else "g" if shortest else "f"
-        digits = "" if precision < 0 else f".{precision}"
-        number = f"{digits}{kind}" if x.dtype.is_floating else "d"
-        form = f"%{fill.strip()}{width if width >= 0 else ''}{number}"
-        if x.dtype.is_bool:
-            form = f"%{fill.strip('0 ')}{width if width >= 0 else ''}s"
-
-        def work(values: Array, form: str) -> Sequence[Array]:
-            return [_each(lambda v: (form % _plain(v)).encode(), values)]
-
-        outputs = [(dtypes.string, dims_of(x))]
-        return _call("AsString", work, [x], outputs, at, form=form).outputs[0]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def decode_raw(
-    input_bytes: Any = None,
-    out_type: Any = None,
-    little_endian: bool = True,
-    name: str | None = None,
-    bytes: Any = None,
-) -> Tensor:
-    """The numbers whose bytes each text is.
-
-    Args:
-        input_bytes: string tensor; its texts are equally long.
-        out_type: dtype of the numbers.
-        little_endian: the order of the bytes.
-        name: of the operation.
-        bytes: old name of input_bytes.
-
-    Returns:
-        A tensor of out_type with one more axis.
-
-    Raises:
-        InvalidArgumentError: at run time: the lengths differ or are no multiple of a number's.
-    """
-    if out_type is None:
-        raise ValueError("decode_raw: out_type is required")
-    wanted = dtypes.as_dtype(out_type)
-    order = np.dtype(wanted.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
-
-    def work(texts: Array, order: Any) -> Sequence[Array]:
-        flat = texts.reshape(-1).tolist()
-        size = len(flat[0]) if flat else 0
-        if any(len(t) != size for t in flat):
-            raise errors.InvalidArgumentError(
-                message="DecodeRaw requires input strings to all be the same size"
-            )
-        if size % order.itemsize:
-            raise errors.InvalidArgumentError(
-                message=f"Input to DecodeRaw has length {size} that is not a multiple of "
-                f"{order.itemsize}, the size of {wanted.name}"
-            )
-        numbers = np.frombuffer(b"".join(flat), order).astype(wanted.as_numpy_dtype)
-        return [numbers.reshape(*texts.shape, size // order.itemsize)]
-
-    with scope(name, "DecodeRaw") as at:
-        x = as_text(input_bytes if bytes is None else bytes, "bytes")
-        dims = dims_of(x)
-        outputs = [(wanted, None if dims is None else (*dims, None))]
-        return _call("DecodeRaw", work, [x], outputs, at, order=order).outputs[0]
-
-
-# ---- joining and splitting ----
-
-
-def reduce_join(
+def string_format(
+    template: str,
     inputs: Any,
-    axis: Any = None,
-    keep_dims: bool | None = None,
-    separator: str = "",
+    placeholder: str = "{}",
+    summarize: int = 3,
     name: str | None = None,
-    reduction_indices: Any = None,
-    keepdims: bool | None = None,
 ) -> Tensor:
-    """Texts joined along axes.
+    """A template with tensors as text in the places of its placeholders.
 
     Args:
-        inputs: string tensor of known rank.
-        axis: which axes, in the order in which they are joined; None: all, the last one first.
-        keep_dims: old name of keepdims.
-        separator: what stands between.
+        template: text.
+        inputs: a tensor or a list of them, one a placeholder.
+        placeholder: what stands for a tensor.
+        summarize: elements that are shown at each end of every dimension; -1: all.
         name: of the operation.
-        reduction_indices: old name of axis.
-        keepdims: True keeps the axes, with size 1.
-
-    Raises:
-        ValueError: an axis is out of range.
-    """
-    keep = bool(keep_dims if keepdims is None else keepdims)
-    with scope(name, "ReduceJoin") as at:
-        x = as_text(inputs, "inputs")
-        rank = x.shape.ndims
-        if rank is None:
-            raise ValueError("reduce_join: the rank of inputs must be known; use set_shape")
-        given = static_ints(reduction_indices if axis is None else axis)
-        wanted = list(range(rank))[::-1] if given is None else [a or 0 for a in given]
-        axes = [shapes.normalize_axis(a, rank, describe(at, "ReduceJoin")) for a in wanted]
-
-        def work(texts: Array, axes: list[int], keep: bool, separator: bytes) -> Sequence[Array]:
-            for a in axes:
-                texts = _joined_along(texts, a, separator)
-            return [texts if keep else np.squeeze(texts, tuple(axes))]
-
-        dims = shapes.reduced(dims_of(x), axes, keep, describe(at, "ReduceJoin"))
-        outputs = [(dtypes.string, dims)]
-        between = as_bytes(separator)
-        return _call(
-            "ReduceJoin", work, [x], outputs, at, axes=axes, keep=keep, separator=between
-        ).outputs[0]
-
-
-def _joined_along(texts: Array, axis: int, separator: bytes) -> Array:
-    lines = np.moveaxis(texts, axis, -1)
-    result = np.empty(lines.shape[:-1], object)
-    for place in np.ndindex(result.shape):
-        result[place] = separator.join(lines[place].tolist())
-    return np.expand_dims(result, axis)
-
-
-def string_split(
-    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None
-) -> SparseTensor:
-    """The parts of each text between the characters of sep.
-
-    Args:
-        source: string vector (n).
-        sep: Python text: each of its bytes separates; "": every byte is a part; None: a space.
-        skip_empty: True leaves empty parts out.
-        delimiter: old name of sep.
 
     Returns:
-        A SparseTensor (n, most parts of a text) of strings.
+        A scalar string tensor.
 
     Raises:
-        ValueError: source is no vector.
+        ValueError: there is another number of placeholders than of inputs.
     """
-    chosen = delimiter if sep is None else sep
-    marks = b" " if chosen is None else as_bytes(chosen)
+    given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    pieces = template.split(placeholder)
+    if len(pieces) != len(given) + 1:
+        raise ValueError(
+            f"{len(pieces) - 1} placeholder(s) in template does not match {len(given)} tensor(s) "
+            "provided as input"
+        )
 
-    def parts(text: bytes, marks: bytes, skip_empty: bool) -> list[bytes]:
-        if not marks:
-            return [text[i : i + 1] for i in range(len(text))]
-        found = re.split(b"[" + re.escape(marks) + b"]", text)
-        return [part for part in found if part or not skip_empty]
+    def fill(*values: Any, pieces: Sequence[str], summarize: int) -> Sequence[Any]:
+        texts = [*(summary.nested(v, summarize) for v in values), ""]
+        return ["".join(p + t for p, t in zip(pieces, texts, strict=True))]
 
-    return _split("StringSplit", source, parts, None, marks=marks, skip_empty=skip_empty)
-
-
-def split(
-    input: Any = None,
-    sep: Any = None,
-    maxsplit: int = -1,
-    result_type: str = "SparseTensor",
-    source: Any = None,
-    name: str | None = None,
-) -> SparseTensor:
-    """The parts of each text, as Python's split gives them.
-
-    Args:
-        input: string vector (n).
-        sep: Python text: what separates; None or "": white space.
-        maxsplit: at most how many times a text is split; -1: as often as sep comes.
-        result_type: SparseTensor; there are no ragged tensors.
-        source: old name of input.
-        name: name scope of the operations.
-
-    Returns:
-        A SparseTensor (n, most parts of a text) of strings.
-
-    Raises:
-        ValueError: the input is no vector, or result_type is another.
-    """
-    if result_type != "SparseTensor":
-        raise ValueError(f"result_type is {result_type!r}; only 'SparseTensor' is there")
-
-    def parts(text: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
-        return text.split(sep or None, maxsplit)
-
-    given = source if input is None else input
-    mark = b"" if sep is None else as_bytes(sep)
-    return _split("StringSplitV2", given, parts, name, sep=mark, maxsplit=maxsplit)
-
-
-def _split(
-    tf_type: str, source: Any, parts: Callable[..., list[bytes]], name: str | None, **options: Any
-) -> SparseTensor:
-    def work(texts: Array, **given: Any) -> Sequence[Array]:
-        rows = [parts(text, **given) for text in texts.tolist()]
-        places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
-        values = np.empty(len(places), object)
-        values[:] = [part for row in rows for part in row]
-        widest = max((len(row) for row in rows), default=0)
-        indices = np.asarray(places, np.int64).reshape(-1, 2)
-        return [indices, values, np.asarray([len(rows), widest], np.int64)]
-
-    with scope(name, tf_type) as at:
-        x = as_text(source, "source")
-        if x.shape.ndims not in (1, None):
-            raise ValueError(
-                f"Shape must be rank 1 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
-                f"with input shapes: {shapes.text_of(x)}"
-            )
-        outputs: list[tuple[DType, Dims]] = [
-            (dtypes.int64, (None, 2)), (dtypes.string, (None,)), (dtypes.int64, (2,)),
-        ]  # fmt: skip
-        made = _call(tf_type, work, [x], outputs, at, **options)
-        return SparseTensor(*made.outputs)
+    with scope(name, "StringFormat") as at:
+        tensors = [convert_to_tensor(x, name=f"inputs_{i}") for i, x in enumerate(given)]
+        outputs: list[tuple[DType, Dims]] = [(dtypes.string, ())]
+        options = {"pieces": tuple(pieces), "summarize": summarize}
+        return _call("StringFormat", fill, tensors, outputs, at, **options).outputs[0]

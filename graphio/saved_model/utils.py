@@ -23,7 +23,8 @@ def build_tensor_info(tensor: Any) -> TensorInfo:
     convert = getattr(tensor, "_as_graph_element", None)
     element = convert() if convert is not None else tensor
     if not isinstance(element, Tensor):
-        raise TypeError(f"a signature describes tensors, not {type(tensor).__name__}")
+        parts = " (give its parts, each with a key)" if hasattr(tensor, "indices") else ""
+        raise TypeError(f"a signature describes tensors, not {type(tensor).__name__}{parts}")
     return TensorInfo.of_tensor(element)
 
 

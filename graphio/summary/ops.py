@@ -181,7 +181,8 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
         TypeError: they are no string tensors.
         InvalidArgumentError: in a run, two of the values have one tag.
     """
-    with scopes.operation_scope(name, "Merge") as at:
+    unchanged = scopes.get_default_graph().unchanged_on_error()
+    with unchanged, scopes.operation_scope(name, "Merge") as at:
         parts = [convert_to_tensor(part, dtypes.string) for part in inputs]
         if not parts:
             raise ValueError("merge: there are no summaries; give at least one")
@@ -207,7 +208,9 @@ def _tagged(name: str, family: str | None) -> Iterator[tuple[str, str]]:
     """A name scope for one summary: its tag, and the name for the operation."""
     cleaned = clean(name)
     group = None if family is None else clean(family)
-    with scopes.operation_scope(cleaned if group is None else f"{group}/{cleaned}") as at:
+    label = cleaned if group is None else f"{group}/{cleaned}"
+    unchanged = scopes.get_default_graph().unchanged_on_error()
+    with unchanged, scopes.operation_scope(label) as at:
         tag = at.rstrip("/")
         yield (tag if group is None else f"{group}/{tag}"), at
 

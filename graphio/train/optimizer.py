@@ -16,7 +16,7 @@ from graphio.gradients import gradients
 from graphio.graph import Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, comparison, index, math
-from graphio.ops.control_flow import group
+from graphio.train.subclassing import Subclassing
 from graphio.variable_scope import get_variable_scope
 from graphio.variables import Variable, trainable_variables
 
@@ -25,10 +25,11 @@ __all__ = ["Optimizer"]
 GradientsAndVariables = list[tuple[Any, Variable]]
 
 
-class Optimizer:
+class Optimizer(Subclassing):
     """Base class; see GradientDescentOptimizer and its siblings.
 
-    Subclasses give `_slots` (slot name to initial value, which is a float) and `_update`.
+    Subclasses give `_slots` (slot name to initial value, which is a float) and `_update`, or
+    what graphio.train.subclassing says.
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
@@ -39,8 +40,8 @@ class Optimizer:
     def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
         if not name:
             raise ValueError("an optimizer needs a name that is not empty")
+        super().__init__()
         self._name = name
-        self._slot_variables: dict[tuple[str, Variable], Variable] = {}
 
     def get_name(self) -> str:
         """The optimizer's name, which its training operation bears."""
@@ -142,12 +143,11 @@ class Optimizer:
             for gradient, variable in present:
                 with scopes.name_scope("update_" + variable.op.name.replace("/", "_")):
                     updates.extend(self._apply(gradient, variable))
-            updates.extend(self._finish(updates))
-            train_name = scope.rstrip("/")
+            updates.extend(self._after(updates))
             if global_step is None:
-                train_op = group(*updates, name=scope or train_name)
+                train_op = self._finish(updates, scope)
             else:
-                with scopes.control_dependencies([group(*updates, name="update")]):
+                with scopes.control_dependencies([self._finish(updates, "update")]):
                     train_op = global_step.assign_add(
                         convert_to_tensor(1, dtype=global_step.dtype.base_dtype), name=scope
                     ).op
@@ -160,7 +160,7 @@ class Optimizer:
 
     def get_slot_names(self) -> list[str]:
         """Names of the slots that this optimizer keeps for each variable, sorted."""
-        return sorted(self._slots)
+        return sorted({*self._slots, *(name for name, _ in self._slot_variables)})
 
     def variables(self) -> list[Variable]:
         """The optimizer's own variables, slots and whatever else it counts, sorted by name."""
@@ -182,12 +182,12 @@ class Optimizer:
         """New values by slot name; "" stands for the parameter."""
         raise NotImplementedError
 
-    def _finish(self, updates: Sequence[Tensor]) -> list[Any]:
+    def _after(self, updates: Sequence[Tensor]) -> list[Any]:
         """Further updates, after those of all variables."""
         return []
 
     def _other_variables(self) -> list[Variable]:
-        return []
+        return list(self._non_slots.values())
 
     #: True where a sparse gradient must leave the rows it lacks alone (Momentum)
     _sparse_touches_only_rows = False
@@ -203,13 +203,17 @@ class Optimizer:
                     )
 
     def _new_slot(self, variable: Variable, name: str, suffix: str, value: float) -> Variable:
-        # As TensorFlow: a slot made inside a variable scope bears the scope's name once more.
-        scope = get_variable_scope().name
-        full = f"{scope}/{variable.op.name}" if scope else variable.op.name
         with scopes.name_scope(None):
             initial = array.fill(
                 variable.shape.as_list(), convert_to_tensor(value, variable.dtype.base_dtype)
             )
+        return self._place_slot(variable, name, suffix, initial)
+
+    def _place_slot(self, variable: Variable, name: str, suffix: str, initial: Tensor) -> Variable:
+        # As TensorFlow: a slot made inside a variable scope bears the scope's name once more.
+        scope = get_variable_scope().name
+        full = f"{scope}/{variable.op.name}" if scope else variable.op.name
+        with scopes.name_scope(None):
             return Variable(
                 initial,
                 trainable=False,
@@ -239,7 +243,9 @@ class Optimizer:
 
         return of
 
-    def _apply(self, gradient: Any, variable: Variable) -> list[Tensor]:
+    def _apply(self, gradient: Any, variable: Variable) -> list[Any]:
+        if type(self)._update is Optimizer._update:
+            return [self._apply_own(gradient, variable)]
         sparse = gradient if isinstance(gradient, IndexedSlices) else None
         dense = convert_to_tensor(gradient, dtype=variable.dtype.base_dtype)
         owners = {"": variable}

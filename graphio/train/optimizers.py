@@ -161,7 +161,7 @@ class AdamOptimizer(Optimizer):
         new, m, v = _step("AdamStep", [*inputs, gradient], 3, "ApplyAdam")
         return {"": new, "m": m, "v": v}
 
-    def _finish(self, updates: Sequence[Tensor]) -> list[Any]:
+    def _after(self, updates: Sequence[Tensor]) -> list[Any]:
         finished = []
         for name, variable in self._powers.items():
             factor = self._scalars[name](dtypes.as_dtype(variable.dtype.base_dtype))

@@ -405,15 +405,16 @@ def import_meta_graph(
         model = meta_graph.read_message(meta_graph_or_file)
     else:
         model = graph_def_of(meta_graph_or_file)
-    found, elements = meta_graph.import_message(
-        model,
-        clear_devices,
-        import_scope,
-        input_map,
-        return_elements,
-        functions_of(meta_graph_or_file),
-    )
-    saver = saver_of(model, found.variables)
+    with scopes.get_default_graph().unchanged_on_error():
+        found, elements = meta_graph.import_message(
+            model,
+            clear_devices,
+            import_scope,
+            input_map,
+            return_elements,
+            functions_of(meta_graph_or_file),
+        )
+        saver = saver_of(model, found.variables)
     return saver if return_elements is None else (saver, elements)
 
 

@@ -30,6 +30,7 @@ FAMILIES = (
     "sparse",
     "state",
     "text",
+    "text_numbers",
     "training",
     "window",
 )

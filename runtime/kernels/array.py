@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -259,7 +260,7 @@ def _split(call: Call) -> Function:
                 message=f"axis {at} of size {length} cannot be split into {count} parts of sizes "
                 f"{parts}"
             )
-        ends = np.cumsum(parts).tolist()
+        ends = itertools.accumulate(parts)
         pairs = zip(ends, parts, strict=True)
         results = tuple([x[along(at, slice(end - n, end))] for end, n in pairs])
         return results[0] if count == 1 else results

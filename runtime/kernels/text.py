@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.registry import Array, Call, Function, kernel
 from graphio.schema import errors
 
@@ -87,10 +89,14 @@ def _check_shapes(shape: tuple[int, ...], *others: Any) -> None:
             )
 
 
+def _separator(call: Call) -> bytes:
+    value = call.attrs.get("separator", b"")
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
 @kernel("StringJoin", domain="graphio", types="S*", fresh=True)
 def _string_join(call: Call) -> Function:
-    value = call.attrs.get("separator", b"")
-    separator = value.encode() if isinstance(value, str) else bytes(value)
+    separator = _separator(call)
 
     def join(*texts: Any) -> Array:
         shape = next((t.shape for t in texts if t.ndim), ())
@@ -99,3 +105,47 @@ def _string_join(call: Call) -> Function:
         return _each(lambda *parts: separator.join(parts), first, *rest)
 
     return join
+
+
+@kernel("StringReduceJoin", domain="graphio", types="S", fresh=True)
+def _string_reduce_join(call: Call) -> Function:
+    separator, axis = _separator(call), call.integer("axis", 0)
+
+    def reduce_join(x: Any) -> Array:
+        at = axis_of(axis, x.ndim)
+        lines = np.moveaxis(x, at, -1)
+        result = np.empty(lines.shape[:-1], object)
+        for place in np.ndindex(result.shape):
+            result[place] = separator.join(lines[place].tolist())
+        return np.expand_dims(result, at)
+
+    return reduce_join
+
+
+@kernel("StringSplit", domain="graphio", types="S", fresh=True)
+def _string_split(call: Call) -> Function:
+    separator, limit = _separator(call), call.integer("limit", -1)
+    letters, skips = call.integer("letters", 0), call.integer("skip_empty", 0)
+    between = re.compile(b"[" + re.escape(separator) + b"]") if separator else None
+
+    def parts(text: bytes) -> list[bytes]:
+        if not letters:
+            return text.split(separator or None, max(limit, -1))
+        if between is None:
+            return [text[i : i + 1] for i in range(len(text))]
+        return [part for part in between.split(text) if part or not skips]
+
+    def split(x: Any) -> tuple[Array, Array, Array]:
+        if x.ndim != 1:
+            raise errors.InvalidArgumentError(
+                message=f"the texts have shape {list(x.shape)}, expected a vector"
+            )
+        rows = [parts(text) for text in x.tolist()]
+        places = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+        values = np.empty(len(places), object)
+        values[:] = [part for row in rows for part in row]
+        widest = max((len(row) for row in rows), default=0)
+        found = np.asarray(places, np.int64).reshape(-1, 2)
+        return found, values, np.asarray([len(rows), widest], np.int64)
+
+    return split

@@ -115,3 +115,72 @@ bad(
     words=["StringLength 'node'", "strings"],
     label="numbers",
 )
+
+for axis, expected in (
+    (0, [[b" aB\t|", "äÖ|c\0D".encode()]]),
+    (-1, [[" aB\t|äÖ".encode()], [b"|c\0D"]]),
+):
+    case(
+        "StringReduceJoin",
+        [TEXT],
+        {"axis": axis, "separator": "|"},
+        expect=[np.array(expected, object)],
+        domain="graphio",
+        label=f"axis {axis}",
+    )
+case(
+    "StringReduceJoin",
+    [TEXT[:, :0]],
+    {"axis": 1, "separator": "|"},
+    expect=[np.full((2, 1), b"", object)],
+    domain="graphio",
+    label="nothing",
+)
+bad(
+    "StringReduceJoin",
+    [ASCII],
+    {"axis": 1, "separator": ""},
+    domain="graphio",
+    error=INVALID,
+    words=["StringReduceJoin 'node'", "axis 1"],
+    label="axis",
+)
+
+LINES = [b"a, b,,c", b"", b",", b" x  y "]
+CUTS = (
+    ("letters", ", ", 1, 0, -1, lambda t: t.replace(b" ", b",").split(b",")),
+    ("skipping", ", ", 1, 1, -1, lambda t: t.replace(b",", b" ").split()),
+    ("bytes", "", 1, 1, -1, lambda t: [bytes([b]) for b in t]),
+    ("text", ", ", 0, 0, -1, lambda t: t.split(b", ")),
+    ("limited", ",", 0, 0, 1, lambda t: t.split(b",", 1)),
+    ("words", "", 0, 0, -1, bytes.split),
+    ("first word", "", 0, 0, 1, lambda t: t.split(None, 1)),
+    ("uncut", "", 0, 0, 0, lambda t: t.split(None, 0)),
+)
+for label, separator, letters, skips, limit, cut in CUTS:
+    for lines in (LINES, []):
+        rows = [cut(line) for line in lines]
+        places = [[i, j] for i, row in enumerate(rows) for j in range(len(row))]
+        attrs = {"separator": separator, "letters": letters, "skip_empty": skips, "limit": limit}
+        case(
+            "StringSplit",
+            [np.array(lines, object)],
+            attrs,
+            expect=[
+                np.array(places, np.int64).reshape(-1, 2),
+                np.array([part for row in rows for part in row], object),
+                np.array([len(rows), max(map(len, rows), default=0)]),
+            ],
+            domain="graphio",
+            label=f"{label}{'' if lines else ' of nothing'}",
+        )
+bad(
+    "StringSplit",
+    [TEXT],
+    {"separator": "", "letters": 0, "skip_empty": 0, "limit": -1},
+    domain="graphio",
+    error=INVALID,
+    words=["StringSplit 'node'", "vector"],
+    outputs=3,
+    label="rank",
+)

@@ -1,0 +1,138 @@
+"""tf.decode_csv: lines of CSV as columns, by a function of Python's."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops.emit import scope
+from graphio.ops.host import host_call
+from graphio.ops.text_calls import as_text
+from graphio.schema import errors
+
+__all__ = ["decode_csv"]
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Sequence[Any],
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+) -> list[Tensor]:
+    """The fields of lines of CSV, a tensor a column.
+
+    Args:
+        records: string tensor, a line an element.
+        record_defaults: for each column a value of its dtype (float32, float64, int32, int64 or
+            string) for where the field is empty; an empty list: the field must be there.
+        field_delim: between fields.
+        use_quote_delim: whether fields may be in quotation marks.
+        name: of the operation.
+        na_value: text that stands for an empty field, too.
+        select_cols: numbers of the columns to take, ascending; None: all.
+
+    Returns:
+        Tensors of records' shape. A line that does not fit is an InvalidArgumentError of the run.
+
+    Raises:
+        TypeError: records is no text, or a dtype is another one.
+    """
+    with scope(name, "DecodeCSV") as at:
+        x = as_text(records, "records")
+        columns = [_Column(i, value) for i, value in enumerate(record_defaults)]
+        taken = list(range(len(columns)) if select_cols is None else select_cols)
+        if len(taken) != len(columns):
+            raise ValueError("DecodeCSV: select_cols and record_defaults differ in length")
+
+        def decode(values: list[Any]) -> list[Any]:
+            lines = np.asarray(values[0], object)
+            made = [np.empty(lines.shape, c.kind) for c in columns]
+            for position, line in enumerate(lines.reshape(-1)):
+                text = io.StringIO(line.decode("utf-8", "surrogateescape"), newline="")
+                fields = next(
+                    csv.reader(text, delimiter=field_delim, quoting=0 if use_quote_delim else 3),
+                    [""],
+                )
+                _check_fields(fields, taken, select_cols is None, position)
+                for column, target, number in zip(columns, made, taken, strict=True):
+                    target.reshape(-1)[position] = column.read(
+                        fields[number], number, position, na_value
+                    )
+            return made
+
+        outputs = [(c.dtype, x.shape) for c in columns]
+        made = host_call(
+            lambda session: decode,
+            [x],
+            outputs,
+            function="text/DecodeCSV",
+            stateful=False,
+            name=at,
+            tf_type="DecodeCSV",
+        )
+        return list(made.outputs)
+
+
+def _check_fields(fields: list[str], taken: list[int], exactly: bool, record: int) -> None:
+    wanted = len(taken) if exactly else max(taken, default=-1) + 1
+    if len(fields) < wanted or (exactly and len(fields) != wanted):
+        raise errors.InvalidArgumentError(
+            message=f"Expect {wanted} fields but have {len(fields)} in record {record}"
+        )
+
+
+class _Column:
+    """A column's dtype, and what stands for its empty fields."""
+
+    def __init__(self, index: int, default: Any) -> None:
+        self.dtype, self.default = _default(index, default)
+        kinds = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
+        if self.dtype not in kinds:
+            raise TypeError(
+                f"DecodeCSV: record_defaults[{index}] is {self.dtype.name}, expected one of "
+                f"{', '.join(k.name for k in kinds)}"
+            )
+        self.kind: Any = object if self.dtype == dtypes.string else self.dtype.as_numpy_dtype
+
+    def read(self, field: str, number: int, record: int, na_value: str) -> Any:
+        """The field's value."""
+        if field in ("", na_value):
+            if self.default is None:
+                raise errors.InvalidArgumentError(
+                    message=f"Field {number} is required but missing in record {record}!"
+                )
+            return self.default
+        if self.dtype == dtypes.string:
+            return field.encode("utf-8", "surrogateescape")
+        try:
+            return self.kind(field.strip())
+        except (ValueError, OverflowError):
+            raise errors.InvalidArgumentError(
+                message=f"Field {number} in record {record} is not a valid {self.dtype.name}: "
+                f"{field}"
+            ) from None
+
+
+def _default(index: int, given: Any) -> tuple[dtypes.DType, Any]:
+    """The dtype of a default, and its value, None for a column that must be there."""
+    if isinstance(given, (dtypes.DType, type)):
+        return dtypes.as_dtype(given), None
+    tensor = convert_to_tensor(given, name=f"record_defaults_{index}")
+    value = constant_value(tensor)
+    if value is None or value.size > 1:
+        raise ValueError(
+            f"DecodeCSV: record_defaults[{index}] is '{tensor.name}', expected a constant of at "
+            "most one element"
+        )
+    return tensor.dtype, value.reshape(-1)[0] if value.size else None

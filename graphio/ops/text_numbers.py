@@ -1,0 +1,153 @@
+"""Texts to numbers and back, and bytes as numbers, in both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.dtypes import DType
+from graphio.gradient_registry import not_differentiable
+from graphio.graph import Tensor
+from graphio.ops.emit import operation, scope
+from graphio.ops.shapes import Dims, dims_of
+from graphio.ops.text_calls import as_text
+
+__all__ = ["as_string", "decode_raw", "string_to_number"]
+
+not_differentiable(*("StringToNumber", "AsString", "DecodeRaw"), domain="graphio")
+
+
+def _made(
+    op: str, inputs: Sequence[Tensor], of: DType, dims: Dims, at: str, tf_type: str, **attrs: Any
+) -> Tensor:
+    made = operation(
+        op, inputs, [(of, dims)], name=at, domain="graphio", tf_type=tf_type, attrs=attrs
+    )
+    return made.outputs[0]
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = dtypes.float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The number that each text writes.
+
+    Args:
+        string_tensor, input: string tensor. A run in which one is no number is an
+            InvalidArgumentError.
+        out_type: float32, float64, int32 or int64.
+        name: of the operation.
+
+    Raises:
+        TypeError: it is no text, or out_type is another one.
+    """
+    with scope(name, "StringToNumber") as at:
+        x = as_text(string_tensor if input is None else input, "input")
+        wanted = dtypes.as_dtype(out_type)
+        if wanted not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
+            raise TypeError(
+                f"StringToNumber: out_type is {wanted.name}, expected float32, float64, int32 or "
+                "int64"
+            )
+        return _made("StringToNumber", [x], wanted, dims_of(x), at, "StringToNumber", dtype=wanted)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Numbers as text, as C's printf writes them.
+
+    Args:
+        input: numbers or bools.
+        precision: digits after the point of floats; -1: 6.
+        scientific, shortest: floats as %e or %g instead of %f.
+        width: at least so many characters; -1: as many as there are.
+        fill: "", or one of printf's flags " ", "+", "-", "0", "#".
+        name: of the operation.
+
+    Raises:
+        ValueError: the options do not go together, or not with the dtype.
+        TypeError: input is neither numbers nor bools.
+    """
+    with scope(name, "AsString") as at:
+        x = convert_to_tensor(input, name="input")
+        floating = x.dtype in _PRINTED
+        if not floating and not x.dtype.is_integer and x.dtype != dtypes.bool:
+            raise TypeError(f"AsString: input is {x.dtype.name}, expected numbers or bools")
+        if scientific and shortest:
+            raise ValueError("AsString: Cannot select both scientific and shortest notation")
+        if not floating and (scientific or shortest or precision >= 0):
+            raise ValueError(
+                f"AsString: scientific, shortest and precision are not supported for {x.dtype.name}"
+            )
+        if fill not in ("", " ", "+", "-", "0", "#"):
+            raise ValueError(f'AsString: Fill argument not supported: "{fill}"')
+        if max(width, precision) > _MOST_WIDTH:
+            raise ValueError(f"AsString: width and precision are at most {_MOST_WIDTH}")
+        return _made(
+            "AsString",
+            [x],
+            dtypes.string,
+            dims_of(x),
+            at,
+            "AsString",
+            precision=int(precision),
+            scientific=int(scientific),
+            shortest=int(shortest),
+            width=int(width),
+            fill=fill,
+        )
+
+
+_PRINTED = (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
+_MOST_WIDTH = 100
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,
+) -> Tensor:
+    """The bytes of texts as numbers.
+
+    Args:
+        input_bytes, bytes: string tensor whose texts have one length, in a run, that is a multiple
+            of the dtype's size.
+        out_type: dtype of the numbers.
+        little_endian: False: the bytes of each number come the highest first.
+        name: of the operation.
+
+    Returns:
+        The numbers, with one dimension more than the input.
+
+    Raises:
+        TypeError: it is no text, or there is no such out_type.
+    """
+    with scope(name, "DecodeRaw") as at:
+        x = as_text(input_bytes if bytes is None else bytes, "bytes")
+        wanted = dtypes.as_dtype(out_type)
+        if wanted == dtypes.string or wanted.number > dtypes.bfloat16.number:
+            raise TypeError(f"DecodeRaw: out_type is {wanted.name}, expected a type of numbers")
+        dims = dims_of(x)
+        return _made(
+            "DecodeRaw",
+            [x],
+            wanted,
+            None if dims is None else (*dims, None),
+            at,
+            "DecodeRaw",
+            dtype=wanted,
+            little_endian=int(little_endian),
+        )
