@@ -247,6 +247,41 @@ def test_the_gradient_of_a_value_that_grows_says_what_to_do(target: str) -> None
         run(target, build, {"x": np.ones(3)})
 
 
+@pytest.mark.parametrize(
+    "longer",
+    [
+        lambda y, h: tf.concat([y, h[None]], 0),
+        lambda y, h: tf.concat([y * 0.5, h[None] * (1.0 + tf.reduce_sum(y))], 0),
+        lambda y, h: tf.concat([h[None], y[-2:] + 1.0], 0),
+    ],
+    ids=["kept", "scaled", "shifted"],
+)
+def test_the_gradient_of_a_value_that_grows_needs_but_its_shapes(longer: Any) -> None:
+    def build(x: Any) -> Any:
+        def body(i: Any, h: Any, y: Any) -> Any:
+            h = tf.sin(h * 1.5)
+            return i + 1, h, longer(y, h)
+
+        start = [tf.constant(0), x, tf.zeros([0, 2], tf.float64)]
+        shapes = [tf.TensorShape([]), tf.TensorShape([2]), tf.TensorShape([None, 2])]
+        return tf.while_loop(lambda i, *_: i < 3, body, start, shapes)[2]
+
+    check(build, [0.4 * away(2)])
+
+
+def test_a_loop_stacks_only_what_its_gradient_reads() -> None:
+    with tf.Graph().as_default():
+        w, x = tf.placeholder(tf.float32, [2, 2]), tf.placeholder(tf.float32, [3, 1, 2])
+        y = tf.scan(lambda h, s: tf.tanh(tf.matmul(h, w) * 0.5 + 3.0 * s), x, tf.zeros([1, 2]))
+        forward = y.op
+        assert len(forward.outputs) == 2
+        tf.gradients(y, w)
+        assert len(forward.outputs) == 3  # h; that of tanh is an output already
+        backward = [o for o in tf.get_default_graph().get_operations() if o.op == "Scan"][-1]
+        bodies = backward.bodies()[0].operations
+        assert all(t.consumers() or t in o.graph.outputs for o in bodies for t in o.outputs)
+
+
 def _alternating(x: Any, w: Any) -> Any:
     """Branches in turn, in each iteration; one of them squares i times."""
 
