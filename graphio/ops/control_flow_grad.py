@@ -381,7 +381,7 @@ def _one_more(shape: TensorShape) -> TensorShape:
 def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
     """The stacked value of one iteration."""
     assert stacked is not None
-    return index.gather(stacked, position)
+    return index.gather(stacked, position, validate_indices=False)
 
 
 # ---- Scan ----
