@@ -21,9 +21,10 @@ class Host:
     Attributes:
         functions: by name; a name is looked up when a run reaches its node.
         running: whether one of them is being called.
+        parallel: how many may be called at the same time, where none waits for another.
 
     Args:
-        parallel: how many may be called at the same time, where none waits for another.
+        functions, parallel: the attributes.
         lock: of the state, which the run holds; functions on other threads share it.
     """
 
@@ -32,7 +33,7 @@ class Host:
     ) -> None:
         self.functions = functions
         self.running = False
-        self._parallel = parallel
+        self.parallel = parallel
         self._lock = lock or RunLock()
         self._begun: dict[Any, Future[list[Array]]] = {}  # by the call's kernel
         self._pool: ThreadPoolExecutor | None = None
@@ -60,7 +61,7 @@ class Host:
         self.running = True
         try:
             begun = self._begun.pop(call.kernel, None)
-            if begun is None and self._parallel > 1:
+            if begun is None and self.parallel > 1:
                 self._begin_others(call)
             results = begun.result() if begun is not None else self._work(call)()
             return _give(call, results, error)
@@ -85,13 +86,13 @@ class Host:
     def _begin_others(self, call: Any) -> None:
         """Begins the calls that follow this one at once and do not need it."""
         following = ffi.new("ci_host_call *")
-        for n in range(1, self._parallel):
+        for n in range(1, self.parallel):
             if not lib.ci_host_ahead(call, n, following):
                 return
             if self._pool is None:
                 from concurrent.futures import ThreadPoolExecutor
 
-                self._pool = ThreadPoolExecutor(self._parallel - 1, "graphio-host")
+                self._pool = ThreadPoolExecutor(self.parallel - 1, "graphio-host")
             if following.kernel not in self._begun:
                 work = self._work(following[0])
                 self._begun[following.kernel] = self._pool.submit(self._sharing, work)

@@ -67,7 +67,7 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
 
 @gradient("SelfAdjointEig", domain="graphio")
 def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradients:
-    """v (diag(de) + f (v^T dv)) v^T, made symmetric, where f is 1 / (e_j - e_i) off the diagonal."""
+    """v (diag(de) + f (v^T dv)) v^T, made symmetric; f is 1 / (e_j - e_i) off the diagonal."""
     values, vectors = op.outputs
     inner = matrices.matrix_diag(array.zeros_like(values) if de is None else de)
     if dv is not None:

@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     int_value,
     ints,
     node,
+    operation,
     require,
     scalar,
     scope,
@@ -76,7 +77,24 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         if rank is not None:
             result = tuple(_slice_size(i, dims, first, count) for i in range(rank))
         inputs = [x, starts, stop]
-        return node("Slice", inputs, x.dtype, result, name=at)
+        if result is None or not _may_end_early(dims, first, result):
+            return node("Slice", inputs, x.dtype, result, name=at)
+        part = node("Slice", inputs, x.dtype, result)
+        whole = [-1 if d is None else d for d in result]
+        made = operation(
+            "EnsureShape", [part], [(x.dtype, result)], name=at, domain="graphio",
+            tf_type="Slice", attrs={"dims": whole},
+        )  # fmt: skip
+        return made.outputs[0]
+
+
+def _may_end_early(dims: Dims, begin: list[int | None] | None, result: Dims) -> bool:
+    """Whether an axis of unknown size might be shorter than the part asked for."""
+    for axis, size in enumerate(result or ()):
+        known = dims is not None and dims[axis] is not None and begin is not None
+        if size is not None and not (known and begin is not None and begin[axis] is not None):
+            return True
+    return False
 
 
 def _slice_size(
@@ -383,7 +401,10 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         A tensor (1 + last id, ...).
     """
     with scope(name, "SegmentSum") as at:
+        from graphio.ops import run_checks
+
         ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
+        ids = run_checks.ascending(ids)
         known = constant_value(ids)
         if known is not None:
             count = constant(np.asarray(known.max(initial=-1) + 1, np.int64))
@@ -450,7 +471,9 @@ def one_hot(
         TypeError: on_value, off_value and dtype do not agree.
     """
     with scope(name, "one_hot") as at:
-        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        places = convert_to_tensor(indices, name="indices")
+        require(places, INTEGER, "OneHot", "indices")
+        places = cast(places, dtypes.int64)
         size = cast(convert_to_tensor(depth, name="depth"), dtypes.int64)
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]

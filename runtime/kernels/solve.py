@@ -57,7 +57,7 @@ def _eig(a: Any) -> Any:
 
 @kernel("Qr", domain="graphio", types="F", fresh=True)
 def _qr(call: Call) -> Function:
-    mode = "complete" if call.integer("full_matrices", 0) else "reduced"
+    mode: Any = "complete" if call.integer("full_matrices", 0) else "reduced"
 
     def qr(a: Any) -> Any:
         if a.ndim < 2:
