@@ -29,7 +29,7 @@ def read_novel() -> tuple[Array, str]:
 
 
 def batches(codes: Array, streams: int, length: int) -> Array:
-    """Windows [count, streams, length + 1]; each stream goes on where it ended in the one before."""
+    """Windows [count, streams, length + 1]; each stream goes on where it was before."""
     count = (len(codes) // streams - 1) // length
     starts = np.arange(streams) * (len(codes) // streams)
     offsets = np.arange(count) * length
