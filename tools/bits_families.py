@@ -451,9 +451,11 @@ def decompositions(x: Tensor) -> list[Tensor]:
     return found
 
 
-@family(False, n=np.float32(7.25))
+@family(False, n=np.float32([7.25]))
 def steps(n: Tensor) -> list[Tensor]:
-    return [call("Range", tf.constant(np.float32(0.1)), n, tf.constant(np.float32(0.3)))]
+    return [
+        call("Range", tf.constant(np.float32(0.1)), tf.reshape(n, []), tf.constant(np.float32(0.3)))
+    ]
 
 
 @family(False)
