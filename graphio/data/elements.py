@@ -339,10 +339,10 @@ class Unbatch(Stage):
         self.rest = []
 
     def place(self) -> Any:
-        return self.rest
+        return list(self.rest)
 
     def set_place(self, place: Any) -> None:
-        self.rest = place
+        self.rest = list(place)
 
 
 class Window(Stage):
@@ -502,10 +502,11 @@ class Sample(Stage):
         return found
 
     def place(self) -> Any:
-        return [self.live, self.drawn, self.key, self.epoch]
+        return [list(self.live), self.drawn, self.key, self.epoch]
 
     def set_place(self, place: Any) -> None:
-        self.live, self.drawn, self.key, self.epoch = place
+        live, self.drawn, self.key, self.epoch = place
+        self.live = list(live)
         self._draws = Draws(self.key, self.epoch)
 
     def parameters(self) -> Sequence[Any]:
@@ -565,10 +566,11 @@ class GroupByWindow(Stage):
 
     def place(self) -> Any:
         functions = [f.place() for f in (self.key, self.reduce, self.size)]
-        return [list(map(list, self.groups.items())), self.ready, self.ended, functions]
+        groups = [[key, list(group)] for key, group in self.groups.items()]
+        return [groups, list(self.ready), self.ended, functions]
 
     def set_place(self, place: Any) -> None:
         self.groups = {key: list(group) for key, group in place[0]}
-        self.ready, self.ended = place[1], place[2]
+        self.ready, self.ended = list(place[1]), place[2]
         for function, inner in zip((self.key, self.reduce, self.size), place[3], strict=True):
             function.set_place(inner)
