@@ -10,11 +10,14 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py)
 
-.PHONY: help demo test lint format operators bits bench venv clean
+ACCEPTANCE ?= ../shared/acceptance
+
+.PHONY: help demo test acceptance lint format operators bits bench venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
+	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
@@ -26,6 +29,13 @@ demo: .venv/demo.stamp
 
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest $(PYTEST)
+
+# Whole programs in the style of TensorFlow 1, in each engine.
+acceptance: .venv/dev.stamp
+	for engine in runtime cinfer; do \
+	  echo "acceptance programs, engine $$engine:"; \
+	  GRAPHIO_TARGET=$$engine MODULE=graphio $(BIN)/python $(ACCEPTANCE)/run_all.py || exit 1; \
+	done
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -119,6 +119,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.edit_distance": ("edit_distance",),
     "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
+    "graphio.ops.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
     "graphio.ops.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
         "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
@@ -126,6 +127,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "fake_quant_with_min_max_vars_per_channel_gradient",
     ),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.example": (
+        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "parse_example",
+        "parse_single_example",
+    ),
     "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),

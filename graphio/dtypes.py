@@ -263,6 +263,8 @@ def as_dtype(value: Any) -> DType:
     """
     if isinstance(value, DType):
         return value
+    if value is None:
+        raise TypeError("Cannot convert value None to a TensorFlow DType.")
     if isinstance(value, str) and value.removesuffix("_ref") in _NAMES:
         return _NAMES[value.removesuffix("_ref")]
     if isinstance(value, type) and value in _PYTHON:

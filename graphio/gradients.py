@@ -214,14 +214,13 @@ class _Backward:
             return
         keep_sparse = getattr(function, "takes_indexed_slices", False)
         dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
-        wanted = self.wanted_inputs(operation)
+        wanted, targets = self.wanted_inputs(operation), sources(operation)
         with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
             if operation.op in CONTROL_FLOW and operation.domain == "":
                 self._check_held(operation, arriving, wanted)
                 found = function(operation, *dense, wanted=wanted)
             else:
                 found = function(operation, *dense)
-        targets = sources(operation)
         if len(found) != len(targets):
             raise ValueError(
                 f"the gradient of {operation.op} gave {len(found)} gradients for "

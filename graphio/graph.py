@@ -225,6 +225,20 @@ class Operation:
         self.graph.root.changed()
         return added
 
+    def adopt_output(self, tensor: Tensor, at: int | None = None) -> None:
+        """As append_outputs, of a tensor that has stood for the output so far; at: before which
+        output of a Loop it comes, None: after all."""
+        self.outputs.insert(len(self.outputs) if at is None else at, tensor)
+        for index, output in enumerate(self.outputs):
+            output.value_index = index
+            output.name = f"{self.name}:{index}"
+        self.graph.root.changed()
+
+    def append_input(self, tensor: Tensor) -> None:
+        """One more initial value for a Loop whose gradient carries one more."""
+        self.inputs.append(tensor)
+        tensor._consumers.append(self)
+
     def _let_go(self, nowhere: Graph) -> None:
         """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
         for tensor in self.inputs:
@@ -470,6 +484,38 @@ class Graph:
             lists += [graph.operations, graph.inputs, graph.outputs, graph.targets]
             graph = graph.outer
         return tables, lists
+
+    def take_out_dead(self) -> set[Tensor]:
+        """Takes out of a finished body what leads to none of its outputs and targets.
+
+        Returns:
+            What is read by the operations left, or is an output.
+        """
+        read = set(self.outputs)
+        live: set[Operation] = set()
+        pending = [*(t.op for t in self.outputs), *self.targets]
+        while pending:
+            operation = pending.pop()
+            if operation in live or operation.graph is not self:
+                continue
+            live.add(operation)
+            sources = [t for t in (*operation.inputs, *operation.captures) if t is not None]
+            read.update(sources)
+            pending += [*(t.op for t in sources), *operation.control_inputs]
+        nowhere = Graph()
+        for operation in self.operations:
+            if operation not in live:
+                self.root._by_name.pop(operation.name, None)
+                operation._let_go(nowhere)
+        self.operations[:] = [operation for operation in self.operations if operation in live]
+        return read
+
+    def forget_capture(self, tensor: Tensor) -> None:
+        """Notes that neither this body nor those around it read the tensor after all."""
+        graph: Graph | None = self
+        while graph is not None and graph is not tensor.graph:
+            graph.captures.pop(tensor, None)
+            graph = graph.outer
 
     def _check_open(self) -> None:
         if self.root._finalized:

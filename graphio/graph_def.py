@@ -19,6 +19,10 @@ __all__ = ["GraphDef", "ModelView", "export_graph_def", "functions_of", "graph_d
 #: the version of the GraphDef format that TensorFlow 1.15 writes
 PRODUCER = 134
 _ADD_SHAPES = "graph_def/add_shapes"
+#: what of a Model message is a graph
+_GRAPH_FIELDS = (
+    "opset", "graph", "function", "variable", "resource", "producer", "seed", "has_seed",
+)  # fmt: skip
 
 
 class VersionDef:
@@ -145,8 +149,64 @@ class GraphDef(ModelView):
     def of(cls, model: model_pb2.Model, functions: dict[str, Any] | None = None) -> GraphDef:
         """The view of a message."""
         made = cls()
-        made._message, made._functions = model, functions or {}
+        made._message, made._functions = model, {} if functions is None else functions
         return made
+
+    def _part(self) -> model_pb2.Model:
+        """A message of the graph alone: that of a MetaGraphDef has more."""
+        made = model_pb2.Model()
+        made.CopyFrom(self._message)
+        for field, _ in self._message.ListFields():
+            if field.name not in _GRAPH_FIELDS:
+                made.ClearField(field.name)
+        made.metadata.extend(e for e in self._message.metadata if e.key == _ADD_SHAPES)
+        return made
+
+    def CopyFrom(self, other: Any) -> None:
+        """Takes over the graph of another; what else a MetaGraphDef holds stays."""
+        part, functions = GraphDef.of(graph_def_of(other))._part(), dict(functions_of(other))
+        for field in _GRAPH_FIELDS:
+            self._message.ClearField(field)
+        rest = [entry for entry in self._message.metadata if entry.key != _ADD_SHAPES]
+        del self._message.metadata[:]
+        self._message.metadata.extend(rest)
+        self._message.MergeFrom(part)
+        self._functions.clear()
+        self._functions.update(functions)
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Becomes the graph of its bytes; raises DecodeError for those of another format."""
+        parsed = ModelView()
+        length = parsed.ParseFromString(serialized)
+        self.CopyFrom(parsed)
+        return length
+
+    def SerializeToString(self, **options: Any) -> bytes:
+        """The bytes; deterministic=True gives the same for the same graph in all versions."""
+        data: bytes = self._part().SerializeToString(**options)
+        return data
+
+    def ByteSize(self) -> int:
+        """How many bytes SerializeToString gives."""
+        return self._part().ByteSize()
+
+    def ClearField(self, name: str) -> None:
+        """Empties a part."""
+        if name == "node":
+            del self.node[:]
+        elif name not in ("versions", "library"):
+            self._message.ClearField(name)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self._part() == GraphDef.of(graph_def_of(other))._part()
+        except TypeError:
+            return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return str(self._part())
 
     @property
     def node(self) -> NodeList:

@@ -65,7 +65,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
     del model.graph.node[:]
     model.graph.node.extend(kept)
     drop_dangling(model)
-    return GraphDef.of(model, functions_of(graph_def))
+    return GraphDef.of(model, dict(functions_of(graph_def)))
 
 
 def _variables_in(node: model_pb2.Node) -> set[str]:
@@ -117,7 +117,7 @@ def convert_variables_to_constants(
     kept = [v for v in model.variable if v.node not in frozen]
     del model.variable[:]
     model.variable.extend(kept)
-    return GraphDef.of(model, functions_of(input_graph_def))
+    return GraphDef.of(model, dict(functions_of(input_graph_def)))
 
 
 def _is(node: model_pb2.Node, op: str) -> bool:
@@ -211,7 +211,7 @@ def remove_training_nodes(
     model.graph.node.extend(nodes)
     _list_captures(model.graph)
     drop_dangling(model)
-    return GraphDef.of(model, functions_of(input_graph))
+    return GraphDef.of(model, dict(functions_of(input_graph)))
 
 
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> list[int | None]:

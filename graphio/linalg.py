@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from graphio.ops.arithmetic import cross, einsum
 from graphio.ops.clip import global_norm, norm
+from graphio.ops.factoring import qr, svd
+from graphio.ops.factoring import self_adjoint_eig as eigh
+from graphio.ops.factoring import self_adjoint_eigvals as eigvalsh
 from graphio.ops.filling import diag as tensor_diag
 from graphio.ops.filling import eye
 from graphio.ops.linear import matmul, matrix_transpose, tensordot
@@ -39,6 +42,8 @@ __all__ = [
     "det",
     "diag",
     "diag_part",
+    "eigh",
+    "eigvalsh",
     "einsum",
     "eye",
     "global_norm",
@@ -51,9 +56,11 @@ __all__ = [
     "matvec",
     "norm",
     "normalize",
+    "qr",
     "set_diag",
     "slogdet",
     "solve",
+    "svd",
     "tensor_diag",
     "tensor_diag_part",
     "tensordot",

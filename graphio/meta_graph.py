@@ -407,7 +407,9 @@ def _rename_node(node: model_pb2.Node, scope: str) -> None:
 
 
 def write_message(path: str, model: model_pb2.Model, as_text: bool) -> None:
-    """Writes a model without arrays, in one step: a .gio file, or text."""
+    """Writes a model without arrays, in one step: a .gio file, or text; makes the folder."""
+    with files.naming("make the folder", os.path.dirname(path)):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     if as_text:
         files.replace(path, [text_format.MessageToString(model).encode()])
     else:

@@ -6,6 +6,9 @@ __all__ = ["refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
+_PLACES = "tf.train.Saver saves where iterators stand, and restores it"
+_END = "catch tf.errors.OutOfRangeError at the end of the data"
+_STATISTICS = "measure runs by RunMetadata"
 _ONE = "a model runs in one process on one machine"
 
 #: name -> what to use
@@ -42,6 +45,17 @@ _LEFT_OUT = {
     "TFRecordReader": _RECORDS,
     "TextLineReader": _RECORDS,
     "WholeFileReader": _RECORDS,
+    "data.experimental.CheckpointInputPipelineHook": _PLACES,
+    "data.experimental.Optional": _END,
+    "data.experimental.SqlDataset": "use Dataset.from_generator with Python's sqlite3",
+    "data.experimental.bytes_produced_stats": _STATISTICS,
+    "data.experimental.dense_to_sparse_batch": "use Dataset.padded_batch",
+    "data.experimental.get_next_as_optional": _END,
+    "data.experimental.group_by_reducer": "use Dataset.reduce, or group_by_window",
+    "data.experimental.latency_stats": _STATISTICS,
+    "data.experimental.make_saveable_from_iterator": _PLACES,
+    "data.experimental.rejection_resample": "use sample_from_datasets with a filter for each class",
+    "data.experimental.StatsAggregator": _STATISTICS,
     "train.ClusterSpec": _ONE,
     "train.Server": _ONE,
     "train.SyncReplicasOptimizer": _ONE,

@@ -220,7 +220,7 @@ class Signature:
             return self.run_watched(inputs, None, None)
         values = self._values(inputs)
         block, state = self._block, self._state
-        with state.lock, np.errstate(all="ignore"):
+        with state.lock.inner, np.errstate(all="ignore"):
             block.check_initialized()
             state.journal.clear()
             try:

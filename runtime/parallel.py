@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphio.runtime.program import GraphInfo, NodeInfo
-from graphio.runtime.run_lock import RunLock
 from graphio.schema import operators
+from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

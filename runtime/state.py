@@ -13,8 +13,8 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.runtime.run_lock import RunLock
 from graphio.schema import calls, dtypes, errors
+from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

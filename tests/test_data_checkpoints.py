@@ -45,14 +45,14 @@ PIPELINES: dict[str, Callable[[], Any]] = {
     "filter": lambda: D.range(9).filter(lambda x: tf.equal(x % 2, 0)).repeat(2),
     "take, skip, shard": lambda: D.range(20).skip(1).shard(2, 1).take(6).repeat(2),
     "concatenate": lambda: D.range(4).concatenate(D.range(10, 13)),
+    "unbatch, cache": lambda: D.range(7).batch(3).unbatch().cache().repeat(2),
+    "groups, shuffle": lambda: D.range(9).apply(
+        experimental.group_by_window(lambda x: x % 2, lambda k, w: w, 3)
+    ).cache().repeat(2),
+    "sampled, cached": lambda: experimental.sample_from_datasets(
+        [D.range(3), D.range(10, 13)]
+    ).cache().repeat(2),
     "cache": lambda: random_rows().cache().repeat(3),
-    "cache of unbatch": lambda: D.range(9).batch(2).unbatch().cache().repeat(2),
-    "cache of groups": lambda: D.range(9).apply(
-        experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(3), 3)
-    ).cache().repeat(2),
-    "cache of samples": lambda: experimental.sample_from_datasets(
-        [D.range(5), D.range(10, 12)]
-    ).cache().repeat(2),
     "flat_map": lambda: D.range(5).flat_map(lambda x: D.range(x).shuffle(5).repeat(2)),
     "interleave": lambda: D.range(5).interleave(
         lambda x: D.range(x, x + 4).map(lambda y: (y, tf.random_normal([], seed=1))), 3, 2

@@ -419,3 +419,43 @@ def test_options_are_accepted() -> None:
     data = D.range(2).with_options(options)
     assert data.options().experimental_deterministic
     assert drain(lambda: data) == [0, 1]
+
+
+def test_sizes_are_known_where_nothing_must_run() -> None:
+    ten = D.range(10)
+    sizes: list[tuple[Any, int]] = [
+        (D.from_tensor_slices(np.zeros([7, 2])).shuffle(3).map(lambda row: row), 7),
+        (D.from_tensors(1).repeat(4).prefetch(1), 4),
+        (ten.batch(4), 3),
+        (ten.batch(4, drop_remainder=True).cache(), 2),
+        (ten.shard(3, 2), 3),
+        (ten.skip(4).take(100), 6),
+        (ten.skip(-1), 0),
+        (ten.concatenate(D.range(3)), 13),
+        (D.zip((ten, D.range(3), experimental.RandomDataset())), 3),
+        (ten.repeat(), experimental.INFINITE_CARDINALITY),
+        (ten.repeat().take(5), 5),
+        (ten.filter(lambda x: x > 1).repeat(), experimental.UNKNOWN_CARDINALITY),
+    ]
+    with tf.Session() as session:
+        for data, expected in sizes:
+            assert session.run(experimental.cardinality(data)) == expected
+            if expected >= 0:
+                assert len(drain(lambda d=data: d)) == expected
+
+
+def test_random_numbers_without_end() -> None:
+    found = drain(lambda: experimental.RandomDataset(seed=1).take(50))
+    assert len(set(found)) == 50
+    assert all(0 <= number < 2**32 for number in found)
+    assert drain(lambda: experimental.RandomDataset(seed=1).take(50)) == found
+    assert drain(lambda: experimental.RandomDataset(seed=2).take(50)) != found
+
+
+def test_devices_are_accepted_and_what_is_left_out_says_what_to_use() -> None:
+    data = D.range(3).apply(experimental.copy_to_device("/gpu:0"))
+    assert drain(lambda: data.apply(experimental.prefetch_to_device("/gpu:0"))) == [0, 1, 2]
+    with pytest.raises(AttributeError, match="no part of graphio: use Dataset.padded_batch"):
+        _ = experimental.dense_to_sparse_batch
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = experimental.nothing

@@ -151,7 +151,10 @@ def test_nodes_can_be_changed_added_and_deleted(graph: tf.Graph) -> None:
     assert made.node[-1].input == ["y", "^y"]
     made.node[-1].input.remove("^y")
     assert list(made.node[-1].input) == ["y"]
-    del made.node[-1]
+    assert made.node.pop().name == "w" and made.node[-1].name == "z"
+    made.node.add(name="q", op="NoOp")
+    made.node.remove(made.node[-1])
+    assert [n.name for n in made.node[-1:]] == ["z"]
     (x,) = tf.import_graph_def(made, return_elements=["x"])
     assert x.device == "/device:CPU:0"
 

@@ -81,7 +81,7 @@ def test_training_goes_on_bit_for_bit(target: str, optimizer: str, tmp_path: Pat
 @pytest.mark.parametrize("source", ["meta", "text", "message", "bytes"])
 def test_collections_come_back(source: str, scope: str | None, tmp_path: Path) -> None:
     path, _, message = trained("", tmp_path, tf.train.AdamOptimizer(0.1))
-    text = str(tmp_path / "t.meta")
+    text = str(tmp_path / "new" / "t.meta")
     tf.train.Saver().export_meta_graph(text, as_text=True)
     given = {
         "meta": path + ".meta",
@@ -189,6 +189,25 @@ def test_messages_can_be_looked_into(tmp_path: Path) -> None:
     assert list(tf.MetaGraphDef.FromString(message.SerializeToString()).meta_info_def.tags) == [
         "mine"
     ]
+
+
+def test_the_graph_of_a_message_can_be_replaced(tmp_path: Path) -> None:
+    a = tf.constant(1.0, name="a")
+    tf.add_to_collection("kept", 5)
+    message = tf.train.export_meta_graph()
+    assert message.graph_def == a.graph.as_graph_def()
+    with tf.Graph().as_default() as other:
+        tf.constant(2.0, name="b")
+        message.graph_def.CopyFrom(other.as_graph_def())
+    assert message.graph_def == other.as_graph_def() != a.graph.as_graph_def()
+    with tf.Graph().as_default() as graph:
+        tf.train.import_meta_graph(message)
+        assert [op.name for op in graph.get_operations()] == ["b"]
+        assert tf.get_collection("kept") == [5]
+    message.graph_def.ParseFromString(a.graph.as_graph_def().SerializeToString())
+    assert [n.name for n in message.graph_def.node] == ["a"] and "kept" in message.collection_def
+    message.graph_def.ClearField("node")
+    assert len(message.graph_def.node) == 0
 
 
 def test_keys_and_values_that_no_file_can_hold_stay_behind() -> None:

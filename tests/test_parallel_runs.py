@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio.ops.host import host_call, host_call_to
 
-PARALLEL = tf.ConfigProto(inter_op_parallelism_threads=4)
+TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +21,9 @@ def graph() -> Iterator[tf.Graph]:
         yield g
 
 
-def session(threads: int = 4) -> tf.Session:
-    """Of the Python runtime: the C library's runs are sequential."""
-    return tf.Session("runtime", config=tf.ConfigProto(inter_op_parallelism_threads=threads))
+def session(threads: int = 4, target: str = "runtime") -> tf.Session:
+    """Of the Python runtime; the C library calls host functions at the same time, no more."""
+    return tf.Session(target, config=tf.ConfigProto(inter_op_parallelism_threads=threads))
 
 
 def call(function, *inputs) -> tf.Tensor:
@@ -32,19 +33,24 @@ def call(function, *inputs) -> tf.Tensor:
 # ---- together ----
 
 
-def test_independent_operations_meet() -> None:
+@TARGETS
+def test_independent_operations_meet(target: str) -> None:
     barrier = threading.Barrier(4, timeout=20)
 
     def meet() -> np.float32:
         barrier.wait()
         return np.float32(1.0)
 
-    parts = [call(meet) for _ in range(4)]
-    with session() as s:
-        assert s.run(tf.add_n(parts)) == 4.0
+    x = tf.placeholder(tf.float32, [])
+    parts = [tf.py_func(lambda v: meet() * v, [x], tf.float32) for _ in range(4)]
+    total = tf.add_n(parts)
+    with session(4, target) as s:
+        assert s.run(total, {x: 1.0}) == 4.0
+        assert s.run(total, {x: 2.0}) == 8.0
 
 
-def test_there_are_no_more_at_a_time_than_was_said() -> None:
+@TARGETS
+def test_there_are_no_more_at_a_time_than_was_said(target: str) -> None:
     lock, now, most = threading.Lock(), [0], [0]
 
     def work() -> np.float32:
@@ -59,12 +65,13 @@ def test_there_are_no_more_at_a_time_than_was_said() -> None:
     total = tf.add_n([call(work) for _ in range(8)])
     for threads, expected in ((0, {1}), (1, {1}), (3, {2, 3})):
         most[0] = 0
-        with session(threads) as s:
+        with session(threads, target) as s:
             s.run(total)
         assert most[0] in expected, threads
 
 
-def test_what_depends_on_another_waits_for_it() -> None:
+@TARGETS
+def test_what_depends_on_another_waits_for_it(target: str) -> None:
     order: list[str] = []
 
     def step(label: str):
@@ -81,7 +88,7 @@ def test_what_depends_on_another_waits_for_it() -> None:
         c = call(step("c"))
     with tf.control_dependencies([tf.identity(c)]):
         d = call(step("d"))
-    with session() as s:
+    with session(4, target) as s:
         s.run([d, a, b])
     assert order == ["a", "b", "c", "d"]
 
@@ -163,7 +170,8 @@ def test_values_are_the_callers_own() -> None:
 # ---- failures ----
 
 
-def test_the_first_failure_in_order_is_reported() -> None:
+@TARGETS
+def test_the_first_failure_in_order_is_reported(target: str) -> None:
     late = threading.Event()
 
     def slow() -> np.float32:
@@ -175,13 +183,22 @@ def test_the_first_failure_in_order_is_reported() -> None:
         raise ValueError("second")
 
     a, b = call(slow), call(fast)
-    with session() as s:
+    with session(4, target) as s:
         for _ in range(3):
             late.clear()
             with pytest.raises(tf.errors.InvalidArgumentError, match="first") as caught:
                 s.run(a + b)
             assert caught.value.op is a.op
         assert s.run(tf.constant(1.0) + 1.0) == 2.0
+
+
+def test_functions_on_other_threads_may_not_run_cinfers_session_either() -> None:
+    x = tf.constant(3.0) * 2.0
+    with session(4, "cinfer") as s:
+        inner = [call(lambda: s.run(x)) for _ in range(3)]
+        with pytest.raises(tf.errors.OpError):
+            s.run(tf.add_n(inner))
+        assert s.run(x) == 6.0
 
 
 def test_a_function_may_run_its_session() -> None:
@@ -226,3 +243,25 @@ def test_a_traced_run_names_its_threads() -> None:
         s.run([a, b], options=options, run_metadata=metadata)
     nodes = metadata.step_stats.dev_stats[0].node_stats
     assert len({n.thread_id for n in nodes if n.node_name.startswith("PyFunc")}) == 2
+
+
+@TARGETS
+def test_calls_of_one_function_take_turns(target: str) -> None:
+    busy = threading.Lock()
+    order: list[float] = []
+
+    def work(inputs: list[np.ndarray]) -> list[np.ndarray]:
+        assert busy.acquire(blocking=False), "two calls at once"
+        time.sleep(0.005)
+        order.append(float(inputs[0]))
+        busy.release()
+        return [inputs[0] + 1.0]
+
+    x = tf.placeholder(tf.float32, [])
+    kind = [(tf.float32, x.shape)]
+    first = host_call(lambda _: work, [x], kind, function="work")
+    name = first.attrs["function"]
+    others = [host_call_to(name, [x * float(i)], kind).outputs[0] for i in (2, 3)]
+    with session(4, target) as s:
+        assert s.run([first.outputs[0], *others], {x: 1.0}) == [2.0, 3.0, 4.0]
+    assert order == [1.0, 2.0, 3.0]

@@ -33,7 +33,8 @@
   X(floor, v_floor(v))                                                       \
   X(ceil, v_ceil(v))                                                         \
   X(round, v_round(v))                                                       \
-  X(sign, v_sign(v))
+  X(sign, v_sign(v))                                                         \
+  X(one_nan, v_select(v_is_nan(v), v_from_bits(vi_set(0x7fc00000)), v))
 
 /* Rows: name, value of vectors a and b. */
 #define CI_MATH_BINARY(X)                                           \

@@ -1,6 +1,7 @@
 /* output.c - hands the results of a run to the caller. */
 #include "output.h"
 
+#include "isa_math.h"
 #include "sequence.h"
 #include "session.h"
 
@@ -22,11 +23,16 @@ static void output_block64(void *to, const void *from) {
   memcpy(to, words, OUTPUT_BLOCK);
 }
 
-void ci_output_copy(void *to, const void *from, size_t bytes, int32_t dtype) {
+void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype) {
   bool words32 = dtype == CI_FLOAT || dtype == CI_COMPLEX64, words64 = dtype == CI_DOUBLE || dtype == CI_COMPLEX128;
   size_t done = 0;
   if (!words32 && !words64) {
     if (to != from && bytes > 0) memcpy(to, from, bytes);
+    return;
+  }
+  if (words32 && ((uintptr_t)to | (uintptr_t)from) % sizeof(float) == 0) {
+    const struct ci_isa_math *math = plan->session->model->isa->math;
+    math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
     return;
   }
   for (; done + OUTPUT_BLOCK <= bytes; done += OUTPUT_BLOCK) {
@@ -73,7 +79,7 @@ static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_err
   output->bytes = (size_t)output->dims[0] * sizeof(ci_tensor);
   for (int64_t e = 0; e < output->dims[0]; e++) {
     const ci_tensor *item = (const ci_tensor *)output->data + e;
-    ci_output_copy(item->data, item->data, item->bytes, item->dtype);
+    ci_output_copy(plan, item->data, item->data, item->bytes, item->dtype);
   }
   return CI_OK;
 }
@@ -105,7 +111,7 @@ ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
     } else if (output->bytes < value->bytes) {
       return output_small(plan, i, output->bytes, value->bytes, error);
     }
-    ci_output_copy(to, value->data, value->bytes, value->dtype);
+    ci_output_copy(plan, to, value->data, value->bytes, value->dtype);
     *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
     for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];
   }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
 from graphio.schema import errors, host
-from graphio.schema.engine import HostFunction
+from graphio.schema.engine import Array, HostFunction
+from graphio.schema.run_lock import RunLock
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 
 class Host:
@@ -17,11 +21,22 @@ class Host:
     Attributes:
         functions: by name; a name is looked up when a run reaches its node.
         running: whether one of them is being called.
+        parallel: how many may be called at the same time, where none waits for another.
+
+    Args:
+        functions, parallel: the attributes.
+        lock: of the state, which the run holds; functions on other threads share it.
     """
 
-    def __init__(self, functions: Mapping[str, HostFunction]) -> None:
+    def __init__(
+        self, functions: Mapping[str, HostFunction], parallel: int = 1, lock: RunLock | None = None
+    ) -> None:
         self.functions = functions
         self.running = False
+        self.parallel = parallel
+        self._lock = lock or RunLock()
+        self._begun: dict[Any, Future[list[Array]]] = {}  # by the call's kernel
+        self._pool: ThreadPoolExecutor | None = None
         self._raised: BaseException | None = None
         self._handle = ffi.new_handle(self)
 
@@ -31,7 +46,13 @@ class Host:
         options.host.call = lib.graphio_host_call
 
     def raised(self) -> BaseException | None:
-        """What the run that just failed got from a function, once."""
+        """What the run that just failed got from a function, once; what was begun is over."""
+        for future in self._begun.values():
+            future.cancel()
+        for future in self._begun.values():
+            if not future.cancelled():
+                future.exception()
+        self._begun.clear()
         found, self._raised = self._raised, None
         return found
 
@@ -39,12 +60,10 @@ class Host:
         """One call from C; returns a status."""
         self.running = True
         try:
-            results = host.call(
-                self.functions,
-                ffi.string(call.function).decode("utf-8", "replace"),
-                [arrays.held(call.inputs[i]) for i in range(call.input_count)],
-                [_declared(call.outputs[i]) for i in range(call.output_count)],
-            )
+            begun = self._begun.pop(call.kernel, None)
+            if begun is None and self.parallel > 1:
+                self._begin_others(call)
+            results = begun.result() if begun is not None else self._work(call)()
             return _give(call, results, error)
         except errors.OpError as failed:
             self._raised = failed.__cause__
@@ -56,6 +75,31 @@ class Host:
             return int(lib.CI_CANCELLED)
         finally:
             self.running = False
+
+    def _work(self, call: Any) -> Callable[[], list[Array]]:
+        """What a call has to do, without a look at C's memory any more."""
+        name = ffi.string(call.function).decode("utf-8", "replace")
+        inputs = [arrays.held(call.inputs[i]) for i in range(call.input_count)]
+        outputs = [_declared(call.outputs[i]) for i in range(call.output_count)]
+        return lambda: host.call(self.functions, name, inputs, outputs)
+
+    def _begin_others(self, call: Any) -> None:
+        """Begins the calls that follow this one at once and do not need it."""
+        following = ffi.new("ci_host_call *")
+        for n in range(1, self.parallel):
+            if not lib.ci_host_ahead(call, n, following):
+                return
+            if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._pool = ThreadPoolExecutor(self.parallel - 1, "graphio-host")
+            if following.kernel not in self._begun:
+                work = self._work(following[0])
+                self._begun[following.kernel] = self._pool.submit(self._sharing, work)
+
+    def _sharing(self, work: Callable[[], list[Array]]) -> list[Array]:
+        with self._lock.shared():
+            return work()
 
 
 def _declared(info: Any) -> host.Declared:

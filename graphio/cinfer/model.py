@@ -33,6 +33,7 @@ def load(
     threads: int = 1,
     isa: str = "best",
     host: Mapping[str, HostFunction] | None = None,
+    parallel: int = 1,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -44,6 +45,8 @@ def load(
         isa: "best", "portable", "avx2", "avx512" or "neon"; results do not depend on it.
         host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
             A name is looked up when a run reaches its node.
+        parallel: how many of them may be called at the same time: those of nodes that follow each
+            other and of which none reads or waits for another.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
@@ -51,8 +54,8 @@ def load(
     """
     if isa not in ISA:
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
-    host_calls = Host({} if host is None else host)
     chosen = State() if state is None else state
+    host_calls = Host({} if host is None else host, parallel, chosen.lock)
     return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls))
 
 

@@ -38,7 +38,8 @@ class Signature:
         self._number = lib.ci_signature(handles.model, name.encode())
         self.inputs = self._specs(lib.ci_input_count, lib.ci_input, lib.ci_input_kind)
         self.outputs = self._specs(lib.ci_output_count, lib.ci_output, lib.ci_output_kind)
-        self._lock = handles.state.lock
+        lock = handles.state.lock
+        self._lock = lock if handles.host.parallel > 1 else lock.inner
         self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
         self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
         self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, errors
+from graphio.schema.run_lock import RunLock
 
 
 def new_state(seed: int | None = None) -> State:
@@ -34,7 +34,7 @@ class State:
         status.check(lib.ci_state_open(options, handle, self._error), self._error)
         self.handle = handle[0]
         # Also held while a session on this state runs; a function that it calls may look into it.
-        self.lock = threading.RLock()
+        self.lock = RunLock()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
 
     def names(self) -> list[str]:

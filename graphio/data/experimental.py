@@ -15,6 +15,14 @@ from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
 from graphio.data.function import Function
 from graphio.data.iterator import make_saveable_from_iterator
+from graphio.data.special import (
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    RandomDataset,
+    cardinality,
+    copy_to_device,
+    prefetch_to_device,
+)
 from graphio.data.structure import Spec
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
 from graphio.ops import comparison, math, reduction
@@ -22,12 +30,17 @@ from graphio.tensor_shape import TensorShape
 
 __all__ = [
     "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
     "Counter",
     "CsvDataset",
     "NpzDataset",
+    "RandomDataset",
     "TFRecordWriter",
     "bucket_by_sequence_length",
+    "cardinality",
     "choose_from_datasets",
+    "copy_to_device",
     "enumerate_dataset",
     "get_single_element",
     "group_by_window",
@@ -36,6 +49,7 @@ __all__ = [
     "make_saveable_from_iterator",
     "map_and_batch",
     "parallel_interleave",
+    "prefetch_to_device",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
@@ -348,3 +362,10 @@ class NpzDataset(Dataset):
             chosen = tuple(arrays[key] for key in keys)
         made = Dataset.from_tensor_slices(chosen)
         super().__init__(made.element_specs, made.open, [made])
+
+
+def __getattr__(name: str) -> Any:
+    from graphio.refusals import refusal
+
+    reason = refusal(f"data.experimental.{name}")
+    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")

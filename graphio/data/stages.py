@@ -69,7 +69,7 @@ class Stage:
         self.set_place(saved["place"])
 
     def place(self) -> Any:
-        """Where this stage alone stands: no list that goes on changing."""
+        """Where this stage alone stands: nothing in it changes when the stage goes on."""
         return None
 
     def set_place(self, place: Any) -> None:

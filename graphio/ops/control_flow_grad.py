@@ -21,6 +21,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
 from graphio.ops.copying import made_again
+from graphio.ops.growing import recalled, remember, varying
 from graphio.ops.loops import scan_attributes
 from graphio.tensor_shape import TensorShape
 
@@ -45,6 +46,7 @@ class _Intermediates:
         self.repeats = repeats
         self.backward: Graph | None = None
         self.export = export
+        self._exports: list[tuple[list[Tensor], Callable[[], None]]] = []
         self._known: dict[Tensor, Tensor] = {}
         self._measured: dict[tuple[Tensor, str, str], Tensor] = {}
 
@@ -69,7 +71,7 @@ class _Intermediates:
         """The shape or size of a tensor of a Loop's body, taken there, for that may differ between
         iterations where the tensor could not be stacked. Elsewhere engines know more of a shape
         before the run if it is taken of what leaves."""
-        if tensor.graph is not self.body or tensor in self._known:
+        if tensor.graph is not self.body or tensor in self._known or tensor.value_index < 0:
             return None
         key = (tensor, op, repr(attrs))
         if key not in self._measured:
@@ -78,6 +80,62 @@ class _Intermediates:
                 made = self.body.create_op(op, [tensor], [(dtypes.int64, shape)], attrs)
             self._measured[key] = made.outputs[0]
         return self._measured[key]
+
+    def output_later(
+        self, op: Operation, tensor: Tensor, shape: TensorShape, make: Callable[[], None]
+    ) -> Tensor:
+        """Stands for a new output of op until `settle` knows whether something reads it.
+
+        Args:
+            op: the operation of the forward body.
+            tensor: of that body, which is to leave it.
+            shape: of the output.
+            make: gives the body, or both bodies of an If, the output, when it is needed.
+        """
+        found = Tensor(op.graph, op, -1, f"{op.name}:later", tensor.dtype, shape)
+
+        def keep() -> None:
+            make()
+            op.adopt_output(found)
+
+        self.outputs_later([found], keep)
+        return found
+
+    def outputs_later(self, outputs: Sequence[Tensor], keep: Callable[[], None]) -> None:
+        """Notes what stands for outputs, and how to make them when something reads one."""
+        self._exports.append((list(outputs), keep))
+
+    def settle(self, cuts: Sequence[tuple[Tensor, Tensor]] = ()) -> set[Tensor]:
+        """Takes out of the finished backward body what leads to none of its outputs, and makes the
+        outputs that the rest reads of the forward body.
+
+        Args:
+            cuts: inputs of the backward body, and what they are pieces of.
+
+        Returns:
+            What the backward body reads.
+        """
+        assert self.backward is not None
+        read = self.backward.take_out_dead()
+        read.update(whole for piece, whole in cuts if piece in read)
+        for outputs, keep in self._exports:
+            if any(t in read or self._outside(t) in read for t in outputs):
+                keep()
+                continue
+            for output in outputs:
+                self.backward.forget_capture(output)
+        self._exports.clear()
+        return read
+
+    def _outside(self, tensor: Tensor) -> Tensor:
+        """What stands for the tensor in the graphs around, if it is itself of a forward body."""
+        graph = None if self.backward is None else self.backward.outer
+        while graph is not None:
+            around = getattr(graph.resolver, "__self__", None)
+            if isinstance(around, _Intermediates):
+                tensor = around._known.get(tensor, tensor)
+            graph = graph.outer
+        return tensor
 
 
 def _backward_body(outer: Graph, intermediates: _Intermediates) -> Graph:
@@ -185,21 +243,24 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
     arriving = list(dy)
     branches = [op.attrs["then_branch"], op.attrs["else_branch"]]
     outer = scopes.get_default_graph()
-    built, found = [], []
+    built, found, both = [], [], []
     for branch, name in enumerate(("true", "false")):
         forward: Graph = branches[branch]
-        intermediates = _Intermediates(forward, partial(_leave_if, op, branch))
+        intermediates = _Intermediates(forward)
+        intermediates.export = partial(_leave_if, intermediates, op, branch)
         graph = _backward_body(outer, intermediates)
         with graph.as_body(), scopes.name_scope(name):
             ys = forward.outputs[: len(arriving)]
             found.append(_differentiate(ys, targets, arriving))
         built.append(graph)
+        both.append(intermediates)
     used = [i for i in range(len(targets)) if any(part[i] is not None for part in found)]
     if not used:
         return [None] * (1 + len(captures))
-    for graph, part in zip(built, found, strict=True):
+    for graph, part, intermediates in zip(built, found, both, strict=True):
         with graph.as_body():
             graph.outputs.extend(_inside(_or_zeros(part[i], targets[i])) for i in used)
+        intermediates.settle()
     backward = outer.create_op(
         "If",
         [op.inputs[0]],
@@ -211,16 +272,18 @@ def if_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> Gr
     return [None, *(results.get(t) for t in captures)]
 
 
-def _leave_if(op: Operation, branch: int, tensor: Tensor) -> Tensor:
+def _leave_if(intermediates: _Intermediates, op: Operation, branch: int, tensor: Tensor) -> Tensor:
     """A new output of op: the tensor in its branch, an empty one in the other."""
     graphs: list[Graph] = [op.attrs["then_branch"], op.attrs["else_branch"]]
-    other = graphs[1 - branch]
-    with other.as_body():
-        dims = [0] if tensor.shape.ndims is None else [n or 0 for n in tensor.shape.as_list()]
-        other.outputs.append(array.zeros(dims, tensor.dtype))
-    graphs[branch].outputs.append(tensor)
-    (output,) = op.append_outputs([(tensor.dtype, tensor.shape)])
-    return output
+
+    def make() -> None:
+        other = graphs[1 - branch]
+        with other.as_body():
+            dims = [0] if tensor.shape.ndims is None else [n or 0 for n in tensor.shape.as_list()]
+            other.outputs.append(array.zeros(dims, tensor.dtype))
+        graphs[branch].outputs.append(tensor)
+
+    return intermediates.output_later(op, tensor, tensor.shape, make)
 
 
 # ---- Loop ----
@@ -251,7 +314,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
         go_on = backward.add_input(dtypes.bool, TensorShape([]), "condition")
         position = math.subtract(math.subtract(trips, constant(1, dtypes.int64)), step)
-        intermediates.export = lambda t: _row(_stack(op, body, t), position)
+        intermediates.export = partial(_leave_loop, intermediates, op, varying(op), position)
         state = [
             backward.add_input(t.dtype, t.shape, f"gradient_{k}") for k, t in enumerate(initial)
         ]
@@ -268,6 +331,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
             for s, dx in zip(state[len(carried) :], found[len(carried) :], strict=True)
         ]
         backward.outputs.extend([array.identity(go_on), *following])
+    intermediates.settle()
     operation = outer.create_op(
         "Loop",
         [trips, None, *initial],
@@ -288,28 +352,63 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
 
 def _trip_count(op: Operation, body: Graph) -> Tensor:
     """How many iterations ran: the length of the stacked iteration numbers (int64 scalar)."""
-    stacked = _stack(op, body, body.inputs[0])
+    stacked = _stack_there(op, body.inputs[0])
+    if stacked is None:
+        body.outputs.append(body.inputs[0])
+        (stacked,) = op.append_outputs([(dtypes.int64, TensorShape([None]))])
     return index.gather(array.shape(stacked, out_type=dtypes.int64), constant(0, dtypes.int64))
 
 
-def _stack(op: Operation, body: Graph, tensor: Tensor) -> Tensor:
-    """A scan output of op that stacks the tensor, made once."""
-    first_scan = len(op.inputs) - 2
-    for k in range(first_scan, len(op.outputs)):
+def _leave_loop(
+    intermediates: _Intermediates,
+    op: Operation,
+    changing: set[Tensor],
+    position: Tensor,
+    tensor: Tensor,
+) -> Tensor:
+    """The value of one iteration of a tensor of a Loop's body."""
+    if tensor not in changing or tensor.shape.ndims is None or tensor.dtype.inside is not None:
+        return _row(_stacked(intermediates, op, tensor), position)
+    rank = tensor.shape.ndims
+    shapes = (TensorShape([None]), TensorShape([None]), TensorShape([None, rank]))
+    kinds = (tensor.dtype, dtypes.int64, dtypes.int64)
+    joined, begin, sizes = found = [
+        Tensor(op.graph, op, -1, f"{op.name}:later", kind, shape)
+        for kind, shape in zip(kinds, shapes, strict=True)
+    ]
+    intermediates.outputs_later(found, lambda: remember(op, tensor, joined, begin, sizes))
+    return recalled(joined, _row(begin, position), _row(sizes, position), tensor)
+
+
+def _stack_there(op: Operation, tensor: Tensor) -> Tensor | None:
+    """The output of a Loop that stacks the tensor already."""
+    body: Graph = op.attrs["body"]
+    for k in range(len(op.inputs) - 2, len(op.outputs)):
         if body.outputs[1 + k] is tensor:
             return op.outputs[k]
-    body.outputs.append(tensor)
-    shape = TensorShape(None)
-    if tensor.shape.ndims is not None:
-        shape = TensorShape([None, *tensor.shape.as_list()])
-    (output,) = op.append_outputs([(tensor.dtype, shape)])
-    return output
+    return None
+
+
+def _stacked(intermediates: _Intermediates, op: Operation, tensor: Tensor) -> Tensor:
+    """An output of a Loop that stacks the tensor over the iterations."""
+    found = _stack_there(op, tensor)
+    if found is not None:
+        return found
+    outputs: list[Tensor] = op.attrs["body"].outputs
+    return intermediates.output_later(
+        op, tensor, _one_more(tensor.shape), lambda: outputs.append(tensor)
+    )
+
+
+def _one_more(shape: TensorShape) -> TensorShape:
+    """The shape of many, along a new first axis."""
+    return TensorShape(None if shape.ndims is None else [None, *shape.as_list()])
 
 
 def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
     """The stacked value of one iteration."""
     assert stacked is not None
-    return index.gather(stacked, position)
+    return index.gather(stacked, position, validate_indices=False)
 
 
 # ---- Scan ----
@@ -349,7 +448,7 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
                 whole = op.inputs[count + i]
                 assert whole is not None
                 return cut(whole, way, tensor)
-        return cut(_join(op, body, tensor), (0, False), tensor)
+        return cut(_joined(intermediates, op, tensor), (0, False), tensor)
 
     with backward.as_body(), scopes.name_scope("body"):
         state = [
@@ -372,9 +471,16 @@ def scan_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         following += [_added(s, dx) for s, dx in zip(state[first:], found[last:], strict=True)]
         cut_up = zip(pieces, found[first:last], strict=True)
         left = [(i, dx) for i, dx in cut_up if dx is not None]
+        backward.outputs.extend([*following, *(_inside(dx) for _, dx in left)])
+        formals = backward.inputs[len(initial) :]
+        del backward.inputs[len(initial) :]
+        wholes = [whole for whole, _ in given]
+        read = intermediates.settle(list(zip(formals, wholes, strict=True)))
+        kept = [pair for pair in zip(formals, given, strict=True) if pair[0] in read]
+        backward.inputs.extend(formal for formal, _ in kept)
+        given = [piece for _, piece in kept]
         if not given:  # the steps have to be counted by something
             cut(*_first_cut(op, cuts, count))
-        backward.outputs.extend([*following, *(_inside(dx) for _, dx in left)])
     ways = [(cuts[i][0], not cuts[i][1]) for i, _ in left]
     specs = [(t.dtype, t.shape) for t in initial]
     specs += [(dx.dtype, _shape(op.inputs[count + i])) for i, dx in left]
@@ -405,21 +511,22 @@ def _ways(op: Operation, side: str) -> list[tuple[int, bool]]:
     return [(axis, bool(direction)) for axis, direction in zip(axes, directions, strict=True)]
 
 
-def _join(op: Operation, body: Graph, tensor: Tensor) -> Tensor:
-    """An output of a Scan that joins the tensor along axis 0, made once."""
+def _joined(intermediates: _Intermediates, op: Operation, tensor: Tensor) -> Tensor:
+    """An output of a Scan that joins the tensor along axis 0."""
+    body: Graph = op.attrs["body"]
     joins = _ways(op, "scan_output")
     first = len(op.outputs) - len(joins)
     for k, way in enumerate(joins):
         if body.outputs[first + k] is tensor and way == (0, False):
             return op.outputs[first + k]
-    for key, new in (("scan_output_axes", 0), ("scan_output_directions", 0)):
-        op.attrs[key] = [*(op.attrs.get(key) or [0] * len(joins)), new]
-    body.outputs.append(tensor)
-    shape = TensorShape(None)
-    if tensor.shape.ndims is not None:
-        shape = TensorShape([None, *tensor.shape.as_list()])
-    (output,) = op.append_outputs([(tensor.dtype, shape)])
-    return output
+
+    def make() -> None:
+        count = len(_ways(op, "scan_output"))
+        for key in ("scan_output_axes", "scan_output_directions"):
+            op.attrs[key] = [*(op.attrs.get(key) or [0] * count), 0]
+        body.outputs.append(tensor)
+
+    return intermediates.output_later(op, tensor, _one_more(tensor.shape), make)
 
 
 def _first_cut(

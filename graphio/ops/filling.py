@@ -297,6 +297,9 @@ def eye(
     """
     with scope(name, "eye") as at:
         columns = num_rows if num_columns is None else num_columns
+        for count in (num_rows, columns):
+            if isinstance(count, int) and count < 0:
+                raise ValueError(f"Dimension {count} must be >= 0 for {describe(at, 'eye')}")
         row = primitive.unsqueeze(range(num_rows), [1])
         on = primitive.compare("Equal", row, primitive.unsqueeze(range(columns), [0]))
         if batch_shape is None:

@@ -17,6 +17,7 @@ from graphio.ops.emit import (
     int_value,
     ints,
     node,
+    operation,
     require,
     scalar,
     scope,
@@ -76,7 +77,24 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         if rank is not None:
             result = tuple(_slice_size(i, dims, first, count) for i in range(rank))
         inputs = [x, starts, stop]
-        return node("Slice", inputs, x.dtype, result, name=at)
+        if result is None or not _may_end_early(dims, first, result):
+            return node("Slice", inputs, x.dtype, result, name=at)
+        part = node("Slice", inputs, x.dtype, result)
+        whole = [-1 if d is None else d for d in result]
+        made = operation(
+            "EnsureShape", [part], [(x.dtype, result)], name=at, domain="graphio",
+            tf_type="Slice", attrs={"dims": whole},
+        )  # fmt: skip
+        return made.outputs[0]
+
+
+def _may_end_early(dims: Dims, begin: list[int | None] | None, result: Dims) -> bool:
+    """Whether an axis of unknown size might be shorter than the part asked for."""
+    for axis, size in enumerate(result or ()):
+        known = dims is not None and dims[axis] is not None and begin is not None
+        if size is not None and not (known and begin is not None and begin[axis] is not None):
+            return True
+    return False
 
 
 def _slice_size(
@@ -154,7 +172,7 @@ def gather(
     Args:
         params: tensor of rank 1 or more.
         indices: integer tensor of any shape, each in [0, size of the axis).
-        validate_indices: accepted; indices are always checked.
+        validate_indices: False takes negative indices as counted from the end.
         name: of the operation.
         axis: which axis; None: batch_dims.
         batch_dims: how many leading axes params and indices share; negative counts from the end
@@ -182,7 +200,22 @@ def gather(
                 "with input shapes: []; a scalar has no slices"
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
+        if validate_indices is not False:
+            places = _in_range(places, None if x.shape.ndims is None else x.shape[number].value)
         return primitive.gather(x, places, number, at)
+
+
+def _in_range(places: Tensor, size: int | None) -> Tensor:
+    """Indices, once they are known to be 0 or more and less than the size."""
+    known = constant_value(places)
+    if known is not None and not np.any(known < 0):
+        return places  # the kernel of Gather looks at the upper end
+    if places.dtype.name not in ("int32", "int64"):
+        places = cast(places, dtypes.int64)
+    limit = -1 if size is None else size
+    return node(
+        "IndexRange", [places], places.dtype, dims_of(places), domain="graphio", limit=limit
+    )
 
 
 def _gather_in_batches(
@@ -309,7 +342,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
             rest = primitive.slice_axes(sizes, [k], [last], [0])
             x = array.reshape(x, primitive.concat([primitive.int_vector([-1]), rest], 0))
         found = array.where(array.reshape(chosen, [-1]))
-        return gather(x, primitive.squeeze(found, [1]))
+        return gather(x, primitive.squeeze(found, [1]), validate_indices=False)
 
 
 # ---- writing by number ----
@@ -383,7 +416,10 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         A tensor (1 + last id, ...).
     """
     with scope(name, "SegmentSum") as at:
+        from graphio.ops import run_checks
+
         ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
+        ids = run_checks.ascending(ids)
         known = constant_value(ids)
         if known is not None:
             count = constant(np.asarray(known.max(initial=-1) + 1, np.int64))
@@ -450,7 +486,9 @@ def one_hot(
         TypeError: on_value, off_value and dtype do not agree.
     """
     with scope(name, "one_hot") as at:
-        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        places = convert_to_tensor(indices, name="indices")
+        require(places, INTEGER, "OneHot", "indices")
+        places = cast(places, dtypes.int64)
         size = cast(convert_to_tensor(depth, name="depth"), dtypes.int64)
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]

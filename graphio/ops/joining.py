@@ -286,6 +286,8 @@ def pad(
                 f"{describe(at, 'Pad')}"
             )
         known = constant_value(amounts)
+        if known is not None and np.any(known < 0):
+            raise ValueError(f"Paddings must be non-negative: {known.tolist()} for {at}")
         result: Dims = None if dims is None else (None,) * len(dims)
         if known is not None:
             flat = primitive.int_vector(known.T.reshape(-1), "pads")
@@ -295,7 +297,11 @@ def pad(
                     for d, (before, after) in zip(dims, known, strict=True)
                 )
         else:
-            wide = cast(amounts, dtypes.int64)
+            from graphio.ops import run_checks
+
+            wide = run_checks.not_negative(
+                cast(amounts, dtypes.int64), "Paddings must be non-negative"
+            )
             flat = primitive.reshape(primitive.transpose(wide, [1, 0]), [-1])
         inputs = [x, flat]
         if word == "constant":

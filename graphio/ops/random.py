@@ -200,7 +200,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
         dims = dims_of(keys)
         outputs = [(dtypes.float64, dims), (dtypes.int64, dims)]
         order = operation("TopK", [keys, rows], outputs, version=11, attrs={"axis": 0}).outputs[1]
-        return index.gather(x, order, name=at)
+        return index.gather(x, order, validate_indices=False, name=at)
 
 
 def multinomial(

@@ -121,6 +121,10 @@ def _segments(
         ids = convert_to_tensor(segment_ids, name="segment_ids")
         require(ids, INTEGER, tf_type, "segment_ids")
         wide = cast(ids, dtypes.int64)
+        if num_segments is None:
+            from graphio.ops import run_checks
+
+            wide = run_checks.ascending(wide)
         count = _count(wide) if num_segments is None else primitive.reshape(
             cast(convert_to_tensor(num_segments, name="num_segments"), dtypes.int64), []
         )  # fmt: skip
@@ -252,16 +256,20 @@ def dynamic_partition(
         name: name scope of the operations.
 
     Returns:
-        A list of num_partitions tensors (count, ...); a row whose number is none of theirs is in
-        no part.
+        A list of num_partitions tensors (count, ...).
 
     Raises:
         ValueError: the shapes do not fit, or the rank of partitions is 0 or unknown.
+        InvalidArgumentError: of the run, a number is none of theirs.
     """
     with scope(name, "DynamicPartition"):
         x = convert_to_tensor(data, name="data")
         numbers = convert_to_tensor(partitions, name="partitions")
         require(numbers, INTEGER, "DynamicPartition", "partitions")
+        from graphio.ops import run_checks
+
+        words = f"partitions is not in [0, {num_partitions})"
+        numbers = run_checks.within(numbers, num_partitions, words)
         return [
             index.boolean_mask(x, compare("Equal", numbers, scalar(i, numbers.dtype)))
             for i in range(num_partitions)

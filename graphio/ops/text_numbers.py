@@ -1,4 +1,4 @@
-"""Texts joined along dimensions, texts to numbers and back, bytes as numbers; in both engines."""
+"""Texts to numbers and back, and bytes as numbers, in both engines."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ def _made(
         op, inputs, [(of, dims)], name=at, domain="graphio", tf_type=tf_type, attrs=attrs
     )
     return made.outputs[0]
-
-
-# ---- numbers ----
 
 
 def string_to_number(

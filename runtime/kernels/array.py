@@ -294,7 +294,7 @@ def _pad(call: Call) -> Function:
         if mode == "constant":
             return _pad_constant(x, widths, sizes, _fill(x, value))
         if 0 in sizes or not sizes:
-            return x.reshape(sizes) if not sizes else np.empty(sizes, x.dtype)
+            return x.copy() if not sizes else np.empty(sizes, x.dtype)
         kept = x[_cropped(x.shape, widths)]
         if 0 in kept.shape:
             raise errors.InvalidArgumentError(

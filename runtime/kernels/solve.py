@@ -1,4 +1,4 @@
-"""MatrixSolve and Cholesky: in double, rounded once."""
+"""Linear equations and factors of matrices: in double, rounded once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime.registry import function
+from graphio.runtime.registry import Call, Function, function, kernel
 from graphio.schema import errors
 
 
@@ -44,5 +44,32 @@ def _cholesky(a: Any) -> Any:
     return found.astype(a.dtype)
 
 
+def _eig(a: Any) -> Any:
+    _check_square(a)
+    if not np.isfinite(a).all():
+        raise errors.InvalidArgumentError(message="the matrix has elements that are not finite")
+    values, vectors = np.linalg.eigh(a.astype(np.float64))
+    best = np.argmax(np.abs(vectors), axis=-2)[..., None, :] if a.size else None
+    if best is not None:
+        vectors = vectors * np.where(np.take_along_axis(vectors, best, -2) < 0, -1.0, 1.0)
+    return values.astype(a.dtype), vectors.astype(a.dtype)
+
+
+@kernel("Qr", domain="graphio", types="F", fresh=True)
+def _qr(call: Call) -> Function:
+    mode: Any = "complete" if call.integer("full_matrices", 0) else "reduced"
+
+    def qr(a: Any) -> Any:
+        if a.ndim < 2:
+            raise errors.InvalidArgumentError(
+                message=f"the input has shape {list(a.shape)}, expected matrices"
+            )
+        q, r = np.linalg.qr(a.astype(np.float64), mode=mode)
+        return q.astype(a.dtype), r.astype(a.dtype)
+
+    return qr
+
+
+function("SelfAdjointEig", 1, _eig, "F", domain="graphio")
 function("MatrixSolve", 1, _matrix_solve, "FF", domain="graphio")
 function("Cholesky", 1, _cholesky, "F", domain="graphio")

@@ -16,7 +16,7 @@ _OUT_OF_ORDER = (
 )
 
 
-@kernel("CheckSparseIndices", types="II", domain="graphio")
+@kernel("CheckSparseIndices", types="LL", domain="graphio")
 def _check_sparse_indices(call: Call) -> Function:
     ordered = call.integer("ordered", 1)
 
@@ -26,6 +26,8 @@ def _check_sparse_indices(call: Call) -> Function:
                 message=f"indices have shape {list(indices.shape)} and shape {list(shape.shape)}, "
                 "expected a matrix with a column for each size of the shape"
             )
+        if not shape.size and (not ordered or len(indices) < 2):
+            return indices  # however many there are
         if math.prod(max(size, 0) for size in shape.tolist()) >= 1 << 63:
             raise errors.InvalidArgumentError(
                 message=f"shape {_text(shape)} has more places than an int64 counts"
@@ -61,7 +63,7 @@ def _text(values: Any) -> str:
     return f"[{','.join(str(v) for v in values.tolist())}]"
 
 
-@kernel("CheckEqual", types="II", domain="graphio")
+@kernel("CheckEqual", types="LL", domain="graphio")
 def _check_equal(call: Call) -> Function:
     message = call.text("message", "")
 

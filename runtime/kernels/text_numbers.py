@@ -1,4 +1,4 @@
-"""Texts along a dimension joined, texts to numbers and back, bytes as numbers."""
+"""Texts to numbers and back, bytes as numbers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,6 @@ def _map(function: Callable[[Any], Any], x: Any, dtype: Any = object) -> Array:
 
 def _bad(message: str) -> errors.OpError:
     return errors.InvalidArgumentError(message=message)
-
-
-# ---- numbers ----
 
 
 @kernel("StringToNumber", domain="graphio", fresh=True)

@@ -55,3 +55,42 @@ bad("Cholesky", [-np.eye(2)], domain="graphio", error=INVALID, words=["positive 
     label="negative")  # fmt: skip
 bad("Cholesky", [np.full((2, 2), np.nan)], domain="graphio", error=INVALID,
     words=["positive definite"], label="nan")  # fmt: skip
+
+
+def eig(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    """numpy's eigenvectors with the largest number of each positive."""
+    values, vectors = np.linalg.eigh(a)
+    best = np.argmax(np.abs(vectors), -2)[..., None, :]
+    return values, vectors * np.sign(np.take_along_axis(vectors, best, -2))
+
+
+for n in (1, 2, 5):
+    case(
+        "SelfAdjointEig", [definite(n, n)], domain="graphio", expect=eig, types=FLOATS, rtol=1e-5,
+        atol=1e-5, label=f"{n}",
+    )  # fmt: skip
+case(
+    "SelfAdjointEig", [definite(2, 3, 3)], domain="graphio", expect=eig, types=FLOATS, rtol=1e-5,
+    atol=1e-5, label="batch",
+)  # fmt: skip
+case(
+    "SelfAdjointEig", [np.diag([3.0, -1.0, 2.0])], domain="graphio", types=FLOATS,
+    expect=lambda a: (np.array([-1.0, 2.0, 3.0]), np.eye(3)[:, [1, 2, 0]]), label="diagonal",
+)  # fmt: skip
+for m, n in ((1, 1), (4, 3), (3, 4), (3, 3)):
+    for full in (0, 1):
+        case(
+            "Qr", [floats(m, n)], {"full_matrices": full}, domain="graphio", types=FLOATS,
+            expect=lambda a, mode=("reduced", "complete")[full]: tuple(np.linalg.qr(a, mode)),
+            rtol=1e-4, atol=1e-5, label=f"{m} by {n}, {full}",
+        )  # fmt: skip
+case(
+    "Qr", [floats(2, 4, 2)], {"full_matrices": 0}, domain="graphio", types=FLOATS,
+    expect=lambda a: tuple(np.linalg.qr(a)), rtol=1e-4, atol=1e-5, label="batch",
+)  # fmt: skip
+bad("SelfAdjointEig", [floats(2, 3)], domain="graphio", error=INVALID, words=["square"],
+    outputs=2, label="not square")  # fmt: skip
+bad("SelfAdjointEig", [np.array([[1.0, 0.0], [np.inf, 1.0]])], domain="graphio", error=INVALID,
+    words=["not finite"], outputs=2, label="inf")  # fmt: skip
+bad("Qr", [floats(3)], {"full_matrices": 0}, domain="graphio", error=INVALID, words=["matrices"],
+    outputs=2, label="vector")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Texts joined along a dimension, texts to numbers and back, bytes as numbers."""
+"""Texts to numbers and back, bytes as numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def wrong(op: str, inputs: Any, words: str, label: str, error: Any = INVALID, **
     bad(op, inputs, attrs, domain="graphio", error=error, words=(words,), label=label)
 
 
-GRID = np.stack([X, Y])
 NUMBERS = {
     FLOAT: (
         texts("1.5", " -2e3\n", ".5", "5.", "inf", "-Infinity", "1e-50", "16777217"),

@@ -158,6 +158,54 @@ static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status stat
   return k_fail(k, status, "%s", said->message);
 }
 
+static ci_host_call host_call_of(ci_kernel *k) {
+  const host_plan *plan = k->private_memory;
+  return (ci_host_call){.size = sizeof(ci_host_call),
+                        .function = plan->function,
+                        .input_count = k->n_in,
+                        .output_count = k->n_out,
+                        .inputs = plan->inputs,
+                        .outputs = plan->outputs,
+                        .kernel = k};
+}
+
+static const char *host_function(const ci_step *step) { return ((const host_plan *)step->k.private_memory)->function; }
+
+/* Whether a step calls the host, and neither waits for a node nor reads what one of `count` steps makes, nor calls
+ * what one of them does. */
+static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
+  if (step->run != run_host_call || step->dynamic || step->node->control_count > 0) return false;
+  for (size_t s = 0; s < count; s++) {
+    if (strcmp(host_function(step), host_function(before[s])) == 0) return false;
+  }
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;
+    for (size_t s = 0; s < count; s++) {
+      for (int o = 0; o < before[s]->k.n_out; o++) {
+        if (ci_cell_of(step->k.in[i])->root == ci_cell_of(before[s]->k.out[o])->root) return false;
+      }
+    }
+  }
+  return true;
+}
+
+int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next) {
+  if (call == NULL || next == NULL || n < 1) return 0;
+  const ci_kernel *k = call->kernel;
+  const ci_frame *frame = &k->node->plan->root;
+  size_t at = 0, ahead = (size_t)n;
+  while (at < frame->steps.count && frame->steps.at[at] != k->node) at++;
+  if (at == frame->steps.count || ahead >= frame->steps.count - at) return 0;
+  for (size_t i = 1; i <= ahead; i++) {
+    if (!host_independent(frame->steps.at[at + i], &frame->steps.at[at], i)) return 0;
+  }
+  ci_kernel *other = &frame->steps.at[at + ahead]->k;
+  host_plan *plan = other->private_memory;
+  if (host_inputs(other, plan->inputs) != CI_OK) return 0;
+  *next = host_call_of(other);
+  return 1;
+}
+
 ci_status run_host_call(ci_kernel *k) {
   const struct ci_session *session = k->node->plan->session;
   host_plan *plan = k->private_memory;
@@ -171,13 +219,7 @@ ci_status run_host_call(ci_kernel *k) {
   }
   CI_TRY(host_inputs(k, plan->inputs));
   for (int o = 0; o < k->n_out; o++) plan->given[o] = false;
-  ci_host_call call = {.size = sizeof call,
-                       .function = plan->function,
-                       .input_count = k->n_in,
-                       .output_count = k->n_out,
-                       .inputs = plan->inputs,
-                       .outputs = plan->outputs,
-                       .kernel = k};
+  ci_host_call call = host_call_of(k);
   ci_status status = session->host.call(session->host.user, &call, &said);
   if (status != CI_OK) return host_failed(k, plan, status < 0 ? CI_UNKNOWN : status, &said);
   for (int o = 0; o < k->n_out; o++) {

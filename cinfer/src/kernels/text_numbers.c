@@ -1,4 +1,4 @@
-/* text_numbers.c - texts along a dimension joined; texts to numbers and back; bytes as numbers. */
+/* text_numbers.c - texts to numbers and back; bytes as numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,8 +32,6 @@ static char *words_put(char *to, const char *from, size_t bytes) {
   if (bytes > 0) memcpy(to, from, bytes);
   return to + bytes;
 }
-
-/* ---- join ---- */
 
 /* ---- numbers ---- */
 

@@ -18,27 +18,30 @@ class RunLock:
     """An RLock that other threads may share with its holder.
 
     A function that a parallel run calls may use the run's own state, whichever thread calls it.
+
+    Attributes:
+        inner: the RLock, for those who have no other threads and no time.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self.inner = threading.RLock()
 
     def acquire(self, timeout: float = -1.0) -> bool:
         """Takes the lock; False if that takes longer than timeout."""
-        return _here.lock is self or self._lock.acquire(timeout=timeout)
+        return _here.lock is self or self.inner.acquire(timeout=timeout)
 
     def release(self) -> None:
         """Gives it back."""
         if _here.lock is not self:
-            self._lock.release()
+            self.inner.release()
 
     def __enter__(self) -> None:
         if _here.lock is not self:
-            self._lock.acquire()
+            self.inner.acquire()
 
     def __exit__(self, *_: object) -> None:
         if _here.lock is not self:
-            self._lock.release()
+            self.inner.release()
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:

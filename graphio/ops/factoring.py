@@ -1,0 +1,180 @@
+"""Eigenvalues, singular values and orthogonal factors of matrices in the last two axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.gradient_registry import gradient
+from graphio.graph import Operation, Tensor
+from graphio.ops import array, comparison, index, linear, math, matrices, shapes
+from graphio.ops.arithmetic import div_no_nan
+from graphio.ops.emit import FLOATING, describe, operation, require, scope
+from graphio.ops.shapes import dims_of
+from graphio.ops.solving import matrix_triangular_solve
+
+__all__ = ["qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"]
+
+Gradients = Sequence["Tensor | None"]
+
+
+class Qr(NamedTuple):
+    """What qr gives."""
+
+    q: Tensor
+    r: Tensor
+
+
+def _matrices(value: Any, tf_type: str, at: str) -> tuple[Tensor, tuple[int | None, ...]]:
+    x = convert_to_tensor(value, name="input")
+    require(x, FLOATING, tf_type, "input")
+    dims = dims_of(x)
+    if dims is None or len(dims) < 2:
+        raise ValueError(
+            f"Shape must be at least rank 2 but is rank {'?' if dims is None else len(dims)} for "
+            f"{describe(at, tf_type)} with input shapes: {shapes.text(dims)}."
+        )
+    return x, dims
+
+
+def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+        tensor: floating (..., n, n); only the lower triangles are read.
+        name: of the operation.
+
+    Returns:
+        The eigenvalues (..., n), ascending, and the eigenvectors as columns (..., n, n).
+
+    Raises:
+        ValueError: the matrices are not square.
+    """
+    with scope(name, "self_adjoint_eig") as at:
+        x, dims = _matrices(tensor, "SelfAdjointEigV2", at)
+        shapes.merge(dims[-2:-1], dims[-1:], describe(at, "SelfAdjointEigV2"))
+        outputs = [(x.dtype, dims[:-1]), (x.dtype, dims)]
+        made = operation("SelfAdjointEig", [x], outputs, name=at, domain="graphio")
+        return made.outputs[0], made.outputs[1]
+
+
+def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+    """The eigenvalues of symmetric matrices; see self_adjoint_eig."""
+    return self_adjoint_eig(tensor, name)[0]
+
+
+@gradient("SelfAdjointEig", domain="graphio")
+def _eig_gradient(op: Operation, de: Tensor | None, dv: Tensor | None) -> Gradients:
+    """v (diag(de) + f (v^T dv)) v^T, made symmetric; f is 1 / (e_j - e_i) off the diagonal."""
+    values, vectors = op.outputs
+    inner = matrices.matrix_diag(array.zeros_like(values) if de is None else de)
+    if dv is not None:
+        apart = array.expand_dims(values, -2) - array.expand_dims(values, -1)
+        turned = linear.matmul(vectors, dv, transpose_a=True)
+        inner = inner + div_no_nan(turned, apart)
+    whole = linear.matmul(vectors, linear.matmul(inner, vectors, transpose_b=True))
+    return [0.5 * (whole + linear.matrix_transpose(whole))]
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """Matrices as products of an orthogonal and an upper triangular one.
+
+    Args:
+        input: floating (..., m, n).
+        full_matrices: whether q is (..., m, m) instead of (..., m, min(m, n)).
+        name: of the operation.
+
+    Returns:
+        q and r.
+    """
+    with scope(name, "Qr") as at:
+        x, dims = _matrices(input, "Qr", at)
+        rows, columns = dims[-2:]
+        wide = rows if full_matrices else _lesser(rows, columns)
+        outputs = [(x.dtype, (*dims[:-1], wide)), (x.dtype, (*dims[:-2], wide, columns))]
+        made = operation(
+            "Qr", [x], outputs, name=at, domain="graphio",
+            attrs={"full_matrices": int(full_matrices)},
+        )  # fmt: skip
+        return Qr(*made.outputs)
+
+
+def _lesser(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else min(a, b)
+
+
+@gradient("Qr", domain="graphio")
+def _qr_gradient(op: Operation, dq: Tensor | None, dr: Tensor | None) -> Gradients:
+    """Walter and Lehmann 2018; for a square or a tall matrix, whose q is as wide as it."""
+    q, r = op.outputs
+    dims = dims_of(op.inputs[0])
+    if op.attrs["full_matrices"] and dims is not None and dims[-1] != dims[-2]:
+        raise NotImplementedError(f"the gradient of Qr '{op.name}' needs full_matrices=False")
+    if dims is None or None in dims[-2:] or (dims[-2] or 0) < (dims[-1] or 0):
+        raise NotImplementedError(
+            f"the gradient of Qr '{op.name}' needs at least as many rows as columns, got "
+            f"{shapes.text(dims)}"
+        )
+    by_q = array.zeros_like(q) if dq is None else dq
+    by_r = array.zeros_like(r) if dr is None else dr
+    turned = linear.matmul(q, by_q, transpose_a=True)
+    square = linear.matmul(r, by_r, transpose_b=True)
+    odd = turned - linear.matrix_transpose(turned) + square - linear.matrix_transpose(square)
+    low = matrices.matrix_band_part(odd, -1, 0)
+    first = linear.matmul(q, by_r + _divided(low, r))
+    return [first + _divided(by_q - linear.matmul(q, turned), r)]
+
+
+def _divided(x: Tensor, r: Tensor) -> Tensor:
+    """x r^-T."""
+    turned = matrix_triangular_solve(r, linear.matrix_transpose(x), lower=False)
+    return linear.matrix_transpose(turned)
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Singular values and vectors, by the eigenvectors of the smaller Gram matrix in double.
+
+    A singular value below about 1e-8 of the largest is noise, and the left (or right) vectors of
+    those that are 0 are 0.
+
+    Args:
+        tensor: floating (..., m, n), both known.
+        full_matrices: must be False unless m is n.
+        compute_uv: False gives the values alone.
+        name: of the operations.
+
+    Returns:
+        s (..., p), descending, p the lesser of m and n; u (..., m, p) and v (..., n, p), so that
+        the matrix is u diag(s) v^T. Only s without compute_uv.
+
+    Raises:
+        ValueError: a size is not known.
+        NotImplementedError: full_matrices of matrices that are not square.
+    """
+    with scope(name, "Svd") as at:
+        given, dims = _matrices(tensor, "Svd", at)
+        rows, columns = dims[-2:]
+        if rows is None or columns is None:
+            raise ValueError(f"svd: the last two sizes of {shapes.text(dims)} must be known")
+        if full_matrices and compute_uv and rows != columns:
+            raise NotImplementedError("svd: full_matrices needs square matrices")
+        x = math.cast(given, dtypes.float64)
+        wide = rows < columns
+        gram = linear.matmul(x, x, transpose_a=not wide, transpose_b=wide)
+        values, vectors = self_adjoint_eig(gram)
+        values = math.maximum(index.reverse(values, [-1]), 0.0)
+        # The root's slope at 0 is infinite: there it is taken of 1.
+        nought = comparison.equal(values, 0.0)
+        root = math.sqrt(array.where(nought, array.ones_like(values), values))
+        s = array.where(nought, values, root)
+        if not compute_uv:
+            return math.cast(s, given.dtype, name=at)
+        near = index.reverse(vectors, [-1])
+        product = linear.matmul(x, near, transpose_a=wide)
+        far = div_no_nan(product, array.expand_dims(s, -2) + array.zeros_like(product))
+        u, v = (near, far) if wide else (far, near)
+        return tuple(math.cast(t, given.dtype) for t in (s, u, v))

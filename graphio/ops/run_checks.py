@@ -1,0 +1,44 @@
+"""Conditions on numbers that only a run knows; a run in which one does not hold fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphio import scopes
+from graphio.folding import constant_value
+from graphio.graph import Tensor
+from graphio.ops import comparison, order, primitive, reduction
+from graphio.ops.check import Assert
+
+__all__ = ["ascending", "not_negative", "within"]
+
+
+def _once(x: Tensor, holds: Tensor, words: str) -> Tensor:
+    """x, once the condition is known to hold."""
+    with scopes.control_dependencies([Assert(holds, [words, x], summarize=10)]):
+        return primitive.unary("Identity", x)
+
+
+def ascending(ids: Tensor) -> Tensor:
+    """Segment numbers, once they are known not to descend."""
+    known = constant_value(ids)
+    if known is not None and not np.any(np.diff(known.ravel()) < 0):
+        return ids
+    return _once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
+
+
+def not_negative(x: Tensor, words: str) -> Tensor:
+    """Integers, once they are known to be 0 or more."""
+    known = constant_value(x)
+    if known is not None and not np.any(known < 0):
+        return x
+    return _once(x, reduction.reduce_all(comparison.greater_equal(x, 0)), words)
+
+
+def within(x: Tensor, limit: int, words: str) -> Tensor:
+    """Integers, once they are known to be in [0, limit)."""
+    known = constant_value(x)
+    if known is not None and not np.any((known < 0) | (known >= limit)):
+        return x
+    inside = comparison.logical_and(comparison.greater_equal(x, 0), comparison.less(x, limit))
+    return _once(x, reduction.reduce_all(inside), words)

@@ -1,0 +1,133 @@
+"""Numbers that TensorFlow refuses when it runs, and constants that it refuses before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+ROWS = np.arange(6.0, dtype=np.float32).reshape(3, 2)
+#: what is built of rows [?, ?] and integers [?], good integers and what they give, bad ones
+RUNS: dict[str, tuple[Callable[[Any, Any], Any], Any, Any, Any]] = {
+    "segment_sum": (tf.segment_sum, [0, 0, 1], [[2, 4], [4, 5]], [1, 0, 0]),
+    "segment_max": (tf.segment_max, [0, 0, 1], [[2, 3], [4, 5]], [1, 0, 0]),
+    "segment_mean": (tf.segment_mean, [0, 0, 1], [[1, 2], [4, 5]], [0, 1, 0]),
+    "dynamic_partition": (
+        lambda x, i: tf.dynamic_partition(x, i, 2)[1], [0, 1, 0], [[2, 3]], [0, 2, 0],
+    ),
+    "pad": (
+        lambda x, i: tf.pad(x[:1], tf.reshape(i, [2, 2])), [0, 0, 0, 1], [[0, 1, 0]], [0, 0, -1, 0],
+    ),
+    "one row of": (lambda x, i: tf.slice(x, [2, 0], [1, -1]) + tf.to_float(i), [0], [[4, 5]], None),
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("case", RUNS)
+def test_a_run_refuses_numbers_that_are_out_of_place(target: str, case: str) -> None:
+    build, good, want, bad = RUNS[case]
+    x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
+    made = build(x, i)
+    with tf.Session(target) as session:
+        np.testing.assert_allclose(session.run(made, {x: ROWS, i: good}), want)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            if bad is None:
+                session.run(made, {x: ROWS[:2], i: good})
+            else:
+                session.run(made, {x: ROWS, i: bad})
+
+
+def test_constants_that_are_in_place_need_no_check(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [3, 2])
+    tf.segment_sum(x, [0, 0, 1]), tf.dynamic_partition(x, [0, 1, 0], 2)
+    tf.slice(x, [0, 1], [-1, 1]), tf.pad(x, [[1, 0], [0, 0]])
+    assert not {"Assert", "EnsureShape"} & {op.op for op in graph.get_operations()}
+
+
+@TARGETS
+def test_gradients_pass_the_checks(target: str) -> None:
+    x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
+    slopes = [
+        tf.gradients(tf.segment_sum(x, i), x)[0],
+        tf.convert_to_tensor(tf.gradients(tf.dynamic_partition(x, i, 2)[1], x)[0]),
+        tf.gradients(tf.slice(x, [1, 0], [1, 2]), x)[0],
+    ]
+    with tf.Session(target) as session:
+        found = session.run(slopes, {x: ROWS, i: [0, 1, 1]})
+    np.testing.assert_array_equal(found[0], np.ones((3, 2)))
+    np.testing.assert_array_equal(found[1], [[0, 0], [1, 1], [1, 1]])
+    np.testing.assert_array_equal(found[2], [[0, 0], [1, 1], [0, 0]])
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
+    "negative padding": (lambda: tf.pad(tf.ones([2, 2]), [[0, -1], [0, 0]]), ValueError),
+    "a negative size": (lambda: tf.eye(-1), ValueError),
+    "places that are floats": (lambda: tf.one_hot([1.0], 3), TypeError),
+    "no dtype": (lambda: tf.placeholder(None), TypeError),
+    "a slice past the end": (lambda: tf.slice(tf.ones([2]), [1], [2]), ValueError),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_known_is_refused_while_the_graph_is_built(case: str) -> None:
+    build, error = REFUSED[case]
+    with pytest.raises(error):
+        build()
+
+
+@TARGETS
+def test_shapes_that_do_not_broadcast_are_named(target: str) -> None:
+    x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None, 3])
+    total = tf.add(x, y, name="total")
+    words = r"total.*test_tf_run_checks.*Incompatible shapes: \[2,3\] vs\. \[5,3\]"
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words) as caught:
+            session.run(total, {x: np.ones((2, 3)), y: np.ones((5, 3))})
+        assert caught.value.op is total.op
+
+
+@TARGETS
+def test_gathered_rows_lie_within(target: str) -> None:
+    table = tf.Variable(ROWS)
+    i = tf.placeholder(tf.int32, [None])
+    x = tf.placeholder(tf.float32, [None, 2])
+    known, opened = tf.nn.embedding_lookup(table, i), tf.gather(x, i)
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        assert session.run(known, {i: [2, 0]}).tolist() == [[4, 5], [0, 1]]
+        assert session.run(opened, {i: [2, 0], x: ROWS}).tolist() == [[4, 5], [0, 1]]
+        for wrong in (-1, 3):
+            words = rf"indices\[1\] = {wrong} is not in \[0, 3\)"
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(known, {i: [0, wrong]})
+            with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[1\] = {wrong}"):
+                session.run(opened, {i: [0, wrong], x: ROWS})
+        constant = tf.gather(table, [-1])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"-1 is not in \[0, 3\)"):
+            session.run(constant)
+        last = tf.gather(table, [-1], validate_indices=False)
+        assert session.run(last).tolist() == [[4, 5]]
+
+
+@TARGETS
+def test_the_gradient_of_checked_rows(target: str) -> None:
+    table, i = tf.Variable(ROWS), tf.placeholder(tf.int32, [None])
+    (slope,) = tf.gradients(tf.gather(table, i), table)
+    assert isinstance(slope, tf.IndexedSlices)
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        found = session.run(slope, {i: [1, 1]})
+    assert found.indices.tolist() == [1, 1] and found.values.tolist() == [[1, 1], [1, 1]]
