@@ -103,7 +103,7 @@ def _gradients(
         raise ValueError(
             f"gradients: {len(outputs)} ys but {len(incoming)} grad_ys; give one gradient a y"
         )
-    stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
+    stopped = set() if stop_gradients is None else {_as_tensor(t) for t in _as_list(stop_gradients)}
     with scopes.name_scope(name, "gradients"):
         found = _Backward(outputs, targets, stopped).run(incoming)
         if unconnected is UnconnectedGradients.NONE:
