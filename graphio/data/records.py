@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from graphio.data.stages import Item, Stage
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 from graphio.schema.crc32c import crc32c
 
@@ -56,16 +57,11 @@ def opened(path: str, compression: str, buffering: int = 1 << 18) -> IO[bytes]:
         compression: "", "GZIP" or "ZLIB".
 
     Raises:
-        NotFoundError, PermissionDeniedError, UnavailableError: as the operating system says.
+        NotFoundError, PermissionDeniedError, FailedPreconditionError, UnknownError: as the
+            operating system says.
     """
-    try:
+    with failing_as_tensorflow(path):
         file = open(path, "rb", buffering=buffering or 1 << 18)
-    except FileNotFoundError:
-        raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
-    except PermissionError:
-        raise errors.PermissionDeniedError(message=f"{path}; Permission denied") from None
-    except OSError as error:
-        raise errors.FailedPreconditionError(message=f"{path}; {error.strerror}") from None
     if compression == "GZIP":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
     if compression == "ZLIB":
