@@ -2,7 +2,7 @@
 
     python benchmarks/graph_build.py
 
-The plan is all that a first run does beside running: what is needed, the model's bytes, the engine's
+The plan is what a first run does beside running: what is needed, the model's bytes, the engine's
 load. Imports are medians of fresh processes.
 """
 
