@@ -712,3 +712,25 @@ def test_sparse_weights_are_strings_too_and_have_whole_indices() -> None:
     made.graph.initializer.append(numpy_helper.from_array(WEIGHT, "w"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="two initializers are named 'w'"):
         tfonnx.convert(made)
+
+
+def test_an_eye_like_a_value_of_unknown_type_is_imported() -> None:
+    """onnx's own inference ends the process there."""
+    nodes = [
+        helper.make_node("ReduceSumSquare", ["x", "axes"], ["y"], keepdims=0),
+        helper.make_node("Resize", ["y", "", "", "sizes"], ["z"], mode="cubic"),
+        helper.make_node("EyeLike", ["z"], ["eye"], dtype=TensorProto.UINT8, k=-2),
+        helper.make_node("ReduceLogSum", ["z"], ["total"], keepdims=0),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 1, 2, 5]),
+        helper.make_tensor_value_info("axes", TensorProto.INT64, ["n"]),
+        helper.make_tensor_value_info("sizes", TensorProto.INT64, ["m"]),
+    ]
+    outputs = [helper.make_tensor_value_info("eye", TensorProto.UINT8, None)]
+    graph = helper.make_graph(nodes, "eye", inputs, outputs)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    found = tfonnx.load(made, "runtime").signature()
+    x = np.arange(30, dtype=np.float32).reshape(3, 1, 2, 5)
+    got = found(x=x, axes=np.array([0, 1]), sizes=np.array([2, 5]))["eye"]
+    np.testing.assert_array_equal(got, np.eye(2, 5, -2, np.uint8))
