@@ -9,6 +9,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
+from graphio.gradient_registry import lacks_gradient
 from graphio.graph import Tensor
 from graphio.ops import filling, index, math, primitive, reduction, reshaping, shapes
 from graphio.ops.emit import (
@@ -43,6 +44,9 @@ __all__ = [
     "unique",
     "unique_with_counts",
 ]
+
+for _type in ("Unique", "UniqueWithCounts"):
+    lacks_gradient(_type, "gather distinct elements by their places, or cut the path")
 
 
 class TopKV2(NamedTuple):
@@ -277,7 +281,8 @@ def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
     rows = dims_of(tensor) or (None,)
     found = [(tensor.dtype, (None,)), (dtypes.int64, (None,)), (dtypes.int64, rows)]
     outputs = [*found, (dtypes.int64, (None,))]
-    made = operation("Unique", [tensor], outputs, attrs={"sorted": 0}, name=at).outputs
+    attrs = {"sorted": 0}
+    made = operation("Unique", [tensor], outputs, attrs=attrs, name=at, tf_type=tf_type).outputs
     return [made[0], cast(made[2], kind), cast(made[3], kind)]
 
 
