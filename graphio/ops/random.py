@@ -5,6 +5,7 @@ With a graph seed or an operation seed the numbers repeat from session to sessio
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,8 +41,14 @@ def set_random_seed(seed: int | None) -> None:
 
     Args:
         seed: an integer, or None for numbers that differ from session to session.
+
+    Raises:
+        TypeError: seed is no integer.
     """
-    scopes.get_default_graph().root.seed = seed
+    # of a larger integer the last 64 bits are used, and files hold them with a sign
+    half = 1 << 63
+    wrapped = None if seed is None else (operator.index(seed) + half) % (2 * half) - half
+    scopes.get_default_graph().root.seed = wrapped
 
 
 def random_normal(

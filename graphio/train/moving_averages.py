@@ -66,10 +66,12 @@ class ExponentialMovingAverage:
             var_list: variables and tensors; None: the trainable variables.
 
         Raises:
-            TypeError: one is not floating.
+            TypeError: one is not floating, or neither variable nor tensor.
         """
         values = list(trainable_variables() if var_list is None else var_list)
         for value in values:
+            if not isinstance(value, (Variable, Tensor)):
+                raise TypeError(f"Only variables and tensors have averages, not {value!r}")
             if not value.dtype.base_dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name}")
         for value in values:
