@@ -127,18 +127,20 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
         number = convert_to_tensor(k, name="k")
         require(number, INTEGER, "TopKV2", "k")
         dims, known = dims_of(x), constant_value(number)
-        if not dims:
+        if dims == ():
             raise ValueError(
-                f"Shape must be at least rank 1 but is rank {'?' if dims is None else 0} for "
-                f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
+                f"Shape must be at least rank 1 but is rank 0 for {describe(at, 'TopKV2')} with "
+                "input shapes: []."
             )
-        if known is not None and (known < 0 or (dims[-1] is not None and known > dims[-1])):
+        size = None if dims is None else dims[-1]
+        if known is not None and (known < 0 or (size is not None and known > size)):
             raise ValueError(
-                f"input must have last dimension >= k = {int(known)} but is {dims[-1]} for "
+                f"input must have last dimension >= k = {int(known)} but is {size} for "
                 f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
             )
         count = primitive.reshape(cast(number, dtypes.int64), [1])
-        values, places = _ranked(x, count, len(dims) - 1, largest=True, name=at)
+        axis = -1 if dims is None else len(dims) - 1
+        values, places = _ranked(x, count, axis, largest=True, name=at)
         return TopKV2(values, cast(places, dtypes.int32))
 
 
