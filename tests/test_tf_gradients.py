@@ -133,6 +133,20 @@ def test_gathered_rows_have_indexed_slices(target: str) -> None:
 
 
 @TARGETS
+def test_a_read_in_order_conducts_to_the_variable(target: str) -> None:
+    v = tf.Variable([1.0, 2.0])
+    with tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+        read = v.read_value()
+    by_variable, by_read = tf.gradients(tf.reduce_sum(read**2 + 3 * v), [v, read])
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        of_variable, of_read = session.run([by_variable, by_read])
+    assert of_read.tolist() == [4, 6]
+    assert of_variable.tolist() == [7, 9]
+    assert tf.gradients(v.assign([1.0, 1.0]) * 2, [v]) == [None]
+
+
+@TARGETS
 def test_only_a_gather_of_ones_own_has_indexed_slices(target: str) -> None:
     x = tf.constant([[1.0], [2.0], [3.0]])
     moved = {

@@ -172,7 +172,7 @@ def gather(
     Args:
         params: tensor of rank 1 or more.
         indices: integer tensor of any shape, each in [0, size of the axis).
-        validate_indices: accepted; indices are always checked.
+        validate_indices: False takes negative indices as counted from the end.
         name: of the operation.
         axis: which axis; None: batch_dims.
         batch_dims: how many leading axes params and indices share; negative counts from the end
@@ -200,7 +200,22 @@ def gather(
                 "with input shapes: []; a scalar has no slices"
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
+        if validate_indices is not False:
+            places = _in_range(places, None if x.shape.ndims is None else x.shape[number].value)
         return primitive.gather(x, places, number, at, "GatherV2")
+
+
+def _in_range(places: Tensor, size: int | None) -> Tensor:
+    """Indices, once they are known to be 0 or more and less than the size."""
+    known = constant_value(places)
+    if known is not None and not np.any(known < 0):
+        return places  # the kernel of Gather looks at the upper end
+    if places.dtype.name not in ("int32", "int64"):
+        places = cast(places, dtypes.int64)
+    limit = -1 if size is None else size
+    return node(
+        "IndexRange", [places], places.dtype, dims_of(places), domain="graphio", limit=limit
+    )
 
 
 def _gather_in_batches(
@@ -328,7 +343,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
         rest = primitive.slice_axes(sizes, [first + k], [last], [0])
         x = array.reshape(x, primitive.concat([before, primitive.int_vector([-1]), rest], 0))
         found = array.where(array.reshape(chosen, [-1]))
-        return gather(x, primitive.squeeze(found, [1]), axis=first)
+        return gather(x, primitive.squeeze(found, [1]), False, axis=first)
 
 
 # ---- writing by number ----
