@@ -55,3 +55,15 @@ def test_values_and_gradients_are_those_of_known_shapes(target: str, case: str) 
 def test_classes_along_another_axis_need_the_rank() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="rank of logits must be known"):
         dense_loss(labels=LABELS, logits=tf.placeholder(tf.float32), dim=0)
+
+
+@TARGETS
+def test_logits_to_draw_from_are_rows(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        logits = tf.placeholder(tf.float32)
+        drawn = tf.multinomial(logits, 5)
+        assert drawn.shape.as_list() == [None, 5]
+        certain = [[0.0, -1e9], [-1e9, 0.0]]
+        assert session.run(drawn, {logits: certain}).tolist() == [[0] * 5, [1] * 5]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(drawn, {logits: certain[0]})

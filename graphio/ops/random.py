@@ -16,7 +16,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import primitive, shapes, shaping
 from graphio.ops.emit import ints, like, node, operation, scope
 from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
@@ -231,6 +231,8 @@ def multinomial(
     """
     with scope(name, "multinomial") as at:
         x = convert_to_tensor(logits, name="logits")
+        if x.shape.ndims is None:
+            x = shaping.ensure_shape(x, [None, None])
         dims = dims_of(x)
         if dims is None or len(dims) != 2:
             raise ValueError(f"multinomial: logits has shape {shapes.text(dims)}, expected (n, c)")
