@@ -512,8 +512,13 @@ class Dataset:
 
         Args:
             filename: where; empty: in memory. A complete file is used by later programs, too.
+
+        Raises:
+            TypeError: filename is no text.
         """
         name = structure.of_values(filename, "cache")[1][0]
+        if name.dtype != dtypes.string:
+            raise TypeError(f"cache: filename is {filename!r}, expected a text")
 
         def opened(o: Opening) -> Stage:
             path = bytes(o.value(name)[()]).decode()

@@ -391,7 +391,7 @@ def _tile_gradient(op: Operation, dy: Tensor) -> Gradients:
     x, times = op.inputs
     rank = x.shape.ndims
     if rank is None:
-        raise ValueError(f"the gradient of Tile '{op.name}' needs the rank of '{x.name}'")
+        return [primitive.moved_back(op, dy), None]
     sizes = primitive.shape_of(x)
     pairs = primitive.concat([primitive.unsqueeze(times, [1]), primitive.unsqueeze(sizes, [1])], 1)
     split_up = primitive.reshape(dy, primitive.reshape(pairs, [-1]), (None,) * (2 * rank))
