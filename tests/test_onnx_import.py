@@ -714,7 +714,8 @@ def test_sparse_weights_are_strings_too_and_have_whole_indices() -> None:
         tfonnx.convert(made)
 
 
-def test_an_eye_like_a_value_of_unknown_type_is_imported() -> None:
+@ENGINES
+def test_an_eye_like_a_value_of_unknown_type_is_imported(target: str) -> None:
     """onnx's own inference ends the process there."""
     nodes = [
         helper.make_node("ReduceSumSquare", ["x", "axes"], ["y"], keepdims=0),
@@ -730,7 +731,7 @@ def test_an_eye_like_a_value_of_unknown_type_is_imported() -> None:
     outputs = [helper.make_tensor_value_info("eye", TensorProto.UINT8, None)]
     graph = helper.make_graph(nodes, "eye", inputs, outputs)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
-    found = tfonnx.load(made, "runtime").signature()
+    found = tfonnx.load(made, target).signature()
     x = np.arange(30, dtype=np.float32).reshape(3, 1, 2, 5)
     got = found(x=x, axes=np.array([0, 1]), sizes=np.array([2, 5]))["eye"]
     np.testing.assert_array_equal(got, np.eye(2, 5, -2, np.uint8))
