@@ -718,20 +718,14 @@ def test_sparse_weights_are_strings_too_and_have_whole_indices() -> None:
 def test_an_eye_like_a_value_of_unknown_type_is_imported(target: str) -> None:
     """onnx's own inference ends the process there."""
     nodes = [
-        helper.make_node("ReduceSumSquare", ["x", "axes"], ["y"], keepdims=0),
-        helper.make_node("Resize", ["y", "", "", "sizes"], ["z"], mode="cubic"),
-        helper.make_node("EyeLike", ["z"], ["eye"], dtype=TensorProto.UINT8, k=-2),
-        helper.make_node("ReduceLogSum", ["z"], ["total"], keepdims=0),
+        node("Resize", ["x", "", "", "sizes"], ["z"], mode="nearest"),
+        node("ReduceSumSquare", ["z", "axes"], ["total"], keepdims=0),
+        node("EyeLike", ["total"], ["eye"], dtype=TensorProto.UINT8, k=-2),
+        node("ReduceLogSum", ["x"], ["asks_for_its_type"]),
     ]
-    inputs = [
-        helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 1, 2, 5]),
-        helper.make_tensor_value_info("axes", TensorProto.INT64, ["n"]),
-        helper.make_tensor_value_info("sizes", TensorProto.INT64, ["m"]),
-    ]
-    outputs = [helper.make_tensor_value_info("eye", TensorProto.UINT8, None)]
-    graph = helper.make_graph(nodes, "eye", inputs, outputs)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    inputs = {"x": (INT64, [3, 1, 2, 5]), "sizes": (INT64, ["n"]), "axes": (INT64, ["m"])}
+    made = model(nodes, inputs, ["eye"], opset=25)
     found = tfonnx.load(made, target).signature()
-    x = np.arange(30, dtype=np.float32).reshape(3, 1, 2, 5)
-    got = found(x=x, axes=np.array([0, 1]), sizes=np.array([2, 5]))["eye"]
+    x = np.arange(30).reshape(3, 1, 2, 5)
+    got = found(x=x, sizes=np.array([3, 1, 2, 5]), axes=np.array([0, 1]))["eye"]
     np.testing.assert_array_equal(got, np.eye(2, 5, -2, np.uint8))
