@@ -31,6 +31,7 @@ from graphio.ops.crossentropy import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from graphio.ops.ctc import ctc_greedy_decoder, ctc_loss
 from graphio.ops.embedding import (
     embedding_lookup_sparse,
     safe_embedding_lookup_sparse,
@@ -127,6 +128,8 @@ __all__ = [
     "conv3d_transpose",
     "convolution",
     "crelu",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
     "depthwise_conv2d_native",

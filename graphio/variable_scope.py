@@ -62,6 +62,11 @@ class _Store:
         return found
 
 
+def variables_by_name(graph: Graph) -> dict[str, Variable]:
+    """The variables of a graph that get_variable made."""
+    return dict(_Store.of(graph).variables)
+
+
 def no_regularizer(_: Any) -> None:
     """A regularizer that stops an outer scope's from being applied."""
 

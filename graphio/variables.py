@@ -254,6 +254,13 @@ class Variable:
         """The tensor or value given as the initial value, as a tensor."""
         return self._initial_value
 
+    def start_from(self, value: Tensor) -> None:
+        """Makes a tensor of the root graph the initial value, with an initializer for it."""
+        graph = self.graph
+        with graph.as_default(), scopes.control_dependencies(None):
+            self._initializer = self._assign(value, f"{self.op.name}/Assign").op
+        self._initial_value = value
+
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Which nodes it is, as a VariableDef; None if it is outside the scope export_scope."""
         from graphio.variable_def import describe

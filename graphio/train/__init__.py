@@ -93,6 +93,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -144,6 +145,7 @@ __all__ = [
     "SummarySaverHook",
     "assert_global_step",
     "checkpoint_exists",
+    "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
@@ -156,6 +158,7 @@ __all__ = [
     "get_or_create_global_step",
     "global_step",
     "import_meta_graph",
+    "init_from_checkpoint",
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
@@ -170,6 +173,7 @@ __all__ = [
     "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]
 
