@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.colours import (
     adjust_hue,
     adjust_saturation,
@@ -103,3 +104,5 @@ __all__ = [
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]
+
+__getattr__ = refusals.getter(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.arithmetic import cross, einsum
 from graphio.ops.clip import global_norm, norm
 from graphio.ops.factoring import qr, svd
@@ -68,3 +69,5 @@ __all__ = [
     "transpose",
     "triangular_solve",
 ]
+
+__getattr__ = refusals.getter(__name__)

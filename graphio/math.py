@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.arithmetic import (
     atan2,
     cumprod,
@@ -246,3 +247,5 @@ __all__ = [
     "xlogy",
     "zero_fraction",
 ]
+
+__getattr__ = refusals.getter(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio import rnn_cell
+from graphio import refusals, rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
     depth_to_space,
@@ -191,3 +191,5 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+
+__getattr__ = refusals.getter(__name__)

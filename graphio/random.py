@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
 from graphio.ops.random import multinomial, set_random_seed, truncated_normal
 from graphio.ops.random import random_normal as normal
@@ -25,3 +26,5 @@ __all__ = [
     "uniform",
     "uniform_candidate_sampler",
 ]
+
+__getattr__ = refusals.getter(__name__)

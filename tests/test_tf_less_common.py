@@ -223,3 +223,114 @@ def test_the_greedy_decoder_reads_the_best_classes(session: tf.Session) -> None:
 def test_truths_are_padded_with_false(session: tf.Session) -> None:
     padded = tf.pad(tf.constant([True, True]), [[1, 1]])
     assert session.run(padded).tolist() == [False, True, True, False]
+
+
+# ---- records of steps, files, texts ----
+
+
+def _record(length: int, words: list[list[int]]) -> bytes:
+    def whole(values: Any) -> tf.train.Feature:
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+    def real(values: Any) -> tf.train.Feature:
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+
+    lists = {
+        "x": tf.train.FeatureList(feature=[real([i, i + 0.5]) for i in range(length)]),
+        "w": tf.train.FeatureList(feature=[whole(v) for v in words]),
+    }
+    found: bytes = tf.train.SequenceExample(
+        context=tf.train.Features(feature={"n": whole([length])}),
+        feature_lists=tf.train.FeatureLists(feature_list=lists),
+    ).SerializeToString()
+    return found
+
+
+CONTEXT = {"n": tf.FixedLenFeature([], tf.int64)}
+STEPS = {"x": tf.FixedLenSequenceFeature([2], tf.float32), "w": tf.VarLenFeature(tf.int64)}
+
+
+def test_a_record_of_steps_is_read(session: tf.Session) -> None:
+    record = tf.placeholder(tf.string, [])
+    context, steps = tf.parse_single_sequence_example(record, CONTEXT, STEPS)
+    assert steps["x"].shape.as_list() == [None, 2]
+    words = tf.sparse_tensor_to_dense(steps["w"], -1)
+    got = session.run([context["n"], steps["x"], words], {record: _record(2, [[7], [], [8, 9]])})
+    assert got[0] == 2
+    assert got[1].tolist() == [[0, 0.5], [1, 1.5]]
+    assert got[2].tolist() == [[7, -1], [-1, -1], [8, 9]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'y' is required"):
+        wanted = {"y": tf.FixedLenSequenceFeature([], tf.float32)}
+        session.run(tf.parse_single_sequence_example(_record(1, []), None, wanted)[1]["y"])
+
+
+def test_records_of_steps_are_filled_up(session: tf.Session) -> None:
+    records = [_record(2, [[7], [8, 9]]), _record(1, [[5]])]
+    context, steps, lengths = tf.io.parse_sequence_example(records, CONTEXT, STEPS)
+    words = tf.sparse_tensor_to_dense(steps["w"], -1)
+    got = session.run([context["n"], steps["x"], words, lengths["x"]])
+    assert got[0].tolist() == [2, 1]
+    assert got[1].tolist() == [[[0, 0.5], [1, 1.5]], [[0, 0.5], [0, 0]]]
+    assert got[2].tolist() == [[[7, -1], [8, 9]], [[5, -1], [-1, -1]]]
+    assert got[3].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="Unsupported feature type for 'x'"):
+        tf.io.parse_sequence_example(records, None, {"x": tf.FixedLenFeature([], tf.int64)})
+
+
+def test_files_are_written_and_read_by_a_graph(session: tf.Session, tmp_path: Path) -> None:
+    path = str(tmp_path / "folder" / "a.txt")
+    session.run(tf.write_file(path, "text"))
+    assert session.run(tf.read_file(path)) == b"text"
+    assert session.run(tf.matching_files(str(tmp_path / "*" / "*.txt"))).tolist() == [path.encode()]
+    with pytest.raises(tf.errors.NotFoundError, match="No such file"):
+        session.run(tf.read_file(path + "x"))
+    with pytest.raises(ValueError, match="must be rank 0 but is rank 1"):
+        tf.read_file([path])
+
+
+def test_texts_fall_into_buckets(session: tf.Session) -> None:
+    texts = tf.constant([["a", "b"], ["a", ""]])
+    found = session.run(tf.string_to_hash_bucket_fast(texts, 1000))
+    assert found[0, 0] == found[1, 0]
+    assert ((found >= 0) & (found < 1000)).all()
+    assert len(set(found.ravel())) == 3
+    keyed = session.run(tf.strings.to_hash_bucket_strong(texts, 1000, [1, 2]))
+    assert keyed[0, 0] != found[0, 0]
+    with pytest.raises(ValueError, match="expected 1 or more"):
+        tf.strings.to_hash_bucket(texts, 0)
+
+
+def test_the_clock_is_read_in_every_run(session: tf.Session) -> None:
+    now = tf.timestamp()
+    before = session.run(now)
+    assert 0 <= session.run(now) - before < 60
+
+
+# ---- what is left out ----
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("image.decode_png", "use PIL or imageio"),
+        ("nn.ctc_beam_search_decoder", "use tf.nn.ctc_greedy_decoder"),
+        ("linalg.logm", "scipy.linalg"),
+        ("math.igamma", "scipy.special"),
+        ("strings.ngrams", "pad to the longest"),
+        ("train.Checkpoint", "tf.train.Saver"),
+        ("spectral", "numpy.fft"),
+        ("io.decode_jpeg", "use PIL"),
+    ],
+)
+def test_a_name_that_is_left_out_says_what_to_use(name: str, words: str) -> None:
+    *spaces, last = name.split(".")
+    space: Any = tf
+    for part in spaces:
+        space = getattr(space, part)
+    with pytest.raises(AttributeError, match=words):
+        getattr(space, last)
+
+
+def test_a_name_that_nobody_knows_is_missing() -> None:
+    with pytest.raises(AttributeError, match="module 'graphio.nn' has no attribute 'nonsense'"):
+        _ = tf.nn.nonsense

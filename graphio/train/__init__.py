@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from graphio import refusals
 from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
@@ -177,9 +176,4 @@ __all__ = [
     "write_graph",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    from graphio.refusals import refusal
-
-    reason = refusal(f"train.{name}")
-    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = refusals.getter(__name__)
