@@ -19,6 +19,7 @@ from graphio.ops.matrices import matrix_diag as diag
 from graphio.ops.matrices import matrix_diag_part as diag_part
 from graphio.ops.matrices import matrix_set_diag as set_diag
 from graphio.ops.matrices import trace
+from graphio.ops.matrix_functions import expm, matrix_rank, pinv
 from graphio.ops.nn import l2_normalize
 from graphio.ops.solving import (
     adjoint,
@@ -46,6 +47,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inv",
@@ -53,10 +55,12 @@ __all__ = [
     "logdet",
     "lstsq",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
     "normalize",
+    "pinv",
     "qr",
     "set_diag",
     "slogdet",

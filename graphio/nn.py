@@ -10,6 +10,7 @@ from graphio.ops.arranging import (
     space_to_depth,
 )
 from graphio.ops.candidates import (
+    compute_accidental_hits,
     log_uniform_candidate_sampler,
     nce_loss,
     sampled_softmax_loss,
@@ -22,6 +23,8 @@ from graphio.ops.conv import (
     conv2d_transpose,
     convolution,
     depthwise_conv2d,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
     separable_conv2d,
 )
 from graphio.ops.crossentropy import (
@@ -106,6 +109,9 @@ from graphio.rnn import (
     static_rnn,
 )
 
+depthwise_conv2d_backprop_filter = depthwise_conv2d_native_backprop_filter
+depthwise_conv2d_backprop_input = depthwise_conv2d_native_backprop_input
+
 __all__ = [
     "atrous_conv2d",
     "atrous_conv2d_transpose",
@@ -118,6 +124,7 @@ __all__ = [
     "batch_to_space",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -132,7 +139,11 @@ __all__ = [
     "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
     "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
     "dilation2d",
     "dropout",
     "dynamic_rnn",

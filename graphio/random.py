@@ -11,6 +11,13 @@ from graphio.ops.random import random_uniform as uniform
 from graphio.ops.random_more import categorical, get_seed
 from graphio.ops.random_more import random_gamma as gamma
 from graphio.ops.random_more import random_poisson as poisson
+from graphio.ops.stateless import (
+    stateless_categorical,
+    stateless_multinomial,
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
 
 __all__ = [
     "categorical",
@@ -22,6 +29,11 @@ __all__ = [
     "poisson",
     "set_random_seed",
     "shuffle",
+    "stateless_categorical",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
     "truncated_normal",
     "uniform",
     "uniform_candidate_sampler",

@@ -334,3 +334,120 @@ def test_a_name_that_is_left_out_says_what_to_use(name: str, words: str) -> None
 def test_a_name_that_nobody_knows_is_missing() -> None:
     with pytest.raises(AttributeError, match="module 'graphio.nn' has no attribute 'nonsense'"):
         _ = tf.nn.nonsense
+
+
+# ---- matrices ----
+
+
+def test_the_exponential_of_matrices(session: tf.Session) -> None:
+    a = RNG.randn(2, 4, 4) * 2
+    term = total = np.broadcast_to(np.eye(4), a.shape)
+    for k in range(1, 80):
+        term = term @ a / k
+        total = total + term
+    np.testing.assert_allclose(session.run(tf.linalg.expm(a)), total, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="must be at least rank 2"):
+        tf.linalg.expm([1.0])
+
+
+def test_the_exponential_has_a_gradient() -> None:
+    check_gradient(tf.linalg.expm, [RNG.randn(3, 3) * 3], second=False)
+
+
+def test_the_inverse_of_matrices_that_have_none(session: tf.Session) -> None:
+    low = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
+    full = RNG.randn(3, 2)
+    for a in (low, full, full.T):
+        np.testing.assert_allclose(session.run(tf.linalg.pinv(a)), np.linalg.pinv(a), atol=1e-9)
+    ranks = tf.linalg.matrix_rank(np.stack([low, full]))
+    assert session.run(ranks).tolist() == [1, 2]
+    assert session.run(tf.linalg.matrix_rank(full, tol=100.0)) == 0
+
+
+def test_no_reciprocal_of_nought(session: tf.Session) -> None:
+    assert session.run(tf.math.reciprocal_no_nan([0.0, 4.0])).tolist() == [0, 0.25]
+
+
+# ---- random numbers without a state ----
+
+
+def test_random_numbers_are_functions_of_the_seed(session: tf.Session) -> None:
+    seed = tf.placeholder(tf.int64, [2])
+    for draw in (tf.random.stateless_uniform, tf.random.stateless_normal):
+        y = draw([500], seed)
+        first, other = session.run(y, {seed: [1, 2]}), session.run(y, {seed: [2, 1]})
+        assert (session.run(y, {seed: [1, 2]}) == first).all()
+        assert abs(np.corrcoef(first, other)[0, 1]) < 0.2
+    with pytest.raises(ValueError, match="seed must have shape"):
+        tf.random.stateless_uniform([2], 3)
+
+
+def test_random_numbers_are_spread_as_they_should(session: tf.Session) -> None:
+    draws = tf.random
+    uniform, normal, cut, whole, classes = session.run([
+        draws.stateless_uniform([4000], [1, 2], 2.0, 4.0, tf.float64),
+        draws.stateless_normal([4000], [1, 2], 3.0, 2.0),
+        draws.stateless_truncated_normal([4000], [1, 2]),
+        draws.stateless_uniform([4000], [1, 2], -1, 3, tf.int32),
+        draws.stateless_categorical(np.log([[0.2, 0.8]]), 4000, [1, 2]),
+    ])  # fmt: skip
+    assert uniform.min() >= 2
+    assert uniform.max() < 4
+    assert abs(uniform.mean() - 3) < 0.05
+    assert abs(uniform.std() - 2 / np.sqrt(12)) < 0.02
+    assert abs(normal.mean() - 3) < 0.15
+    assert abs(normal.std() - 2) < 0.1
+    assert abs(cut).max() < 2
+    assert abs(cut.std() - 0.88) < 0.05
+    assert np.bincount(whole + 1).min() > 850
+    assert len(np.bincount(whole + 1)) == 4
+    assert abs(classes.mean() - 0.8) < 0.03
+    assert classes.shape == (1, 4000)
+
+
+def test_an_empty_range_of_integers_is_refused(session: tf.Session) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="maxval - minval must be in"):
+        session.run(tf.random.stateless_uniform([2], [1, 2], 3, 3, tf.int32))
+    with pytest.raises(ValueError, match="Must specify maxval"):
+        tf.random.stateless_uniform([2], [1, 2], dtype=tf.int32)
+
+
+# ---- nets and images ----
+
+
+@pytest.mark.parametrize("form", ["NHWC", "NCHW"])
+def test_the_gradients_of_depthwise_convolutions(session: tf.Session, form: str) -> None:
+    x, w = tf.constant(RNG.randn(2, 5, 4, 3)), tf.constant(RNG.randn(3, 2, 3, 2))
+    stride = [1, 1, 1, 1]
+    if form == "NCHW":
+        x = tf.transpose(x, [0, 3, 1, 2])
+    y = tf.nn.depthwise_conv2d_native(x, w, stride, "SAME", data_format=form)
+    dy = tf.constant(RNG.randn(*y.shape.as_list()))
+    expected = tf.gradients(y, [x, w], dy)
+    got = [
+        tf.nn.depthwise_conv2d_native_backprop_input(
+            x.shape, w, dy, stride, "SAME", data_format=form
+        ),
+        tf.nn.depthwise_conv2d_native_backprop_filter(
+            x, w.shape, dy, stride, "SAME", data_format=form
+        ),
+    ]
+    for a, b in session.run(list(zip(got, expected, strict=True))):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_accidental_hits_are_found(session: tf.Session) -> None:
+    hits = tf.nn.compute_accidental_hits([[1, 5], [7, 2]], [2, 5, 9, 1], 2)
+    rows, places, weights = session.run(hits)
+    assert sorted(zip(rows.tolist(), places.tolist(), strict=True)) == [(0, 1), (0, 3), (1, 0)]
+    assert (weights == np.finfo(np.float32).min).all()
+
+
+def test_the_best_boxes_are_filled_up(session: tf.Session) -> None:
+    boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9], [2.0, 2.0, 3.0, 3.0]]
+    chosen, count = tf.image.non_max_suppression_padded(
+        boxes, [0.5, 0.9, 0.8], 4, pad_to_max_output_size=True
+    )
+    assert chosen.shape.as_list() == [4]
+    assert session.run([chosen, count])[0].tolist() == [1, 2, 0, 0]
+    assert session.run(count) == 2
