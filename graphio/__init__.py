@@ -260,8 +260,8 @@ _NAMESPACES = {
     "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
-    True, "logging": False, "losses": True, "manip": True, "math": True, "metrics": True, "nest":
-    False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
     True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip

@@ -32,7 +32,7 @@ _SERVER = "a session runs in this process; tf.test.TestCase gives one by test_se
 _LEFT_OUT = {
     "autograph": "write tf.cond and tf.while_loop",
     "contrib": "most of what programs use of it has a name outside: tf.layers, tf.nn, tf.image, "
-    "tf.data, tf.train, tf.initializers (contrib.layers.xavier_initializer is "
+    "tf.data, tf.train, tf.lookup, tf.initializers (contrib.layers.xavier_initializer is "
     "tf.glorot_uniform_initializer)",
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
@@ -72,8 +72,6 @@ _LEFT_OUT = {
     "quint16": _QUANTIZED,
     "qint32": _QUANTIZED,
     "sets": _SETS,
-    "lookup": "map words to numbers before feeding, or in Dataset.from_generator or tf.py_func; "
-    "numbers by tf.gather",
     "queue": _RECORDS,
     "LMDBReader": _RECORDS,
     "get_session_handle": _HANDLES,

@@ -451,3 +451,66 @@ def test_the_best_boxes_are_filled_up(session: tf.Session) -> None:
     assert chosen.shape.as_list() == [4]
     assert session.run([chosen, count])[0].tolist() == [1, 2, 0, 0]
     assert session.run(count) == 2
+
+
+# ---- tables ----
+
+
+def test_a_table_finds_words_once_it_is_filled(session: tf.Session) -> None:
+    pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([7, 8], tf.int64))
+    table = tf.lookup.StaticHashTable(pairs, -1, name="words")
+    words = tf.placeholder(tf.string, [None])
+    found = table.lookup(words)
+    sparse = table.lookup(tf.SparseTensor([[0, 1]], ["b"], [1, 2]))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="run tf.tables_initializer"):
+        session.run(found, {words: ["a"]})
+    session.run(tf.tables_initializer())
+    assert session.run(found, {words: ["b", "x", "a"]}).tolist() == [8, -1, 7]
+    assert session.run(sparse).values.tolist() == [8]
+    assert session.run(table.size()) == 2
+
+
+def test_a_table_serves_a_pipeline(session: tf.Session) -> None:
+    pairs = tf.lookup.KeyValueTensorInitializer([3, 4], ["c", "d"], tf.int64)
+    table = tf.lookup.StaticHashTable(pairs, "?")
+    numbers = tf.data.Dataset.range(2, 5).map(table.lookup).batch(3)
+    iterator = numbers.make_initializable_iterator()
+    letters = iterator.get_next()
+    session.run([tf.tables_initializer(), iterator.initializer])
+    assert session.run(letters).tolist() == [b"?", b"c", b"d"]
+
+
+def test_a_vocabulary_has_buckets_for_other_words(session: tf.Session, tmp_path: Path) -> None:
+    path, index = tmp_path / "words", tf.lookup.TextFileIndex
+    path.write_text("x\t5\ny\t6\n")
+    lines = tf.lookup.TextFileInitializer(str(path), tf.string, 0, tf.int64, index.LINE_NUMBER)
+    table = tf.lookup.StaticVocabularyTable(lines, 3)
+    columns = tf.lookup.TextFileInitializer(str(path), tf.string, 0, tf.int64, 1)
+    plain = tf.lookup.StaticHashTable(columns, 0)
+    session.run(tf.tables_initializer())
+    numbers = session.run(table.lookup(["y", "x", "other", "other"]))
+    assert numbers[:2].tolist() == [1, 0]
+    assert 2 <= numbers[2] == numbers[3] < 5
+    assert session.run(table.size()) == 5
+    assert session.run(plain.lookup(["y", "z"])).tolist() == [6, 0]
+
+
+def test_tables_refuse_what_does_not_fit(session: tf.Session, tmp_path: Path) -> None:
+    pairs, index = tf.lookup.KeyValueTensorInitializer, tf.lookup.TextFileIndex
+    twice = tf.lookup.StaticHashTable(pairs(["a", "a"], [1, 2]), 0)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
+        session.run(twice.initializer)
+    with pytest.raises(TypeError, match="Keys must be dtype string, got int32"):
+        twice.lookup([1])
+    with pytest.raises(ValueError, match="Shapes of keys and values differ"):
+        pairs(["a"], [1, 2])
+    with pytest.raises(ValueError, match="must be int64, got string"):
+        tf.lookup.TextFileInitializer("f", tf.string, index.LINE_NUMBER, tf.int64, 0)
+    with pytest.raises(ValueError, match="num_oov_buckets must be > 0"):
+        tf.lookup.StaticVocabularyTable(None, 0)
+    path = tmp_path / "words"
+    path.write_text("a\tb\n")
+    for file, words in ((path, "column 1 is no int64"), (tmp_path / "none", "No such file")):
+        wrong = tf.lookup.TextFileInitializer(str(file), tf.string, 0, tf.int64, 1)
+        with pytest.raises(tf.errors.OpError, match=words):
+            session.run(tf.lookup.StaticHashTable(wrong, 0).initializer)
