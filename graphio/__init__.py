@@ -261,7 +261,8 @@ _NAMESPACES = {
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
     True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
-    "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
+    "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
     True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip

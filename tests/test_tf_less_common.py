@@ -514,3 +514,57 @@ def test_tables_refuse_what_does_not_fit(session: tf.Session, tmp_path: Path) ->
         wrong = tf.lookup.TextFileInitializer(str(file), tf.string, 0, tf.int64, 1)
         with pytest.raises(tf.errors.OpError, match=words):
             session.run(tf.lookup.StaticHashTable(wrong, 0).initializer)
+
+
+# ---- sparse components of pipelines ----
+
+
+def _words(values: list[int], number: int) -> bytes:
+    def feature(numbers: list[int]) -> tf.train.Feature:
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=numbers))
+
+    parts = {"w": feature(values), "n": feature([number])}
+    found: bytes = tf.train.Example(features=tf.train.Features(feature=parts)).SerializeToString()
+    return found
+
+
+RECORDS = [_words([1, 2], 0), _words([3], 1), _words([], 2)]
+FEATURES = {"n": tf.FixedLenFeature([], tf.int64), "w": tf.VarLenFeature(tf.int64)}
+
+
+def _parse(record: tf.Tensor) -> Any:
+    return tf.parse_single_example(record, FEATURES)
+
+
+def test_pipelines_batch_sparse_components(session: tf.Session) -> None:
+    records = tf.data.Dataset.from_tensor_slices(RECORDS)
+    data = records.map(_parse).shuffle(1).batch(2).prefetch(1)
+    found = data.make_one_shot_iterator().get_next()
+    assert isinstance(found["w"], tf.SparseTensor)
+    assert found["w"].indices.shape.as_list() == [None, 2]
+    dense = tf.sparse_tensor_to_dense(found["w"], -1)
+    assert session.run([found["n"], dense])[1].tolist() == [[1, 2], [3, -1]]
+    assert session.run(dense).shape == (1, 0)
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(dense)
+
+
+def test_functions_of_pipelines_take_sparse_components(session: tf.Session) -> None:
+    parsed = tf.data.Dataset.from_tensor_slices(RECORDS).map(_parse)
+    sums = parsed.map(lambda f: tf.sparse_reduce_sum(f["w"])).batch(3)
+    assert session.run(sums.make_one_shot_iterator().get_next()).tolist() == [3, 3, 0]
+    iterator = tf.data.Iterator.from_structure(parsed.output_types, parsed.output_shapes)
+    words = iterator.get_next()["w"]
+    session.run(iterator.make_initializer(parsed.filter(lambda f: f["n"] > 0)))
+    assert session.run(words).values.tolist() == [3]
+
+
+def test_what_sparse_components_cannot_do_is_refused() -> None:
+    parsed = tf.data.Dataset.from_tensor_slices(RECORDS).map(_parse)
+    for refused in (
+        lambda: parsed.padded_batch(2, {"n": [], "w": [None]}),
+        lambda: parsed.window(2),
+        lambda: parsed.batch(2).unbatch(),
+    ):
+        with pytest.raises(TypeError, match="a component is of SparseTensor; give its parts"):
+            refused()
