@@ -236,7 +236,6 @@ _LEFT_OUT = {
     "train.Supervisor": "use tf.train.MonitoredTrainingSession",
     "train.SessionManager": "use tf.train.MonitoredTrainingSession",
     "train.GlobalStepWaiterHook": _ONE,
-    "train.ProfilerHook": "trace a run with tf.RunOptions; tf.RunMetadata has its times",
     "train.LooperThread": "use threading.Thread with a tf.train.Coordinator",
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,

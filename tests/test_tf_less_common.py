@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -568,3 +569,42 @@ def test_what_sparse_components_cannot_do_is_refused() -> None:
     ):
         with pytest.raises(TypeError, match="a component is of SparseTensor; give its parts"):
             refused()
+
+
+# ---- options of hooks ----
+
+
+class _Traced(tf.train.SessionRunHook):
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+
+    def before_run(self, run_context: Any) -> Any:
+        return tf.train.SessionRunArgs(None, options=tf.RunOptions(trace_level=3))
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        self.found.append(run_values)
+
+
+def test_a_hook_can_ask_for_the_times_of_a_run() -> None:
+    hook, x = _Traced(), tf.constant(2.0) * 3.0
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        assert session.run(x, options=tf.RunOptions(output_partition_graphs=True)) == 6
+    (values,) = hook.found
+    assert values.options.trace_level == 3
+    assert len(values.run_metadata.step_stats.dev_stats[0].node_stats) > 0
+    assert len(values.run_metadata.partition_graphs) == 1
+
+
+def test_the_profiler_hook_writes_traces(tmp_path: Path) -> None:
+    step = tf.train.get_or_create_global_step()
+    count = tf.assign_add(step, 1)
+    hook = tf.train.ProfilerHook(save_steps=2, output_dir=str(tmp_path / "times"))
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(6):
+            session.run(count)
+    written = sorted((tmp_path / "times").iterdir())
+    assert [path.name for path in written] == ["timeline-3.json", "timeline-5.json"]
+    names = {event["name"] for event in json.loads(written[0].read_text())["traceEvents"]}
+    assert "AssignAdd" in names
+    with pytest.raises(ValueError, match="Either every_secs or every_steps"):
+        tf.train.ProfilerHook()
