@@ -50,7 +50,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.graph": ("Graph", "Operation", "Tensor"),
     "graphio.graph_def": ("GraphDef",),
     "graphio.graph_import": ("import_graph_def",),
-    "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
+    "graphio.indexed_slices": (
+        "IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices",
+    ),
     "graphio.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
         "ones_initializer", "orthogonal_initializer", "random_normal_initializer",
@@ -237,7 +239,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.signature_def": ("TensorInfo",),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
-    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.sparse_tensor": (
+        "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor",
+        "sparse_placeholder",
+    ),
     "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),

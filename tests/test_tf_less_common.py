@@ -608,3 +608,17 @@ def test_the_profiler_hook_writes_traces(tmp_path: Path) -> None:
     assert "AssignAdd" in names
     with pytest.raises(ValueError, match="Either every_secs or every_steps"):
         tf.train.ProfilerHook()
+
+
+def test_what_is_sparse_stays_so() -> None:
+    sparse = tf.SparseTensor([[0]], [1.0], [2])
+    assert tf.convert_to_tensor_or_sparse_tensor(sparse) is sparse
+    value = tf.SparseTensorValue([[0]], [1.0], [2])
+    assert isinstance(tf.convert_to_tensor_or_sparse_tensor(value), tf.SparseTensor)
+    assert isinstance(tf.convert_to_tensor_or_sparse_tensor([1.0]), tf.Tensor)
+    with pytest.raises(RuntimeError, match="requested = int32, actual = float32"):
+        tf.convert_to_tensor_or_sparse_tensor(sparse, tf.int32)
+    slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
+    assert tf.convert_to_tensor_or_indexed_slices(slices) is slices
+    with pytest.raises(ValueError, match="requested dtype int32"):
+        tf.convert_to_tensor_or_indexed_slices(slices, tf.int32)

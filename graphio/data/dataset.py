@@ -336,6 +336,9 @@ class Dataset:
             lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
         )
 
+    map_with_legacy_function = map
+    filter_with_legacy_function = filter
+
     def _predicate(self, predicate: Callable[..., Any], what: str) -> Function:
         function = Function(predicate, self.element_specs, what)
         found = function.specs
