@@ -357,20 +357,23 @@ class Variable:
             tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
             if validate_shape:
                 return self._assign(tensor, scope)
+            made = self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
             if not tensor.shape.is_fully_defined() or tensor.shape != self._shape:
                 self._take_any_shape()
-            return self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
+            return made
 
     def _take_any_shape(self) -> None:
         """Forgets the static shape, in what reads the variable already, too."""
         if self._shape.ndims is None:
             return
-        self._shape = TensorShape(None)
-        graph = self.graph
-        for operation in graph.operations:
-            if operation.attrs.get("variable") == self.op.name and "shape" in operation.attrs:
-                operation.attrs["shape"] = (self.dtype, self._shape)
-        graph.changed()
+        self._shape = self._variable._shape = self._snapshot._shape = TensorShape(None)
+        pending = [self.graph]
+        while pending:
+            for operation in pending.pop().operations:
+                pending += operation.bodies()
+                if operation.attrs.get("variable") == self.op.name and "shape" in operation.attrs:
+                    operation.attrs["shape"] = (self.dtype, self._shape)
+        self.graph.changed()
 
     def assign_add(
         self,

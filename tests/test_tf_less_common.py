@@ -34,6 +34,23 @@ def session(request: Any, graph: tf.Graph) -> Iterator[tf.Session]:
 # ---- variables and graphs ----
 
 
+def test_a_branch_sees_the_shape_that_was_assigned(session: tf.Session) -> None:
+    v = tf.get_variable("v", [2], initializer=tf.ones_initializer)
+    sums = tf.cond(tf.constant(True), lambda: v.read_value() + 1.0, lambda: v.read_value())
+    grown = tf.assign(v, np.ones(3, np.float32), validate_shape=False)
+    session.run(v.initializer)
+    session.run(grown)
+    assert session.run(sums).tolist() == [2, 2, 2]
+
+
+def test_a_refused_assignment_leaves_the_variable_as_it_was() -> None:
+    v, longer = tf.get_variable("v", [2]), tf.zeros([3])
+    tf.get_default_graph().finalize()
+    with pytest.raises(RuntimeError, match="finalized"):
+        v.assign(longer, validate_shape=False)
+    assert v.shape.as_list() == [2]
+
+
 def test_an_assignment_without_validation_changes_the_shape(session: tf.Session) -> None:
     v = tf.get_variable("v", [2], initializer=tf.ones_initializer)
     doubled, fed = v * 2.0, tf.placeholder(tf.float32)
@@ -42,6 +59,8 @@ def test_an_assignment_without_validation_changes_the_shape(session: tf.Session)
     assert session.run(doubled).tolist() == [2, 2]
     assert session.run(grown, {fed: [[1, 2, 3]]}).shape == (1, 3)
     assert session.run(doubled).tolist() == [[2, 4, 6]]
+    assert v.shape.ndims is None
+    assert session.run(tf.shape(v)).tolist() == [1, 3]
 
 
 def test_a_variable_says_how_it_was_made() -> None:
