@@ -305,10 +305,14 @@ def pad(
             flat = primitive.reshape(primitive.transpose(wide, [1, 0]), [-1])
         inputs = [x, flat]
         if word == "constant":
-            if x.dtype == dtypes.string and not _not_zero(constant_values):
-                constant_values = b""
+            if x.dtype in _ZEROS and not _not_zero(constant_values):
+                constant_values = _ZEROS[x.dtype]
             inputs.append(like(constant_values, x, "Pad", ("tensor", "constant_values")))
         return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+#: what the number 0 stands for among elements that are no numbers
+_ZEROS: dict[dtypes.DType, Any] = {dtypes.string: b"", dtypes.bool: False}
 
 
 def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
