@@ -243,6 +243,11 @@ class Variable:
         """The tensor or value given as the initial value, as a tensor."""
         return self._initial_value
 
+    def set_initial_value(self, value: Tensor) -> None:
+        """Makes another initializer: initializers that are grouped already stay as they are."""
+        self._initializer = self._assign(value, f"{self.op.name}/Assign").op
+        self._initial_value = value
+
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Which nodes it is, as a VariableDef; None if it is outside the scope export_scope."""
         from graphio.variable_def import describe
