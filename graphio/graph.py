@@ -203,6 +203,12 @@ class Operation:
         return f" ({self.source})" if self.source.file else ""
 
     @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line: one (file, line, function, text), the text empty; none if unknown."""
+        at = self.source
+        return [(at.file, at.line, at.function, "")] if at.file else []
+
+    @property
     def captures(self) -> list[Tensor]:
         """What the operation's bodies read from outside, each once."""
         found: dict[Tensor, None] = {}

@@ -65,6 +65,7 @@ def test_an_operation_knows_the_users_line(graph: tf.Graph) -> None:
     assert op.source.file == "test_graph.py"
     assert op.source.function == "test_an_operation_knows_the_users_line"
     assert op.where.startswith(" (test_graph.py:")
+    assert [(file, text) for file, _, _, text in op.traceback] == [("test_graph.py", "")]
 
 
 def test_a_refused_operation_leaves_the_graph_as_it_was(graph: tf.Graph) -> None:
@@ -191,6 +192,7 @@ def test_tensor_shape_knows_what_is_unknown() -> None:
     assert s.concatenate([4]).as_list() == [2, None, 4]
     assert s.with_rank(2) is s and anything.with_rank(2).as_list() == [None, None]
     assert s == [2, None] and s[0] == 2 and s[1:].as_list() == [None]
+    assert anything[1:3].as_list() == [None, None] and anything[1:].ndims is None
     for refused in (lambda: s.merge_with([3, 3]), anything.as_list, s.assert_is_fully_defined,
                     lambda: s.with_rank(3), lambda: len(anything)):  # fmt: skip
         with pytest.raises(ValueError):

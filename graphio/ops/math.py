@@ -350,6 +350,8 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
+            if op == "Add" and a.dtype.base_dtype == dtypes.string:
+                return _joined(a, b, at)
             require(a, kind, tf_type)
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type)
@@ -363,6 +365,14 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
         "not broadcast.\n    "
     )
     return build
+
+
+def _joined(a: Tensor, b: Tensor, at: str) -> Tensor:
+    """The sum of two texts; one of them may be a scalar."""
+    known = [dims for dims in (dims_of(a), dims_of(b)) if dims != ()]
+    dims = shapes.merge(known[0], known[-1], describe(at, "Add")) if known else ()
+    return node("StringJoin", [a, b], dtypes.string, dims, name=at, domain="graphio",
+                tf_type="Add", separator=b"")  # fmt: skip
 
 
 add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y")
