@@ -202,6 +202,10 @@ class Operation:
         """The user's line as errors write it: " (train.py:88 in build)" or ""."""
         return f" ({self.source})" if self.source.file else ""
 
+    def colocation_groups(self) -> list[bytes]:
+        """TensorFlow's groups of operations on one device: this one alone."""
+        return [b"loc:@" + self.name.encode()]
+
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
         """The user's line: one (file, line, function, text), the text empty; none if unknown."""

@@ -243,6 +243,26 @@ class TensorShape:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError if its rank is known and greater."""
+        if self.ndims is not None and self.ndims > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """What is the same in both: sizes that differ are unknown, and the rank if that differs."""
+        other = as_shape(other)
+        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+            return TensorShape(None)
+        pairs = zip(self._dims, other._dims, strict=True)
+        return TensorShape([a if a == b else None for a, b in pairs])
+
+    def as_proto(self) -> Any:
+        """The shape as a TensorShapeProto."""
+        from graphio.node_def import TensorShapeProto
+
+        return TensorShapeProto.of(self)
+
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both. Raises ValueError where they clash."""
         given: TensorShape = as_shape(other)
@@ -260,6 +280,11 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
+
+    __add__ = concatenate
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return as_shape(other).concatenate(self)
 
     def __len__(self) -> int:
         if self._dims is None:
