@@ -14,6 +14,7 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import filling, primitive, shapes
 from graphio.ops.emit import (
+    INTEGER,
     describe,
     int_value,
     ints,
@@ -21,6 +22,7 @@ from graphio.ops.emit import (
     like,
     node,
     operation,
+    require,
     scope,
     static_ints,
 )
@@ -273,6 +275,7 @@ def pad(
     with scope(name, "PadV2" if word == "constant" and _not_zero(constant_values) else "Pad") as at:
         x = convert_to_tensor(tensor, name="tensor")
         amounts = convert_to_tensor(paddings, name="paddings")
+        require(amounts, INTEGER, "Pad", "paddings")
         given = dims_of(amounts)
         dims = dims_of(x)
         if given is not None and (len(given) != 2 or given[1] not in (2, None)):
