@@ -586,11 +586,15 @@ class Graph:
                     body.captures.setdefault(tensor)
             read.extend(body.captures)
         for tensor in read:
-            graph = self
-            while tensor.graph is not graph:
-                graph.captures.setdefault(tensor)
-                assert graph.outer is not None
-                graph = graph.outer
+            self.capture(tensor)
+
+    def capture(self, tensor: Tensor) -> None:
+        """Records, on every graph on the way, that a tensor of one around is read here."""
+        graph = self
+        while tensor.graph is not graph:
+            graph.captures.setdefault(tensor)
+            assert graph.outer is not None
+            graph = graph.outer
 
     def _wait_outside(self, made: Operation, body: Graph) -> None:
         """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
