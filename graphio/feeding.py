@@ -85,7 +85,8 @@ def _tensor(graph: Graph, key: Any) -> Tensor:
         raise kind(f"Cannot interpret feed_dict key as Tensor: {error}") from None
     assert isinstance(tensor, Tensor)
     if not graph.is_feedable(tensor):
-        raise ValueError(f"Tensor {tensor.name} may not be fed: it is inside a loop or branch.")
+        why = "it was marked so" if tensor.graph is graph else "it is inside a loop or branch"
+        raise ValueError(f"Tensor {tensor.name} may not be fed: {why}.")
     return tensor
 
 
