@@ -296,6 +296,9 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
+_TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
+
+
 class Graph:
     """Operations in order of creation, with the names, collections and seed of a model.
 
@@ -832,17 +835,23 @@ class Graph:
         if colon and not allow_tensor:
             raise ValueError(f"Name '{name}' appears to refer to a Tensor, not a Operation.")
         if not colon and not allow_operation:
-            hint = f" Did you mean '{name}:0'?" if operation is not None else ""
-            raise ValueError(
-                f"Name '{name}' refers to an Operation, not a Tensor; tensor names must be of the "
-                f"form '<op_name>:<output_index>'.{hint}"
-            )
-        if operation is None:
-            raise KeyError(f"The name '{name}' refers to an operation not in the graph.")
+            found = "refers to an" if operation is not None else "looks like an (invalid)"
+            kind = "Operation" if operation is not None else "Operation name"
+            raise ValueError(f"The name '{name}' {found} {kind}, not a Tensor. {_TENSOR_NAMES}")
         if not colon:
+            if operation is None:
+                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
             return operation
         if not index.isdigit():
-            raise ValueError(f"The name '{name}' looks like a Tensor name, but is not a valid one.")
+            raise ValueError(
+                f"The name '{name}' looks a like a Tensor name, but is not a valid one. "
+                f"{_TENSOR_NAMES}"
+            )
+        if operation is None:
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{operation_name}', does not exist in the graph."
+            )
         if int(index) >= len(operation.outputs):
             raise KeyError(
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, "

@@ -133,8 +133,7 @@ def unstack(
         count = known if num is None else num
         if count is None:
             raise ValueError(
-                f"Cannot infer num from shape {shapes.text(dims)}: size of axis {axis} is unknown; "
-                "give num"
+                f"Cannot infer num from shape {x.shape}: size of axis {axis} is unknown; give num"
             )
         if known is not None and known != count:
             raise ValueError(f"unstack: num is {count}, but axis {axis} has size {known}")
