@@ -19,7 +19,7 @@ from graphio.variables import variables_of
 
 if TYPE_CHECKING:
     from graphio.gradient_registry import Region
-    from graphio.graph import Graph, Operation, Tensor
+    from graphio.graph import Operation, Tensor
 
     Gradient = Tensor | IndexedSlices | None
 
@@ -103,7 +103,7 @@ def _gradients(
         raise ValueError(
             f"gradients: {len(outputs)} ys but {len(incoming)} grad_ys; give one gradient a y"
         )
-    stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
+    stopped = set() if stop_gradients is None else {_as_tensor(t) for t in _as_list(stop_gradients)}
     with scopes.name_scope(name, "gradients"):
         found = _Backward(outputs, targets, stopped).run(incoming)
         if unconnected is UnconnectedGradients.NONE:
@@ -355,13 +355,3 @@ def _as_tensor(value: Any) -> Tensor:
     """Plain uses of a variable share one read, which is therefore what is differentiated by."""
     tensor: Tensor = convert_to_tensor(value)
     return tensor
-
-
-def in_graph(graph: Graph, tensor: Tensor) -> bool:
-    """Whether tensor belongs to graph or one that encloses it."""
-    current: Graph | None = graph
-    while current is not None:
-        if tensor.graph is current:
-            return True
-        current = current.outer
-    return False

@@ -97,6 +97,7 @@ def test_several_ys_are_summed_and_stops_cut(target: str) -> None:
         "itself": (x, [x], {}, [[1, 1]]),
         "both": (z, [y, x], {}, [[1, 2], [3, 12]]),
         "stopped": (z, [x], {"stop_gradients": [y]}, [[1, 4]]),
+        "stopped at one": (z, [x], {"stop_gradients": y}, [[1, 4]]),
         "arriving": (x * 2, [x], {"grad_ys": [tf.constant([3.0, 4.0])]}, [[6, 8]]),
         "one arriving": ([x * 2, x], [x], {"grad_ys": [None, tf.constant([3.0, 4.0])]}, [[5, 6]]),
     }  # fmt: skip
@@ -166,3 +167,18 @@ def test_a_read_in_a_branch_or_loop_conducts_to_the_variable(target: str, case: 
     with tf.Session(target) as session:
         session.run(v.initializer)
         assert session.run(found).tolist() == want
+
+
+@TARGETS
+def test_only_a_gather_of_ones_own_has_indexed_slices(target: str) -> None:
+    x = tf.constant([[1.0], [2.0], [3.0]])
+    moved = {
+        "mask": (tf.boolean_mask(x, [True, False, True]), [[1], [0], [1]]),
+        "part": (tf.dynamic_partition(x, [0, 1, 0], 2)[1], [[0], [1], [0]]),
+        "roll": (tf.roll(x, 1, 0) * [[1.0], [2.0], [3.0]], [[2], [3], [1]]),
+    }
+    with tf.Session(target) as session:
+        for y, want in moved.values():
+            (gradient,) = tf.gradients(y, x)
+            assert isinstance(gradient, tf.Tensor)
+            assert session.run(gradient).tolist() == want

@@ -346,6 +346,13 @@ def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
 # ---- two operands ----
 
 
+def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
+    """The sum of two texts."""
+    from graphio.ops.text import string_join
+
+    return string_join([a, b], name=name)
+
+
 def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Unary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
@@ -367,6 +374,7 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
     return build
 
 
+<<<<<<< HEAD
 def _joined(a: Tensor, b: Tensor, at: str) -> Tensor:
     """The sum of two texts; one of them may be a scalar."""
     known = [dims for dims in (dims_of(a), dims_of(b)) if dims != ()]
@@ -376,6 +384,9 @@ def _joined(a: Tensor, b: Tensor, at: str) -> Tensor:
 
 
 add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y")
+=======
+add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (texts are joined)")
+>>>>>>> main
 subtract = _binary_builder("subtract", "Sub", "Sub", NUMERIC, "x - y")
 multiply = _binary_builder("multiply", "Mul", "Mul", NUMERIC, "x * y")
 realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING, "x / y")
