@@ -374,19 +374,7 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
     return build
 
 
-<<<<<<< HEAD
-def _joined(a: Tensor, b: Tensor, at: str) -> Tensor:
-    """The sum of two texts; one of them may be a scalar."""
-    known = [dims for dims in (dims_of(a), dims_of(b)) if dims != ()]
-    dims = shapes.merge(known[0], known[-1], describe(at, "Add")) if known else ()
-    return node("StringJoin", [a, b], dtypes.string, dims, name=at, domain="graphio",
-                tf_type="Add", separator=b"")  # fmt: skip
-
-
-add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y")
-=======
 add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (texts are joined)")
->>>>>>> main
 subtract = _binary_builder("subtract", "Sub", "Sub", NUMERIC, "x - y")
 multiply = _binary_builder("multiply", "Mul", "Mul", NUMERIC, "x * y")
 realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING, "x / y")
