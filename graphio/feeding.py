@@ -25,8 +25,8 @@ def fed_tensors(graph: Graph, feed_dict: Any) -> list[Tensor]:
     """The tensors that a feed_dict's keys stand for, in order.
 
     Raises:
-        TypeError: a key is neither a tensor nor a tensor's name.
-        ValueError: a key is not of this graph, or cannot be fed.
+        TypeError: a key is neither a tensor of this graph nor the name of one.
+        ValueError: a key cannot be fed.
     """
     if not isinstance(feed_dict, Mapping):
         raise TypeError(f"feed_dict is {type(feed_dict).__name__}, expected a dict")
@@ -74,18 +74,12 @@ def _paired(key: Any, value: Any) -> Iterator[Any]:
 def _tensor(graph: Graph, key: Any) -> Tensor:
     try:
         tensor = graph.as_graph_element(key, allow_operation=False)
-    except KeyError as error:
-        raise ValueError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
-    except (TypeError, ValueError) as error:
-        kind = (
-            ValueError
-            if isinstance(key, Tensor) or hasattr(key, "_as_graph_element")
-            else TypeError
-        )
-        raise kind(f"Cannot interpret feed_dict key as Tensor: {error}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
     assert isinstance(tensor, Tensor)
     if not graph.is_feedable(tensor):
-        raise ValueError(f"Tensor {tensor.name} may not be fed: it is inside a loop or branch.")
+        why = "it was marked so" if tensor.graph is graph else "it is inside a loop or branch"
+        raise ValueError(f"Tensor {tensor.name} may not be fed: {why}.")
     return tensor
 
 
@@ -143,7 +137,7 @@ class Feeder:
         if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):
             raise TypeError(
                 "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
-                f"Python scalars, strings, lists and numpy ndarrays; for '{self.tensor.name}' "
+                f"Python scalars, strings, lists, numpy ndarrays; for '{self.tensor.name}' "
                 f"{value!r} was given"
             )
         if value is None:

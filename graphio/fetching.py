@@ -52,6 +52,8 @@ def element(graph: Graph, fetch: Any) -> Tensor | Operation:
             f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})"
         ) from None
     if not graph.is_fetchable(found):
+        if found.graph is graph:
+            raise ValueError(f"'{found.name}' has been marked as not fetchable.")
         raise InaccessibleTensorError(
             f"{type(found).__name__} {found.name} may not be fetched: it is inside a loop or "
             "branch; return it from there"

@@ -285,10 +285,9 @@ def sources(operation: Operation) -> list[Tensor | None]:
 
 
 def _variable_read(operation: Operation) -> Tensor | None:
-    """What stands for the variable among xs, of a read outside of loops and branches."""
-    graph = operation.graph
-    variable = variables_of(graph.root).get(operation.attrs["variable"])
-    return variable.value() if variable is not None and graph is graph.root else None
+    """What stands for the variable among xs."""
+    variable = variables_of(operation.graph.root).get(operation.attrs["variable"])
+    return None if variable is None else variable.value()
 
 
 def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:

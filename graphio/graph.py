@@ -202,6 +202,16 @@ class Operation:
         """The user's line as errors write it: " (train.py:88 in build)" or ""."""
         return f" ({self.source})" if self.source.file else ""
 
+    def colocation_groups(self) -> list[bytes]:
+        """TensorFlow's groups of operations on one device: this one alone."""
+        return [b"loc:@" + self.name.encode()]
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line: one (file, line, function, text), the text empty; none if unknown."""
+        at = self.source
+        return [(at.file, at.line, at.function, "")] if at.file else []
+
     @property
     def captures(self) -> list[Tensor]:
         """What the operation's bodies read from outside, each once."""
@@ -293,6 +303,9 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+_TENSOR_NAMES = 'Tensor names must be of the form "<op_name>:<output_index>".'
 
 
 class Graph:
@@ -585,11 +598,15 @@ class Graph:
                     body.captures.setdefault(tensor)
             read.extend(body.captures)
         for tensor in read:
-            graph = self
-            while tensor.graph is not graph:
-                graph.captures.setdefault(tensor)
-                assert graph.outer is not None
-                graph = graph.outer
+            self.capture(tensor)
+
+    def capture(self, tensor: Tensor) -> None:
+        """Records, on every graph on the way, that a tensor of one around is read here."""
+        graph = self
+        while tensor.graph is not graph:
+            graph.captures.setdefault(tensor)
+            assert graph.outer is not None
+            graph = graph.outer
 
     def _wait_outside(self, made: Operation, body: Graph) -> None:
         """Control edges stop at a body's border: its If or Loop waits in its nodes' place."""
@@ -827,17 +844,23 @@ class Graph:
         if colon and not allow_tensor:
             raise ValueError(f"Name '{name}' appears to refer to a Tensor, not a Operation.")
         if not colon and not allow_operation:
-            hint = f" Did you mean '{name}:0'?" if operation is not None else ""
-            raise ValueError(
-                f"Name '{name}' refers to an Operation, not a Tensor; tensor names must be of the "
-                f"form '<op_name>:<output_index>'.{hint}"
-            )
-        if operation is None:
-            raise KeyError(f"The name '{name}' refers to an operation not in the graph.")
+            found = "refers to an" if operation is not None else "looks like an (invalid)"
+            kind = "Operation" if operation is not None else "Operation name"
+            raise ValueError(f"The name '{name}' {found} {kind}, not a Tensor. {_TENSOR_NAMES}")
         if not colon:
+            if operation is None:
+                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
             return operation
         if not index.isdigit():
-            raise ValueError(f"The name '{name}' looks like a Tensor name, but is not a valid one.")
+            raise ValueError(
+                f"The name '{name}' looks a like a Tensor name, but is not a valid one. "
+                f"{_TENSOR_NAMES}"
+            )
+        if operation is None:
+            raise KeyError(
+                f"The name '{name}' refers to a Tensor which does not exist. The operation, "
+                f"'{operation_name}', does not exist in the graph."
+            )
         if int(index) >= len(operation.outputs):
             raise KeyError(
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, "

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableSequence
 from typing import Any
 
 from google.protobuf import text_format
+from google.protobuf.message import DecodeError
 
 from graphio import scopes
 from graphio.export import build_model
@@ -18,7 +19,7 @@ from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
-from graphio.schema import container, files, model_pb2, tensors
+from graphio.schema import container, errors, files, model_pb2, tensors
 from graphio.schema.functions import all_graphs
 from graphio.signature_def import KeyedMap, SignatureDef
 from graphio.version import __version__
@@ -210,6 +211,22 @@ class MetaGraphDef(ModelView):
     """
 
     MetaInfoDef = MetaInfo
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Becomes the message of its bytes, or of those of a .meta file.
+
+        Raises:
+            DecodeError: these are bytes of another format, or damaged.
+        """
+        if not serialized.startswith(container.MAGIC):
+            return super().ParseFromString(serialized)
+        try:
+            model, arrays = container.unpack(serialized)
+        except errors.DataLossError as error:
+            raise DecodeError(error.message) from None
+        _inline(model, arrays)
+        self.CopyFrom(MetaGraphDef(model))
+        return len(serialized)
 
     @property
     def graph_def(self) -> GraphDef:

@@ -281,6 +281,11 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
 
+    __add__ = concatenate
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return as_shape(other).concatenate(self)
+
     def __len__(self) -> int:
         if self._dims is None:
             raise ValueError("Cannot take the length of Shape with unknown rank.")
@@ -296,7 +301,7 @@ class TensorShape:
 
     def __getitem__(self, key: Any) -> Any:
         if self._dims is None:
-            return TensorShape(None) if isinstance(key, slice) else Dimension(None)
+            return _unknown_part(key) if isinstance(key, slice) else Dimension(None)
         if isinstance(key, slice):
             return TensorShape(self._dims[key])
         return Dimension(self._dims[key])
@@ -320,6 +325,14 @@ class TensorShape:
         if self._dims is None:
             return "TensorShape(None)"
         return f"TensorShape({[Dimension(d) for d in self._dims]})"
+
+
+def _unknown_part(key: slice) -> TensorShape:
+    """Of an unknown shape: as many unknown sizes as the slice tells."""
+    start, stop = key.start or 0, key.stop
+    if stop is None or start < 0 or stop < 0 or key.step is not None:
+        return TensorShape(None)
+    return TensorShape([None] * (stop - start))
 
 
 def as_shape(value: Any) -> TensorShape:

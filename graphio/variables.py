@@ -290,6 +290,9 @@ class Variable:
 
     def read_value(self) -> Tensor:
         """The value at this place of the order: it sees assignments made before."""
+        here = scopes.get_default_graph()
+        if here.encloses(self._snapshot):
+            here.capture(self._snapshot)  # by which a branch or loop has a gradient
         return self._read("read")
 
     def _read(self, name: str) -> Tensor:

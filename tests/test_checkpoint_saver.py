@@ -327,3 +327,48 @@ def test_both_engines_write_the_same_bytes(tmp_path: Path) -> None:
     assert names == sorted(p.name for p in (tmp_path / "python").iterdir())
     for name in names:
         assert (tmp_path / "c" / name).read_bytes() == (tmp_path / "python" / name).read_bytes()
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> str:
+    """The prefix of a checkpoint with body/w, body/b and head/w."""
+    with tf.Graph().as_default():
+        for i, name in enumerate(["body/w", "body/b", "head/w"]):
+            tf.Variable(np.full(2, i + 1, np.float32), name=name)
+        prefix = tf.train.Saver().save(started(), str(tmp_path / "m"))
+    return str(prefix)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_initial_values_are_taken_from_a_checkpoint(target: str, trained: str) -> None:
+    with tf.variable_scope("net"):
+        w, b = tf.get_variable("w", [2]), tf.get_variable("b", [2])
+    own, other = tf.get_variable("own", [2]), tf.Variable([7.0, 7.0])
+    tf.train.init_from_checkpoint(trained, {"body/": "net/", "head/w": own})
+    session = started(target)
+    found = session.run([w, b, own, other])
+    assert [v.tolist() for v in found] == [[1, 1], [2, 2], [3, 3], [7, 7]]
+    tf.train.init_from_checkpoint(trained, [("body/b", "net/w")])
+    session.run(w.initializer)
+    assert session.run(w).tolist() == [2, 2]
+
+
+def test_a_graph_of_the_same_names_takes_all_of_a_checkpoint(trained: str) -> None:
+    w = tf.Variable(tf.zeros([2]), name="body/w")
+    tf.train.init_from_checkpoint(trained, {"/": "/"})
+    assert started().run(w).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [({"none": "net"}, "not found"), ({"body/w": "none"}, "not in the graph"),
+     ({"body/": "net"}, "scope only"), ({"body/w": "wide"}, r"\(3,\).*\[2\]")],
+)  # fmt: skip
+def test_what_does_not_fit_is_no_initial_value(
+    chosen: dict[str, str], said: str, trained: str
+) -> None:
+    with tf.variable_scope(""):
+        tf.get_variable("net", [2])
+        tf.get_variable("wide", [3])
+    with pytest.raises(ValueError, match=said):
+        tf.train.init_from_checkpoint(trained, chosen)

@@ -65,6 +65,8 @@ def test_an_operation_knows_the_users_line(graph: tf.Graph) -> None:
     assert op.source.file == "test_graph.py"
     assert op.source.function == "test_an_operation_knows_the_users_line"
     assert op.where.startswith(" (test_graph.py:")
+    assert [(file, text) for file, _, _, text in op.traceback] == [("test_graph.py", "")]
+    assert op.colocation_groups() == [b"loc:@Const"]
 
 
 def test_a_refused_operation_leaves_the_graph_as_it_was(graph: tf.Graph) -> None:
@@ -191,6 +193,14 @@ def test_tensor_shape_knows_what_is_unknown() -> None:
     assert s.concatenate([4]).as_list() == [2, None, 4]
     assert s.with_rank(2) is s and anything.with_rank(2).as_list() == [None, None]
     assert s == [2, None] and s[0] == 2 and s[1:].as_list() == [None]
+    assert (s + [4]).as_list() == [2, None, 4] and ([4] + s).as_list() == [4, 2, None]
+    assert s.most_specific_compatible_shape([3, 4]).as_list() == [None, None]
+    assert s.most_specific_compatible_shape([2]).ndims is None
+    assert [d.size for d in s.as_proto().dim] == [2, -1] and anything.as_proto().unknown_rank
+    assert s.with_rank_at_most(2) is s
+    with pytest.raises(ValueError, match="rank at most 1"):
+        s.with_rank_at_most(1)
+    assert anything[1:3].as_list() == [None, None] and anything[1:].ndims is None
     for refused in (lambda: s.merge_with([3, 3]), anything.as_list, s.assert_is_fully_defined,
                     lambda: s.with_rank(3), lambda: len(anything)):  # fmt: skip
         with pytest.raises(ValueError):

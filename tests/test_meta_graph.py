@@ -9,6 +9,7 @@ from typing import Any
 import engines
 import numpy as np
 import pytest
+from google.protobuf.message import DecodeError
 
 import graphio as tf
 
@@ -306,3 +307,21 @@ def test_a_variable_is_its_description_again() -> None:
             tf.Variable.from_proto(made)
         with pytest.raises(TypeError, match="VariableDef"):
             tf.Variable.from_proto(3)
+
+
+def test_a_message_is_read_from_the_bytes_of_a_meta_file(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.arange(300.0), name="v")
+        session.run(v.initializer)
+        tf.train.Saver().save(session, str(tmp_path / "m"))
+    data = (tmp_path / "m.meta").read_bytes()
+    message = tf.MetaGraphDef()
+    assert message.ParseFromString(data) == len(data)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(message.graph_def, name="")
+        session.run("v/Assign")
+        assert session.run(graph.get_tensor_by_name("v/read:0")).tolist() == list(range(300))
+    with pytest.raises(DecodeError, match="checksum|damaged|bytes"):
+        message.ParseFromString(data[:-1] + b"\xff")
+    with pytest.raises(DecodeError):
+        message.ParseFromString(data[:50])

@@ -423,3 +423,22 @@ def test_both_engines_take_the_same_parts(
 
     one, two = outcome("runtime"), outcome("cinfer")
     assert [*map(str, one)] == [*map(str, two)]
+
+
+@TARGETS
+def test_plus_joins_texts_of_one_shape_or_with_a_scalar(target: str) -> None:
+    joined = run(
+        target,
+        lambda x: [x + "!", "<" + x, tf.add(x, x), tf.constant("a") + "b"],
+        np.array(["k", "é"]),
+    )
+    assert [texts(part) for part in joined] == [
+        [b"k!", "é!".encode()], [b"<k", "<é".encode()], [b"kk", "éé".encode()], b"ab",
+    ]  # fmt: skip
+
+
+def test_texts_of_other_shapes_and_numbers_are_not_joined() -> None:
+    with pytest.raises(ValueError, match="must be equal, but are 2 and 3"):
+        tf.constant(["a", "b"]) + tf.constant(["a", "b", "c"])
+    with pytest.raises(TypeError, match="Expected string"):
+        tf.constant("a") + 1

@@ -134,3 +134,23 @@ def test_what_a_dtype_knows() -> None:
     assert tf.as_dtype(float) == tf.float32 and {tf.float32: 1}[tf.as_dtype("float")] == 1
     with pytest.raises(TypeError):
         tf.as_dtype("nope")
+
+
+X: Any = lambda: tf.ones([1, 4, 4, 1])  # noqa: E731
+FRACTIONS: dict[str, Any] = {
+    "zeros": lambda: tf.zeros([1.5]), "ones": lambda: tf.ones([6 / 2, 3]),
+    "expand_dims": lambda: tf.expand_dims(X(), 0.5), "reduce_sum": lambda: tf.reduce_sum(X(), 0.5),
+    "concat": lambda: tf.concat([X(), X()], 0.5), "stack": lambda: tf.stack([X(), X()], 0.5),
+    "split": lambda: tf.split(X(), 1.5), "slice": lambda: tf.slice(tf.ones([3]), [0], [1.5]),
+    "transpose": lambda: tf.transpose(tf.ones([2, 3]), [1.0, 0.0]),
+    "one_hot": lambda: tf.one_hot([1], 3.5), "eye": lambda: tf.eye(2.5),
+    "pad": lambda: tf.pad(tf.ones([3]), [[1.5, 1]]),
+    "max_pool": lambda: tf.nn.max_pool(X(), [1, 2.5, 2, 1], [1, 2, 2, 1], "SAME"),
+    "conv2d": lambda: tf.nn.conv2d(X(), tf.ones([1, 1, 1, 1]), [1, 1.5, 1, 1], "SAME"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRACTIONS)
+def test_sizes_and_axes_are_whole_numbers(name: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=r"integer|'float'"):
+        FRACTIONS[name]()

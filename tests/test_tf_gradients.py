@@ -146,6 +146,36 @@ def test_a_read_in_order_conducts_to_the_variable(target: str) -> None:
     assert tf.gradients(v.assign([1.0, 1.0]) * 2, [v]) == [None]
 
 
+IN_BODIES: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
+    "cond": (lambda v: tf.cond(tf.constant(True), lambda: v.read_value() ** 2, lambda: v), [2, 4]),
+    "while_loop": (
+        lambda v: tf.while_loop(
+            lambda i, w: i < 3, lambda i, w: (i + 1, w * v.read_value()), [0, tf.ones([2])]
+        )[1], [3, 12],
+    ),
+    "scan": (lambda v: tf.scan(lambda a, x: a * v.read_value() + x, tf.ones([3, 2]))[-1], [3, 5]),
+    "initialized_value": (lambda v: v.initialized_value() ** 2, [2, 4]),
+    "a cond in a loop": (
+        lambda v: tf.while_loop(
+            lambda i, w: i < 2,
+            lambda i, w: (i + 1, tf.cond(i > 0, lambda: w * v.read_value(), lambda: w + v)),
+            [0, tf.ones([2])],
+        )[1], [3, 5],
+    ),
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("case", IN_BODIES)
+def test_a_read_in_a_branch_or_loop_conducts_to_the_variable(target: str, case: str) -> None:
+    build, want = IN_BODIES[case]
+    v = tf.Variable([1.0, 2.0])
+    (found,) = tf.gradients(build(v), [v])
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run(found).tolist() == want
+
+
 @TARGETS
 def test_only_a_gather_of_ones_own_has_indexed_slices(target: str) -> None:
     x = tf.constant([[1.0], [2.0], [3.0]])

@@ -6,6 +6,7 @@ and the node that is made with `name=scope` bears the user's name itself.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -174,7 +175,11 @@ def int_value(value: Any, op: str, parameter: str) -> int:
 
 
 def static_ints(value: Any) -> list[int | None] | None:
-    """The integers of a scalar or vector as far as they are known; None if nothing is."""
+    """The integers of a scalar or vector as far as they are known; None if nothing is.
+
+    Raises:
+        TypeError: they are no integers.
+    """
     if value is None:
         return None
     if isinstance(value, TensorShape):
@@ -185,7 +190,7 @@ def static_ints(value: Any) -> list[int | None] | None:
         tensor = convert_to_tensor(value)
         known = constant_value(tensor)
         if known is not None:
-            return [int(v) for v in np.ravel(known)]
+            return [*whole(known)]
         if tensor.shape.ndims != 1:
             return None
         shape = constant_shape(tensor)
@@ -193,7 +198,15 @@ def static_ints(value: Any) -> list[int | None] | None:
     if isinstance(value, (list, tuple)):
         parts = [static_ints(v) for v in value]
         return [p[0] if p is not None and len(p) == 1 else None for p in parts]
-    return [int(v) for v in np.ravel(value)]
+    return [*whole(value)]
+
+
+def whole(numbers: Any) -> list[int]:
+    """Integers of a number, list or array. Raises TypeError where one is none: 2.0, too."""
+    try:
+        return [operator.index(n) for n in np.ravel(numbers).tolist()]
+    except TypeError:
+        raise TypeError(f"expected integers, got {numbers!r}") from None
 
 
 def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor:

@@ -297,11 +297,12 @@ def eye(
     """
     with scope(name, "eye") as at:
         columns = num_rows if num_columns is None else num_columns
+        kind = None if is_symbolic(num_rows) or is_symbolic(columns) else dtypes.int32
         for count in (num_rows, columns):
             if isinstance(count, int) and count < 0:
                 raise ValueError(f"Dimension {count} must be >= 0 for {describe(at, 'eye')}")
-        row = primitive.unsqueeze(range(num_rows), [1])
-        on = primitive.compare("Equal", row, primitive.unsqueeze(range(columns), [0]))
+        row = primitive.unsqueeze(range(num_rows, dtype=kind), [1])
+        on = primitive.compare("Equal", row, primitive.unsqueeze(range(columns, dtype=kind), [0]))
         if batch_shape is None:
             return cast(on, dtypes.as_dtype(dtype), at)
         square = cast(on, dtypes.as_dtype(dtype))

@@ -490,7 +490,9 @@ def one_hot(
         places = convert_to_tensor(indices, name="indices")
         require(places, INTEGER, "OneHot", "indices")
         places = cast(places, dtypes.int64)
-        size = cast(convert_to_tensor(depth, name="depth"), dtypes.int64)
+        count = convert_to_tensor(depth, name="depth")
+        require(count, INTEGER, "OneHot", "depth")
+        size = cast(count, dtypes.int64)
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
         if wanted is None:

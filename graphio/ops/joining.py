@@ -14,6 +14,7 @@ from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import filling, primitive, shapes
 from graphio.ops.emit import (
+    INTEGER,
     describe,
     int_value,
     ints,
@@ -21,6 +22,7 @@ from graphio.ops.emit import (
     like,
     node,
     operation,
+    require,
     scope,
     static_ints,
 )
@@ -131,8 +133,7 @@ def unstack(
         count = known if num is None else num
         if count is None:
             raise ValueError(
-                f"Cannot infer num from shape {shapes.text(dims)}: size of axis {axis} is unknown; "
-                "give num"
+                f"Cannot infer num from shape {x.shape}: size of axis {axis} is unknown; give num"
             )
         if known is not None and known != count:
             raise ValueError(f"unstack: num is {count}, but axis {axis} has size {known}")
@@ -273,6 +274,7 @@ def pad(
     with scope(name, "PadV2" if word == "constant" and _not_zero(constant_values) else "Pad") as at:
         x = convert_to_tensor(tensor, name="tensor")
         amounts = convert_to_tensor(paddings, name="paddings")
+        require(amounts, INTEGER, "Pad", "paddings")
         given = dims_of(amounts)
         dims = dims_of(x)
         if given is not None and (len(given) != 2 or given[1] not in (2, None)):

@@ -117,8 +117,11 @@ def normalize_axis(axis: int, rank: int | None, what: str) -> int:
     """axis counted from the front; left as it is when the rank is unknown.
 
     Raises:
+        TypeError: axis is no integer.
         ValueError: axis lies outside [-rank, rank).
     """
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{what}: axis is {axis!r}, expected an integer")
     if rank is None:
         return axis
     if not -rank <= axis < rank:

@@ -185,7 +185,7 @@ class _Indexing:
         if isinstance(index, int) and size is not None:
             if not -size <= index < size:
                 raise ValueError(
-                    f"slice index {index} of dimension {axis} out of bounds: the axis has size "
+                    f"slice index {index} of dimension {axis} out of bounds. The axis has size "
                     f"{size} (in '{self.tensor.name}' of shape {shapes.text(self.dims)})"
                 )
             return index % size

@@ -9,7 +9,18 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import conv, filling, pooling, primitive, shapes
-from graphio.ops.emit import FLOATING, describe, ints, like, node, operation, require, scalar, scope
+from graphio.ops.emit import (
+    FLOATING,
+    describe,
+    ints,
+    like,
+    node,
+    operation,
+    require,
+    scalar,
+    scope,
+    whole,
+)
 from graphio.ops.padding import channels_first, padding_of, spatial, spatial_attributes
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
@@ -51,7 +62,7 @@ def _format(data_format: str | None, axes: int, op: str) -> bool:
 
 def _steps(value: Any, axes: int, first: bool, op: str, parameter: str) -> list[int]:
     """The part of the windows' axes of one number, one for each of them, or one for all axes."""
-    listed = [int(v) for v in value] if isinstance(value, (list, tuple)) else [int(value)]
+    listed = whole(value)
     if len(listed) == 1:
         listed = listed * axes
     if len(listed) == axes:
