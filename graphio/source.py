@@ -105,9 +105,11 @@ def refusal(
     What a function of the user's raises is left alone.
     """
     origin = _origin(error)
-    if origin == _FOREIGN or hasattr(error, "refused_by"):
+    if origin == _FOREIGN:
         return error
     name = function.__qualname__.removesuffix(".__init__").split("<locals>.")[-1]
+    if function.__name__ == "__call__":
+        name = type(arguments[0]).__name__
     found = _arguments(function, arguments, options)
     if origin == _SLIPPED and found is not None:
         kind = next((given for caught, given in _SLIPS if isinstance(error, caught)), None)
@@ -116,7 +118,6 @@ def refusal(
             error = kind(f"{name}: an argument is of a wrong type or value: {text}; given {found}")
     said = _letters(name.split(".")[-1]) in _letters(str(error))
     locate(error, "" if said else name)
-    error.refused_by = name  # type: ignore[attr-defined]
     return error
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
+import numpy as np
+
 from graphio.graph import Tensor
 from graphio.tensor_shape import TensorShape
 
@@ -119,6 +121,8 @@ def normalize_axis(axis: int, rank: int | None, what: str) -> int:
     Raises:
         ValueError: axis lies outside [-rank, rank).
     """
+    if not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"{what}: axis {axis!r} is of type {type(axis).__name__}, expected an int")
     if rank is None:
         return axis
     if not -rank <= axis < rank:
