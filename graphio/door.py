@@ -18,7 +18,10 @@ __all__ = ["guard", "guarded", "keeping", "keeping_object", "outside"]
 P = ParamSpec("P")
 R = TypeVar("R")
 #: modules whose functions make nothing
-_OPEN = ("graphio.scopes", "graphio.session", "graphio.logging", "graphio.nest")
+_OPEN = (
+    "graphio.scopes", "graphio.session", "graphio.logging", "graphio.nest", "graphio.test",
+    "graphio.train.checkpoint_state",
+)  # fmt: skip
 #: modules whose functions make variables
 _MAKERS = (
     "graphio.ops.metrics", "graphio.variable_scope", "graphio.rnn", "graphio.train.",
@@ -33,17 +36,18 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         graph = scopes.get_default_graph()
-        before = graph.mark()
-        try:
-            return function(*arguments, **options)
-        except BaseException as error:
-            graph.take_back(before)
-            if not isinstance(error, Exception):
-                raise
-            said = source.refusal(error, function, arguments, options)
-            if said is error:
-                raise
-            raise said from error
+        with graph.root.building:
+            before = graph.mark()
+            try:
+                return function(*arguments, **options)
+            except BaseException as error:
+                graph.take_back(before)
+                if not isinstance(error, Exception):
+                    raise
+                said = source.refusal(error, function, arguments, options)
+                if said is error:
+                    raise
+                raise said from error
 
     _guards[function] = _guards[call] = call
     return call
@@ -55,7 +59,8 @@ def keeping(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
-        with scopes.get_default_graph().unchanged_on_error():
+        graph = scopes.get_default_graph()
+        with graph.root.building, graph.unchanged_on_error():
             return inner(*arguments, **options)
 
     _guards[function] = _guards[call] = call

@@ -34,10 +34,10 @@ MADE: dict[str, str] = {
     "any": "tf.placeholder(tf.float32)",
 }
 BAD = (
-    "None", "[]", "'text'", "object()", "-1", "2**70", "float('nan')", 
-    "1.5", "[[1], [2, 3]]", "np.zeros((0, 3), np.float32)", 
+    "None", "[]", "'text'", "object()", "-1", "2**70", "float('nan')",
+    "1.5", "[[1], [2, 3]]", "np.zeros((0, 3), np.float32)",
     "elsewhere", "inside", "tf.float32", "s", "im", "any", "sp", "v", "lambda *a: None",
-    "{1, 2}", "{'a': 1}", "[-5, 2]", "ds", 
+    "{1, 2}", "{'a': 1}", "[-5, 2]", "ds",
 )  # fmt: skip
 BAD_NAMES = ("5", "'bad name!'", "b'x'", "[]", "f")
 CALLS = """
@@ -135,7 +135,7 @@ def wrong(call: str) -> Iterator[str]:
             else:
                 made.keywords[place - len(made.args)].value = value
             yield ast.unparse(copy)
-    if call.startswith("tf.nn.") or call.startswith("tf.reduce"):
+    if call.startswith(("tf.nn.", "tf.reduce")):
         yield from (f"{call[:-1]}, name={bad})" for bad in BAD_NAMES)
 
 

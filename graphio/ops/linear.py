@@ -79,7 +79,9 @@ def matmul(
             x = matrix_transpose(x)
         if transpose_b or adjoint_b:
             y = matrix_transpose(y)
-        return _product(x, y, at)
+        from graphio.ops import run_checks
+
+        return _product(*(run_checks.matrices(t, "MatMul") for t in (x, y)), at)
 
 
 def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
