@@ -15,10 +15,11 @@ from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
+from graphio.variables import variables_of
 
 if TYPE_CHECKING:
     from graphio.gradient_registry import Region
-    from graphio.graph import Graph, Operation, Tensor
+    from graphio.graph import Operation, Tensor
 
     Gradient = Tensor | IndexedSlices | None
 
@@ -102,7 +103,7 @@ def _gradients(
         raise ValueError(
             f"gradients: {len(outputs)} ys but {len(incoming)} grad_ys; give one gradient a y"
         )
-    stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
+    stopped = set() if stop_gradients is None else {_as_tensor(t) for t in _as_list(stop_gradients)}
     with scopes.name_scope(name, "gradients"):
         found = _Backward(outputs, targets, stopped).run(incoming)
         if unconnected is UnconnectedGradients.NONE:
@@ -274,11 +275,20 @@ def _carries(tensor: Tensor) -> bool:
 
 def sources(operation: Operation) -> list[Tensor | None]:
     """All values that an operation reads, its inputs, then what its bodies capture; or those of
-    the region that it ends."""
+    the region that it ends; or the variable."""
     region = gradient_registry.region_of(operation)
     if region is not None:
         return region.inputs
+    if operation.op == "ReadVariable" and operation.domain == "graphio":
+        return [_variable_read(operation)]
     return [*operation.inputs, *operation.captures]
+
+
+def _variable_read(operation: Operation) -> Tensor | None:
+    """What stands for the variable among xs, of a read outside of loops and branches."""
+    graph = operation.graph
+    variable = variables_of(graph.root).get(operation.attrs["variable"])
+    return variable.value() if variable is not None and graph is graph.root else None
 
 
 def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:
@@ -346,13 +356,3 @@ def _as_tensor(value: Any) -> Tensor:
     """Plain uses of a variable share one read, which is therefore what is differentiated by."""
     tensor: Tensor = convert_to_tensor(value)
     return tensor
-
-
-def in_graph(graph: Graph, tensor: Tensor) -> bool:
-    """Whether tensor belongs to graph or one that encloses it."""
-    current: Graph | None = graph
-    while current is not None:
-        if tensor.graph is current:
-            return True
-        current = current.outer
-    return False

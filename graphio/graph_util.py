@@ -182,6 +182,9 @@ def remove_training_nodes(
 
     Returns:
         The graph; a node that another waits for is kept, and so is one that waits for another.
+
+    Raises:
+        ValueError: such nodes read each other in a circle.
     """
     model = model_pb2.Model()
     model.CopyFrom(graph_def_of(input_graph))
@@ -198,8 +201,15 @@ def remove_training_nodes(
     }
 
     def source(value: str) -> str:
+        begun: dict[str, None] = {}
         while value in passed:
+            if value in begun:
+                raise ValueError(
+                    f"Node '{value}' reads '{passed[value]}', which reads it: a circle"
+                )
+            begun[value] = None
             value = passed[value]
+        passed.update(dict.fromkeys(begun, value))  # so that a long chain is walked once
         return value
 
     for graph in all_graphs(model.graph):

@@ -304,6 +304,31 @@ def test_a_saver_of_some_variables_leaves_iterators_alone(tmp_path: Path) -> Non
             assert session.run(element) == before + 1
 
 
+@pytest.mark.parametrize("how", ["list", "dict", "collection", "no variables"])
+def test_a_saveable_iterator_is_saved_with_the_variables(tmp_path: Path, how: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = D.range(9).make_initializable_iterator()
+        saveable = experimental.make_saveable_from_iterator(iterator)
+        tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, saveable)
+        wanted: Any = {"dict": {"place": saveable}, "list": [saveable], "collection": None}.get(how)
+        if how != "no variables":
+            variable = tf.Variable(1, name="v")
+            wanted = wanted + [variable] if how == "list" else wanted
+        saver = tf.train.Saver(wanted)
+        element = iterator.get_next()
+        session.run([iterator.initializer, tf.global_variables_initializer()])
+        session.run(element)
+        saved = saver.save(session, str(tmp_path / "c"))
+        assert [session.run(element), session.run(element)] == [1, 2]
+        saver.restore(session, saved)
+        assert session.run(element) == 1
+
+
+def test_only_iterators_are_saveable_iterators() -> None:
+    with pytest.raises(TypeError, match="expected an Iterator"):
+        experimental.make_saveable_from_iterator(D.range(3))
+
+
 def test_a_generator_that_became_shorter_is_an_error() -> None:
     lengths = [5, 2]
 
@@ -339,3 +364,55 @@ def test_damaged_places_are_refused(data: st.DataObject) -> None:
         saving.decode(bytes(good))
     except (errors.DataLossError, errors.UnimplementedError):
         pass  # and a changed number alone cannot be told
+
+
+def changed(place: Any, draw: Any) -> Any:
+    """A place with one of its parts replaced."""
+    if isinstance(place, dict) and place and draw(st.booleans()):
+        key = draw(st.sampled_from(sorted(place)))
+        return {**place, key: changed(place[key], draw)}
+    if isinstance(place, list) and place and draw(st.booleans()):
+        at = draw(st.integers(0, len(place) - 1))
+        return [*place[:at], changed(place[at], draw), *place[at + 1 :]]
+    return draw(st.sampled_from([None, -1, 99, "x", [], {}, [1, 2], np.arange(2), True]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_place_of_another_form_moves_the_iterator_or_is_refused(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(PIPELINES)))
+    with tf.Graph().as_default() as graph:
+        element = PIPELINES[name]().make_one_shot_iterator().get_next()
+    with tf.Session(graph=graph) as session:
+        rest(session, element, 2)
+        (iterator, state), *_ = resource.save_all(session).items()
+    detail = saving.decode(state.detail)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "_LARGE", data.draw(st.sampled_from([0, 1 << 24])))
+        detail["stage"] = changed(detail["stage"], data.draw)
+        state.detail = saving.encode(detail)
+        with tf.Session(graph=graph) as session:
+            try:
+                resource.load_all(session, {iterator: state})
+            except errors.OpError:
+                pass
+
+
+def test_data_that_became_shorter_ends_a_shuffle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "_LARGE", 0)
+    path = tmp_path / "lines"
+    path.write_text("a\n" * 9)
+    with tf.Graph().as_default() as graph:
+        data = tf.data.TextLineDataset(str(path)).shuffle(4)
+        element = data.make_one_shot_iterator().get_next()
+    with tf.Session(graph=graph) as session:
+        rest(session, element, 7)
+        saved = resource.save_all(session)
+    path.write_text("a\n" * 3)
+    with (
+        tf.Session(graph=graph) as session,
+        pytest.raises(tf.errors.DataLossError, match="or its data has changed: 7 draws of 3"),
+    ):
+        resource.load_all(session, saved)

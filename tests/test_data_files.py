@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,16 @@ def test_compressed_lines_that_are_cut_short(tmp_path: Path) -> None:
             drain(lambda k=kind: tf.data.TextLineDataset(str(tmp_path / "t"), k))
 
 
+def test_packed_records_are_unpacked_no_further_than_they_are_read(tmp_path: Path) -> None:
+    (tmp_path / "z").write_bytes(zlib.compress(bytes(1 << 26)))
+    with records.opened(str(tmp_path / "z"), "ZLIB") as file:
+        tracemalloc.start()
+        assert file.read(12) == bytes(12)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        tracemalloc.stop()
+        assert len(file.read()) == (1 << 26) - 12
+
+
 def test_what_a_writer_refuses(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.NotFoundError):
         tf.python_io.TFRecordWriter(str(tmp_path / "none" / "r"))
@@ -242,6 +253,8 @@ def test_columns_are_converted(tmp_path: Path) -> None:
         ("1,2", "Expect 1 fields but have 2"),
         ("one", "Field is not a valid int32: 'one'"),
         ("99999999999", "Field is not a valid int32"),
+        ("1_0", "Field is not a valid int32"),
+        ("٣", "Field is not a valid int32"),
         ('"1', "a quoted field does not end"),
         ("NA", "Field is required but missing"),
     ],

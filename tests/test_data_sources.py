@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from data_pipelines import drain, plain, rest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphio as tf
+from graphio.data import npz
 
 D = tf.data.Dataset
 
@@ -171,6 +175,23 @@ def test_a_npy_file_stays_in_its_file(tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         data = tf.data.experimental.NpzDataset(path).skip(498)
         assert rest(session, data.make_one_shot_iterator().get_next()) == [[996, 997], [998, 999]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_arrays_of_damaged_files_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    packed = data.draw(st.sampled_from([np.savez, np.savez_compressed]))
+    packed(str(path) + ".npz", x=np.arange(12.0).reshape(3, 4), y=np.array(["a", "bb"]))
+    content = bytearray(Path(f"{path}.npz").read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.sampled_from([0, 32, 40, 255]))
+    path.write_bytes(content)
+    with contextlib.suppress(tf.errors.DataLossError):
+        npz.arrays(str(path))
 
 
 def test_npz_files_that_cannot_be_read(tmp_path: Path) -> None:

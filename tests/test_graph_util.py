@@ -165,6 +165,14 @@ def test_nodes_that_only_pass_on_can_go(target: str) -> None:
         np.testing.assert_allclose(sess.run(end, {x: X}), -want(), rtol=1e-6)
 
 
+def test_nodes_that_pass_each_other_on_are_refused() -> None:
+    circle = tf.GraphDef()
+    for name, source in (("a", "b"), ("b", "a"), ("c", "a")):
+        circle.node.add(name=name, op="Identity" if name != "c" else "Neg", input=[source])
+    with pytest.raises(ValueError, match="a circle"):
+        tf.graph_util.remove_training_nodes(circle)
+
+
 def test_small_helpers() -> None:
     util = tf.graph_util
     x = tf.placeholder(tf.float32, [None, 2], name="x")

@@ -96,6 +96,15 @@ def test_what_depends_on_another_waits_for_it(target: str) -> None:
 # ---- the sequential results ----
 
 
+@TARGETS
+def test_calls_of_one_function_keep_their_order(target: str) -> None:
+    steps = tf.data.Dataset.range(90).make_one_shot_iterator()
+    elements = [steps.get_next() for _ in range(3)]
+    with session(4, target) as s:
+        for i in range(0, 90, 3):
+            assert s.run(elements) == [i, i + 1, i + 2]
+
+
 def test_reads_and_assignments_keep_their_order() -> None:
     v = tf.Variable(np.zeros(1000, np.float32))
     fetches: list[tf.Tensor] = []

@@ -243,6 +243,36 @@ def test_what_is_no_saved_model_is_refused(tmp_path: Path) -> None:
     assert graph.get_operations() == []
 
 
+def test_a_strangers_asset_stays_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("a")
+    asset = tf.constant(str(tmp_path / "words.txt"), name="words")
+    main = tf.Variable("", name="seen", trainable=False).assign(asset).op
+    path = tmp_path / "m"
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(str(path))
+        builder.add_meta_graph_and_variables(
+            sess, ["serve"], assets_collection=[asset], main_op=main
+        )
+        builder.save(as_text=True)
+    file = path / "saved_model.pbtxt"
+    honest = file.read_text()
+
+    def load(found: str, instead: str) -> tf.Session:
+        assert found in honest
+        file.write_text(honest.replace(found, instead))
+        sess = tf.Session(graph=tf.Graph())
+        tf.saved_model.loader.load(sess, ["serve"], str(path))
+        return sess
+
+    for name in ("../../etc/passwd", "/etc/passwd"):
+        with load('value: "words.txt"', f'value: "{name}"') as sess:
+            assert sess.run("seen:0") == str(path / "assets" / "passwd").encode()
+    for found in ("saved_model/asset/words", f'value: "{main.name}"'):
+        with pytest.raises(OSError, match="is damaged: there is no node 'none"):
+            load(found, found.replace("words", "none").replace(main.name, "none"))
+
+
 def test_the_builder_refuses_what_does_not_belong(tmp_path: Path) -> None:
     x, _, scores = net()
     builder = tf.saved_model.Builder(str(tmp_path / "m"))

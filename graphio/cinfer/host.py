@@ -121,11 +121,11 @@ def _give(call: Any, results: list[arrays.Array], error: Any) -> int:
 
 def _say(error: Any, text: str) -> None:
     """Writes the message as far as there is room for it."""
-    data = text.encode()[: len(error.message) - 1]
+    data = text.encode(errors="replace")[: len(error.message) - 1]
     ffi.memmove(error.message, data + b"\0", len(data) + 1)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(error=lib.CI_UNKNOWN)  # type: ignore[untyped-decorator]
 def graphio_host_call(user: Any, call: Any, error: Any) -> int:
     """What C calls; see Host.call."""
     return int(ffi.from_handle(user).call(call, error))

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphio.data import records, saving
 from graphio.data.stages import Element, Item, Stage
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 
 
@@ -47,12 +48,8 @@ class FileCache(Stage):
         if self._writing is None:
             if self.given:
                 return []
-            try:
+            with failing_as_tensorflow(self._part):
                 self._writing = open(self._part, "wb")
-            except OSError as error:
-                raise errors.NotFoundError(
-                    message=f"cache: {self._part}: {error.strerror} [{self.what}]"
-                ) from None
         elements = self.source.elements(1)
         if elements:
             self._writing.write(records.framed(saving.encode(elements[0])))

@@ -19,6 +19,7 @@ from graphio.data.readers import _names
 from graphio.data.stages import Item, Stage
 from graphio.data.structure import Spec
 from graphio.graph import Tensor
+from graphio.ops.text_csv import fields_of, number_of
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["CsvDataset", "make_csv_dataset"]
@@ -44,9 +45,7 @@ class _Columns(Stage):
         super().__init__(lines)
         self.lines = lines
         self.columns, self.select = columns, select
-        self.missing = missing
-        self.options: Any = {"delimiter": delimiter}
-        self.options.update({"strict": True} if quotes else {"quoting": csv.QUOTE_NONE})
+        self.missing, self.delimiter, self.quotes = missing, delimiter, quotes
 
     def pull(self, count: int) -> Sequence[Item]:
         return [self._row(element[0][()]) for element in self.lines.pull(count)]
@@ -54,26 +53,28 @@ class _Columns(Stage):
     def _row(self, line: bytes) -> list[Array]:
         text = self._whole(line.decode("utf-8", "surrogateescape"))
         try:
-            fields = next(csv.reader(io.StringIO(text, newline=""), **self.options), [])
-        except csv.Error as error:
-            raise self.refused(f"cannot read the csv line {text!r}: {error}") from None
+            fields = fields_of(text, self.delimiter, self.quotes, strict=True)
+        except ValueError as error:
+            raise self.refused(f"cannot read the csv line {_shown(text)}: {error}") from None
         wanted = range(len(self.columns)) if self.select is None else self.select
         if (self.select is None and len(fields) != len(self.columns)) or (
             fields and max(wanted) >= len(fields)
         ):
             raise self.refused(
-                f"Expect {len(self.columns)} fields but have {len(fields)} in record {text!r}"
+                f"Expect {len(self.columns)} fields but have {len(fields)} in record {_shown(text)}"
             )
         return [self._field(fields[i], *c) for i, c in zip(wanted, self.columns, strict=True)]
 
     def _whole(self, text: str) -> str:
         """The line, with those after it while a quotation is open."""
-        while "quoting" not in self.options and text.count('"') % 2:
+        parts, marks = [text], text.count('"')
+        while self.quotes and marks % 2:
             more = self.lines.pull(1)
             if not more:
-                raise self.refused(f"a quoted field does not end: {text!r}")
-            text += "\n" + more[0][0][()].decode("utf-8", "surrogateescape")
-        return text
+                raise self.refused(f"a quoted field does not end: {_shown(text)}")
+            parts.append(more[0][0][()].decode("utf-8", "surrogateescape"))
+            marks += parts[-1].count('"')
+        return "\n".join(parts)
 
     def _field(self, text: str, dtype: Any, default: Any) -> Array:
         if text in ("", self.missing):
@@ -83,10 +84,13 @@ class _Columns(Stage):
         try:
             if dtype == dtypes.string:
                 return as_array(text.encode("utf-8", "surrogateescape"), None)
-            number = int(text) if dtype.is_integer else float(text)
-            return as_array(number, dtype)
+            return as_array(number_of(text, dtype), dtype)
         except (TypeError, ValueError):
             raise self.refused(f"Field is not a valid {dtype.name}: {text!r}") from None
+
+
+def _shown(text: str) -> str:
+    return repr(text[:200])
 
 
 class CsvDataset(Dataset):

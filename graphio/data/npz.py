@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 
 Array = np.ndarray[Any, Any]
@@ -20,23 +21,21 @@ def arrays(path: str) -> dict[str, Array]:
     Raises:
         NotFoundError: there is no such file. DataLossError: it is none of the two.
     """
+    with failing_as_tensorflow(path), open(path, "rb") as file:
+        packed = file.read(4) == b"PK\x03\x04"
     try:
-        with open(path, "rb") as file:
-            packed = file.read(4) == b"PK\x03\x04"
         if not packed:
-            return {"": _usable(np.load(path, mmap_mode="r", allow_pickle=False), path)}
+            return {"": _usable(np.load(path, mmap_mode="r", allow_pickle=False))}
         with zipfile.ZipFile(path) as archive:
             return {
-                info.filename.removesuffix(".npy"): _usable(_member(archive, info, path), path)
+                info.filename.removesuffix(".npy"): _usable(_member(archive, info, path))
                 for info in archive.infolist()
             }
-    except FileNotFoundError:
-        raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+    except Exception as error:  # zipfile and numpy raise almost anything for damaged bytes
         raise errors.DataLossError(message=f"{path} is no .npy or .npz file: {error}") from None
 
 
-def _usable(array: Array, path: str) -> Array:
+def _usable(array: Array) -> Array:
     if array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(object)
     if array.dtype.kind not in "biufcS":

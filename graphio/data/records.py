@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from graphio.data.stages import Item, Stage
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 from graphio.schema.crc32c import crc32c
 
@@ -24,30 +26,28 @@ _LARGEST = 1 << 40  # bytes of a record
 # ---- files ----
 
 
-class _Inflated:
-    """A file of zlib's format, read as a stream."""
+class _Inflated(io.RawIOBase):
+    """A file of zlib's format, unpacked no further than it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._zlib, self._rest = file, zlib.decompressobj(), b""
+        self._file, self._zlib = file, zlib.decompressobj()
 
-    def read(self, count: int = -1) -> bytes:
-        parts, size = [self._rest], len(self._rest)
-        while count < 0 or size < count:
-            packed = self._file.read(1 << 16)
-            if not packed and not self._zlib.eof:
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and not self._zlib.eof:
+            packed = self._zlib.unconsumed_tail or self._file.read(1 << 16)
+            data = self._zlib.decompress(packed, len(buffer))
+            if not packed and not data and not self._zlib.eof:
                 raise EOFError("the compressed data is cut short")
-            data = self._zlib.decompress(packed) if packed else b""
-            parts.append(data)
-            size += len(data)
-            if not packed:
-                break
-        found = b"".join(parts)
-        count = len(found) if count < 0 else count
-        self._rest = found[count:]
-        return found[:count]
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         self._file.close()
+        super().close()
 
 
 def opened(path: str, compression: str, buffering: int = 1 << 18) -> IO[bytes]:
@@ -57,20 +57,15 @@ def opened(path: str, compression: str, buffering: int = 1 << 18) -> IO[bytes]:
         compression: "", "GZIP" or "ZLIB".
 
     Raises:
-        NotFoundError, PermissionDeniedError, UnavailableError: as the operating system says.
+        NotFoundError, PermissionDeniedError, FailedPreconditionError, UnknownError: as the
+            operating system says.
     """
-    try:
+    with failing_as_tensorflow(path):
         file = open(path, "rb", buffering=buffering or 1 << 18)
-    except FileNotFoundError:
-        raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
-    except PermissionError:
-        raise errors.PermissionDeniedError(message=f"{path}; Permission denied") from None
-    except OSError as error:
-        raise errors.FailedPreconditionError(message=f"{path}; {error.strerror}") from None
     if compression == "GZIP":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
     if compression == "ZLIB":
-        return cast("IO[bytes]", _Inflated(file))
+        return io.BufferedReader(_Inflated(file), 1 << 18)
     return file
 
 
@@ -241,15 +236,16 @@ class TextLines(Files):
     kind = "TextLineDataset"
 
     def records(self, file: IO[bytes], path: str) -> Iterator[bytes]:
-        rest = b""
-        while True:
-            data = file.read(1 << 18)
-            if not data:
-                break
-            *lines, rest = (rest + data).split(b"\n")
+        rest: list[bytes] = []  # of a line that has not ended
+        while data := file.read(1 << 18):
+            *lines, last = data.split(b"\n")
+            if lines:
+                lines[0] = b"".join((*rest, lines[0]))
+                rest.clear()
+            rest.append(last)
             yield from (line[:-1] if line.endswith(b"\r") else line for line in lines)
-        if rest:
-            yield rest
+        if any(rest):
+            yield b"".join(rest)
 
 
 class TFRecords(Files):

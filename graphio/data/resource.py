@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -130,23 +131,37 @@ class Resource:
         Returns:
             False: it was another pipeline, or this one needs its initializer first, so nothing
             has changed.
+
+        Raises:
+            DataLossError: the state is none that save gives for this pipeline and its data.
         """
         detail = saving.decode(state.detail)
         with self._lock:
-            maker = detail["maker"]
-            values = self._values_for(maker)
-            if values is None:
-                return False
-            stage = self._opened(maker, values)
+            try:
+                return self._go(detail, state)
+            except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+                raise errors.DataLossError(
+                    message=f"the place of iterator '{self.handle.name}' is damaged, or its data "
+                    f"has changed: {error}"
+                ) from error
+
+    def _go(self, detail: Any, state: IteratorState) -> bool:
+        maker = detail["maker"]
+        values = self._values_for(maker)
+        if values is None:
+            return False
+        stage = self._opened(maker, values)
+        with contextlib.ExitStack() as undo:
+            undo.callback(stage.close)
             if stage.signature() != detail["signature"]:
-                stage.close()
                 return False
             stage.load(detail["stage"])
-            self.close()
-            self._become(stage, maker, values)
-            self._given = state.offset
-            self._look_ahead(stage, state, detail["stage"])
-            return True
+            undo.pop_all()
+        self.close()
+        self._become(stage, maker, values)
+        self._given = state.offset
+        self._look_ahead(stage, state, detail["stage"])
+        return True
 
     def _look_ahead(self, stage: Stage, state: IteratorState, place: Any) -> None:
         """A program that restores what was saved at the end of the data begins it anew."""

@@ -495,7 +495,8 @@ class Shuffle(_Picking):
         if place["filled"]:
             self._fill()
         while self.drawn < place["drawn"]:
-            self.pull(min(BLOCK, place["drawn"] - self.drawn))
+            if not self.pull(min(BLOCK, place["drawn"] - self.drawn)):
+                raise ValueError(f"{place['drawn']} draws of {self.drawn} elements")
 
     def parameters(self) -> Sequence[Any]:
         return [self.size, self.seeded, self.reshuffle]

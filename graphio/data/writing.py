@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphio.data import records
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema import errors
 
 __all__ = [
@@ -73,12 +74,8 @@ class TFRecordWriter:
     def __init__(self, path: str | os.PathLike[str], options: Any = None) -> None:
         kind = TFRecordOptions.get_compression_type_string(options)
         level = getattr(options, "compression_level", None)
-        try:
+        with failing_as_tensorflow(os.fspath(path)):
             self._file: Any = open(path, "wb")
-        except FileNotFoundError:
-            raise errors.NotFoundError(message=f"{path}; No such file or directory") from None
-        except OSError as error:
-            raise errors.FailedPreconditionError(message=f"{path}; {error.strerror}") from None
         self._under = self._file
         self._zlib: Any = None
         if kind == "GZIP":

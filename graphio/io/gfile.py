@@ -39,7 +39,7 @@ def local(path: Any) -> str:
 
 
 @contextlib.contextmanager
-def _failing_as_tensorflow(path: str) -> Iterator[None]:
+def failing_as_tensorflow(path: str) -> Iterator[None]:
     """Turns an error of the operating system into TensorFlow's."""
     try:
         yield
@@ -92,7 +92,7 @@ class GFile:
         if self._file is None:
             encoding = None if "b" in self._mode else "utf-8"
             newline = None if "b" in self._mode else ""
-            with _failing_as_tensorflow(self._path):
+            with failing_as_tensorflow(self._path):
                 self._file = open(self._path, self._mode, encoding=encoding, newline=newline)
         return self._file
 
@@ -191,7 +191,7 @@ def isdir(path: Any) -> bool:
 def stat(path: Any) -> FileStatistics:
     """What is known of a file. Raises NotFoundError."""
     place = local(path)
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         found = os.stat(place)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(place))
 
@@ -199,21 +199,21 @@ def stat(path: Any) -> FileStatistics:
 def mkdir(path: Any) -> None:
     """Makes a folder. Raises AlreadyExistsError, or NotFoundError if its parent is not there."""
     place = local(path)
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         os.mkdir(place)
 
 
 def makedirs(path: Any) -> None:
     """Makes a folder with its parents, if it is not there."""
     place = local(path)
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         os.makedirs(place, exist_ok=True)
 
 
 def remove(path: Any) -> None:
     """Removes a file. Raises NotFoundError, or FailedPreconditionError for a folder."""
     place = local(path)
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         if os.path.isdir(place):
             raise IsADirectoryError(21, "Is a directory")
         os.remove(place)
@@ -222,7 +222,7 @@ def remove(path: Any) -> None:
 def rmtree(path: Any) -> None:
     """Removes a folder and all in it. Raises NotFoundError."""
     place = local(path)
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         if os.path.isdir(place):
             shutil.rmtree(place)
         else:
@@ -233,7 +233,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Copies a file. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
     source, target = local(src), local(dst)
     _may_replace(target, overwrite)
-    with _failing_as_tensorflow(source if not os.path.exists(source) else target):
+    with failing_as_tensorflow(source if not os.path.exists(source) else target):
         shutil.copyfile(source, target)
 
 
@@ -241,7 +241,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     """Moves a file or folder. Raises NotFoundError, or AlreadyExistsError unless overwrite."""
     source, target = local(src), local(dst)
     _may_replace(target, overwrite)
-    with _failing_as_tensorflow(source):
+    with failing_as_tensorflow(source):
         os.replace(source, target)
 
 
@@ -257,7 +257,7 @@ def listdir(path: Any) -> list[str]:
     place = local(path)
     if not os.path.isdir(place):
         raise errors.NotFoundError(message=f"Could not find directory {place}")
-    with _failing_as_tensorflow(place):
+    with failing_as_tensorflow(place):
         return sorted(os.listdir(place))
 
 

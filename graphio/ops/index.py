@@ -203,7 +203,7 @@ def gather(
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
         if validate_indices is not False:
             places = _in_range(places, None if x.shape.ndims is None else x.shape[number].value)
-        return primitive.gather(x, places, number, at)
+        return primitive.gather(x, places, number, at, "GatherV2")
 
 
 def _in_range(places: Tensor, size: int | None) -> Tensor:
@@ -320,12 +320,13 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
 
     Args:
         tensor: any, of rank at least that of mask.
-        mask: bool tensor of known rank 1 or more; its shape is that of tensor's first axes.
+        mask: bool tensor of known rank 1 or more; its shape is that of tensor's axes
+            from axis on.
         name: name scope of the operations.
-        axis: must be 0 or None.
+        axis: which axis of tensor is the mask's first; None: 0.
 
     Raises:
-        ValueError: mask's rank is 0 or unknown, the shapes do not fit, or axis is not 0.
+        ValueError: mask's rank is 0 or unknown, the shapes do not fit, or axis is out of range.
     """
     with scope(name, "boolean_mask"):
         x = convert_to_tensor(tensor, name="tensor")
@@ -333,17 +334,17 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
         k = chosen.shape.ndims
         if not k:
             raise ValueError("boolean_mask: mask must be of known rank and no scalar")
-        if axis not in (None, 0):
-            raise ValueError(f"boolean_mask: axis is {axis}, expected 0")
+        first = 0 if axis is None else int_value(axis, "boolean_mask", "axis")
+        first = shapes.normalize_axis(first, x.shape.ndims, "'boolean_mask'")
         dims = dims_of(x)
         if dims is not None:
-            shapes.merge(dims[:k], dims_of(chosen), "'boolean_mask'")
-        if k > 1:
-            sizes = primitive.shape_of(x)
-            rest = primitive.slice_axes(sizes, [k], [last], [0])
-            x = array.reshape(x, primitive.concat([primitive.int_vector([-1]), rest], 0))
+            shapes.merge(dims[first : first + k], dims_of(chosen), "'boolean_mask'")
+        sizes = primitive.shape_of(x)
+        before = primitive.slice_axes(sizes, [0], [first], [0])
+        rest = primitive.slice_axes(sizes, [first + k], [last], [0])
+        x = array.reshape(x, primitive.concat([before, primitive.int_vector([-1]), rest], 0))
         found = array.where(array.reshape(chosen, [-1]))
-        return gather(x, primitive.squeeze(found, [1]), validate_indices=False)
+        return gather(x, primitive.squeeze(found, [1]), False, axis=first)
 
 
 # ---- writing by number ----

@@ -81,7 +81,8 @@ def matmul(
             y = matrix_transpose(y)
         from graphio.ops import run_checks
 
-        return _product(*(run_checks.matrices(t, "MatMul") for t in (x, y)), at)
+        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
+        return _product(x, y, at)
 
 
 def _product(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:

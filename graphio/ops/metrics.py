@@ -379,7 +379,7 @@ def precision(
     with variable_scope(name, "precision", [labels, predictions, weights]):
         hits = true_positives(labels, predictions, weights)
         misses = false_positives(labels, predictions, weights)
-        return _share(hits, misses, "precision", metrics_collections, updates_collections)
+        return _share(hits, misses, metrics_collections, updates_collections)
 
 
 def recall(
@@ -394,10 +394,10 @@ def recall(
     with variable_scope(name, "recall", [labels, predictions, weights]):
         hits = true_positives(labels, predictions, weights)
         misses = false_negatives(labels, predictions, weights)
-        return _share(hits, misses, "recall", metrics_collections, updates_collections)
+        return _share(hits, misses, metrics_collections, updates_collections)
 
 
-def _share(hits: Metric, misses: Metric, what: str, values: Any, updates: Any) -> Metric:
+def _share(hits: Metric, misses: Metric, values: Any, updates: Any) -> Metric:
     found = [
         _ratio(hit, hit + miss, name)
         for hit, miss, name in zip(hits, misses, ("value", "update_op"), strict=True)

@@ -1,4 +1,4 @@
-"""tf.decode_csv: lines of CSV as columns, by a function of Python's."""
+"""CSV: what a line and a field say, and tf.decode_csv, by a function of Python's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,40 @@ from graphio.ops.host import host_call
 from graphio.ops.text_calls import as_text
 from graphio.schema import errors
 
-__all__ = ["decode_csv"]
+__all__ = ["decode_csv", "fields_of", "number_of"]
+
+
+def fields_of(line: str, delimiter: str, quotes: bool, strict: bool = False) -> list[str]:
+    """The fields of a line.
+
+    Args:
+        line: text, without its end.
+        delimiter: between fields.
+        quotes: whether fields may be in quotation marks.
+        strict: whether marks in other places are refused.
+
+    Raises:
+        ValueError: the line is none of CSV.
+    """
+    options: Any = {} if quotes else {"quoting": csv.QUOTE_NONE}
+    text = io.StringIO(line, newline="")
+    try:
+        return next(csv.reader(text, delimiter=delimiter, strict=strict, **options), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def number_of(field: str, dtype: dtypes.DType) -> int | float:
+    """The number that a field says. Raises ValueError: none, or one that dtype does not hold."""
+    word = field.strip()
+    if "_" in word or not word.isascii():  # numbers in Python's programs alone
+        raise ValueError(f"no number: {field!r}")
+    if not dtype.is_integer:
+        return float(word)
+    number = int(word)
+    if not dtype.min <= number <= dtype.max:
+        raise ValueError(f"{number} is no {dtype.name}")
+    return number
 
 
 def decode_csv(
@@ -59,11 +92,13 @@ def decode_csv(
             lines = np.asarray(values[0], object)
             made = [np.empty(lines.shape, c.kind) for c in columns]
             for position, line in enumerate(lines.reshape(-1)):
-                text = io.StringIO(line.decode("utf-8", "surrogateescape"), newline="")
-                fields = next(
-                    csv.reader(text, delimiter=field_delim, quoting=0 if use_quote_delim else 3),
-                    [""],
-                )
+                try:
+                    fields = fields_of(
+                        line.decode("utf-8", "surrogateescape"), field_delim, use_quote_delim
+                    )
+                except ValueError as error:
+                    raise _refused(f"Record {position} is no CSV: {error}") from None
+                fields = fields or [""]
                 _check_fields(fields, taken, select_cols is None, position)
                 for column, target, number in zip(columns, made, taken, strict=True):
                     target.reshape(-1)[position] = column.read(
@@ -87,9 +122,11 @@ def decode_csv(
 def _check_fields(fields: list[str], taken: list[int], exactly: bool, record: int) -> None:
     wanted = len(taken) if exactly else max(taken, default=-1) + 1
     if len(fields) < wanted or (exactly and len(fields) != wanted):
-        raise errors.InvalidArgumentError(
-            message=f"Expect {wanted} fields but have {len(fields)} in record {record}"
-        )
+        raise _refused(f"Expect {wanted} fields but have {len(fields)} in record {record}")
+
+
+def _refused(message: str) -> errors.OpError:
+    return errors.InvalidArgumentError(message=message)
 
 
 class _Column:
@@ -109,18 +146,15 @@ class _Column:
         """The field's value."""
         if field in ("", na_value):
             if self.default is None:
-                raise errors.InvalidArgumentError(
-                    message=f"Field {number} is required but missing in record {record}!"
-                )
+                raise _refused(f"Field {number} is required but missing in record {record}!")
             return self.default
         if self.dtype == dtypes.string:
             return field.encode("utf-8", "surrogateescape")
         try:
-            return self.kind(field.strip())
-        except (ValueError, OverflowError):
-            raise errors.InvalidArgumentError(
-                message=f"Field {number} in record {record} is not a valid {self.dtype.name}: "
-                f"{field}"
+            return self.kind(number_of(field, self.dtype))
+        except ValueError:
+            raise _refused(
+                f"Field {number} in record {record} is not a valid {self.dtype.name}: {field}"
             ) from None
 
 

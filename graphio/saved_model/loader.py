@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
@@ -14,6 +14,8 @@ from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.saver import saver_of
 
 __all__ = ["load", "maybe_saved_model_directory"]
+
+T = TypeVar("T")
 
 
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
@@ -80,7 +82,7 @@ def meta_graphs(folder: str) -> list[MetaGraphDef]:
         )
     first = MetaGraphDef(read_message(path))
     others = metadata(first._message).get(OTHERS, "")
-    names = [os.path.basename(name) for name in others.split(",") if name]
+    names = dict.fromkeys(os.path.basename(name) for name in others.split(",") if name)
     return [first] + [MetaGraphDef(read_message(os.path.join(folder, name))) for name in names]
 
 
@@ -100,11 +102,19 @@ def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported)
     """Runs the operation for after loading, with the paths of the assets fed."""
     if INIT_OP not in texts:
         return
+    assets = os.path.join(folder, constants.ASSETS_DIRECTORY)
     feeds = {
-        found.values[key.removeprefix(ASSET).removesuffix(":0")]: os.path.join(
-            folder, constants.ASSETS_DIRECTORY, name
+        _named(found.values, key.removeprefix(ASSET).removesuffix(":0"), folder): os.path.join(
+            assets, os.path.basename(name)
         )
         for key, name in texts.items()
         if key.startswith(ASSET)
     }
-    sess.run(found.operations[texts[INIT_OP]], feeds)
+    sess.run(_named(found.operations, texts[INIT_OP], folder), feeds)
+
+
+def _named(table: Mapping[str, T], name: str, folder: str) -> T:
+    """What a file says of a node, which may not be there."""
+    if name not in table:
+        raise OSError(f"the saved model in {folder} is damaged: there is no node '{name}'")
+    return table[name]

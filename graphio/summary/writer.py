@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from graphio import dtypes
 from graphio.graph import Graph
+from graphio.io.gfile import failing_as_tensorflow
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
 
@@ -197,10 +198,8 @@ def summary_iterator(path: str) -> Iterator[Any]:
     _tensorboard()
     from tensorboard.backend.event_processing import event_file_loader
 
-    from graphio.schema import errors
-
-    if not os.path.exists(path):
-        raise errors.NotFoundError(message=f"{path}; No such file or directory")
+    with failing_as_tensorflow(os.fspath(path)):
+        os.stat(path)
     yield from event_file_loader.LegacyEventFileLoader(os.fspath(path)).Load()
 
 

@@ -169,14 +169,14 @@ static ci_host_call host_call_of(ci_kernel *k) {
                         .kernel = k};
 }
 
-static const char *host_function(const ci_step *step) { return ((const host_plan *)step->k.private_memory)->function; }
-
-/* Whether a step calls the host, and neither waits for a node nor reads what one of `count` steps makes, nor calls
- * what one of them does. */
+/* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and no call of
+ * these is one of its own function, whose calls keep their order. */
 static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
   if (step->run != run_host_call || step->dynamic || step->node->control_count > 0) return false;
+  const host_plan *own = step->k.private_memory;
   for (size_t s = 0; s < count; s++) {
-    if (strcmp(host_function(step), host_function(before[s])) == 0) return false;
+    const host_plan *other = before[s]->k.private_memory;
+    if (before[s]->run != run_host_call || strcmp(own->function, other->function) == 0) return false;
   }
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;
