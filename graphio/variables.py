@@ -67,7 +67,7 @@ class Variable:
 
     __array_priority__ = 100
 
-    @door.keeping
+    @door.guarded
     def __init__(
         self,
         initial_value: Any = None,

@@ -7,6 +7,7 @@ names the function, and a refused call leaves the graph as it was.
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -209,3 +210,94 @@ def test_the_calls_of_the_table_are_right(call: str) -> None:
 def test_a_wrong_argument_builds_or_is_refused_by_name_and_leaves_the_graph(call: str) -> None:
     found = {bad: outcome(bad) for bad in wrong(call)}
     assert {bad: text for bad, text in found.items() if text} == {}
+
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+#: what is run, what is fed, whose class the refusal has
+RUNS: dict[str, tuple[str, Any, type[Exception]]] = {
+    "a negative size": ("tf.reshape(tf.ones([4]), tf.cast(x, tf.int32))", [-2, 2], ValueError),
+    "a product of vectors": ("tf.matmul(x, x)", [1.0, 2.0], ValueError),
+    "a step of zero": ("tf.range(0.0, 5.0, x)", 0.0, ValueError),
+    "a segment too many": ("tf.unsorted_segment_sum([1.], tf.to_int32(x), 2)", [9], ValueError),
+    "more than fits": (
+        "tf.fill(tf.cast(x, tf.int32), 1.0)", [2**30, 2**30], tf.errors.ResourceExhaustedError,
+    ),
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("case", RUNS)
+def test_a_run_that_is_refused_leaves_the_session_usable(target: str, case: str) -> None:
+    call, fed, error = RUNS[case]
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32)
+        made = eval(call, {"tf": tf, "x": x})
+        with pytest.raises(tf.errors.OpError) as caught:
+            session.run(made, {x: fed})
+        assert isinstance(caught.value, error)
+        assert session.run(x * 2, {x: 3.0}) == 6
+
+
+@pytest.mark.parametrize("value", [float("nan"), [float("inf")], np.array([np.nan])])
+def test_no_integer_is_made_of_nan(value: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.int32, name="x")
+        with pytest.raises(ValueError, match="'x:0'.* no integer is NaN or infinite"):
+            session.run(x + 1, {x: value})
+        assert session.run(x + 1, {x: 1.5}) == 2
+
+
+def test_what_a_function_of_the_programs_own_raises_is_not_touched() -> None:
+    def broken(x: Any) -> Any:
+        return x.shape.nonsense
+
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(AttributeError, match="no attribute 'nonsense'$"):
+            tf.map_fn(broken, tf.ones([3]))
+        assert [op.name for op in graph.get_operations()] == []
+
+
+def test_a_slip_shows_the_arguments_and_where_the_call_is() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError) as caught:
+        tf.clip_by_global_norm(None, 1.0)
+    words = ("clip_by_global_norm: ", "given t_list=None, clip_norm=1.0 (test_bad_input.py:")
+    assert all(part in str(caught.value) for part in words)
+
+
+def test_an_optimizer_whose_step_was_refused_can_be_used_again() -> None:
+    with tf.Graph().as_default() as graph:
+        v, w = tf.Variable([1.0]), tf.Variable([2.0])
+        adam = tf.train.AdamOptimizer(0.1)
+        before = state(graph)
+        with pytest.raises((TypeError, ValueError)):
+            adam.apply_gradients([(tf.ones([1]), v), (tf.ones([3, 3]), w), (1.0, "text")])
+        assert adam.variables() == [] and adam.get_slot(v, "m") is None
+        assert state(graph)[1] == before[1]
+        step = adam.minimize(tf.reduce_sum(v + w))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(step)
+            np.testing.assert_allclose(session.run([v, w]), [[0.9], [1.9]], rtol=1e-5)
+
+
+def test_threads_that_build_one_graph_do_not_undo_each_others_work() -> None:
+    graph, errors = tf.Graph(), []
+
+    def build(number: int) -> None:
+        try:
+            with graph.as_default(), tf.name_scope(f"thread{number}"):
+                for i in range(40):
+                    tf.add(tf.constant(float(i)), 1.0, name="sum")
+                    with pytest.raises((TypeError, ValueError)):
+                        tf.add(tf.constant(1.0), "text")
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=build, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    with tf.Session(graph=graph) as session:
+        assert session.run([f"thread{n}/sum_39:0" for n in range(4)]) == [40.0] * 4
