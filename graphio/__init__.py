@@ -281,6 +281,8 @@ class _Package(types.ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _MODULE_OF or not isinstance(value, types.ModuleType):
             super().__setattr__(name, value)
+            if _NAMESPACES.get(name) and "Graph" in globals():
+                _guard(value)
 
     def __dir__(self) -> list[str]:
         return sorted({*vars(self), *_MODULE_OF, *_NAMESPACES})
@@ -306,4 +308,15 @@ def _load_builder() -> None:
     if "Graph" in globals():
         return
     found = {module: importlib.import_module(module) for module in _EXPORTS}
-    globals().update({name: getattr(found[module], name) for name, module in _MODULE_OF.items()})
+    outside = importlib.import_module("graphio.door").outside
+    globals().update(
+        {name: outside(getattr(found[module], name)) for name, module in _MODULE_OF.items()}
+    )
+    for name in [name for name, with_builder in _NAMESPACES.items() if with_builder]:
+        if name in globals():
+            _guard(globals()[name])
+
+
+def _guard(namespace: types.ModuleType) -> None:
+    """Puts its functions behind the door through which programs call them."""
+    importlib.import_module("graphio.door").guard(namespace)

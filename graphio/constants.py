@@ -181,8 +181,9 @@ def _of_python(value: Any, flat: list[Any], dtype: DType | None) -> Array:
     except (ValueError, OverflowError) as error:
         text = str(error)
         if "inhomogeneous" in text or "sequence" in text:
+            shown = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}..."
             raise ValueError(
-                f"the nested lists are ragged, expected equal lengths: {text}"
+                f"the nested lists are ragged, expected equal lengths at every level: {shown}"
             ) from None
         raise TypeError(f"{value!r} does not fit {wanted.name}: {text}") from None
 

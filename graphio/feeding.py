@@ -162,6 +162,8 @@ class Feeder:
             raise self._refused(ValueError, value, "it holds no numbers")
         if raw.dtype.kind == "c" and not wanted.is_complex:
             raise self._refused(TypeError, value, "it is complex")
+        if wanted.is_integer and raw.dtype.kind == "f" and not np.isfinite(raw).all():
+            raise self._refused(ValueError, value, "no integer is NaN or infinite")
         from_python = not isinstance(value, (np.ndarray, np.generic))
         integers = wanted.is_integer and raw.dtype.kind in "iu" and raw.size > 0
         if from_python and integers and not wanted.min <= raw.min() <= raw.max() <= wanted.max:

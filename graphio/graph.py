@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -327,7 +328,7 @@ class Graph:
         self.resolver: Callable[[Tensor], Tensor | None] | None = None
         self.measurer: Callable[[Tensor, str, Any], Tensor | None] | None = None
         self.lifted: tuple[str, ...] = ()  # what is made outside if all that it reads is outside
-        self._scope = ""
+        self._at = threading.local()  # each thread is in a name scope of its own
         self._control: list[list[Operation]] = []
         self._devices: list[Any] = []
         self._unfeedable: set[Tensor] = set()
@@ -343,6 +344,7 @@ class Graph:
             self._names: dict[str, int] = {}
             self._by_name: dict[str, Operation] = {}
             self._order = 0
+            self.building = threading.RLock()  # held by a call that builds: others wait for it
             self._seeds_given = 0
             self._finalized = False
             self.has_devices = False  # whether some operation wishes for one
@@ -667,6 +669,14 @@ class Graph:
             yield scope
         finally:
             self._scope = before
+
+    @property
+    def _scope(self) -> str:
+        return getattr(self._at, "scope", "")
+
+    @_scope.setter
+    def _scope(self, scope: str) -> None:
+        self._at.scope = scope
 
     def get_name_scope(self) -> str:
         """The current scope without its last "/"."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from graphio import dtypes, initializers, nest, scopes, source
+from graphio import door, dtypes, initializers, nest, scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.layers.base import Layer, named
@@ -56,7 +56,7 @@ class RNNCell(Layer):
         dtype: of its variables; None: that of the first input.
     """
 
-    @source.locating
+    @door.guarded
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The output and the next state.
 

@@ -113,14 +113,22 @@ class operation_scope(name_scope):
 
     def __enter__(self) -> str:
         self._graph = get_default_graph()
-        self._before = self._graph.mark()
-        return super().__enter__()
+        self._graph.root.building.acquire()
+        try:
+            self._before = self._graph.mark()
+            return super().__enter__()
+        except BaseException:
+            self._graph.root.building.release()
+            raise
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
-        if error is not None:
-            source.locate(error)
-            self._graph.take_back(self._before)
-        return super().__exit__(kind, error, traceback)
+        try:
+            if error is not None:
+                source.locate(error)
+                self._graph.take_back(self._before)
+            return super().__exit__(kind, error, traceback)
+        finally:
+            self._graph.root.building.release()
 
 
 def control_dependencies(control_inputs: Any) -> contextlib.AbstractContextManager[None]:

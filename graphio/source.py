@@ -1,12 +1,17 @@
-"""The user's line: the innermost frame outside this package."""
+"""The user's line, the innermost frame outside this package; and what a refused call says."""
 
 from __future__ import annotations
 
+import dis
 import functools
+import inspect
 import os
 import sys
-from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,14 +46,19 @@ def user_line() -> Source:
     return NOWHERE
 
 
-def locate(error: BaseException | None) -> None:
-    """Adds the user's line to the message of a ValueError or TypeError, once."""
-    if not isinstance(error, (ValueError, TypeError)) or getattr(error, "located", False):
+def locate(error: BaseException | None, function: str = "") -> None:
+    """Adds the user's line to the message of a ValueError or TypeError, once; and the function's
+    name, where that is given."""
+    if not isinstance(error, (ValueError, TypeError)) or len(error.args) != 1:
         return
-    where = user_line()
-    if where.file and len(error.args) == 1:
-        error.args = (f"{error.args[0]} ({where})",)
-        error.located = True  # type: ignore[union-attr]
+    text = getattr(error, "before_locating", None)
+    if text is not None and not function:
+        return
+    where = str(user_line())
+    if where:
+        error.before_locating = error.args[0] if text is None else text  # type: ignore[union-attr]
+        where = f"{where}; by {function}" if function else where
+        error.args = (f"{error.before_locating} ({where})",)  # type: ignore[union-attr]
 
 
 def locating(function: Callable[P, R]) -> Callable[P, R]:
@@ -63,3 +73,89 @@ def locating(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+# ---- refusals ----
+
+#: where Python's and numpy's own modules are
+_LIBRARIES = tuple(
+    os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (os, np)
+)
+#: what Python and numpy raise inside this package at an argument that nobody looked at before, and
+#: what the caller gets
+_SLIPS: tuple[tuple[type[Exception], type[Exception]], ...] = (
+    (TypeError, TypeError),
+    (AttributeError, TypeError),
+    (ValueError, ValueError),
+    (LookupError, ValueError),
+    (ArithmeticError, ValueError),
+    (RecursionError, ValueError),
+    (AssertionError, ValueError),
+)
+_RAISES = {number for name, number in dis.opmap.items() if name in ("RAISE_VARARGS", "RERAISE")}
+_FOREIGN, _SAID, _SLIPPED = range(3)
+
+
+def refusal(
+    error: Exception, function: Callable[..., Any], arguments: Any, options: Mapping[str, Any]
+) -> Exception:
+    """What the caller of a public function is told: error itself, with the function's name and the
+    user's line; or, where no check of ours has spoken, an error that shows the arguments too.
+
+    What a function of the user's raises is left alone.
+    """
+    origin = _origin(error)
+    if origin == _FOREIGN:
+        return error
+    name = function.__qualname__.removesuffix(".__init__").split("<locals>.")[-1]
+    if function.__name__ == "__call__":
+        name = type(arguments[0]).__name__
+    found = _arguments(function, arguments, options)
+    if origin == _SLIPPED and found is not None:
+        kind = next((given for caught, given in _SLIPS if isinstance(error, caught)), None)
+        if kind is not None:
+            text = getattr(error, "before_locating", str(error)) or type(error).__name__
+            error = kind(f"{name}: an argument is of a wrong type or value: {text}; given {found}")
+    said = _letters(name.split(".")[-1]) in _letters(str(error))
+    locate(error, "" if said else name)
+    return error
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+def _origin(error: Exception) -> int:
+    """Whether a frame of the user's raised it, a check of ours, or nobody on purpose."""
+    at: TracebackType | None = error.__traceback__
+    last = at
+    while at is not None:
+        name = at.tb_frame.f_code.co_filename
+        if not name.startswith((_PACKAGE, *_LIBRARIES, "<frozen")):
+            return _FOREIGN
+        last, at = at, at.tb_next
+    if last is None:
+        return _FOREIGN
+    code = last.tb_frame.f_code
+    said = code.co_filename.startswith(_PACKAGE) and code.co_code[last.tb_lasti] in _RAISES
+    bare = isinstance(error, AssertionError) and not error.args
+    return _SAID if said and not bare else _SLIPPED
+
+
+def _arguments(
+    function: Callable[..., Any], arguments: Any, options: Mapping[str, Any]
+) -> str | None:
+    """The arguments by name, shortened; None where Python refuses the call itself."""
+    try:
+        given = inspect.signature(function).bind(*arguments, **options).arguments
+    except TypeError:
+        return None
+    return ", ".join(f"{key}={_short(value)}" for key, value in given.items() if key != "self")
+
+
+def _short(value: Any) -> str:
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import door, dtypes, scopes
 from graphio.composite import Composite
 from graphio.constants import (
     as_array,
@@ -57,6 +57,7 @@ class SparseTensor(Composite):
     combines_with_tensors = True  # tensor * sparse is ours to compute
     __array_ufunc__ = None  # and so is array * sparse
 
+    @door.guarded
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         given = [
             ("indices", _numbers(indices, dtypes.int64), dtypes.int64),

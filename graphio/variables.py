@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, scopes, source
+from graphio import door, dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
@@ -74,7 +74,7 @@ class Variable:
     synchronization: VariableSynchronization = VariableSynchronization.AUTO
     aggregation: VariableAggregation = VariableAggregation.NONE
 
-    @source.locating
+    @door.guarded
     def __init__(
         self,
         initial_value: Any = None,
@@ -598,6 +598,16 @@ def report_uninitialized_variables(
     return report.names_where_not([v.op.name for v in chosen], chosen, name)
 
 
+def _assignable(ref: Any, method: str) -> Callable[..., Tensor]:
+    found: Callable[..., Tensor] | None = getattr(ref, method, None)
+    if found is None:
+        raise AttributeError(
+            f"{method}: {ref!r} is of type {type(ref).__name__}, expected a variable, for nothing "
+            "else keeps a value from run to run; make one with tf.Variable or tf.get_variable"
+        )
+    return found
+
+
 def assign(
     ref: Variable,
     value: Any,
@@ -611,22 +621,22 @@ def assign(
         AttributeError: ref is no variable.
     """
     if validate_shape is False:
-        return ref.assign(value, name=name, validate_shape=False)
-    return ref.assign(value, name=name)
+        return _assignable(ref, "assign")(value, name=name, validate_shape=False)
+    return _assignable(ref, "assign")(value, name=name)
 
 
 def assign_add(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
     """See Variable.assign_add."""
-    return ref.assign_add(value, name=name)
+    return _assignable(ref, "assign_add")(value, name=name)
 
 
 def assign_sub(
     ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
     """See Variable.assign_sub."""
-    return ref.assign_sub(value, name=name)
+    return _assignable(ref, "assign_sub")(value, name=name)
 
 
 all_variables = global_variables

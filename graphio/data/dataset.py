@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes, source
+from graphio import door, dtypes, scopes, source
 from graphio.constants import as_array
 from graphio.data import elements, records, stages, structure, threads
 from graphio.data.caching import FileCache
@@ -132,7 +132,7 @@ class Dataset:
     # ---- sources ----
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def from_tensors(tensors: Any) -> Dataset:
         """A dataset of one element.
 
@@ -143,7 +143,7 @@ class Dataset:
         return Dataset(specs, lambda o: stages.Tensors([o.value(v) for v in leaves]), given=leaves)
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def from_tensor_slices(tensors: Any) -> Dataset:
         """A dataset of the slices along the first dimension.
 
@@ -176,7 +176,7 @@ class Dataset:
         )
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def from_generator(
         generator: Callable[..., Any],
         output_types: Any,
@@ -203,7 +203,7 @@ class Dataset:
         )
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def range(*args: Any) -> Dataset:
         """int64 numbers: range(stop), range(start, stop), range(start, stop, step)."""
         if not 1 <= len(args) <= 3:
@@ -217,7 +217,7 @@ class Dataset:
         )
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def zip(datasets: Any) -> Dataset:
         """One element of each dataset side by side, until the shortest ends.
 
@@ -231,7 +231,7 @@ class Dataset:
         return Dataset(specs, lambda o: stages.zipped([d.open(o) for d in flat]), flat)
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def list_files(file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Dataset:
         """The names of the files that match.
 
@@ -259,7 +259,7 @@ class Dataset:
         found = self.element_specs if specs is None else specs
         return Dataset(found, opener, [self], given, functions)
 
-    @source.locating
+    @door.guarded
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Dataset:
         """map_func of every element.
 
@@ -287,12 +287,12 @@ class Dataset:
 
         return self._derived(opened, function.specs, [count], [function])
 
-    @source.locating
+    @door.guarded
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """The elements of the datasets that map_func gives, one dataset after the other."""
         return self._interleaved(map_func, 1, 1 << 62, "flat_map")
 
-    @source.locating
+    @door.guarded
     def interleave(
         self,
         map_func: Callable[..., Any],
@@ -328,7 +328,7 @@ class Dataset:
             [function],
         )
 
-    @source.locating
+    @door.guarded
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements of which predicate, a scalar bool, is true."""
         function = self._predicate(predicate, "filter")
@@ -346,7 +346,7 @@ class Dataset:
             raise ValueError(f"{what}: `predicate` must return a scalar boolean tensor.")
         return function
 
-    @source.locating
+    @door.guarded
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Dataset:
         """batch_size elements at a time as one, with a dimension more in front.
 
@@ -369,7 +369,7 @@ class Dataset:
             [size, drop_remainder],
         )
 
-    @source.locating
+    @door.guarded
     def padded_batch(
         self,
         batch_size: Any,
@@ -427,7 +427,7 @@ class Dataset:
         if any(s.inside is not None for s in structure.flatten(self.element_specs)):
             raise TypeError(f"{what}: a component is a dataset; use flat_map to batch inside it")
 
-    @source.locating
+    @door.guarded
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None
     ) -> Dataset:
@@ -452,25 +452,25 @@ class Dataset:
 
         return self._derived(opened, given=[size, given])
 
-    @source.locating
+    @door.guarded
     def repeat(self, count: Any = None) -> Dataset:
         """The elements count times over; None or -1: without end."""
         times = _number(-1 if count is None else count, "repeat")
         return self._derived(lambda o: stages.Repeat(self.open(o), o.number(times)), given=[times])
 
-    @source.locating
+    @door.guarded
     def take(self, count: Any) -> Dataset:
         """The first count elements; -1: all."""
         most = _number(count, "take")
         return self._derived(lambda o: stages.Take(self.open(o), o.number(most)), given=[most])
 
-    @source.locating
+    @door.guarded
     def skip(self, count: Any) -> Dataset:
         """All but the first count elements; -1: none."""
         least = _number(count, "skip")
         return self._derived(lambda o: stages.Skip(self.open(o), o.number(least)), given=[least])
 
-    @source.locating
+    @door.guarded
     def shard(self, num_shards: Any, index: Any) -> Dataset:
         """Every num_shards-th element, from number index on.
 
@@ -487,7 +487,7 @@ class Dataset:
             given=[number, first],
         )
 
-    @source.locating
+    @door.guarded
     def concatenate(self, dataset: Dataset) -> Dataset:
         """These elements, then those of another dataset of the same types.
 
@@ -500,7 +500,7 @@ class Dataset:
             specs, lambda o: stages.Concatenate(self.open(o), other.open(o)), [self, other]
         )
 
-    @source.locating
+    @door.guarded
     def prefetch(self, buffer_size: Any) -> Dataset:
         """Makes elements ahead, in a thread.
 
@@ -520,7 +520,7 @@ class Dataset:
 
         return self._derived(opened, given=[size])
 
-    @source.locating
+    @door.guarded
     def cache(self, filename: Any = "") -> Dataset:
         """Keeps the elements of the first pass for those after it.
 
@@ -541,7 +541,7 @@ class Dataset:
 
         return self._derived(opened, given=[name])
 
-    @source.locating
+    @door.guarded
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False
     ) -> Dataset:
@@ -572,7 +572,7 @@ class Dataset:
             [wanted, moved, step, drop_remainder],
         )
 
-    @source.locating
+    @door.guarded
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
         """The state after reduce_func(state, element) for every element: tensors to be run.
 
@@ -587,7 +587,7 @@ class Dataset:
 
         return reduced(self, initial_state, reduce_func)
 
-    @source.locating
+    @door.guarded
     def unbatch(self) -> Dataset:
         """The slices of every element along its first dimension."""
         self._refuse_sparse("unbatch")
@@ -597,7 +597,7 @@ class Dataset:
         specs = structure.mapped(lambda s: Spec(s.dtype, _rest(s.shape)), self.element_specs)
         return self._derived(lambda o: elements.Unbatch(self.open(o)), specs)
 
-    @source.locating
+    @door.guarded
     def enumerate(self, start: Any = 0) -> Dataset:
         """Pairs of a number, int64 from start on, and an element."""
         return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from graphio import dtypes, scopes, source
+from graphio import door, dtypes, scopes
 from graphio.constants import convert_to_tensor
 from graphio.data import structure
 from graphio.data.dataset import Dataset
@@ -40,7 +40,7 @@ class Iterator:
         self._functions: dict[Graph, str] = {}
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def from_structure(
         output_types: Any,
         output_shapes: Any = None,
@@ -61,7 +61,7 @@ class Iterator:
         return Iterator(specs, Handle(graph, name, specs, one_shot=False), None)
 
     @staticmethod
-    @source.locating
+    @door.guarded
     def from_string_handle(
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
@@ -91,7 +91,7 @@ class Iterator:
             raise ValueError(_ONE_SHOT)
         return self._initializer
 
-    @source.locating
+    @door.guarded
     def make_initializer(self, dataset: Dataset, name: str | None = None) -> Operation:
         """An operation that lets this iterator begin with a dataset of its types.
 
@@ -104,7 +104,7 @@ class Iterator:
         _check_fits(self._specs, dataset.element_specs)
         return _maker(self._handle, dataset, name)
 
-    @source.locating
+    @door.guarded
     def get_next(self, name: str | None = None) -> Any:
         """The next element: tensors that step on in every run that needs them.
 
@@ -123,7 +123,7 @@ class Iterator:
         )
         return structure.pack(self._specs, made.outputs)
 
-    @source.locating
+    @door.guarded
     def string_handle(self, name: str | None = None) -> Tensor:
         """A scalar string that names this iterator: see from_string_handle."""
         if self._text is not None:

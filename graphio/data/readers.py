@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graphio import dtypes
+from graphio import door, dtypes
 from graphio.constants import as_array, convert_to_tensor
 from graphio.data import records
 from graphio.data.dataset import Dataset, _number
@@ -73,6 +73,7 @@ class TextLineDataset(_FileDataset):
         num_parallel_reads: accepted; files are read one after the other.
     """
 
+    @door.guarded
     def __init__(
         self,
         filenames: Any,
@@ -88,6 +89,7 @@ class TextLineDataset(_FileDataset):
 class TFRecordDataset(_FileDataset):
     """The records of TFRecord files, as bytes; see TextLineDataset."""
 
+    @door.guarded
     def __init__(
         self,
         filenames: Any,
@@ -109,6 +111,7 @@ class FixedLengthRecordDataset(_FileDataset):
         header_bytes, footer_bytes: left out at each file's beginning and end.
     """
 
+    @door.guarded
     def __init__(
         self,
         filenames: Any,

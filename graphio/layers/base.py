@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, initializers, nest, scopes, source
+from graphio import door, dtypes, initializers, nest, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.graph import Graph, Tensor
@@ -106,7 +106,7 @@ class Layer:
 
     # ---- calling ----
 
-    @source.locating
+    @door.guarded
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
         """The layer's result for inputs; the first call makes its variables.
 

@@ -10,15 +10,7 @@ from graphio.constants import convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import filling, joining, primitive, shapes
-from graphio.ops.emit import (
-    INTEGER,
-    describe,
-    int_value,
-    node,
-    require,
-    scope,
-    static_ints,
-)
+from graphio.ops.emit import INTEGER, describe, int_value, node, require, scope, static_ints, whole
 from graphio.ops.padding import channels_first
 from graphio.ops.primitive import binary, cast, compare
 from graphio.ops.shapes import Dims, dims_of
@@ -118,7 +110,7 @@ def sequence_mask(
             all_ends = primitive.concat([primitive.reshape(ends, [-1]), zero], 0)
             size = node("ReduceMax", [all_ends], ends.dtype, (), keepdims=0)
         else:
-            size = cast(convert_to_tensor(maxlen, name="maxlen"), ends.dtype)
+            size = cast(whole(maxlen, "SequenceMask", "maxlen"), ends.dtype)
             if size.shape.ndims not in (0, None):
                 raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
         inside = compare("Less", filling.range(size), primitive.unsqueeze(ends, [-1]))
@@ -147,7 +139,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         if not dims or listed is None or None in listed:
             raise ValueError(f"roll: axis and the rank of input must be known for {what}")
         axes = [shapes.normalize_axis(a, len(dims), what) for a in listed if a is not None]
-        steps = primitive.reshape(cast(convert_to_tensor(shift, name="shift"), dtypes.int64), [-1])
+        steps = primitive.reshape(whole(shift, "Roll", "shift"), [-1])
         shapes.merge(dims_of(steps), (len(axes),), what)
         for i, a in enumerate(axes):
             size = primitive.slice_axes(primitive.shape_of(x), [a], [a + 1], [0])

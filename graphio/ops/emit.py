@@ -154,6 +154,21 @@ def require(tensor: Tensor, kind: str, op: str, parameter: str = "x") -> None:
         )
 
 
+def whole(value: Any, op: str, parameter: str) -> Tensor:
+    """An int64 tensor of integers: numbers of rows, of segments, of steps.
+
+    Raises:
+        TypeError: they are no integers; an empty list is as good as integers.
+    """
+    tensor = convert_to_tensor(value, name=parameter)
+    if tensor.shape.num_elements() != 0:
+        require(tensor, INTEGER, op, parameter)
+    dims = None if tensor.shape.ndims is None else tuple(tensor.shape.as_list())
+    if tensor.dtype.base_dtype == dtypes.int64:
+        return tensor
+    return node("Cast", [tensor], dtypes.int64, dims, to=dtypes.int64)
+
+
 def scalar(value: float | int | bool, dtype: DType, name: str = "Const") -> Tensor:
     """A constant () of the dtype."""
     return constant(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype), name=name)
@@ -190,7 +205,7 @@ def static_ints(value: Any) -> list[int | None] | None:
         tensor = convert_to_tensor(value)
         known = constant_value(tensor)
         if known is not None:
-            return [*whole(known)]
+            return [*integers_of(known)]
         if tensor.shape.ndims != 1:
             return None
         shape = constant_shape(tensor)
@@ -198,10 +213,10 @@ def static_ints(value: Any) -> list[int | None] | None:
     if isinstance(value, (list, tuple)):
         parts = [static_ints(v) for v in value]
         return [p[0] if p is not None and len(p) == 1 else None for p in parts]
-    return [*whole(value)]
+    return [*integers_of(value)]
 
 
-def whole(numbers: Any) -> list[int]:
+def integers_of(numbers: Any) -> list[int]:
     """Integers of a number, list or array. Raises TypeError where one is none: 2.0, too."""
     try:
         return [operator.index(n) for n in np.ravel(numbers).tolist()]

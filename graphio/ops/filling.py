@@ -13,14 +13,7 @@ from graphio.folding import constant_value
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import (
-    describe,
-    ints,
-    is_symbolic,
-    node,
-    scope,
-    static_ints,
-)
+from graphio.ops.emit import NUMERIC, describe, ints, is_symbolic, node, require, scope, static_ints
 from graphio.ops.primitive import cast, select
 from graphio.ops.shapes import Dims, dims_of, text_of
 from graphio.sparse_tensor import SparseTensor
@@ -243,6 +236,9 @@ def range(
         if wanted is None:
             found = [_natural_dtype(v) for _, v in given]
             wanted = max(found, key=_RANGE_ORDER.index)
+        for key, value in given:
+            if is_symbolic(value):
+                require(convert_to_tensor(value), NUMERIC, "Range", key)
         parts = [
             cast(convert_to_tensor(v, name=k), wanted)
             if is_symbolic(v)
@@ -251,6 +247,8 @@ def range(
         ]
         first, stop, step = (constant_value(p) for p in parts)
         length = None
+        if step is not None and step.item() == 0:
+            raise ValueError(f"Requires delta != 0: {step.item()} for {describe(at, 'Range')}")
         if first is not None and stop is not None and step is not None:
             length = _range_length(first.item(), stop.item(), step.item())
         return node("Range", parts, wanted, (length,), name=at)

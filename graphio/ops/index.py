@@ -22,6 +22,7 @@ from graphio.ops.emit import (
     scalar,
     scope,
     static_ints,
+    whole,
 )
 from graphio.ops.primitive import binary, cast, compare, last, select
 from graphio.ops.shapes import Dims, dims_of
@@ -106,9 +107,9 @@ def _slice_size(
     wanted = None if size is None else size[axis]
     if wanted is None or wanted >= 0:
         return wanted
-    whole = None if dims is None else dims[axis]
+    full = None if dims is None else dims[axis]
     first = None if begin is None else begin[axis]
-    return None if whole is None or first is None else whole - first
+    return None if full is None or first is None else full - first
 
 
 def _check_slice(
@@ -122,12 +123,12 @@ def _check_slice(
         )
     if dims is None or begin is None or size is None:
         return
-    for axis, (whole, first, count) in enumerate(zip(dims, begin, size, strict=True)):
-        if whole is None or first is None or count is None:
+    for axis, (full, first, count) in enumerate(zip(dims, begin, size, strict=True)):
+        if full is None or first is None or count is None:
             continue
-        if not 0 <= first <= whole or count < -1 or first + max(count, 0) > whole:
+        if not 0 <= first <= full or count < -1 or first + max(count, 0) > full:
             raise ValueError(
-                f"Expected begin[{axis}] in [0, {whole}] and begin + size <= {whole}, but got "
+                f"Expected begin[{axis}] in [0, {full}] and begin + size <= {full}, but got "
                 f"begin {first} and size {count} for {what} with input shapes: "
                 f"{shapes.text(dims)}."
             )
@@ -262,7 +263,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """
     with scope(name, "BatchGather") as at:
         x = convert_to_tensor(params, name="params")
-        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        places = whole(indices, "ScatterNd", "indices")
         inputs, axis = [x, places], -1 if x.shape.ndims is None else x.shape.ndims - 1
         return node("GatherElements", inputs, x.dtype, dims_of(places), name=at, axis=axis)
 
@@ -359,7 +360,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         name: of the operation.
     """
     with scope(name, "ScatterNd") as at:
-        places = cast(convert_to_tensor(indices, name="indices"), dtypes.int64)
+        places = whole(indices, "ScatterNd", "indices")
         values = convert_to_tensor(updates, name="updates")
         blank = array.zeros(shape, values.dtype)
         return add_at(blank, places, values, at)
@@ -419,7 +420,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     with scope(name, "SegmentSum") as at:
         from graphio.ops import run_checks
 
-        ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
+        ids = whole(segment_ids, "SegmentSum", "segment_ids")
         ids = run_checks.ascending(ids)
         known = constant_value(ids)
         if known is not None:
@@ -446,8 +447,8 @@ def unsorted_segment_sum(
         A tensor (num_segments, ...).
     """
     with scope(name, "UnsortedSegmentSum") as at:
-        ids = cast(convert_to_tensor(segment_ids, name="segment_ids"), dtypes.int64)
-        count = cast(convert_to_tensor(num_segments, name="num_segments"), dtypes.int64)
+        ids = whole(segment_ids, "SegmentSum", "segment_ids")
+        count = whole(num_segments, "UnsortedSegmentSum", "num_segments")
         known = constant_value(ids)
         if known is not None and not np.any(known < 0):
             return scatter_sum(ids, data, count, name=at)
@@ -490,9 +491,7 @@ def one_hot(
         places = convert_to_tensor(indices, name="indices")
         require(places, INTEGER, "OneHot", "indices")
         places = cast(places, dtypes.int64)
-        count = convert_to_tensor(depth, name="depth")
-        require(count, INTEGER, "OneHot", "depth")
-        size = cast(count, dtypes.int64)
+        size = whole(depth, "OneHot", "depth")
         wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         given = [v for v in (on_value, off_value) if v is not None]
         if wanted is None:

@@ -265,6 +265,8 @@ def pad(
     Raises:
         ValueError: mode is none of these, or paddings has another shape.
     """
+    if not isinstance(mode, str):
+        raise TypeError(f"pad: mode is {mode!r}, expected one of {', '.join(_PAD_MODES)}")
     if mode.upper() == "SYMMETRIC":
         return _mirrored(tensor, paddings, name)
     word = _PAD_MODES.get(mode.upper())
@@ -309,7 +311,13 @@ def pad(
         if word == "constant":
             if x.dtype in _ZEROS and not _not_zero(constant_values):
                 constant_values = _ZEROS[x.dtype]
-            inputs.append(like(constant_values, x, "Pad", ("tensor", "constant_values")))
+            filler = like(constant_values, x, "Pad", ("tensor", "constant_values"))
+            if filler.shape.ndims not in (0, None):
+                raise ValueError(
+                    f"Shape must be rank 0 but is rank {filler.shape.ndims} for "
+                    f"{describe(at, 'PadV2')}: constant_values fills with one number"
+                )
+            inputs.append(filler)
         return node("Pad", inputs, x.dtype, result, name=at, mode=word)
 
 

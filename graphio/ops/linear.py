@@ -80,6 +80,9 @@ def matmul(
             x = matrix_transpose(x)
         if transpose_b or adjoint_b:
             y = matrix_transpose(y)
+        from graphio.ops import run_checks
+
+        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         return _product(x, y, at)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphio.graph import Tensor
 from graphio.ops import primitive
-from graphio.ops.emit import whole
+from graphio.ops.emit import integers_of
 
 __all__ = ["AUTO_PAD", "channels_first", "four", "padding_of", "spatial", "to_nchw", "to_nhwc"]
 
@@ -33,7 +33,7 @@ def channels_first(data_format: str | None, op: str) -> bool:
 
 def four(value: Any, first: bool, op: str, parameter: str) -> list[int]:
     """Four integers from one, two (height, width) or four in the data format, which is kept."""
-    listed = whole(value)
+    listed = integers_of(value)
     if len(listed) == 1:
         listed = listed * 2
     if len(listed) == 2:

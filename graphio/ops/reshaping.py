@@ -10,6 +10,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.composite import Composite
 from graphio.constants import constant, convert_to_tensor
+from graphio.folding import constant_value
 from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive, shapes
@@ -86,6 +87,12 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     with scope(name, "Reshape") as at:
         x = convert_to_tensor(tensor, name="tensor")
         target = ints(shape, "Reshape", "shape")
+        sizes = constant_value(target)
+        if sizes is not None and np.any(sizes < -1):
+            raise ValueError(
+                f"Invalid value in tensor used for shape: {int(sizes.min())} for "
+                f"{describe(at, 'Reshape')}; a size is 0 or more, one may be -1"
+            )
         dims = shapes.reshaped(dims_of(x), primitive.static_vector(target), describe(at, "Reshape"))
         return primitive.reshape_to(x, target, dims, at)
 

@@ -7,10 +7,10 @@ import numpy as np
 from graphio import scopes
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.ops import comparison, order, primitive, reduction
+from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 
-__all__ = ["ascending", "not_negative", "once", "within"]
+__all__ = ["ascending", "matrices", "not_negative", "once", "within"]
 
 
 def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
@@ -25,6 +25,14 @@ def ascending(ids: Tensor) -> Tensor:
     if known is not None and not np.any(np.diff(known.ravel()) < 0):
         return ids
     return once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
+
+
+def matrices(x: Tensor, op: str) -> Tensor:
+    """Matrices, once they are known to be of rank 2 or more."""
+    if x.shape.ndims is not None:
+        return x
+    holds = comparison.greater_equal(filling.rank(x), 2)
+    return once(x, holds, f"{op}: expected a matrix, of rank 2 or more")
 
 
 def not_negative(x: Tensor, words: str) -> Tensor:

@@ -12,7 +12,18 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import index, primitive, shapes
-from graphio.ops.emit import INTEGER, NUMERIC, describe, like, node, require, scalar, scope
+from graphio.ops.emit import (
+    INTEGER,
+    NUMERIC,
+    describe,
+    int_value,
+    like,
+    node,
+    require,
+    scalar,
+    scope,
+    whole,
+)
 from graphio.ops.primitive import binary, cast, compare, select
 from graphio.ops.shapes import Dims, dims_of
 
@@ -126,7 +137,7 @@ def _segments(
 
             wide = run_checks.ascending(wide)
         count = _count(wide) if num_segments is None else primitive.reshape(
-            cast(convert_to_tensor(num_segments, name="num_segments"), dtypes.int64), []
+            whole(num_segments, "UnsortedSegmentSum", "num_segments"), []
         )  # fmt: skip
         if reduction in ("mean", "sqrt_n"):
             return _mean(x, wide, count, reduction, at)
@@ -262,17 +273,20 @@ def dynamic_partition(
         ValueError: the shapes do not fit, or the rank of partitions is 0 or unknown.
         InvalidArgumentError: of the run, a number is none of theirs.
     """
+    parts = int_value(num_partitions, "dynamic_partition", "num_partitions")
+    if not 1 <= parts < 2**31:
+        raise ValueError(f"dynamic_partition: num_partitions is {parts}, expected 1 or more")
     with scope(name, "DynamicPartition"):
         x = convert_to_tensor(data, name="data")
         numbers = convert_to_tensor(partitions, name="partitions")
         require(numbers, INTEGER, "DynamicPartition", "partitions")
         from graphio.ops import run_checks
 
-        words = f"partitions is not in [0, {num_partitions})"
-        numbers = run_checks.within(numbers, num_partitions, words)
+        words = f"partitions is not in [0, {parts})"
+        numbers = run_checks.within(numbers, parts, words)
         return [
             index.boolean_mask(x, compare("Equal", numbers, scalar(i, numbers.dtype)))
-            for i in range(num_partitions)
+            for i in range(parts)
         ]
 
 

@@ -121,7 +121,8 @@ def normalize_axis(axis: int, rank: int | None, what: str) -> int:
         ValueError: axis lies outside [-rank, rank).
     """
     if not hasattr(axis, "__index__"):
-        raise TypeError(f"{what}: axis is {axis!r}, expected an integer")
+        kind = type(axis).__name__
+        raise TypeError(f"{what}: axis {axis!r} is of type {kind}, expected an integer")
     if rank is None:
         return axis
     if not -rank <= axis < rank:

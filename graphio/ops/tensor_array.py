@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import carrying, dtypes, scopes
+from graphio import carrying, door, dtypes, scopes
 from graphio.carrying import Late, Part
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
@@ -54,6 +54,7 @@ class TensorArray:
         ValueError: no size.
     """
 
+    @door.guarded
     def __init__(
         self,
         dtype: Any,
@@ -137,22 +138,26 @@ class TensorArray:
 
     # ---- reading ----
 
+    @door.guarded
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The element at an index, an int scalar; the run refuses one beyond the end."""
         with scopes.operation_scope(name, "TensorArrayRead") as scope:
             return self._taken(_position(index), scope)
 
+    @door.guarded
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at indices (k), int, stacked to (k, element...)."""
         with scopes.operation_scope(name, "TensorArrayGather") as scope:
             return self._taken(_positions(indices), scope)
 
+    @door.guarded
     def stack(self, name: str | None = None) -> Tensor:
         """All elements, stacked to (n, element...)."""
         with scopes.operation_scope(name, "TensorArrayStack"):
             made: Tensor = array.identity(self._known("stack"))
             return made
 
+    @door.guarded
     def concat(self, name: str | None = None) -> Tensor:
         """All elements (k, rest...), joined along their first axis to (n * k, rest...)."""
         with scopes.operation_scope(name, "TensorArrayConcat"):
@@ -172,6 +177,7 @@ class TensorArray:
 
     # ---- writing ----
 
+    @door.guarded
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with an element at an index, an int scalar.
 
@@ -186,12 +192,14 @@ class TensorArray:
                 p.unsqueeze(_position(index), [0]), p.unsqueeze(tensor, [0]), shape
             )
 
+    @door.guarded
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (k, element...) at indices (k), int."""
         with scopes.operation_scope(name, "TensorArrayScatter"):
             tensor = self._element(value)
             return self._written(_positions(indices), tensor, self._merged(_rest(tensor)))
 
+    @door.guarded
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (n, element...) as its first n elements."""
         with scopes.operation_scope(name, "TensorArrayUnstack"):
@@ -205,6 +213,7 @@ class TensorArray:
                 return self._next(taken, tensor, shape)
             return self._written(_numbers(scalar(0, dtypes.int64), count), tensor, shape)
 
+    @door.guarded
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """The array with value (n * k, rest...) cut into elements (k, rest...) of equal lengths.
 

@@ -12,6 +12,7 @@ from graphio.ops import conv, filling, pooling, primitive, shapes
 from graphio.ops.emit import (
     FLOATING,
     describe,
+    integers_of,
     ints,
     like,
     node,
@@ -19,7 +20,6 @@ from graphio.ops.emit import (
     require,
     scalar,
     scope,
-    whole,
 )
 from graphio.ops.padding import channels_first, padding_of, spatial, spatial_attributes
 from graphio.ops.primitive import binary, cast
@@ -62,7 +62,7 @@ def _format(data_format: str | None, axes: int, op: str) -> bool:
 
 def _steps(value: Any, axes: int, first: bool, op: str, parameter: str) -> list[int]:
     """The part of the windows' axes of one number, one for each of them, or one for all axes."""
-    listed = whole(value)
+    listed = integers_of(value)
     if len(listed) == 1:
         listed = listed * axes
     if len(listed) == axes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, nest, scopes
+from graphio import door, dtypes, nest, scopes
 from graphio.collections import GraphKeys, add_to_collection
 from graphio.constants import convert_to_tensor
 from graphio.gradients import gradients
@@ -47,6 +47,7 @@ class Optimizer(Subclassing):
         """The optimizer's name, which its training operation bears."""
         return self._name
 
+    @door.keeping_object
     def minimize(
         self,
         loss: Tensor,
@@ -85,6 +86,7 @@ class Optimizer(Subclassing):
             )
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
+    @door.keeping_object
     def compute_gradients(
         self,
         loss: Tensor,
@@ -119,6 +121,7 @@ class Optimizer(Subclassing):
         _require_floating([v for g, v in zip(found, variables, strict=True) if g is not None])
         return list(zip(found, variables, strict=True))
 
+    @door.keeping_object
     def apply_gradients(
         self,
         grads_and_vars: Any,

@@ -84,6 +84,10 @@ def _reshape(call: Call) -> Function:
 
 def reshape(x: Any, shape: tuple[int, ...]) -> Array:
     """numpy's reshape, with words that say what does not fit."""
+    if min(shape, default=0) < -1:
+        raise errors.InvalidArgumentError(
+            message=f"shape {list(shape)} has a negative size, expected 0 or more, or one -1"
+        )
     try:
         result: Array = x.reshape(shape)
         return result
