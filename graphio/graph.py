@@ -276,15 +276,6 @@ class Operation:
 
         return attribute_of(self, name)
 
-    @property
-    def traceback(self) -> list[tuple[str, int, str, str]]:
-        """The user's line as a list of one (file, line, function, text)."""
-        return [(*self.source, "")] if self.source.file else []
-
-    def colocation_groups(self) -> list[bytes]:
-        """With which operations it shares a device, as TensorFlow writes it: with itself."""
-        return [f"loc:@{self.name}".encode()]
-
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
         return tuple(self.outputs)
