@@ -279,7 +279,12 @@ def test_what_is_no_graph_is_refused_and_changes_nothing(tmp_path: Path) -> None
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(OSError):
         tf.train.import_meta_graph(str(path))
-    tf.constant(1.0)
+    tf.constant(1.0, name="one")
+    tf.Variable(2.0, name="v")
+    damaged = tf.train.export_meta_graph()
+    damaged._message.variable[0].initializer = "one"
+    with pytest.raises(ValueError, match="variable 'v': its initializer 'one' assigns nothing"):
+        tf.train.import_meta_graph(damaged)
     broken = tf.train.export_meta_graph()
     broken.graph_def.node.add(name="q", op="Neg", input=["gone"])
     before = graph.as_graph_def()
