@@ -435,7 +435,7 @@ def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
     model = model_pb2.Model()
     try:
         text_format.Parse(data.decode(), model)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
+    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise OSError(
             f"Cannot parse file {where}: {error} (it is none of graphio's; models of TensorFlow's "
             "own format come in through ONNX)"

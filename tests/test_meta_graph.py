@@ -274,6 +274,9 @@ def test_what_is_no_graph_is_refused_and_changes_nothing(tmp_path: Path) -> None
         tf.train.import_meta_graph(str(tmp_path / "none.meta"))
     with pytest.raises(OSError, match="Cannot parse"):
         tf.train.import_meta_graph(str(tmp_path / "bad.meta"))
+    (tmp_path / "deep.meta").write_text("graph { " + "node { attr { value { g { " * 5000)
+    with pytest.raises(OSError, match="Cannot parse"):
+        tf.train.import_meta_graph(str(tmp_path / "deep.meta"))
     with pytest.raises(TypeError):
         tf.train.import_meta_graph(3)
     path = tmp_path / "cut.meta"
