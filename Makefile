@@ -11,6 +11,7 @@ C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/s
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py)
 
 ACCEPTANCE ?= ../shared/acceptance
+WORKERS ?= auto
 
 .PHONY: help demo test acceptance lint format operators bits bench venv clean
 
@@ -28,7 +29,7 @@ demo: .venv/demo.stamp
 	$(BIN)/python examples/digits/demo.py
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 # Whole programs in the style of TensorFlow 1, in each engine.
 acceptance: .venv/dev.stamp

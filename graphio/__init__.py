@@ -127,6 +127,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "fake_quant_with_min_max_vars_per_channel_gradient",
     ),
     "graphio.ops.functional": ("foldl", "foldr", "map_fn", "scan"),
+    "graphio.ops.example": (
+        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "parse_example",
+        "parse_single_example",
+    ),
     "graphio.ops.host": (),
     "graphio.ops.image": (),
     "graphio.ops.imaging": (),

@@ -68,7 +68,7 @@ def build_model(
         writer.node(model.graph.node.add(), operation)
     for spec in sorted(signatures, key=lambda s: s.name):
         writer.signature(model.signature.add(), spec)
-    used = _all_nodes(model.graph)
+    used = writer.written
     writer.variables(model, graph, used, state, everything=not prune)
     writer.resources(model, graph, used, state, everything=not prune)
     if bodies:
@@ -210,17 +210,6 @@ def variable_names(operation: Operation) -> set[str]:
     return found
 
 
-def _all_nodes(graph: model_pb2.Graph) -> list[model_pb2.Node]:
-    from graphio.schema.functions import subgraphs
-
-    found = []
-    for node in graph.node:
-        found.append(node)
-        for body in subgraphs(node):
-            found.extend(_all_nodes(body))
-    return found
-
-
 def _text_attributes(nodes: Iterable[model_pb2.Node], key: str) -> set[str]:
     return {
         a.value.s.decode()
@@ -257,9 +246,11 @@ class _Writer:
     arrays: list[Array] = field(default_factory=list)
     live: Liveness = field(default_factory=Liveness)
     _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    written: list[model_pb2.Node] = field(default_factory=list)  # those of bodies, too
     _types: dict[tuple[DType, object], model_pb2.Type] = field(default_factory=dict)
 
     def node(self, node: model_pb2.Node, operation: Operation) -> None:
+        self.written.append(node)
         node.name, node.op, node.version = operation.name, operation.op, operation.version
         if operation.domain:
             node.domain = operation.domain

@@ -24,7 +24,7 @@ def key_of(fetches: Any) -> Any:
     if kind is Tensor or kind is Operation or kind is str:
         return fetches
     if isinstance(fetches, (list, tuple)):
-        return (kind, *map(key_of, fetches))
+        return (kind, *[f if type(f) is Tensor else key_of(f) for f in fetches])
     if isinstance(fetches, Mapping):
         return (kind, tuple(fetches), *map(key_of, fetches.values()))
     if isinstance(fetches, Composite):
@@ -109,8 +109,8 @@ def _contracted(structure: Any, values: Iterator[Any]) -> Any:
 
 def unwrapped(array: Any) -> Any:
     """A scalar as a numpy scalar (bytes for strings), anything else as it is; so in lists."""
+    if array.__class__ is np.ndarray:
+        return array if array.ndim else array[()]
     if isinstance(array, list):
         return [unwrapped(v) for v in array]
-    if array is None:
-        return None
-    return array if array.ndim else array[()]
+    return array

@@ -315,6 +315,7 @@ _RULES: dict[tuple[str, str], Callable[[Operation], Array | None]] = {
     ("", "Cast"): _first,
     ("", "CastLike"): _first,
     ("graphio", "StopGradient"): _first,
+    ("graphio", "IndexRange"): _first,
     ("graphio", "NonZeroDivisor"): _first,
     ("graphio", "EnsureShape"): _first,
     ("graphio", "CheckEqual"): _first,

@@ -15,6 +15,7 @@ from graphio import dtypes, gradient_registry, scopes
 from graphio.constants import convert_to_tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index_gradients, math, sequence  # noqa: F401 (gradients are registered)
+from graphio.variables import variables_of
 
 if TYPE_CHECKING:
     from graphio.gradient_registry import Region
@@ -102,7 +103,7 @@ def _gradients(
         raise ValueError(
             f"gradients: {len(outputs)} ys but {len(incoming)} grad_ys; give one gradient a y"
         )
-    stopped = {_as_tensor(t) for t in _as_list(stop_gradients or [])}
+    stopped = set() if stop_gradients is None else {_as_tensor(t) for t in _as_list(stop_gradients)}
     with scopes.name_scope(name, "gradients"):
         found = _Backward(outputs, targets, stopped).run(incoming)
         if unconnected is UnconnectedGradients.NONE:
@@ -213,14 +214,13 @@ class _Backward:
             return
         keep_sparse = getattr(function, "takes_indexed_slices", False)
         dense = arriving if keep_sparse else [_dense(dy) for dy in arriving]
-        wanted = self.wanted_inputs(operation)
+        wanted, targets = self.wanted_inputs(operation), sources(operation)
         with scopes.name_scope(operation.name.rsplit("/", 1)[-1] + "_grad"):
             if operation.op in CONTROL_FLOW and operation.domain == "":
                 self._check_held(operation, arriving, wanted)
                 found = function(operation, *dense, wanted=wanted)
             else:
                 found = function(operation, *dense)
-        targets = sources(operation)
         if len(found) != len(targets):
             raise ValueError(
                 f"the gradient of {operation.op} gave {len(found)} gradients for "
@@ -275,11 +275,20 @@ def _carries(tensor: Tensor) -> bool:
 
 def sources(operation: Operation) -> list[Tensor | None]:
     """All values that an operation reads, its inputs, then what its bodies capture; or those of
-    the region that it ends."""
+    the region that it ends; or the variable."""
     region = gradient_registry.region_of(operation)
     if region is not None:
         return region.inputs
+    if operation.op == "ReadVariable" and operation.domain == "graphio":
+        return [_variable_read(operation)]
     return [*operation.inputs, *operation.captures]
+
+
+def _variable_read(operation: Operation) -> Tensor | None:
+    """What stands for the variable among xs, of a read outside of loops and branches."""
+    graph = operation.graph
+    variable = variables_of(graph.root).get(operation.attrs["variable"])
+    return variable.value() if variable is not None and graph is graph.root else None
 
 
 def _leading_to(ys: Iterable[Tensor], stopped: set[Tensor]) -> set[Tensor]:

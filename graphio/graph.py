@@ -225,12 +225,19 @@ class Operation:
         self.graph.root.changed()
         return added
 
-    def adopt_output(self, tensor: Tensor) -> None:
-        """As append_outputs, of a tensor that has stood for the output so far."""
-        tensor.value_index = len(self.outputs)
-        tensor.name = f"{self.name}:{tensor.value_index}"
-        self.outputs.append(tensor)
+    def adopt_output(self, tensor: Tensor, at: int | None = None) -> None:
+        """As append_outputs, of a tensor that has stood for the output so far; at: before which
+        output of a Loop it comes, None: after all."""
+        self.outputs.insert(len(self.outputs) if at is None else at, tensor)
+        for index, output in enumerate(self.outputs):
+            output.value_index = index
+            output.name = f"{self.name}:{index}"
         self.graph.root.changed()
+
+    def append_input(self, tensor: Tensor) -> None:
+        """One more initial value for a Loop whose gradient carries one more."""
+        self.inputs.append(tensor)
+        tensor._consumers.append(self)
 
     def _let_go(self, nowhere: Graph) -> None:
         """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""

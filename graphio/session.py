@@ -358,10 +358,13 @@ class _Plan:
         self._session = session
         #: for each leaf: None, or ("fed" or "run", position)
         self._sources = [_source(e, fed, outputs) for e in elements]
+        #: whether the leaves are the outputs in their order
+        self._plain = self._sources == [(False, i) for i in range(len(outputs))]
         self._signature: Any = None
         if outputs or targets:
             _, read = reach([t.op for t in outputs] + targets, set(fed))
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
+            self._all_used = len(self._used) == len(fed)
             used = [fed[i] for i in self._used]
             self._spec = SignatureSpec("", _keyed(used), _keyed(outputs), targets)
             self._signature = self._loaded()
@@ -400,7 +403,7 @@ class _Plan:
         fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
         found: list[Array] = []
         if self._signature is not None:
-            inputs = [fed[i] for i in self._used]
+            inputs = fed if self._all_used else [fed[i] for i in self._used]
             try:
                 if times is None and deadline is None:
                     found = self._signature.run(inputs)
@@ -408,6 +411,8 @@ class _Plan:
                     found = self._signature.run_watched(inputs, times, deadline)
             except errors.OpError as error:
                 raise self._with_operation(error) from self._cause(error)
+        if self._plain:
+            return self._structure.packed([fetching.unwrapped(value) for value in found])
         leaves: list[Any] = []
         for source in self._sources:
             if source is None:

@@ -272,10 +272,19 @@ class Variable:
 
     def read_value(self) -> Tensor:
         """The value at this place of the order: it sees assignments made before."""
+        return self._read("read")
+
+    def _read(self, name: str) -> Tensor:
         kind = self.dtype
         attrs = {"variable": self.op.name, "dtype": kind, "shape": (kind, self._shape)}
         made = scopes.get_default_graph().create_op(
-            "ReadVariable", [], [(kind, self._shape)], attrs, domain="graphio", name="ReadVariable"
+            "ReadVariable",
+            [],
+            [(kind, self._shape)],
+            attrs,
+            domain="graphio",
+            name=name,
+            tf_type="Identity",
         )
         return made.outputs[0]
 
@@ -375,7 +384,7 @@ class Variable:
             tensor = convert_to_tensor(delta, dtype=self.dtype, name="value")
             self._check_shape(tensor, tf_type)
             made = scopes.get_default_graph().create_op(
-                op, [self.read_value(), tensor], [(self.dtype, self._shape)]
+                op, [self._read("ReadVariable"), tensor], [(self.dtype, self._shape)]
             )
             return self._assign(made.outputs[0], scope, tf_type)
 

@@ -20,7 +20,10 @@ LEFT_OUT = set(
     "GreaterOrEqual And Or Xor BitShift CastLike BitCast Flatten GatherElements TensorScatter "
     "Assign ReadVariable Variable StopGradient Send Recv SequenceEmpty SequenceConstruct "
     "SequenceInsert SequenceErase SequenceAt SequenceLength SplitToSequence ConcatFromSequence "
-    "Optional OptionalGetElement OptionalHasElement".split()
+    "Optional OptionalGetElement OptionalHasElement HostCall Assert CheckNumerics CheckEqual "
+    "CheckSparseIndices EnsureShape IndexRange BelowLimit NonZeroDivisor StringLength "
+    "StringTransform Substr StringJoin StringReduceJoin StringSplit StringToNumber AsString "
+    "DecodeRaw".split()
 )
 
 

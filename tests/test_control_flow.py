@@ -234,29 +234,17 @@ def test_a_tensor_of_a_body_is_not_for_the_outside() -> None:
             tf.identity(inside[0])
 
 
-@TARGETS
-def test_the_gradient_of_a_value_that_grows_says_what_to_do(target: str) -> None:
-    def build() -> Any:
-        x = tf.placeholder(tf.float64, [None], name="x")
-        longer = lambda i, y: (i + 1, tf.concat([y * y, y[:1]], 0))  # noqa: E731
-        shapes = [tf.TensorShape([]), tf.TensorShape([None])]
-        _, y = tf.while_loop(lambda i, y: i < 2, longer, [tf.constant(0), x], shapes)
-        return tf.gradients(y, x)[0]
-
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Loop.*pad it .*stop_gradient"):
-        run(target, build, {"x": np.ones(3)})
-
-
 @pytest.mark.parametrize(
     "longer",
     [
         lambda y, h: tf.concat([y, h[None]], 0),
         lambda y, h: tf.concat([y * 0.5, h[None] * (1.0 + tf.reduce_sum(y))], 0),
         lambda y, h: tf.concat([h[None], y[-2:] + 1.0], 0),
+        lambda y, h: tf.concat([tf.sin(y), h[None] + tf.reduce_sum(y * y)], 0),
     ],
-    ids=["kept", "scaled", "shifted"],
+    ids=["kept", "scaled", "shifted", "squared"],
 )
-def test_the_gradient_of_a_value_that_grows_needs_but_its_shapes(longer: Any) -> None:
+def test_the_gradient_of_a_value_that_grows(longer: Any) -> None:
     def build(x: Any) -> Any:
         def body(i: Any, h: Any, y: Any) -> Any:
             h = tf.sin(h * 1.5)
@@ -267,6 +255,39 @@ def test_the_gradient_of_a_value_that_grows_needs_but_its_shapes(longer: Any) ->
         return tf.while_loop(lambda i, *_: i < 3, body, start, shapes)[2]
 
     check(build, [0.4 * away(2)])
+
+
+def test_the_gradient_of_a_value_that_doubles() -> None:
+    def build(x: Any) -> Any:
+        longer = lambda i, y: (i + 1, tf.concat([y * y, y[:1], tf.sin(y)], 0))  # noqa: E731
+        shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+        return tf.while_loop(lambda i, y: i < 3, longer, [tf.constant(0), x], shapes)[1]
+
+    check(build, [0.4 * away(2)], shapes=lambda v: [None])
+
+
+def test_the_gradient_of_parts_that_differ_between_iterations() -> None:
+    def build(x: Any) -> Any:
+        def body(i: Any, total: Any) -> Any:
+            repeated = tf.tile(tf.sin(x[:1]), [i])
+            return i + 1, total + tf.reduce_sum(tf.sin(x[:i]) ** 2) + tf.reduce_prod(repeated)
+
+        return tf.while_loop(lambda i, _: i < 4, body, [0, tf.zeros([], tf.float64)])[1]
+
+    check(build, [0.4 * away(3)])
+
+
+def test_a_loop_of_an_open_batch_stacks_its_values() -> None:
+    with tf.Graph().as_default():
+        x, w = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [4, 8])
+
+        def body(i: Any, h: Any) -> Any:
+            a, b = tf.split(tf.matmul(h, w), 2, axis=1)
+            return i + 1, tf.cond(i > 1, lambda: tf.tanh(a) * b, lambda: (a + b)[:, :4])
+
+        y = tf.while_loop(lambda i, _: i < 3, body, [0, x])[1]
+        tf.gradients(y, x)
+        assert len(y.op.inputs) == 4  # nothing more is carried
 
 
 def test_a_loop_stacks_only_what_its_gradient_reads() -> None:

@@ -304,6 +304,31 @@ def test_a_saver_of_some_variables_leaves_iterators_alone(tmp_path: Path) -> Non
             assert session.run(element) == before + 1
 
 
+@pytest.mark.parametrize("how", ["list", "dict", "collection", "no variables"])
+def test_a_saveable_iterator_is_saved_with_the_variables(tmp_path: Path, how: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        iterator = D.range(9).make_initializable_iterator()
+        saveable = experimental.make_saveable_from_iterator(iterator)
+        tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, saveable)
+        wanted: Any = {"dict": {"place": saveable}, "list": [saveable], "collection": None}.get(how)
+        if how != "no variables":
+            variable = tf.Variable(1, name="v")
+            wanted = wanted + [variable] if how == "list" else wanted
+        saver = tf.train.Saver(wanted)
+        element = iterator.get_next()
+        session.run([iterator.initializer, tf.global_variables_initializer()])
+        session.run(element)
+        saved = saver.save(session, str(tmp_path / "c"))
+        assert [session.run(element), session.run(element)] == [1, 2]
+        saver.restore(session, saved)
+        assert session.run(element) == 1
+
+
+def test_only_iterators_are_saveable_iterators() -> None:
+    with pytest.raises(TypeError, match="expected an Iterator"):
+        experimental.make_saveable_from_iterator(D.range(3))
+
+
 def test_a_generator_that_became_shorter_is_an_error() -> None:
     lengths = [5, 2]
 

@@ -104,6 +104,26 @@ def test_what_cannot_be_optimised_is_refused() -> None:
             optimizer.minimize(tf.constant(1.0))
         with pytest.raises(ValueError, match="No variables provided"):
             optimizer.apply_gradients([])
+        with pytest.raises(ValueError, match="gate_gradients must be one of"):
+            optimizer.compute_gradients(v * v, gate_gradients=7)
+        with pytest.raises(TypeError, match="not a variable"):
+            optimizer.compute_gradients(v * v, [1.0])
+
+
+@TARGETS
+def test_var_list_may_be_one_variable_or_tensors(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.Variable(3.0)
+        optimizer = tf.train.GradientDescentOptimizer(0.5)
+        train = optimizer.minimize(v * v, var_list=v)
+        between = v * 2.0
+        pairs = optimizer.compute_gradients(between * between, [between])
+        session.run(tf.global_variables_initializer())
+        assert session.run(pairs[0][0]) == 12
+        session.run(train)
+        assert session.run(v) == 0
+        with pytest.raises(NotImplementedError, match="Trying to update a Tensor"):
+            optimizer.apply_gradients(pairs)
         assert optimizer.compute_gradients(tf.constant(1.0), [v])[0][0] is None
 
 

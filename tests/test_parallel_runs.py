@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio.ops.host import host_call, host_call_to
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 
@@ -251,3 +252,25 @@ def test_a_traced_run_names_its_threads() -> None:
         s.run([a, b], options=options, run_metadata=metadata)
     nodes = metadata.step_stats.dev_stats[0].node_stats
     assert len({n.thread_id for n in nodes if n.node_name.startswith("PyFunc")}) == 2
+
+
+@TARGETS
+def test_calls_of_one_function_take_turns(target: str) -> None:
+    busy = threading.Lock()
+    order: list[float] = []
+
+    def work(inputs: list[np.ndarray]) -> list[np.ndarray]:
+        assert busy.acquire(blocking=False), "two calls at once"
+        time.sleep(0.005)
+        order.append(float(inputs[0]))
+        busy.release()
+        return [inputs[0] + 1.0]
+
+    x = tf.placeholder(tf.float32, [])
+    kind = [(tf.float32, x.shape)]
+    first = host_call(lambda _: work, [x], kind, function="work")
+    name = first.attrs["function"]
+    others = [host_call_to(name, [x * float(i)], kind).outputs[0] for i in (2, 3)]
+    with session(4, target) as s:
+        assert s.run([first.outputs[0], *others], {x: 1.0}) == [2.0, 3.0, 4.0]
+    assert order == [1.0, 2.0, 3.0]

@@ -161,6 +161,7 @@ CASES: dict[str, tuple[list[np.ndarray], dict]] = {
     "Send": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
     "Recv": ([randoms(2, 3)], {"tensor_name": "x", "send_device": "a", "recv_device": "b"}),
     "CheckNumerics": ([randoms(2, 3)], {"message": ""}),
+    "IndexRange": ([np.array([0, 2])], {"limit": 3}),
     "NonZeroDivisor": ([np.array([1.0, 2.0])], {}),
     "EnsureShape": ([randoms(2, 3)], {"dims": [-1, 3]}),
     "PlaceholderWithDefault": ([randoms(2, 3)], {}),

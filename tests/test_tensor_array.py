@@ -143,6 +143,40 @@ def test_gradients_go_through_reads_and_writes(sizes: str, dynamic: bool) -> Non
     check(_recurrent(dynamic), values, shapes=shapes)
 
 
+@pytest.mark.parametrize("sizes", [[1, 2], [None, 2], [None, None]])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_gradients_go_through_nested_loops_and_branches(sizes: Any, dynamic: bool) -> None:
+    def build(x: Any) -> Any:
+        def outer(i: Any, h: Any, ta: Any) -> Any:
+            def inner(j: Any, h: Any, ta: Any) -> Any:
+                h = tf.sin(h) * 1.3
+                add = lambda: ta.write(2 * i + j, tf.exp(h))  # noqa: E731
+                return j + 1, h, tf.cond(i + j < 2, add, lambda: ta)
+
+            _, h, ta = tf.while_loop(lambda j, *_: j < 2, inner, [0, h, ta])
+            return i + 1, h, ta
+
+        ta = tf.TensorArray(tf.float64, 0 if dynamic else 4, dynamic_size=dynamic)
+        return tf.while_loop(lambda i, *_: i < 2, outer, [0, x, ta])[2].stack()
+
+    check(build, [0.4 * away(1, 2)], shapes=lambda v: sizes, second=False)
+
+
+@TARGETS
+def test_an_array_goes_unwritten_through_loops_and_branches(target: str) -> None:
+    def build() -> Any:
+        p, ta = tf.placeholder(tf.bool, [], name="p"), tf.TensorArray(tf.float32, 2)
+        looped = tf.while_loop(lambda i, _: i < 2, lambda i, t: (i + 1, t), [0, ta])[1]
+        same = tf.cond(p, lambda: ta, lambda: ta)
+        one = tf.cond(p, lambda: ta, lambda: ta.write(1, [3.0, 4.0]))
+        return [t.write(0, [1.0, 2.0]).stack() for t in (looped, same, one)]
+
+    for chosen in (True, False):
+        found = [x.tolist() for x in run(target, build, {"p": chosen})]
+        last = [0, 0] if chosen else [3, 4]
+        assert found == [[[1, 2], [0, 0]], [[1, 2], [0, 0]], [[1, 2], last]]
+
+
 def test_gradients_go_through_all_ways_to_write() -> None:
     def build(x: Any) -> Any:
         ta = tf.TensorArray(tf.float64, 4).scatter([3, 1], x).write(0, tf.sin(x[0]))

@@ -97,6 +97,7 @@ def test_several_ys_are_summed_and_stops_cut(target: str) -> None:
         "itself": (x, [x], {}, [[1, 1]]),
         "both": (z, [y, x], {}, [[1, 2], [3, 12]]),
         "stopped": (z, [x], {"stop_gradients": [y]}, [[1, 4]]),
+        "stopped at one": (z, [x], {"stop_gradients": y}, [[1, 4]]),
         "arriving": (x * 2, [x], {"grad_ys": [tf.constant([3.0, 4.0])]}, [[6, 8]]),
         "one arriving": ([x * 2, x], [x], {"grad_ys": [None, tf.constant([3.0, 4.0])]}, [[5, 6]]),
     }  # fmt: skip
@@ -122,3 +123,32 @@ def test_gathered_rows_have_indexed_slices(target: str) -> None:
         assert session.run(once).indices.tolist() == [0, 0, 2]
         assert session.run(tf.convert_to_tensor(once)).tolist() == [[2], [0], [1]]
         assert session.run(dense).tolist() == [[2], [1], [1]]
+
+
+@TARGETS
+def test_a_read_in_order_conducts_to_the_variable(target: str) -> None:
+    v = tf.Variable([1.0, 2.0])
+    with tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+        read = v.read_value()
+    by_variable, by_read = tf.gradients(tf.reduce_sum(read**2 + 3 * v), [v, read])
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        of_variable, of_read = session.run([by_variable, by_read])
+    assert of_read.tolist() == [4, 6]
+    assert of_variable.tolist() == [7, 9]
+    assert tf.gradients(v.assign([1.0, 1.0]) * 2, [v]) == [None]
+
+
+@TARGETS
+def test_only_a_gather_of_ones_own_has_indexed_slices(target: str) -> None:
+    x = tf.constant([[1.0], [2.0], [3.0]])
+    moved = {
+        "mask": (tf.boolean_mask(x, [True, False, True]), [[1], [0], [1]]),
+        "part": (tf.dynamic_partition(x, [0, 1, 0], 2)[1], [[0], [1], [0]]),
+        "roll": (tf.roll(x, 1, 0) * [[1.0], [2.0], [3.0]], [[2], [3], [1]]),
+    }
+    with tf.Session(target) as session:
+        for y, want in moved.values():
+            (gradient,) = tf.gradients(y, x)
+            assert isinstance(gradient, tf.Tensor)
+            assert session.run(gradient).tolist() == want

@@ -97,3 +97,37 @@ def test_shapes_that_do_not_broadcast_are_named(target: str) -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match=words) as caught:
             session.run(total, {x: np.ones((2, 3)), y: np.ones((5, 3))})
         assert caught.value.op is total.op
+
+
+@TARGETS
+def test_gathered_rows_lie_within(target: str) -> None:
+    table = tf.Variable(ROWS)
+    i = tf.placeholder(tf.int32, [None])
+    x = tf.placeholder(tf.float32, [None, 2])
+    known, opened = tf.nn.embedding_lookup(table, i), tf.gather(x, i)
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        assert session.run(known, {i: [2, 0]}).tolist() == [[4, 5], [0, 1]]
+        assert session.run(opened, {i: [2, 0], x: ROWS}).tolist() == [[4, 5], [0, 1]]
+        for wrong in (-1, 3):
+            words = rf"indices\[1\] = {wrong} is not in \[0, 3\)"
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(known, {i: [0, wrong]})
+            with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[1\] = {wrong}"):
+                session.run(opened, {i: [0, wrong], x: ROWS})
+        constant = tf.gather(table, [-1])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"-1 is not in \[0, 3\)"):
+            session.run(constant)
+        last = tf.gather(table, [-1], validate_indices=False)
+        assert session.run(last).tolist() == [[4, 5]]
+
+
+@TARGETS
+def test_the_gradient_of_checked_rows(target: str) -> None:
+    table, i = tf.Variable(ROWS), tf.placeholder(tf.int32, [None])
+    (slope,) = tf.gradients(tf.gather(table, i), table)
+    assert isinstance(slope, tf.IndexedSlices)
+    with tf.Session(target) as session:
+        session.run(table.initializer)
+        found = session.run(slope, {i: [1, 1]})
+    assert found.indices.tolist() == [1, 1] and found.values.tolist() == [[1, 1], [1, 1]]

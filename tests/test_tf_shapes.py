@@ -179,3 +179,16 @@ def test_an_ensured_shape_passes_values_and_gradients(target: str) -> None:
     with tf.Session(target) as session:
         value, slope = session.run([y, dx], {x: [[1.0, 2.0]]})
     assert value.tolist() == [[1, 2]] and slope.tolist() == [[3, 3]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [((3, 0), "requires start <= limit"), ((0, 3, -1), "requires start >= limit"),
+     ((0, 3, 0), "requires delta != 0")],
+)  # fmt: skip
+def test_a_range_that_never_reaches_its_limit_is_refused(
+    graph: tf.Graph, arguments: tuple[int, ...], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        tf.range(*arguments)
+    assert tf.range(3, 3).shape.as_list() == [0]

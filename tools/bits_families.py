@@ -439,6 +439,25 @@ def training(x: Tensor, y: Tensor) -> list[Any]:
     return found + tf.gradients(found[0], [x])
 
 
+@family(True, x=numbers(BATCH, 11, 11))
+def decompositions(x: Tensor) -> list[Tensor]:
+    """Of matrices: equations, factors, eigenvalues."""
+    found: list[Tensor] = []
+    for value in (x, cast(x, "float64")):
+        across = tf.transpose(value, [0, 2, 1])
+        positive = tf.matmul(value, across) + tf.eye(11, dtype=value.dtype)
+        found += [tf.cholesky(positive), tf.matrix_solve(value, across)]
+        found += [*tf.qr(value), *tf.self_adjoint_eig(positive)]
+    return found
+
+
+@family(False, n=np.float32([7.25]))
+def steps(n: Tensor) -> list[Tensor]:
+    return [
+        call("Range", tf.constant(np.float32(0.1)), tf.reshape(n, []), tf.constant(np.float32(0.3)))
+    ]
+
+
 @family(False)
 def randomness() -> list[Tensor]:
     kinds = (tf.random_uniform, tf.random_normal, tf.truncated_normal)

@@ -24,7 +24,9 @@ from google.protobuf.descriptor_pb2 import (
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "graphio/schema"
-PROTOS = ("model.proto", "checkpoint.proto", "run_metadata.proto", "summary.proto")
+PROTOS = (
+    "model.proto", "checkpoint.proto", "run_metadata.proto", "summary.proto", "example.proto",
+)  # fmt: skip
 IN_C = PROTOS[:2]
 HEADER = "cinfer/src/ci_schema.h"
 

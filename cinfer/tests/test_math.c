@@ -79,6 +79,7 @@ static double exact_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 static double exact_softplus(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 static double exact_elu(double x) { return x > 0.0 ? x : 0.5 * expm1(x); }
 static double exact_neg(double x) { return -x; }
+static double exact_same(double x) { return x; }
 static double exact_swish(double x) { return isinf(x) && x < 0.0 ? (double)NAN : x / (1.0 + exp(-x)); }
 static double exact_softsign(double x) { return x / (1.0 + fabs(x)); }
 static double exact_mish(double x) { return x * tanh(exact_softplus(x)); }
@@ -110,6 +111,7 @@ static const function_case function_cases[CI_MATH_UNARY_COUNT] = {
     [CI_MATH_ceil] = {"ceil", ceil, 0.0, 0, 0, 0x33b1e1cf1cdac395},
     [CI_MATH_round] = {"round", nearbyint, 0.0, 0, 0, 0x3a86a7f514d391a9},
     [CI_MATH_sign] = {"sign", NULL, 0, 0, 0, 0x0c1bd01cd2ae8df8},
+    [CI_MATH_one_nan] = {"one_nan", exact_same, 0, 0, 0, 0xa2a0064485845520},
 };
 
 /* Distance in units of the last place of the exact value; inf where only one is finite. */

@@ -14,6 +14,7 @@ from graphio.data import elements, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
 from graphio.data.dataset import AUTOTUNE, Dataset, _checked, _number
 from graphio.data.function import Function
+from graphio.data.iterator import make_saveable_from_iterator
 from graphio.data.special import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
@@ -45,6 +46,7 @@ __all__ = [
     "group_by_window",
     "ignore_errors",
     "make_csv_dataset",
+    "make_saveable_from_iterator",
     "map_and_batch",
     "parallel_interleave",
     "prefetch_to_device",

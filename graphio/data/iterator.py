@@ -255,6 +255,29 @@ def _with_bodies(operation: Operation) -> list[Operation]:
     return found
 
 
+class IteratorSaveable:
+    """An iterator's place among a Saver's variables; see make_saveable_from_iterator."""
+
+    def __init__(self, iterator: Iterator) -> None:
+        self.iterator = iterator
+
+
+def make_saveable_from_iterator(iterator: Iterator) -> IteratorSaveable:
+    """What stands for an iterator's place in a Saver's var_list or in SAVEABLE_OBJECTS.
+
+    A Saver of all variables saves the places of all iterators without it.
+
+    Args:
+        iterator: of this graph.
+
+    Raises:
+        TypeError: it is no iterator.
+    """
+    if not isinstance(iterator, Iterator):
+        raise TypeError(f"make_saveable_from_iterator: expected an Iterator, got {iterator!r}")
+    return IteratorSaveable(iterator)
+
+
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
     """See Dataset.make_one_shot_iterator."""
     found: Iterator = dataset.make_one_shot_iterator()

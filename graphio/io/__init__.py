@@ -10,7 +10,10 @@ __all__ = ["gfile"]
 
 #: names that live elsewhere
 _OTHERS = {
-    "graphio": ("decode_base64", "decode_raw", "encode_base64"),
+    "graphio": (
+        "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
+        "decode_raw", "encode_base64", "parse_example", "parse_single_example",
+    ),
     "graphio.python_io": (
         "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator",
     ),

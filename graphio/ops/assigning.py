@@ -37,7 +37,7 @@ __all__ = [
     "scatter_update",
 ]
 
-not_differentiable("BelowLimit")
+not_differentiable("BelowLimit", domain="graphio")
 
 #: what a scatter does with the old element -> (ScatterND's reduction, its version)
 _REDUCTIONS = {

@@ -21,6 +21,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.indexed_slices import IndexedSlices
 from graphio.ops import array, index, math
 from graphio.ops.copying import made_again
+from graphio.ops.growing import recalled, remember, varying
 from graphio.ops.loops import scan_attributes
 from graphio.tensor_shape import TensorShape
 
@@ -45,7 +46,7 @@ class _Intermediates:
         self.repeats = repeats
         self.backward: Graph | None = None
         self.export = export
-        self._exports: list[tuple[Tensor, Callable[[], None]]] = []
+        self._exports: list[tuple[list[Tensor], Callable[[], None]]] = []
         self._known: dict[Tensor, Tensor] = {}
         self._measured: dict[tuple[Tensor, str, str], Tensor] = {}
 
@@ -97,8 +98,12 @@ class _Intermediates:
             make()
             op.adopt_output(found)
 
-        self._exports.append((found, keep))
+        self.outputs_later([found], keep)
         return found
+
+    def outputs_later(self, outputs: Sequence[Tensor], keep: Callable[[], None]) -> None:
+        """Notes what stands for outputs, and how to make them when something reads one."""
+        self._exports.append((list(outputs), keep))
 
     def settle(self, cuts: Sequence[tuple[Tensor, Tensor]] = ()) -> set[Tensor]:
         """Takes out of the finished backward body what leads to none of its outputs, and makes the
@@ -113,10 +118,11 @@ class _Intermediates:
         assert self.backward is not None
         read = self.backward.take_out_dead()
         read.update(whole for piece, whole in cuts if piece in read)
-        for output, keep in self._exports:
-            if output in read or self._outside(output) in read:
+        for outputs, keep in self._exports:
+            if any(t in read or self._outside(t) in read for t in outputs):
                 keep()
-            else:
+                continue
+            for output in outputs:
                 self.backward.forget_capture(output)
         self._exports.clear()
         return read
@@ -308,7 +314,7 @@ def loop_gradient(op: Operation, *dy: Tensor | None, wanted: Sequence[bool]) -> 
         step = backward.add_input(dtypes.int64, TensorShape([]), "iteration")
         go_on = backward.add_input(dtypes.bool, TensorShape([]), "condition")
         position = math.subtract(math.subtract(trips, constant(1, dtypes.int64)), step)
-        intermediates.export = lambda t: _row(_stacked(intermediates, op, t), position)
+        intermediates.export = partial(_leave_loop, intermediates, op, varying(op), position)
         state = [
             backward.add_input(t.dtype, t.shape, f"gradient_{k}") for k, t in enumerate(initial)
         ]
@@ -353,6 +359,27 @@ def _trip_count(op: Operation, body: Graph) -> Tensor:
     return index.gather(array.shape(stacked, out_type=dtypes.int64), constant(0, dtypes.int64))
 
 
+def _leave_loop(
+    intermediates: _Intermediates,
+    op: Operation,
+    changing: set[Tensor],
+    position: Tensor,
+    tensor: Tensor,
+) -> Tensor:
+    """The value of one iteration of a tensor of a Loop's body."""
+    if tensor not in changing or tensor.shape.ndims is None or tensor.dtype.inside is not None:
+        return _row(_stacked(intermediates, op, tensor), position)
+    rank = tensor.shape.ndims
+    shapes = (TensorShape([None]), TensorShape([None]), TensorShape([None, rank]))
+    kinds = (tensor.dtype, dtypes.int64, dtypes.int64)
+    joined, begin, sizes = found = [
+        Tensor(op.graph, op, -1, f"{op.name}:later", kind, shape)
+        for kind, shape in zip(kinds, shapes, strict=True)
+    ]
+    intermediates.outputs_later(found, lambda: remember(op, tensor, joined, begin, sizes))
+    return recalled(joined, _row(begin, position), _row(sizes, position), tensor)
+
+
 def _stack_there(op: Operation, tensor: Tensor) -> Tensor | None:
     """The output of a Loop that stacks the tensor already."""
     body: Graph = op.attrs["body"]
@@ -381,7 +408,7 @@ def _one_more(shape: TensorShape) -> TensorShape:
 def _row(stacked: Tensor | None, position: Tensor) -> Tensor:
     """The stacked value of one iteration."""
     assert stacked is not None
-    return index.gather(stacked, position)
+    return index.gather(stacked, position, validate_indices=False)
 
 
 # ---- Scan ----

@@ -231,6 +231,9 @@ def range(
 
     Returns:
         A vector.
+
+    Raises:
+        ValueError: delta is 0, or points away from limit.
     """
     if limit is None:
         start, limit = 0, start
@@ -249,8 +252,20 @@ def range(
         first, stop, step = (constant_value(p) for p in parts)
         length = None
         if first is not None and stop is not None and step is not None:
-            length = len(np.arange(first.item(), stop.item(), step.item()))
+            length = _range_length(first.item(), stop.item(), step.item())
         return node("Range", parts, wanted, (length,), name=at)
+
+
+def _range_length(first: float, stop: float, step: float) -> int:
+    if step == 0:
+        raise ValueError("range: requires delta != 0")
+    if (stop - first) * step < 0:
+        order = "<=" if step > 0 else ">="
+        raise ValueError(
+            f"range: requires start {order} limit when delta is {step}, but start is {first} and "
+            f"limit is {stop}"
+        )
+    return len(np.arange(first, stop, step))
 
 
 _RANGE_ORDER = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]

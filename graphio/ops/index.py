@@ -172,7 +172,7 @@ def gather(
     Args:
         params: tensor of rank 1 or more.
         indices: integer tensor of any shape, each in [0, size of the axis).
-        validate_indices: accepted; indices are always checked.
+        validate_indices: False takes negative indices as counted from the end.
         name: of the operation.
         axis: which axis; None: batch_dims.
         batch_dims: how many leading axes params and indices share; negative counts from the end
@@ -200,7 +200,22 @@ def gather(
                 "with input shapes: []; a scalar has no slices"
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
-        return primitive.gather(x, places, number, at)
+        if validate_indices is not False:
+            places = _in_range(places, None if x.shape.ndims is None else x.shape[number].value)
+        return primitive.gather(x, places, number, at, "GatherV2")
+
+
+def _in_range(places: Tensor, size: int | None) -> Tensor:
+    """Indices, once they are known to be 0 or more and less than the size."""
+    known = constant_value(places)
+    if known is not None and not np.any(known < 0):
+        return places  # the kernel of Gather looks at the upper end
+    if places.dtype.name not in ("int32", "int64"):
+        places = cast(places, dtypes.int64)
+    limit = -1 if size is None else size
+    return node(
+        "IndexRange", [places], places.dtype, dims_of(places), domain="graphio", limit=limit
+    )
 
 
 def _gather_in_batches(
@@ -304,12 +319,13 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
 
     Args:
         tensor: any, of rank at least that of mask.
-        mask: bool tensor of known rank 1 or more; its shape is that of tensor's first axes.
+        mask: bool tensor of known rank 1 or more; its shape is that of tensor's axes
+            from axis on.
         name: name scope of the operations.
-        axis: must be 0 or None.
+        axis: which axis of tensor is the mask's first; None: 0.
 
     Raises:
-        ValueError: mask's rank is 0 or unknown, the shapes do not fit, or axis is not 0.
+        ValueError: mask's rank is 0 or unknown, the shapes do not fit, or axis is out of range.
     """
     with scope(name, "boolean_mask"):
         x = convert_to_tensor(tensor, name="tensor")
@@ -317,17 +333,17 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
         k = chosen.shape.ndims
         if not k:
             raise ValueError("boolean_mask: mask must be of known rank and no scalar")
-        if axis not in (None, 0):
-            raise ValueError(f"boolean_mask: axis is {axis}, expected 0")
+        first = 0 if axis is None else int_value(axis, "boolean_mask", "axis")
+        first = shapes.normalize_axis(first, x.shape.ndims, "'boolean_mask'")
         dims = dims_of(x)
         if dims is not None:
-            shapes.merge(dims[:k], dims_of(chosen), "'boolean_mask'")
-        if k > 1:
-            sizes = primitive.shape_of(x)
-            rest = primitive.slice_axes(sizes, [k], [last], [0])
-            x = array.reshape(x, primitive.concat([primitive.int_vector([-1]), rest], 0))
+            shapes.merge(dims[first : first + k], dims_of(chosen), "'boolean_mask'")
+        sizes = primitive.shape_of(x)
+        before = primitive.slice_axes(sizes, [0], [first], [0])
+        rest = primitive.slice_axes(sizes, [first + k], [last], [0])
+        x = array.reshape(x, primitive.concat([before, primitive.int_vector([-1]), rest], 0))
         found = array.where(array.reshape(chosen, [-1]))
-        return gather(x, primitive.squeeze(found, [1]))
+        return gather(x, primitive.squeeze(found, [1]), False, axis=first)
 
 
 # ---- writing by number ----

@@ -22,6 +22,7 @@ from graphio.ops.shapes import Dims, dims_of
 Gradients = Sequence[Any]
 
 not_differentiable("EyeLike", "Unique")
+not_differentiable("IndexRange", domain="graphio")
 
 # ---- gathers ----
 

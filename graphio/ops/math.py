@@ -346,10 +346,19 @@ def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
 # ---- two operands ----
 
 
+def _joined(a: Tensor, b: Tensor, name: str) -> Tensor:
+    """The sum of two texts."""
+    from graphio.ops.text import string_join
+
+    return string_join([a, b], name=name)
+
+
 def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: str) -> Unary:
     def build(x: Any, y: Any, name: str | None = None) -> Tensor:
         with scope(name, tf_type) as at:
             a, b = operands(x, y, tf_type)
+            if op == "Add" and a.dtype.base_dtype == dtypes.string:
+                return _joined(a, b, at)
             require(a, kind, tf_type)
             dims = shapes.broadcast(dims_of(a), dims_of(b), describe(at, tf_type))
             return node(op, [a, b], a.dtype, dims, name=at, tf_type=tf_type)
@@ -365,7 +374,7 @@ def _binary_builder(function: str, op: str, tf_type: str, kind: str, summary: st
     return build
 
 
-add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y")
+add = _binary_builder("add", "Add", "Add", NUMERIC, "x + y (texts are joined)")
 subtract = _binary_builder("subtract", "Sub", "Sub", NUMERIC, "x - y")
 multiply = _binary_builder("multiply", "Mul", "Mul", NUMERIC, "x * y")
 realdiv = _binary_builder("realdiv", "Div", "RealDiv", FLOATING, "x / y")

@@ -315,7 +315,7 @@ def _opposite(
             if side == "sensitivity":  # of thresholds that are as near, the highest
                 distance, other = (index.reverse(t, [0]) for t in (distance, other))
             nearest = reduction.argmin(distance, 0)
-            found.append(index.gather(other, nearest, name=part))
+            found.append(index.gather(other, nearest, validate_indices=False, name=part))
         return registered(found[0], found[1], values, updates)
 
 

@@ -225,9 +225,10 @@ def slice_axes(
 
 
 def gather(
-    x: Tensor, indices: Tensor, axis: int, name: str | None = None, tf_type: str = "GatherV2"
+    x: Tensor, indices: Tensor, axis: int, name: str | None = None, tf_type: str = "Gather"
 ) -> Tensor:
-    """x[..., indices, ...] with indices at axis (0 or greater)."""
+    """x[..., indices, ...] with indices at axis (0 or greater). tf_type GatherV2 is for tf.gather
+    alone: its gradient is IndexedSlices."""
     dims, at = dims_of(x), dims_of(indices)
     result: Dims = None
     if dims is not None and at is not None:

@@ -15,7 +15,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import index, primitive, shapes
+from graphio.ops import primitive, shapes
 from graphio.ops.emit import ints, like, node, operation, scope
 from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
@@ -200,7 +200,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
         dims = dims_of(keys)
         outputs = [(dtypes.float64, dims), (dtypes.int64, dims)]
         order = operation("TopK", [keys, rows], outputs, version=11, attrs={"axis": 0}).outputs[1]
-        return index.gather(x, order, name=at)
+        return primitive.gather(x, order, 0, at, "RandomShuffle")
 
 
 def multinomial(

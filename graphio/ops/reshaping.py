@@ -40,8 +40,13 @@ __all__ = [
 Gradients = Sequence["Tensor | None"]
 
 not_differentiable("NonZero")
-not_differentiable("Placeholder", "Variable", "ReadVariable", "Assign", domain="graphio")
+not_differentiable("Placeholder", "Variable", "Assign", domain="graphio")
 not_differentiable("IsInitialized", "NoOp", domain="graphio")
+
+
+@gradient("ReadVariable", domain="graphio")
+def _read_variable_grad(op: Operation, dy: Tensor) -> Gradients:
+    return [dy]
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:

@@ -351,4 +351,5 @@ def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> Any:
     with scope(name, "sparse_mask"):
         left = convert_to_tensor(mask_indices, dtype=a.indices.dtype, name="mask_indices")
         kept, at = setdiff1d(a.indices, left)
-        return IndexedSlices(index.gather(a.values, at), kept, a.dense_shape)
+        rows = index.gather(a.values, at, validate_indices=False)
+        return IndexedSlices(rows, kept, a.dense_shape)

@@ -338,5 +338,6 @@ def _in_turns(parts: Sequence[Tensor], ids: Tensor) -> Tensor:
     sizes = [primitive.slice_axes(primitive.shape_of(p), [0], [1], [0]) for p in parts]
     starts = reduction.cumsum(primitive.concat(sizes, 0), 0, exclusive=True)
     many = scalar(len(parts), dtypes.int64)
-    start = index.gather(starts, node("Mod", [ids, many], dtypes.int64, dims_of(ids), fmod=0))
+    turn = node("Mod", [ids, many], dtypes.int64, dims_of(ids), fmod=0)
+    start = index.gather(starts, turn, validate_indices=False)
     return binary("Add", start, binary("Div", ids, many))

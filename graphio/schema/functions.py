@@ -14,6 +14,8 @@ MAX_DEPTH = 16
 def subgraphs(node: Node) -> list[Graph]:
     """The graphs among a node's attributes, in order."""
     found: list[Graph] = []
+    if not node.attr:
+        return found
     for attribute in node.attr:
         kind = attribute.value.WhichOneof("value")
         if kind == "g":

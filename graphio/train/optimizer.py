@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graphio import dtypes, scopes
+from graphio import dtypes, nest, scopes
 from graphio.collections import GraphKeys, add_to_collection
 from graphio.constants import convert_to_tensor
 from graphio.gradients import gradients
@@ -96,16 +96,24 @@ class Optimizer(Subclassing):
     ) -> GradientsAndVariables:
         """Pairs (gradient, variable); the gradient is None where the loss does not depend on it.
 
+        var_list may hold tensors, too, for their gradients alone, and may be a single variable.
+
         Raises:
-            ValueError: there is no variable to differentiate by, or the loss or a variable that
-                it depends on is not floating.
+            TypeError: something in var_list is neither a variable nor a tensor.
+            ValueError: there is no variable to differentiate by, the loss or a variable that it
+                depends on is not floating, or gate_gradients is none of the GATE numbers.
         """
         _require_floating([convert_to_tensor(loss)])
-        variables = list(trainable_variables() if var_list is None else var_list)
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                f"Optimizer.GATE_GRAPH, not {gate_gradients!r}"
+            )
+        variables = trainable_variables() if var_list is None else nest.flatten(var_list)
         if not variables:
-            raise ValueError("No variables to optimize: none is trainable and var_list is empty")
+            raise ValueError("No variables to optimize.")
         for v in variables:
-            if not isinstance(v, Variable):
+            if not isinstance(v, (Variable, Tensor)):
                 raise TypeError(f"Argument is not a variable: {v!r}")
         found = gradients(loss, variables, None if grad_loss is None else [grad_loss])
         _require_floating([v for g, v in zip(found, variables, strict=True) if g is not None])
@@ -126,11 +134,15 @@ class Optimizer(Subclassing):
             name: of the operation; None: the optimizer's.
 
         Raises:
+            NotImplementedError: a pair has a tensor in place of the variable.
             ValueError: there are no pairs, or all gradients are None.
         """
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("No variables provided.")
+        for _, v in pairs:
+            if isinstance(v, Tensor):
+                raise NotImplementedError(f"Trying to update a Tensor {v!r}; give a variable")
         present = [(g, v) for g, v in pairs if g is not None]
         if not present:
             names = ", ".join(v.op.name for _, v in pairs)

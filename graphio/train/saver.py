@@ -37,8 +37,9 @@ class Saver:
     in the file `checkpoint` are relative.
 
     Args:
-        var_list: variables, or a dict from names in the checkpoint to variables; None: all
-            global variables and saveable objects of the default graph as it is now.
+        var_list: variables, or a dict from names in the checkpoint to variables, among them what
+            tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
+            saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
         sharded: accepted: there is one device, so one data file.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
@@ -52,7 +53,7 @@ class Saver:
         pad_step_number: True writes the step with eight digits.
         recover: False does not take over the list of checkpoints at restore.
         iterators: whether the places of the session's tf.data iterators are saved and restored;
-            None: where var_list is None.
+            None: where var_list is None or has a saveable iterator.
 
     Raises:
         ValueError: no variables; two of one name; var_list with defer_build.
@@ -94,6 +95,7 @@ class Saver:
         self._pad = pad_step_number
         self._recover = recover
         self._iterators = var_list is None if iterators is None else iterators
+        self._places = False  # of iterators, in var_list
         self._next_kept = time.time() + keep_checkpoint_every_n_hours * HOUR
         self._last: list[tuple[str, float]] = []
         self._expired: list[tuple[str, float]] = []
@@ -126,17 +128,20 @@ class Saver:
             self._variables = self._named(None)
 
     def _named(self, var_list: Any) -> dict[str, Variable]:
-        """Name in the checkpoint to variable."""
+        """Name in the checkpoint to variable; a saveable iterator has none."""
         if var_list is None:
             graph = scopes.get_default_graph()
             var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
             var_list = var_list + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
         if not var_list and not self._allow_empty:
             raise ValueError("No variables to save")
-        if isinstance(var_list, Mapping):
-            pairs = [(key, _checked(v)) for key, v in sorted(var_list.items())]
-        else:
-            pairs = [(_checked(v).op.name, v) for v in var_list]
+        keyed = isinstance(var_list, Mapping)
+        items = sorted(var_list.items()) if keyed else [(None, v) for v in var_list]
+        self._places = any(_is_iterator(v) for _, v in items)
+        self._iterators = self._iterators or self._places
+        pairs = [
+            (key or _checked(v).op.name, _checked(v)) for key, v in items if not _is_iterator(v)
+        ]
         named: dict[str, Variable] = {}
         for key, variable in pairs:
             if key in named:
@@ -212,7 +217,7 @@ class Saver:
         step = None if global_step is None else _step_of(sess, global_step)
         if step is not None:
             where = f"{where}-{step:08d}" if self._pad else f"{where}-{step}"
-        if not variables:
+        if not variables and not self._places:
             return None
         folder = os.path.dirname(where)
         if folder and not os.path.isdir(folder):
@@ -331,7 +336,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         variables = self._built("restore")
-        if not variables:
+        if not variables and not self._places:
             return
         where = os.fspath(save_path)
         if not checkpoint_exists(where):
@@ -449,6 +454,14 @@ def remove_checkpoint(
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
         files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+
+
+def _is_iterator(saveable: Any) -> bool:
+    if isinstance(saveable, Variable):
+        return False
+    from graphio.data.iterator import IteratorSaveable
+
+    return isinstance(saveable, IteratorSaveable)
 
 
 def _checked(variable: Any) -> Variable:

@@ -33,6 +33,23 @@ def check_range(indices: Any, size: int, low: int | None = None) -> None:
         )
 
 
+@kernel("IndexRange", domain="graphio", types="I")
+def _index_range(call: Call) -> Function:
+    limit = call.integer("limit", -1)
+
+    def check(indices: Any) -> Any:
+        wrong = np.asarray(indices < 0 if limit < 0 else (indices < 0) | (indices >= limit))
+        if wrong.any():
+            place = np.argwhere(wrong)[0].tolist() if wrong.ndim else []
+            allowed = "negative" if limit < 0 else f"not in [0, {limit})"
+            raise errors.InvalidArgumentError(
+                message=f"indices{place} = {np.asarray(indices)[tuple(place)]} is {allowed}"
+            )
+        return indices
+
+    return check
+
+
 @kernel("Gather", types="AI", fresh=True)
 def _gather(call: Call) -> Function:
     axis = call.integer("axis", 0)

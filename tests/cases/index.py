@@ -331,3 +331,16 @@ for label, batch in (("negative batch", -1), ("large batch", 2)):
         words=["GatherND 'node'"],
         label=label,
     )
+
+for limit in (-1, 4):
+    for dtype in (np.int32, np.int64):
+        case(
+            "IndexRange", [np.array([[0, 3], [2, 2]], dtype)], {"limit": limit}, domain="graphio",
+            expect=lambda x: x, body=False, label=f"{np.dtype(dtype)}, {limit}",
+        )  # fmt: skip
+bad("IndexRange", [np.int32([[0, 3], [4, 2]])], {"limit": 4}, domain="graphio",
+    error=errors.InvalidArgumentError, words=["indices[1, 0] = 4 is not in [0, 4)"],
+    label="above")  # fmt: skip
+bad("IndexRange", [np.int64(-1)], {"limit": -1}, domain="graphio",
+    error=errors.InvalidArgumentError, words=["indices[] = -1 is negative"],
+    label="below")  # fmt: skip

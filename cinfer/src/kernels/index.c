@@ -48,6 +48,35 @@ static ci_status index_bad(ci_kernel *k, const ci_value *indices, int64_t i, int
                 (long long)(size - 1));
 }
 
+ci_status prepare_index_range(ci_kernel *k) {
+  const ci_value *indices = k->in[0];
+  int64_t *limit = k_private(k, sizeof *limit);
+  if (limit == NULL) return k_no_memory(k);
+  CI_TRY(k_attr_i(k, "limit", -1, limit));
+  if (indices->dtype != CI_INT32 && indices->dtype != CI_INT64) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected int32 or int64", ci_dtype_name(indices->dtype));
+  }
+  CI_TRY(k_out_like(k, 0, indices->dtype, indices));
+  k_alias(k, 0, 0);
+  return CI_OK;
+}
+
+ci_status run_index_range(ci_kernel *k) {
+  const ci_value *indices = k->in[0];
+  const int64_t limit = *(const int64_t *)k->private_memory;
+  const bool narrow = indices->dtype == CI_INT32;
+  char place[160];
+  for (int64_t i = 0; i < indices->count; i++) {
+    const int64_t index = narrow ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
+    if (index >= 0 && (limit < 0 || index < limit)) continue;
+    index_position(indices, i, place, sizeof place);
+    if (limit < 0) return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is negative", place, (long long)index);
+    return k_fail(k, CI_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)", place, (long long)index,
+                  (long long)limit);
+  }
+  return CI_OK;
+}
+
 /* Reads position i, -size..size-1, as 0..size-1. */
 #define INDEX_READ(k, indices, i, size, index)                                                                        \
   do {                                                                                                                \
