@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
+from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
@@ -291,10 +292,19 @@ class Graph:
 
     Args:
         outer: the enclosing graph, when this is the body of an If or a Loop.
+
+    Raises:
+        ValueError: it lies in more bodies than a model may have around one.
     """
 
     def __init__(self, outer: Graph | None = None) -> None:
         self.outer = outer
+        self._depth: int = 0 if outer is None else outer._depth + 1
+        if self._depth > MAX_DEPTH:
+            raise ValueError(
+                f"branches and loops are nested deeper than {MAX_DEPTH}, more than a model can "
+                "have; compute the inner ones before the outer ones, or turn them into one loop"
+            )
         self.root: Graph = outer.root if outer is not None else self
         self.operations: list[Operation] = []
         self.inputs: list[Tensor] = []
