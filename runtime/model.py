@@ -298,9 +298,10 @@ def _leave(value: Any, owned: bool) -> Any:
         return [_leave(v, False) for v in value]
     if value is None:
         return None
-    if owned:
-        return np.asarray(value, order="C")
-    return np.array(value, order="C")
+    try:
+        return np.asarray(value, order="C") if owned else np.array(value, order="C")
+    except MemoryError as error:  # a value may have been a view of a few elements
+        raise errors.ResourceExhaustedError(message=f"no room for a result: {error}") from error
 
 
 def _spec(binding: pb.Signature.Binding, graph: GraphInfo) -> TensorSpec:
