@@ -455,7 +455,7 @@ def test_seeds_follow_tensorflows_rules(target: str) -> None:
     assert draw(None, None) != draw(None, None)
 
 
-@pytest.mark.parametrize("target", ["", "cinfer"])
+@TARGETS
 def test_a_result_that_has_no_room_is_tensorflows_error(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         size = tf.placeholder(tf.int64, [1])
