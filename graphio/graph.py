@@ -936,12 +936,8 @@ class Graph:
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
         self._check_open()
-        generators = self.root.generators
-        unique, suffix = f"{self._scope}{name}", 0
-        while unique in generators:
-            suffix += 1
-            unique = f"{self._scope}{name}_{suffix}"
-        generators[unique] = key
+        unique = free_name(f"{self._scope}{name}", self.root.generators)
+        self.root.generators[unique] = key
         return unique
 
     def add_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]] | None) -> str:
@@ -957,12 +953,8 @@ class Graph:
             RuntimeError: the graph is finalized.
         """
         self._check_open()
-        functions = self.root.host_functions
-        unique, suffix = name, 0
-        while unique in functions:
-            suffix += 1
-            unique = f"{name}_{suffix}"
-        functions[unique] = bind
+        unique = free_name(name, self.root.host_functions)
+        self.root.host_functions[unique] = bind
         return unique
 
     def bind_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]]) -> None:
@@ -1004,6 +996,19 @@ class Graph:
         from graphio.printing import graph_text
 
         return graph_text(self, last=200)
+
+
+def free_name(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or the name with the number after those in a row that are taken."""
+    if name not in taken:
+        return name
+    low, high = 0, 1
+    while f"{name}_{high}" in taken:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if f"{name}_{middle}" in taken else (low, middle)
+    return f"{name}_{high}"
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:
