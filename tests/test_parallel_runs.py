@@ -105,6 +105,22 @@ def test_calls_of_one_function_keep_their_order(target: str) -> None:
             assert s.run(elements) == [i, i + 1, i + 2]
 
 
+@TARGETS
+def test_an_iterator_begins_before_its_next_element_is_taken(target: str) -> None:
+    def slow() -> Iterator[int]:
+        time.sleep(0.02)
+        yield from range(9)
+
+    data = tf.data.Dataset.from_generator(slow, tf.int64)
+    steps = data.make_initializable_iterator()
+    element = steps.get_next()
+    again = steps.make_initializer(data)
+    after = steps.get_next()
+    with session(4, target) as s:
+        for _ in range(3):
+            assert s.run([steps.initializer, element, again, after])[1::2] == [0, 0]
+
+
 def test_reads_and_assignments_keep_their_order() -> None:
     v = tf.Variable(np.zeros(1000, np.float32))
     fetches: list[tf.Tensor] = []
