@@ -328,18 +328,21 @@ class DebugSession(Session):
             raise RuntimeError("nothing has run in this session")
         name = _name_of(tensor)
         self.last[name]
-        return "\n".join(_tree(self.last._by_name, name, "", set()))
+        return "\n".join(_tree(self.last._by_name, name))
 
 
-def _tree(data: dict[str, DebugTensor], name: str, indent: str, seen: set[str]) -> Iterator[str]:
-    datum = data[name]
-    again = " (see above)" if name in seen else ""
-    yield f"{indent}{datum} = {datum.op.type}{datum.op.where}{again}"
-    if not again:
-        seen.add(name)
-        for tensor in dict.fromkeys(t for t in datum.op.inputs if t is not None):
-            if tensor.name in data:
-                yield from _tree(data, tensor.name, indent + "  ", seen)
+def _tree(data: dict[str, DebugTensor], root: str) -> Iterator[str]:
+    seen: set[str] = set()
+    pending = [(root, "")]  # names and indents
+    while pending:
+        name, indent = pending.pop()
+        datum = data[name]
+        again = " (see above)" if name in seen else ""
+        yield f"{indent}{datum} = {datum.op.type}{datum.op.where}{again}"
+        if not again:
+            seen.add(name)
+            inputs = dict.fromkeys(t.name for t in datum.op.inputs if t is not None)
+            pending += [(n, indent + "  ") for n in reversed(inputs) if n in data]
 
 
 def _watcher(watch: Any) -> Callable[[Tensor], bool]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
+from graphio.schema.verify_graph import MAX_DEPTH
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
@@ -305,10 +306,19 @@ class Graph:
 
     Args:
         outer: the enclosing graph, when this is the body of an If or a Loop.
+
+    Raises:
+        ValueError: it lies in more bodies than a model may have around one.
     """
 
     def __init__(self, outer: Graph | None = None) -> None:
         self.outer = outer
+        self._depth: int = 0 if outer is None else outer._depth + 1
+        if self._depth > MAX_DEPTH:
+            raise ValueError(
+                f"branches and loops are nested deeper than {MAX_DEPTH}, more than a model can "
+                "have; compute the inner ones before the outer ones, or turn them into one loop"
+            )
         self.root: Graph = outer.root if outer is not None else self
         self.operations: list[Operation] = []
         self.inputs: list[Tensor] = []
@@ -959,12 +969,8 @@ class Graph:
     def adopt_generator(self, name: str, key: int | None) -> str:
         """As add_generator, with a key instead of seeds; None: not seeded."""
         self._check_open()
-        generators = self.root.generators
-        unique, suffix = f"{self._scope}{name}", 0
-        while unique in generators:
-            suffix += 1
-            unique = f"{self._scope}{name}_{suffix}"
-        generators[unique] = key
+        unique = free_name(f"{self._scope}{name}", self.root.generators)
+        self.root.generators[unique] = key
         return unique
 
     def add_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]] | None) -> str:
@@ -980,12 +986,8 @@ class Graph:
             RuntimeError: the graph is finalized.
         """
         self._check_open()
-        functions = self.root.host_functions
-        unique, suffix = name, 0
-        while unique in functions:
-            suffix += 1
-            unique = f"{name}_{suffix}"
-        functions[unique] = bind
+        unique = free_name(name, self.root.host_functions)
+        self.root.host_functions[unique] = bind
         return unique
 
     def bind_host_function(self, name: str, bind: Callable[[Any], Callable[..., Any]]) -> None:
@@ -1035,6 +1037,19 @@ class Graph:
         from graphio.printing import graph_text
 
         return graph_text(self, last=200)
+
+
+def free_name(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or the name with the number after those in a row that are taken."""
+    if name not in taken:
+        return name
+    low, high = 0, 1
+    while f"{name}_{high}" in taken:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if f"{name}_{middle}" in taken else (low, middle)
+    return f"{name}_{high}"
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:

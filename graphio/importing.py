@@ -294,9 +294,15 @@ class Importer:
     def variables(self, variables: Sequence[model_pb2.Variable]) -> None:
         for proto in variables:
             values, operations = self.found.values, self.found.operations
+            initializer = operations.get(proto.initializer)
+            if initializer is not None and not initializer.inputs:
+                raise ValueError(
+                    f"variable '{proto.name}': its initializer '{proto.initializer}' assigns "
+                    "nothing"
+                )
             self.found.variables[proto.name] = Variable.of_nodes(
                 values[proto.node],
-                operations.get(proto.initializer),
+                initializer,
                 values.get(proto.initial_value),
                 values.get(proto.snapshot),
                 trainable=proto.trainable,

@@ -28,6 +28,7 @@ __all__ = ["MetaGraphDef", "SaverDef"]
 
 TAGS = "saved_model/tags"
 VERSION = "meta_info/version"
+_LARGEST = (1 << 31) - 1  # bytes of a message
 
 
 class SaverDef(View):
@@ -451,7 +452,7 @@ def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
     model = model_pb2.Model()
     try:
         text_format.Parse(data.decode(), model)
-    except (text_format.ParseError, UnicodeDecodeError) as error:
+    except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         raise OSError(
             f"Cannot parse file {where}: {error} (it is none of graphio's; models of TensorFlow's "
             "own format come in through ONNX)"
@@ -460,9 +461,20 @@ def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
 
 
 def _inline(model: model_pb2.Model, arrays: Any) -> None:
-    """Puts the arrays of a file into the attributes that refer to them."""
+    """Puts the arrays of a file into the attributes that refer to them.
+
+    Raises:
+        OSError: an attribute refers to none, or all together are larger than a message can be:
+            one array may be meant by many.
+    """
+    size = 0
     for value in _values(model):
         if value.WhichOneof("value") == "tensor":
+            if value.tensor >= len(arrays):
+                raise OSError(f"Cannot parse file: there is no tensor {value.tensor} in it")
+            size += arrays[value.tensor].nbytes
+            if size > _LARGEST:
+                raise OSError(f"Cannot parse file: its constants have more than {_LARGEST} bytes")
             value.t.CopyFrom(tensors.from_array(arrays[value.tensor]))
     if not any(v.HasField("value") for v in model.variable):
         del model.tensor[:]

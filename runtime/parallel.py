@@ -74,6 +74,10 @@ def resources(node: NodeInfo) -> Iterable[tuple[Resource, bool]]:
         for key, value in node.attrs.items():
             if isinstance(value, bytes):
                 yield (key, value), node.key not in _READS
+            if isinstance(value, bytes) and key == "function":  # "name/part" may change "name"
+                parts = value.split(b"/")
+                for count in range(1, len(parts)):
+                    yield (key, b"/".join(parts[:count])), False
     for body in node.bodies.values():
         yield from _of_graph(body)
 

@@ -531,6 +531,49 @@ def test_case_fails_where_none_or_several_hold(target: str) -> None:
 
 
 @TARGETS
+@pytest.mark.parametrize("count", [6, 7, 8, 40])
+def test_of_many_functions_the_first_that_holds_is_taken(target: str, count: int) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        holds, number = tf.placeholder(tf.bool, [count]), tf.placeholder(tf.int32, [])
+        x = tf.constant(3.0)
+        made = []
+
+        def function(i: int) -> Callable[[], tf.Tensor]:
+            def build() -> tf.Tensor:
+                made.append(i)
+                return x * float(i)
+
+            return build
+
+        pairs = [(holds[i], function(i)) for i in range(count)]
+        case = tf.case(pairs, function(-1))
+        assert sorted(made) == list(range(-1, count))
+        slope = tf.gradients(case, x)[0]
+        made.clear()
+        switch = tf.switch_case(number, [f for _, f in pairs], function(-1))
+        assert sorted(made) == list(range(-1, count))
+        for i in range(count):
+            given = np.arange(count) >= i
+            feeds = {holds: given, number: i}
+            assert session.run([case, slope, switch], feeds) == [3 * i, i, 3 * i]
+        for outside in (-1, count, -(2**31), 2**31 - 1):
+            feeds = {holds: np.zeros(count, bool), number: outside}
+            assert session.run([case, slope, switch], feeds) == [-3, -1, -3]
+
+
+def test_branches_nest_as_deep_as_a_model_can() -> None:
+    def nested(depth: int) -> tf.Tensor:
+        x = tf.constant(1.0)
+        return x if depth == 0 else tf.cond(x > 0, lambda: nested(depth - 1) + 1.0, lambda: x)
+
+    for target in ("", "cinfer"):
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            assert session.run(nested(16)) == 17
+    with tf.Graph().as_default():
+        refused(lambda: nested(17), ValueError, "nested deeper than 16")
+
+
+@TARGETS
 def test_switch_case_takes_the_function_of_a_number(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:
         n = tf.placeholder(tf.int32, [])

@@ -131,6 +131,16 @@ def test_a_listing_shows_ranges_and_lines(target: str) -> None:
         ]
 
 
+def test_the_inputs_of_a_long_chain_are_listed() -> None:
+    with tf.Graph().as_default():
+        y = tf.constant(0.0)
+        for _ in range(1500):
+            y = tf.negative(y)
+        session = tf.debug.DebugSession(tf.Session())
+        session.run(y)
+        assert len(session.list_inputs(y).splitlines()) == 1501
+
+
 @TARGETS
 def test_feeds_of_inner_values_and_fetches_that_are_fed(target: str) -> None:
     with tf.Graph().as_default():

@@ -294,3 +294,14 @@ def test_what_is_refused_while_building_names_the_users_line(
     with pytest.raises((ValueError, TypeError)) as caught:
         build()  # type: ignore[operator]
     assert str(caught.value).count("(test_graph.py:") == 1
+
+
+def test_generators_and_functions_of_one_name_are_numbered_in_a_row() -> None:
+    graph = tf.Graph()
+    kinds = (
+        lambda name: graph.add_generator(name, 1),
+        lambda name: graph.add_host_function(name, None),
+    )
+    for add in kinds:
+        assert [add("a") for _ in range(70)] == ["a", *(f"a_{i}" for i in range(1, 70))]
+        assert add("a_3") == "a_3_1" and add("b") == "b"

@@ -12,6 +12,8 @@ import pytest
 from google.protobuf.message import DecodeError
 
 import graphio as tf
+from graphio import meta_graph
+from graphio.schema import container
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
 FEED = [[1.0, 2.0]]
@@ -273,6 +275,9 @@ def test_what_is_no_graph_is_refused_and_changes_nothing(tmp_path: Path) -> None
         tf.train.import_meta_graph(str(tmp_path / "none.meta"))
     with pytest.raises(OSError, match="Cannot parse"):
         tf.train.import_meta_graph(str(tmp_path / "bad.meta"))
+    (tmp_path / "deep.meta").write_text("graph { " + "node { attr { value { g { " * 5000)
+    with pytest.raises(OSError, match="Cannot parse"):
+        tf.train.import_meta_graph(str(tmp_path / "deep.meta"))
     with pytest.raises(TypeError):
         tf.train.import_meta_graph(3)
     path = tmp_path / "cut.meta"
@@ -280,13 +285,44 @@ def test_what_is_no_graph_is_refused_and_changes_nothing(tmp_path: Path) -> None
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(OSError):
         tf.train.import_meta_graph(str(path))
-    tf.constant(1.0)
+    tf.constant(1.0, name="one")
+    tf.Variable(2.0, name="v")
+    damaged = tf.train.export_meta_graph()
+    damaged._message.variable[0].initializer = "one"
+    with pytest.raises(ValueError, match="variable 'v': its initializer 'one' assigns nothing"):
+        tf.train.import_meta_graph(damaged)
     broken = tf.train.export_meta_graph()
     broken.graph_def.node.add(name="q", op="Neg", input=["gone"])
     before = graph.as_graph_def()
     with pytest.raises(ValueError, match="Unknown input node 'gone'"):
         tf.train.import_meta_graph(broken)
     assert graph.as_graph_def() == before
+
+
+def test_constants_that_a_file_lacks_or_multiplies_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tf.constant(0.0, name="nought")
+    message = tf.train.export_meta_graph()._message
+    value = next(a.value for a in message.graph.node[0].attr if a.key == "value")
+    file = tmp_path / "a.meta"
+
+    def read(index: int) -> None:
+        value.tensor = index
+        file.write_bytes(container.pack(message, [np.zeros(3)]))
+        with tf.Graph().as_default():
+            tf.train.import_meta_graph(str(file))
+
+    read(0)
+    with pytest.raises(OSError, match="there is no tensor 1"):
+        read(1)
+    value.tensor = 0
+    for i in range(2):
+        message.graph.node.add().CopyFrom(message.graph.node[0])
+        message.graph.node[-1].name = f"again{i}"
+    monkeypatch.setattr(meta_graph, "_LARGEST", 50)
+    with pytest.raises(OSError, match="its constants have more than 50 bytes"):
+        read(0)
 
 
 def test_a_variable_is_its_description_again() -> None:

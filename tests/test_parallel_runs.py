@@ -105,6 +105,19 @@ def test_calls_of_one_function_keep_their_order(target: str) -> None:
             assert s.run(elements) == [i, i + 1, i + 2]
 
 
+@TARGETS
+def test_an_iterator_begins_before_its_next_element_is_taken(target: str) -> None:
+    def slow() -> np.int64:
+        time.sleep(0.05)
+        return np.int64(7)
+
+    data = tf.data.Dataset.from_tensors(tf.py_func(slow, [], tf.int64)).repeat()
+    steps = data.make_initializable_iterator()
+    element = steps.get_next()
+    with session(4, target) as s:
+        assert s.run([steps.initializer, element]) == [None, 7]
+
+
 def test_reads_and_assignments_keep_their_order() -> None:
     v = tf.Variable(np.zeros(1000, np.float32))
     fetches: list[tf.Tensor] = []

@@ -453,3 +453,13 @@ def test_seeds_follow_tensorflows_rules(target: str) -> None:
     assert a != b and a != again
     assert draw(None, 5) == draw(87654321, 5) and draw(None, 5)[0] == draw(None, 5)[1]
     assert draw(None, None) != draw(None, None)
+
+
+@TARGETS
+def test_a_result_that_has_no_room_is_tensorflows_error(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        size = tf.placeholder(tf.int64, [1])
+        spread = tf.broadcast_to(1.0, size)
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(spread, {size: [1 << 50]})
+        assert session.run(spread, {size: [2]}).tolist() == [1, 1]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import engines
@@ -288,6 +293,31 @@ def test_a_template_is_filled_with_tensors(target: str) -> None:
     assert found == [b'x is ["a" "b"] and 2.5', b"<[0 1 ... 7 8]>"]
     with tf.Graph().as_default(), pytest.raises(ValueError, match=r"1 placeholder.* 2 tensor"):
         tf.strings.format("{}", [1, 2])
+
+
+@TARGETS
+def test_numbers_have_a_point_whatever_the_programs_language(target: str, tmp_path: Path) -> None:
+    if shutil.which("localedef") is None:
+        pytest.skip("there is no localedef to make another language's rules")
+    made = subprocess.run(
+        ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if not (tmp_path / "de_DE.UTF-8").exists():
+        pytest.skip(f"localedef makes no rules here: {made.stderr!r}")
+    program = (
+        "import locale, graphio as tf\n"
+        "locale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')\n"
+        "x, y = tf.placeholder(tf.string, []), tf.placeholder(tf.float64, [])\n"
+        f"with tf.Session('{target}') as session:\n"
+        "    found = tf.string_to_number(x), tf.as_string(y, precision=2)\n"
+        "    print(*session.run(found, {x: '1.5', y: 2.25}))\n"
+    )
+    environment = {**os.environ, "LOCPATH": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, env=environment
+    )
+    assert ran.stdout.split() == [b"1.5", b"b'2.25'"]
 
 
 # ---- CSV ----

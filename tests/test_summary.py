@@ -308,3 +308,19 @@ def test_without_tensorboard_a_writer_says_what_to_install(
     assert shown(tf.summary.scalar("a", 1.0))[0].simple_value == 1
     with pytest.raises(ImportError, match=r"pip install graphio\[tensorboard\]"):
         tf.summary.FileWriter(str(tmp_path))
+
+
+def test_a_damaged_event_file_gives_the_events_before_the_damage(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        for step in range(3):
+            value = tf.Summary.Value(tag="a", simple_value=1.0)
+            writer.add_summary(tf.Summary(value=[value]), step)
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    for damaged in (content[:-1], content[:-20] + b"\0" + content[-19:]):
+        file.write_bytes(damaged)
+        events = tf.train.summary_iterator(str(file))
+        assert [next(events).step for _ in range(3)] == [0, 0, 1]
+        with pytest.raises(tf.errors.DataLossError):
+            next(events)

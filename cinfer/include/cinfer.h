@@ -209,8 +209,8 @@ typedef struct ci_host_call { /* one call of a function of the host's, valid unt
  * one is CI_INVALID_ARGUMENT. */
 CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *value, ci_error *error);
 /* During a call: the n-th of the calls that follow at once, n from 1 on, into `next`; 0 if there is none that reads
- * nothing of those before it, waits for none and calls another function. A host may begin it early; it is made in its
- * turn all the same. */
+ * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
+ * begin it early; it is made in its turn all the same. */
 CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
 typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails */
   void *user;

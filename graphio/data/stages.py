@@ -28,15 +28,19 @@ class Stage:
 
     Attributes:
         kind: the Dataset method's name.
+        position: where the stage alone stands, for those that are somewhere; `first`, when a pass
+            through the data begins.
         table: the arrays that items are rows of; None: items are elements.
         inputs: the stages before.
         what: for messages, with the user's line.
     """
 
     kind = ""
+    first: Any = None
 
     def __init__(self, *inputs: Stage) -> None:
         self.inputs = inputs
+        self.position = self.first
         self.table: Sequence[Array] | None = None
         self.what = self.kind
 
@@ -57,6 +61,7 @@ class Stage:
 
     def restart(self) -> None:
         """What rewind does here."""
+        self.position = self.first
 
     def save(self) -> Any:
         """Where this stage and those before it stand; see saving.encode."""
@@ -70,10 +75,13 @@ class Stage:
 
     def place(self) -> Any:
         """Where this stage alone stands: nothing in it changes when the stage goes on."""
-        return None
+        return self.position
 
     def set_place(self, place: Any) -> None:
-        """Goes where place says."""
+        """Goes where place says. Raises TypeError: it is no place of such a stage."""
+        if type(place) is not type(self.first):
+            raise TypeError(f"{self.kind} stands at {place!r}")
+        self.position = place
 
     def parameters(self) -> Sequence[Any]:
         """What tells this stage from others of its kind."""
@@ -103,6 +111,7 @@ class Slices(Stage):
     """Rows of arrays of one length."""
 
     kind = "from_tensor_slices"
+    first = 0
 
     def __init__(self, table: Sequence[Array]) -> None:
         super().__init__()
@@ -114,21 +123,11 @@ class Slices(Stage):
                     message=f"from_tensor_slices: component {i} has {len(column)} slices, "
                     f"component 0 has {self.length}"
                 )
-        self.position = 0
 
     def pull(self, count: int) -> Sequence[Item]:
         start = self.position
         self.position = min(self.length, start + count)
         return range(start, self.position)
-
-    def restart(self) -> None:
-        self.position = 0
-
-    def place(self) -> Any:
-        return self.position
-
-    def set_place(self, place: Any) -> None:
-        self.position = place
 
     def parameters(self) -> Sequence[Any]:
         assert self.table is not None
@@ -153,26 +152,17 @@ class Tensors(Stage):
     """One element."""
 
     kind = "from_tensors"
+    first = False  # whether it was given
 
     def __init__(self, element: Element) -> None:
         super().__init__()
         self.element = element
-        self.given = False
 
     def pull(self, count: int) -> Sequence[Item]:
-        if self.given or not count:
+        if self.position or not count:
             return []
-        self.given = True
+        self.position = True
         return [self.element]
-
-    def restart(self) -> None:
-        self.given = False
-
-    def place(self) -> Any:
-        return self.given
-
-    def set_place(self, place: Any) -> None:
-        self.given = place
 
     def parameters(self) -> Sequence[Any]:
         return [digest(a) for a in self.element]
@@ -182,27 +172,18 @@ class Range(Stage):
     """int64 numbers."""
 
     kind = "range"
+    first = 0
 
     def __init__(self, start: int, stop: int, step: int) -> None:
         super().__init__()
         if step == 0:
             raise self.refused("step cannot be zero.")
         self.numbers = range(start, stop, step)
-        self.position = 0
 
     def pull(self, count: int) -> Sequence[Item]:
         found = self.numbers[self.position : self.position + count]
         self.position += len(found)
         return [[np.array(number, np.int64)] for number in found]
-
-    def restart(self) -> None:
-        self.position = 0
-
-    def place(self) -> Any:
-        return self.position
-
-    def set_place(self, place: Any) -> None:
-        self.position = place
 
     def parameters(self) -> Sequence[Any]:
         return [self.numbers]
@@ -212,25 +193,16 @@ class Given(Stage):
     """Elements that are there already: what a window holds."""
 
     kind = "window"
+    first = 0
 
     def __init__(self, found: list[Element]) -> None:
         super().__init__()
         self.found = found
-        self.position = 0
 
     def pull(self, count: int) -> Sequence[Item]:
         start = self.position
         self.position = min(len(self.found), start + count)
         return self.found[start : self.position]
-
-    def restart(self) -> None:
-        self.position = 0
-
-    def place(self) -> Any:
-        return self.position
-
-    def set_place(self, place: Any) -> None:
-        self.position = place
 
 
 class _Picking(Stage):
@@ -254,27 +226,18 @@ class Take(_Picking):
     """The first items; count < 0: all."""
 
     kind = "take"
+    first = 0
 
     def __init__(self, source: Stage, count: int) -> None:
         super().__init__(source)
         self.count = count
-        self.taken = 0
 
     def pull(self, count: int) -> Sequence[Item]:
         if self.count >= 0:
-            count = min(count, self.count - self.taken)
+            count = min(count, self.count - self.position)
         items = self.source.pull(count) if count > 0 else []
-        self.taken += len(items)
+        self.position += len(items)
         return items
-
-    def restart(self) -> None:
-        self.taken = 0
-
-    def place(self) -> Any:
-        return self.taken
-
-    def set_place(self, place: Any) -> None:
-        self.taken = place
 
     def parameters(self) -> Sequence[Any]:
         return [self.count]
@@ -284,31 +247,22 @@ class Skip(_Picking):
     """All but the first items; count < 0: none."""
 
     kind = "skip"
+    first = False  # whether it has skipped
 
     def __init__(self, source: Stage, count: int) -> None:
         super().__init__(source)
         self.count = count
-        self.skipped = False
 
     def pull(self, count: int) -> Sequence[Item]:
         if self.count < 0:
             return []
-        if not self.skipped:
-            self.skipped = True
+        if not self.position:
+            self.position = True
             left = self.count
             while left > 0:
                 found = len(self.source.pull(min(left, 1024)))
                 left = left - found if found else 0
         return self.source.pull(count)
-
-    def restart(self) -> None:
-        self.skipped = False
-
-    def place(self) -> Any:
-        return self.skipped
-
-    def set_place(self, place: Any) -> None:
-        self.skipped = place
 
     def parameters(self) -> Sequence[Any]:
         return [self.count]
@@ -552,13 +506,10 @@ class Zip(Stage):
     """One element of each input side by side, until the first ends."""
 
     kind = "zip"
-
-    def __init__(self, *inputs: Stage) -> None:
-        super().__init__(*inputs)
-        self.ended = False
+    first = False  # whether it has ended
 
     def pull(self, count: int) -> Sequence[Item]:
-        if self.ended or not count:
+        if self.position or not count:
             return []
         asked = count
         columns: list[list[Element]] = []
@@ -567,17 +518,8 @@ class Zip(Stage):
             count = len(columns[-1])
             if not count:
                 break
-        self.ended = count < asked
+        self.position = count < asked
         return [[v for part in (c[i] for c in columns) for v in part] for i in range(count)]
-
-    def restart(self) -> None:
-        self.ended = False
-
-    def place(self) -> Any:
-        return self.ended
-
-    def set_place(self, place: Any) -> None:
-        self.ended = place
 
 
 def zipped(stages: Sequence[Stage]) -> Stage:
@@ -592,23 +534,11 @@ class Concatenate(Stage):
     """One input after the other."""
 
     kind = "concatenate"
-
-    def __init__(self, *inputs: Stage) -> None:
-        super().__init__(*inputs)
-        self.at = 0
+    first = 0  # the input's number
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
-        while self.at < len(self.inputs) and len(found) < count:
-            found += self.inputs[self.at].elements(count - len(found))
-            self.at += len(found) < count
+        while self.position < len(self.inputs) and len(found) < count:
+            found += self.inputs[self.position].elements(count - len(found))
+            self.position += len(found) < count
         return found
-
-    def restart(self) -> None:
-        self.at = 0
-
-    def place(self) -> Any:
-        return self.at
-
-    def set_place(self, place: Any) -> None:
-        self.at = place

@@ -41,9 +41,12 @@ def _assertion(
     shown = list(data if given is None else given)
     known = constant_value(condition)
     if known is not None and not np.all(known):
-        words = [_known_text(value) for value in shown]
-        raise errors.InvalidArgumentError(message="\n".join(words))
+        raise _known_to_fail(shown)
     return Assert(condition, shown, summarize, name=name)
+
+
+def _known_to_fail(shown: Sequence[Any]) -> errors.OpError:
+    return errors.InvalidArgumentError(message="\n".join(map(_known_text, shown)))
 
 
 def _known_text(value: Any) -> str:
@@ -88,10 +91,10 @@ def _checked(
     at: str,
 ) -> Operation:
     values = constant_value(a), constant_value(b)
+    said = shown if data is None else data
     if values[0] is not None and values[1] is not None and not np.all(known(*values)):
-        words = [_known_text(value) for value in (shown if data is None else data)]
-        raise errors.InvalidArgumentError(message="\n".join(words))
-    return Assert(reduction.reduce_all(test(a, b)), shown if data is None else data, summarize, at)
+        raise _known_to_fail(said)
+    return Assert(reduction.reduce_all(test(a, b)), said, summarize, at)
 
 
 def _unary(function: str, test: Callable[..., Tensor], known: Any, sign: str) -> Assertion:

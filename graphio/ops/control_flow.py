@@ -33,6 +33,8 @@ __all__ = [
     "with_dependencies",
 ]
 
+_CHAIN = 6  # branches that are tried one in the other; bodies nest only so deep
+
 
 def no_op(name: str | None = None) -> Operation:
     """An operation that does nothing; its control inputs run first."""
@@ -299,14 +301,29 @@ def case(
         else:
             rest = pairs
 
-        def chain(left: list[Any]) -> Any:
-            if not left:
-                return default()
-            predicate, chosen = left[0]
-            return cond(predicate, chosen, lambda: chain(left[1:]), strict=strict)
-
         with scopes.control_dependencies(waits):
-            return chain(rest)
+            return _first_that_holds(rest, default, strict)
+
+
+def _first_that_holds(pairs: list[Any], default: Callable[[], Any], strict: bool) -> Any:
+    """Branches in branches; of many the half first, since bodies nest only so deep."""
+    if not pairs:
+        return default()
+    if len(pairs) <= _CHAIN:
+        predicate, chosen = pairs[0]
+        return cond(
+            predicate, chosen, lambda: _first_that_holds(pairs[1:], default, strict), strict=strict
+        )
+    middle = len(pairs) // 2
+    *before, (held, last) = pairs[:middle]
+    for predicate, _ in before:
+        held = comparison.logical_or(held, predicate)
+    return cond(
+        held,
+        lambda: _first_that_holds(before, last, strict),
+        lambda: _first_that_holds(pairs[middle:], default, strict),
+        strict=strict,
+    )
 
 
 def _pairs(given: Any) -> list[builtins.tuple[Tensor, Callable[[], Any]]]:
@@ -371,6 +388,9 @@ def switch_case(
     with restoring(), scopes.name_scope(name, "switch_case"):
         last = functions.pop() if default is None else default
 
+        if len(functions) > _CHAIN:
+            return _by_halves(branch_index, [*functions, last])
+
         def chain(number: int) -> Any:
             if number == len(functions):
                 return last()
@@ -378,6 +398,24 @@ def switch_case(
             return cond(here, functions[number], lambda: chain(number + 1))
 
         return chain(0)
+
+
+def _by_halves(index: Tensor, functions: list[Callable[[], Any]]) -> Any:
+    """The result of the function of a number, the last one's where there is none."""
+    count = constant(len(functions) - 1, index.dtype)
+    inside = comparison.logical_and(
+        comparison.less(index, count), comparison.greater_equal(index, constant(0, index.dtype))
+    )
+    number = array.where(inside, index, count)
+
+    def among(first: int, end: int) -> Any:
+        if end - first == 1:
+            return functions[first]()
+        middle = (first + end) // 2
+        below = comparison.less(number, constant(middle, index.dtype))
+        return cond(below, lambda: among(first, middle), lambda: among(middle, end))
+
+    return among(0, len(functions))
 
 
 def _numbered(branch_fns: Any) -> list[Callable[[], Any]]:

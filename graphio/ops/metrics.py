@@ -6,7 +6,7 @@ it. `local_variables_initializer` sets it back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphio import dtypes
@@ -21,6 +21,7 @@ from graphio.variables import Variable
 __all__ = [
     "Metric",
     "accuracy",
+    "documented",
     "false_negatives",
     "false_positives",
     "matched",
@@ -297,74 +298,59 @@ def _floats(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 # ---- counts ----
 
 
-def _count(
-    kind: str, labels: Any, predictions: Any, weights: Any, values: Any, updates: Any,
-    name: str | None,
-) -> Metric:  # fmt: skip
-    """How often label and prediction, as bools, are as the kind says."""
-    with variable_scope(name, kind, [labels, predictions, weights]):
-        wanted, found = (math.cast(t, dtypes.bool) for t in matched(labels, predictions))
-        right, positive = kind.startswith("true"), kind.endswith("positives")
-        label = wanted if right == positive else comparison.logical_not(wanted)
-        prediction = found if positive else comparison.logical_not(found)
-        hits = math.cast(comparison.logical_and(label, prediction), dtypes.float32)
-        if weights is not None:
-            hits = hits * weighted(weights, hits)
-        count = metric_variable([], dtypes.float32, "count")
-        update = count.assign_add(reduction.reduce_sum(hits))
-        return registered(array.identity(count.value()), update, values, updates)
+def _counting(kind: str, summary: str) -> Callable[..., Metric]:
+    """The metric that counts how often label and prediction, as bools, are as the kind says."""
+
+    def count(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Metric:
+        with variable_scope(name, kind, [labels, predictions, weights]):
+            wanted, found = (math.cast(t, dtypes.bool) for t in matched(labels, predictions))
+            right, positive = kind.startswith("true"), kind.endswith("positives")
+            label = wanted if right == positive else comparison.logical_not(wanted)
+            prediction = found if positive else comparison.logical_not(found)
+            hits = math.cast(comparison.logical_and(label, prediction), dtypes.float32)
+            if weights is not None:
+                hits = hits * weighted(weights, hits)
+            so_far = metric_variable([], dtypes.float32, "count")
+            update = so_far.assign_add(reduction.reduce_sum(hits))
+            value = array.identity(so_far.value())
+            return registered(value, update, metrics_collections, updates_collections)
+
+    return documented(count, kind, f"""{summary}
+
+    Args:
+        labels: tensor, cast to bool.
+        predictions: tensor of the same shape, cast to bool.
+        weights: tensor that broadcasts to predictions; None: 1.
+        metrics_collections: names of collections for the value.
+        updates_collections: names of collections for the update.
+        name: of the scope of its variable.
+
+    Returns:
+        The count, a float32 scalar, and the update that gives it after a batch.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """)  # fmt: skip
 
 
-def true_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """How many predictions and labels are both true; see mean for the other arguments."""
-    more = metrics_collections, updates_collections, name
-    return _count("true_positives", labels, predictions, weights, *more)
+def documented(build: Callable[..., Metric], name: str, text: str) -> Callable[..., Metric]:
+    """A function that was made in another, with a name and a docstring of its own."""
+    build.__name__ = build.__qualname__ = name
+    build.__doc__ = text
+    return build
 
 
-def true_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """How many predictions and labels are both false."""
-    more = metrics_collections, updates_collections, name
-    return _count("true_negatives", labels, predictions, weights, *more)
-
-
-def false_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """How many predictions are true where the label is false."""
-    more = metrics_collections, updates_collections, name
-    return _count("false_positives", labels, predictions, weights, *more)
-
-
-def false_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """How many predictions are false where the label is true."""
-    more = metrics_collections, updates_collections, name
-    return _count("false_negatives", labels, predictions, weights, *more)
+true_positives = _counting("true_positives", "How many predictions and labels are both true.")
+true_negatives = _counting("true_negatives", "How many predictions and labels are both false.")
+false_positives = _counting("false_positives", "How many predictions are true, the label false.")
+false_negatives = _counting("false_negatives", "How many predictions are false, the label true.")
 
 
 def precision(

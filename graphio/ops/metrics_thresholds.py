@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, order, reduction
 from graphio.ops.arithmetic import div_no_nan
-from graphio.ops.metrics import Metric, matched, metric_variable, registered, weighted
+from graphio.ops.metrics import (
+    Metric,
+    documented,
+    matched,
+    metric_variable,
+    registered,
+    weighted,
+)
 from graphio.variable_scope import variable_scope
 
 __all__ = [
@@ -160,25 +167,26 @@ def _interpolated(counts: dict[str, Tensor]) -> Tensor:
 # ---- one number for each threshold ----
 
 
-def _at_thresholds(
-    kind: str, labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any,
-    values: Any, updates: Any, name: str | None,
-) -> Metric:  # fmt: skip
-    with variable_scope(name, _KINDS[kind][0], [labels, predictions, weights]):
-        now, then = _counts(labels, predictions, thresholds, weights, [kind])
-        return registered(array.identity(now[kind]), then[kind], values, updates)
+def _counting(kind: str, summary: str) -> Callable[..., Metric]:
+    """The metric that counts one of the kinds for each threshold."""
 
+    def count(
+        labels: Any,
+        predictions: Any,
+        thresholds: Sequence[float],
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Metric:
+        with variable_scope(name, _KINDS[kind][0], [labels, predictions, weights]):
+            now, then = _counts(labels, predictions, thresholds, weights, [kind])
+            value = array.identity(now[kind])
+            return registered(value, then[kind], metrics_collections, updates_collections)
 
-def true_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """True positives when a prediction above a threshold counts as true, for each threshold.
+    return documented(count, f"{_KINDS[kind][0]}_at_thresholds", f"""{summary}, for each threshold.
+
+    A prediction above a threshold counts as true.
 
     Args:
         labels: tensor, cast to bool.
@@ -191,51 +199,16 @@ def true_positives_at_thresholds(
 
     Returns:
         The counts (n), and the update that gives them after a batch.
-    """
-    more = metrics_collections, updates_collections, name
-    return _at_thresholds("tp", labels, predictions, thresholds, weights, *more)
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """)  # fmt: skip
 
 
-def true_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """True negatives for each threshold; see true_positives_at_thresholds."""
-    more = metrics_collections, updates_collections, name
-    return _at_thresholds("tn", labels, predictions, thresholds, weights, *more)
-
-
-def false_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """False positives for each threshold; see true_positives_at_thresholds."""
-    more = metrics_collections, updates_collections, name
-    return _at_thresholds("fp", labels, predictions, thresholds, weights, *more)
-
-
-def false_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Sequence[float],
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:
-    """False negatives for each threshold; see true_positives_at_thresholds."""
-    more = metrics_collections, updates_collections, name
-    return _at_thresholds("fn", labels, predictions, thresholds, weights, *more)
+true_positives_at_thresholds = _counting("tp", "How many predictions and labels are both true")
+true_negatives_at_thresholds = _counting("tn", "How many predictions and labels are both false")
+false_positives_at_thresholds = _counting("fp", "How many predictions are true, the label false")
+false_negatives_at_thresholds = _counting("fn", "How many predictions are false, the label true")
 
 
 def _shares(

@@ -8,9 +8,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from google.protobuf.message import DecodeError
+
 from graphio import dtypes
 from graphio.graph import Graph
-from graphio.io.gfile import failing_as_tensorflow
+from graphio.schema import errors
 from graphio.schema.run_metadata_pb2 import RunMetadata
 from graphio.summary.graph_def import graph_def_of
 
@@ -194,13 +196,16 @@ def summary_iterator(path: str) -> Iterator[Any]:
     Raises:
         ImportError: the package tensorboard is not installed.
         NotFoundError: there is no such file.
+        DataLossError: at an event that is cut short or damaged, after those before it.
     """
-    _tensorboard()
-    from tensorboard.backend.event_processing import event_file_loader
+    from graphio.data.writing import tf_record_iterator
 
-    with failing_as_tensorflow(os.fspath(path)):
-        os.stat(path)
-    yield from event_file_loader.LegacyEventFileLoader(os.fspath(path)).Load()
+    _, protos = _tensorboard()
+    for record in tf_record_iterator(os.fspath(path)):
+        try:
+            yield protos.Event.FromString(record)
+        except DecodeError:
+            raise errors.DataLossError(message=f"{path} holds a record that is no event") from None
 
 
 def _tensorboard() -> tuple[Any, Any]:

@@ -143,7 +143,8 @@ class LoggingTensorHook(SessionRunHook):
             raise ValueError("Exactly one of every_n_iter and every_n_secs must be provided.")
         if every_n_iter is None and every_n_secs is None and not at_end:
             raise ValueError(
-                "Either at_end and/or exactly one of every_n_iter and every_n_secs ..."
+                "Either at_end and/or exactly one of every_n_iter and every_n_secs must be "
+                "provided."
             )
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")

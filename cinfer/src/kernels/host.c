@@ -169,14 +169,20 @@ static ci_host_call host_call_of(ci_kernel *k) {
                         .kernel = k};
 }
 
-/* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and no call of
- * these is one of its own function, whose calls keep their order. */
+/* Whether the calls of two functions keep their order: those of one, and those of `name` and `name/part`. */
+static bool host_related(const char *one, const char *other) {
+  while (*one != '\0' && *one == *other) one++, other++;
+  return (*one == '\0' && (*other == '\0' || *other == '/')) || (*one == '/' && *other == '\0');
+}
+
+/* Whether a step calls the host, neither waits for a node nor reads what one of `count` steps makes, and its call keeps
+ * its order with none of these. */
 static bool host_independent(const ci_step *step, ci_step *const *before, size_t count) {
   if (step->run != run_host_call || step->dynamic || step->node->control_count > 0) return false;
   const host_plan *own = step->k.private_memory;
   for (size_t s = 0; s < count; s++) {
     const host_plan *other = before[s]->k.private_memory;
-    if (before[s]->run != run_host_call || strcmp(own->function, other->function) == 0) return false;
+    if (before[s]->run != run_host_call || host_related(own->function, other->function)) return false;
   }
   for (int i = 0; i < step->k.n_in; i++) {
     if (step->k.in[i] == NULL || ci_holds(step->k.in[i]->dtype)) return false;

@@ -28,7 +28,7 @@ ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
 
 /* ---- inputs and attributes ---- */
 
-static ci_status text_input(ci_kernel *k, int i) {
+ci_status ci_text_input(ci_kernel *k, int i) {
   char found[128];
   if (k->in[i]->dtype == CI_STRING) return CI_OK;
   return k_fail(k, CI_UNIMPLEMENTED, "input %d is %s, expected strings", i, k_describe(k->in[i], found, sizeof found));
@@ -56,7 +56,7 @@ enum { TEXT_LOWER, TEXT_UPPER, TEXT_STRIP };
 static ci_status text_plan(ci_kernel *k, const char *name, const char *const *words, int count) {
   int *chosen = k_private(k, sizeof *chosen);
   if (chosen == NULL) return k_no_memory(k);
-  CI_TRY(text_input(k, 0));
+  CI_TRY(ci_text_input(k, 0));
   return text_word(k, name, words, count, chosen);
 }
 
@@ -91,7 +91,7 @@ ci_status run_string_length(ci_kernel *k) {
 
 static bool text_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static ci_string text_stripped(ci_string text) {
+ci_string ci_text_stripped(ci_string text) {
   size_t begin = 0, end = text.length;
   while (begin < end && text_is_space(text.data[begin])) begin++;
   while (end > begin && text_is_space(text.data[end - 1])) end--;
@@ -115,7 +115,7 @@ ci_status run_string_transform(ci_kernel *k) {
   const int64_t count = k->in[0]->count;
   char *text = NULL;
   size_t bytes = 0;
-  for (int64_t i = 0; way == TEXT_STRIP && i < count; i++) y[i] = text_stripped(x[i]);
+  for (int64_t i = 0; way == TEXT_STRIP && i < count; i++) y[i] = ci_text_stripped(x[i]);
   if (way == TEXT_STRIP) return CI_OK;
   for (int64_t i = 0; i < count; i++) CI_TRY(ci_text_add(k, &bytes, x[i].length));
   CI_TRY(ci_text_memory(k, bytes, &text));
@@ -193,7 +193,7 @@ ci_status prepare_string_join(ci_kernel *k) {
   if (separator == NULL) return k_no_memory(k);
   CI_TRY(k_attr_s(k, "separator", "", separator));
   for (int i = 0; i < k->n_in; i++) {
-    CI_TRY(text_input(k, i));
+    CI_TRY(ci_text_input(k, i));
     if (shape->rank == 0) shape = k->in[i];
   }
   for (int i = 0; i < k->n_in; i++) {
@@ -209,7 +209,7 @@ static ci_string text_of(const ci_kernel *k, int input, int64_t i) {
   return ((const ci_string *)k->in[input]->data)[k->in[input]->rank > 0 ? i : 0];
 }
 
-static char *text_append(char *to, const void *from, size_t length) {
+char *ci_text_append(char *to, const void *from, size_t length) {
   if (length > 0) memcpy(to, from, length);
   return to + length;
 }
@@ -230,8 +230,8 @@ ci_status run_string_join(ci_kernel *k) {
     char *begin = text;
     for (int n = 0; n < k->n_in; n++) {
       const ci_string part = text_of(k, n, i);
-      if (n > 0) text = text_append(text, separator->data, separator->length);
-      text = text_append(text, part.data, part.length);
+      if (n > 0) text = ci_text_append(text, separator->data, separator->length);
+      text = ci_text_append(text, part.data, part.length);
     }
     y[i] = (ci_string){begin, (size_t)(text - begin)};
   }
@@ -251,7 +251,7 @@ ci_status prepare_string_reduce_join(ci_kernel *k) {
   int axis = 0;
   text_lines *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  CI_TRY(text_input(k, 0));
+  CI_TRY(ci_text_input(k, 0));
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
   CI_TRY(k_attr_s(k, "separator", "", &p->separator));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));
@@ -276,8 +276,8 @@ ci_status run_string_reduce_join(ci_kernel *k) {
     const ci_string *line = k->in[0]->count > 0 ? x + i / p->inner * p->n * p->inner + i % p->inner : NULL;
     char *begin = text;
     for (int64_t n = 0; n < p->n; n++) {
-      if (n > 0) text = text_append(text, p->separator.data, p->separator.length);
-      text = text_append(text, line[n * p->inner].data, line[n * p->inner].length);
+      if (n > 0) text = ci_text_append(text, p->separator.data, p->separator.length);
+      text = ci_text_append(text, line[n * p->inner].data, line[n * p->inner].length);
     }
     y[i] = (ci_string){begin, (size_t)(text - begin)};
   }
@@ -361,7 +361,7 @@ ci_status prepare_string_split(ci_kernel *k) {
   ci_string part;
   text_cutter *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  CI_TRY(text_input(k, 0));
+  CI_TRY(ci_text_input(k, 0));
   CI_TRY(text_cutter_of(k, p));
   if (x->rank != 1) {
     return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector", k_describe(x, found, sizeof found));

@@ -1,4 +1,4 @@
-/* text.h - memory for the texts that a kernel makes. */
+/* text.h - what the kernels of texts share: memory, inputs, ends. */
 #ifndef CI_TEXT_H
 #define CI_TEXT_H
 #include "../ci_kernel.h"
@@ -8,4 +8,10 @@ ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
 /* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, since what is
  * computed ahead of a run must last longer. */
 ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
+/* Copies bytes; returns where the next ones go. */
+char *ci_text_append(char *to, const void *from, size_t length);
+/* Refuses an input that is no strings. */
+ci_status ci_text_input(ci_kernel *k, int i);
+/* A text without the white space at its ends, of which there is no copy. */
+ci_string ci_text_stripped(ci_string text);
 #endif

@@ -6,31 +6,36 @@
 
 enum { TEXT_NUMBER = 1000, TEXT_WIDTH = 100, TEXT_ROOM = 1024 }; /* a number's text, its format, room for it */
 
-static ci_status words_wanted(ci_kernel *k, int i) {
-  char found[160];
-  if (k->in[i] != NULL && k->in[i]->dtype == CI_STRING) return CI_OK;
-  return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected string", i,
-                k->in[i] == NULL ? "absent" : k_describe(k->in[i], found, sizeof found));
-}
-
 static ci_status words_like(ci_kernel *k, int32_t dtype) {
-  CI_TRY(words_wanted(k, 0));
+  CI_TRY(ci_text_input(k, 0));
   return k_out_like(k, 0, dtype, k->in[0]);
 }
 
-static bool words_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/* ---- the point of a number ---- */
 
-static ci_string words_stripped(ci_string s) {
-  while (s.length > 0 && words_is_space(s.data[0])) s.data++, s.length--;
-  while (s.length > 0 && words_is_space(s.data[s.length - 1])) s.length--;
-  return s;
+enum { TEXT_POINT = 8 };
+
+/* What the C library writes between a number's digits, which a program may have chosen by setlocale; returns its
+ * length. */
+static size_t words_point(char point[TEXT_POINT]) {
+  char half[TEXT_POINT + 2];
+  const int written = snprintf(half, sizeof half, "%.1f", 0.5);
+  const bool fits = written > 2 && written < (int)sizeof half;
+  const size_t length = fits ? (size_t)written - 2 : 1;
+  memcpy(point, fits ? half + 1 : ".", length);
+  return length;
 }
 
-static ci_string words_part(const ci_value *v, int64_t i) { return ((const ci_string *)v->data)[v->rank == 0 ? 0 : i]; }
-
-static char *words_put(char *to, const char *from, size_t bytes) {
-  if (bytes > 0) memcpy(to, from, bytes);
-  return to + bytes;
+/* Puts `to` where `from` stands in a text that is terminated, if it does, and has room; returns the text's length. */
+static size_t words_exchange(char *text, const char *from, size_t from_length, const char *to, size_t to_length) {
+  const size_t length = strlen(text);
+  for (size_t i = 0; i + from_length <= length; i++) {
+    if (memcmp(text + i, from, from_length) != 0) continue;
+    memmove(text + i + to_length, text + i + from_length, length - i - from_length + 1);
+    memcpy(text + i, to, to_length);
+    return length - from_length + to_length;
+  }
+  return length;
 }
 
 /* ---- numbers ---- */
@@ -89,9 +94,9 @@ ci_status prepare_string_to_number(ci_kernel *k) {
 }
 
 static bool words_read(ci_string s, ci_value *y, int64_t i) {
-  char word[TEXT_NUMBER + 1];
+  char word[TEXT_NUMBER + TEXT_POINT], point[TEXT_POINT];
   int64_t whole;
-  s = words_stripped(s);
+  s = ci_text_stripped(s);
   if (s.length > TEXT_NUMBER || s.length == 0 || memchr(s.data, '\0', s.length) != NULL) return false;
   memcpy(word, s.data, s.length);
   word[s.length] = '\0';
@@ -103,6 +108,7 @@ static bool words_read(ci_string s, ci_value *y, int64_t i) {
     ((int64_t *)y->data)[i] = whole;
   } else {
     if (!words_is_float(word)) return false;
+    (void)words_exchange(word, ".", 1, point, words_point(point));
     const double number = strtod(word, NULL);
     if (y->dtype == CI_DOUBLE) ((double *)y->data)[i] = number;
     else ((float *)y->data)[i] = (float)number;
@@ -112,7 +118,7 @@ static bool words_read(ci_string s, ci_value *y, int64_t i) {
 
 ci_status run_string_to_number(ci_kernel *k) {
   for (int64_t i = 0; i < k->in[0]->count; i++) {
-    const ci_string s = words_part(k->in[0], i);
+    const ci_string s = ((const ci_string *)k->in[0]->data)[i];
     if (words_read(s, k->out[0], i)) continue;
     return k_fail(k, CI_INVALID_ARGUMENT, "StringToNumberOp could not correctly convert string: %.*s",
                   s.length > 200 ? 200 : (int)s.length, s.data == NULL ? "" : s.data);
@@ -171,8 +177,9 @@ ci_status prepare_as_string(ci_kernel *k) {
 static size_t words_double(const words_form *form, double value, char *to) {
   static const uint64_t bits = (uint64_t)0x7ff8 << 48;
   if (value != value) memcpy(&value, &bits, sizeof value); /* without a sign */
-  int written = snprintf(to, TEXT_ROOM / 2, form->format, value);
-  return written < 0 ? 0 : (size_t)written;
+  char point[TEXT_POINT];
+  if (snprintf(to, TEXT_ROOM / 2, form->format, value) < 0) return 0;
+  return words_exchange(to, point, words_point(point), ".", 1);
 }
 
 static size_t words_complex(const words_form *form, double re, double im, char *to) {
@@ -229,7 +236,7 @@ ci_status run_as_string(ci_kernel *k) {
   CI_TRY(ci_text_memory(k, bytes, &text));
   for (int64_t i = 0; i < x->count; i++) {
     y[i] = (ci_string){text, words_element(form, x, i, one)};
-    text = words_put(text, one, y[i].length);
+    text = ci_text_append(text, one, y[i].length);
   }
   return CI_OK;
 }
@@ -243,7 +250,7 @@ ci_status prepare_decode_raw(ci_kernel *k) {
   int64_t dtype, little, dims[CI_MAX_RANK];
   CI_TRY(k_attr_i(k, "dtype", 0, &dtype));
   CI_TRY(k_attr_i(k, "little_endian", 1, &little));
-  CI_TRY(words_wanted(k, 0));
+  CI_TRY(ci_text_input(k, 0));
   if (dtype < CI_FLOAT || dtype > CI_BFLOAT16 || dtype == CI_STRING) {
     return k_fail(k, CI_UNIMPLEMENTED, "bytes as elements of type %lld", (long long)dtype);
   }
@@ -272,8 +279,8 @@ ci_status run_decode_raw(ci_kernel *k) {
   int64_t little;
   CI_TRY(k_attr_i(k, "little_endian", 1, &little));
   for (int64_t i = 0; i < x->count; i++) {
-    const ci_string s = words_part(x, i);
-    to = words_put(to, s.data, s.length);
+    const ci_string s = ((const ci_string *)x->data)[i];
+    to = ci_text_append(to, s.data, s.length);
   }
   char *bytes = y->data;
   const bool pairs = y->dtype == CI_COMPLEX64 || y->dtype == CI_COMPLEX128;
