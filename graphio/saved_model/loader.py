@@ -44,17 +44,17 @@ def load(
         import_scope.
 
     Raises:
-        OSError: there is no saved model, or it is damaged.
+        OSError: there is no saved model, or it is damaged; the graph is as it was.
         RuntimeError: no graph has these tags.
     """
     folder = os.fspath(export_dir)
     chosen = meta_graph(folder, tags)
-    with sess.graph.as_default():
+    with sess.graph.as_default(), sess.graph.unchanged_on_error():
         found, _ = import_message(chosen._message, import_scope=import_scope, **saver_kwargs)
         saver = saver_of(chosen._message, found.variables)
         if saver is not None and checkpoint_exists(variables_prefix(folder)):
             saver.restore(sess, variables_prefix(folder))
-    _run_init(sess, metadata(chosen._message), folder, found)
+        _run_init(sess, metadata(chosen._message), folder, found)
     return chosen
 
 
