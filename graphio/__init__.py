@@ -50,7 +50,9 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.graph": ("Graph", "Operation", "Tensor"),
     "graphio.graph_def": ("GraphDef",),
     "graphio.graph_import": ("import_graph_def",),
-    "graphio.indexed_slices": ("IndexedSlices", "IndexedSlicesValue"),
+    "graphio.indexed_slices": (
+        "IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices",
+    ),
     "graphio.initializers": (
         "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
         "ones_initializer", "orthogonal_initializer", "random_normal_initializer",
@@ -120,6 +122,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.einsum": (),
     "graphio.ops.embedding": ("sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"),
     "graphio.ops.factoring": ("qr", "self_adjoint_eig", "self_adjoint_eigvals", "svd"),
+    "graphio.ops.files": ("matching_files", "read_file", "timestamp", "write_file"),
     "graphio.ops.fake_quantize": (
         "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
         "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
@@ -186,6 +189,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "unsorted_segment_prod", "unsorted_segment_sqrt_n",
     ),
     "graphio.ops.sequence": (),
+    "graphio.ops.sequence_example": ("parse_single_sequence_example",),
     "graphio.ops.shaping": (
         "bitcast", "broadcast_dynamic_shape", "broadcast_static_shape", "dimension_at_index",
         "dimension_value", "ensure_shape", "get_static_value", "guarantee_const",
@@ -215,7 +219,10 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
     "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
-    "graphio.ops.text_calls": ("decode_base64", "encode_base64", "regex_replace"),
+    "graphio.ops.text_calls": (
+        "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",
+        "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
+    ),
     "graphio.ops.text_csv": ("decode_csv",),
     "graphio.ops.text_numbers": ("as_string", "decode_raw", "string_to_number"),
     "graphio.ops.windows": (),
@@ -230,8 +237,12 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "colocate_with", "control_dependencies", "device", "get_default_graph", "name_scope",
         "reset_default_graph",
     ),
+    "graphio.signature_def": ("TensorInfo",),
     "graphio.session": ("InteractiveSession", "Session", "get_default_session"),
-    "graphio.sparse_tensor": ("SparseTensor", "SparseTensorValue", "sparse_placeholder"),
+    "graphio.sparse_tensor": (
+        "SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor",
+        "sparse_placeholder",
+    ),
     "graphio.tables": ("initialize_all_tables", "tables_initializer"),
     "graphio.templates": ("make_template",),
     "graphio.tensor_shape": ("Dimension", "TensorShape"),
@@ -254,8 +265,9 @@ _NAMESPACES = {
     "app": False, "bitwise": True, "cinfer": False, "compat": False, "data": True, "debug": True,
     "debugging": True, "dtypes": False, "errors": False, "flags": False, "gfile": False,
     "graph_util": True, "image": True, "initializers": True, "io": False, "layers": True, "linalg":
-    True, "logging": False, "losses": True, "manip": True, "math": True, "metrics": True, "nest":
-    False, "nn": True, "onnx": True, "python_io": True, "quantization": True, "random": True,
+    True, "logging": False, "lookup": True, "losses": True, "manip": True, "math": True,
+    "metrics": True, "nest": False, "nn": True, "onnx": True, "python_io": True,
+    "quantization": True, "random": True,
     "resource_loader": False, "runtime": False, "saved_model": True, "schema": False, "sparse":
     True, "strings": True, "summary": True, "test": True, "timeline": False, "train": True,
 }  # fmt: skip

@@ -108,6 +108,11 @@ class DType:
         return self.name.startswith("uint")
 
     @property
+    def is_quantized(self) -> builtins.bool:
+        """False: there are no quantized types."""
+        return False
+
+    @property
     def is_numpy_compatible(self) -> builtins.bool:
         """Whether numpy has it."""
         return self._row.numpy is not None

@@ -37,7 +37,7 @@ def not_differentiable(*ops: str, domain: str = "") -> None:
 
 
 def lacks_gradient(tf_type: str, instead: str) -> None:
-    """Says that TensorFlow has a gradient of the type and we have none, and what to do instead."""
+    """Says that a gradient through the type is an error, and what to do instead."""
     _lacking[tf_type] = instead
 
 
@@ -108,13 +108,13 @@ def lookup(operation: Operation) -> GradientFunction | None:
         return _functions[key]
     if operation.tf_type in _lacking:
         raise LookupError(
-            f"{operation.type} '{operation.name}'{operation.where}: it cannot be differentiated "
-            f"here; {_lacking[operation.tf_type]}"
+            f"No gradient defined for operation '{operation.name}' (op type: {operation.type})"
+            f"{operation.where}: {_lacking[operation.tf_type]}"
         )
     if key in _none:
         return None
     raise LookupError(
-        f"{operation.op} '{operation.name}'{operation.where}: no gradient is registered for this "
-        f"operator; register one with gradient({operation.op!r}, {operation.domain!r}) or cut the "
-        "path with stop_gradient"
+        f"No gradient defined for operation '{operation.name}' (op type: {operation.type})"
+        f"{operation.where}: register one with tf.RegisterGradient or cut the path with "
+        "stop_gradient"
     )

@@ -266,6 +266,15 @@ class Operation:
 
         return attribute_of(self, name)
 
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line as a list of one (file, line, function, text)."""
+        return [(*self.source, "")] if self.source.file else []
+
+    def colocation_groups(self) -> list[bytes]:
+        """With which operations it shares a device, as TensorFlow writes it: with itself."""
+        return [f"loc:@{self.name}".encode()]
+
     def values(self) -> tuple[Tensor, ...]:
         """The outputs."""
         return tuple(self.outputs)
@@ -999,6 +1008,14 @@ class Graph:
         from graphio.graph_def import export_graph_def
 
         return export_graph_def(self, add_shapes)
+
+    @contextlib.contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Accepted: a session keeps its own state."""
+        yield container_name
+
+    def switch_to_thread_local(self) -> None:
+        """Accepted: name scopes, control dependencies and devices hold where they are entered."""
 
     def __str__(self) -> str:
         from graphio.printing import graph_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.colours import (
     adjust_hue,
     adjust_saturation,
@@ -32,6 +33,7 @@ from graphio.ops.imaging import (
     grayscale_to_rgb,
     image_gradients,
     non_max_suppression,
+    non_max_suppression_padded,
     pad_to_bounding_box,
     per_image_standardization,
     random_brightness,
@@ -50,8 +52,9 @@ from graphio.ops.imaging import (
     transpose_image,
 )
 from graphio.ops.imaging import resize_image_with_crop_or_pad as resize_with_crop_or_pad
+from graphio.ops.imaging import resize_images as resize
 from graphio.ops.imaging import transpose_image as transpose
-from graphio.ops.patches import extract_image_patches
+from graphio.ops.patches import extract_image_patches, extract_patches
 from graphio.ops.random_more import random_crop
 
 __all__ = [
@@ -66,12 +69,14 @@ __all__ = [
     "crop_and_resize",
     "crop_to_bounding_box",
     "extract_image_patches",
+    "extract_patches",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "image_gradients",
     "non_max_suppression",
+    "non_max_suppression_padded",
     "pad_to_bounding_box",
     "per_image_standardization",
     "psnr",
@@ -82,6 +87,7 @@ __all__ = [
     "random_flip_up_down",
     "random_hue",
     "random_saturation",
+    "resize",
     "resize_area",
     "resize_bicubic",
     "resize_bilinear",
@@ -103,3 +109,5 @@ __all__ = [
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]
+
+__getattr__ = refusals.getter(__name__)

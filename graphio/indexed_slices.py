@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphio.composite import Composite
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
+from graphio.dtypes import as_dtype
 from graphio.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from graphio.dtypes import DType
     from graphio.graph import Graph, Operation, Tensor
 
-__all__ = ["IndexedSlices", "IndexedSlicesValue"]
+__all__ = ["IndexedSlices", "IndexedSlicesValue", "convert_to_tensor_or_indexed_slices"]
 
 
 class IndexedSlicesValue(NamedTuple):
@@ -120,3 +121,21 @@ def _to_tensor(
 
 
 register_tensor_conversion_function(IndexedSlices, _to_tensor)
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | IndexedSlices:
+    """value if it is IndexedSlices, else a tensor of it.
+
+    Raises:
+        ValueError: of another dtype.
+    """
+    if not isinstance(value, IndexedSlices):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype != as_dtype(dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with "
+            f"dtype {value.dtype.name}"
+        )
+    return value

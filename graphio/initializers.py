@@ -308,4 +308,8 @@ def __getattr__(name: str) -> Any:
         from graphio import variables
 
         return getattr(variables, f"{name}_initializer")
+    if name == "tables_initializer":
+        from graphio.tables import tables_initializer
+
+        return tables_initializer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.arithmetic import cross, einsum
 from graphio.ops.clip import global_norm, norm
 from graphio.ops.factoring import qr, svd
@@ -18,6 +19,7 @@ from graphio.ops.matrices import matrix_diag as diag
 from graphio.ops.matrices import matrix_diag_part as diag_part
 from graphio.ops.matrices import matrix_set_diag as set_diag
 from graphio.ops.matrices import trace
+from graphio.ops.matrix_functions import expm, matrix_rank, pinv
 from graphio.ops.nn import l2_normalize
 from graphio.ops.solving import (
     adjoint,
@@ -45,6 +47,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inv",
@@ -52,10 +55,12 @@ __all__ = [
     "logdet",
     "lstsq",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
     "normalize",
+    "pinv",
     "qr",
     "set_diag",
     "slogdet",
@@ -68,3 +73,5 @@ __all__ = [
     "transpose",
     "triangular_solve",
 ]
+
+__getattr__ = refusals.getter(__name__)

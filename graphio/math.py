@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.arithmetic import (
     atan2,
     cumprod,
     cumulative_logsumexp,
     multiply_no_nan,
+    reciprocal_no_nan,
     reduce_euclidean_norm,
     reduce_std,
     reduce_variance,
@@ -199,6 +201,7 @@ __all__ = [
     "pow",
     "real",
     "reciprocal",
+    "reciprocal_no_nan",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",
@@ -246,3 +249,5 @@ __all__ = [
     "xlogy",
     "zero_fraction",
 ]
+
+__getattr__ = refusals.getter(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.metrics import (
     accuracy,
     false_negatives,
@@ -67,3 +68,5 @@ __all__ = [
     "true_positives",
     "true_positives_at_thresholds",
 ]
+
+__getattr__ = refusals.getter(__name__)

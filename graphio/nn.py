@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio import rnn_cell
+from graphio import refusals, rnn_cell
 from graphio.ops.arranging import (
     batch_to_space,
     depth_to_space,
@@ -10,6 +10,7 @@ from graphio.ops.arranging import (
     space_to_depth,
 )
 from graphio.ops.candidates import (
+    compute_accidental_hits,
     log_uniform_candidate_sampler,
     nce_loss,
     sampled_softmax_loss,
@@ -22,6 +23,8 @@ from graphio.ops.conv import (
     conv2d_transpose,
     convolution,
     depthwise_conv2d,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
     separable_conv2d,
 )
 from graphio.ops.crossentropy import (
@@ -31,6 +34,7 @@ from graphio.ops.crossentropy import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
+from graphio.ops.ctc import ctc_greedy_decoder, ctc_loss
 from graphio.ops.embedding import (
     embedding_lookup_sparse,
     safe_embedding_lookup_sparse,
@@ -105,6 +109,9 @@ from graphio.rnn import (
     static_rnn,
 )
 
+depthwise_conv2d_backprop_filter = depthwise_conv2d_native_backprop_filter
+depthwise_conv2d_backprop_input = depthwise_conv2d_native_backprop_input
+
 __all__ = [
     "atrous_conv2d",
     "atrous_conv2d_transpose",
@@ -117,6 +124,7 @@ __all__ = [
     "batch_to_space",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -127,9 +135,15 @@ __all__ = [
     "conv3d_transpose",
     "convolution",
     "crelu",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
     "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
     "dilation2d",
     "dropout",
     "dynamic_rnn",
@@ -188,3 +202,5 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+
+__getattr__ = refusals.getter(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.fake_quantize import (
     fake_quant_with_min_max_args,
     fake_quant_with_min_max_args_gradient,
@@ -19,3 +20,5 @@ __all__ = [
     "fake_quant_with_min_max_vars_per_channel",
     "fake_quant_with_min_max_vars_per_channel_gradient",
 ]
+
+__getattr__ = refusals.getter(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
 from graphio.ops.random import multinomial, set_random_seed, truncated_normal
 from graphio.ops.random import random_normal as normal
@@ -10,6 +11,13 @@ from graphio.ops.random import random_uniform as uniform
 from graphio.ops.random_more import categorical, get_seed
 from graphio.ops.random_more import random_gamma as gamma
 from graphio.ops.random_more import random_poisson as poisson
+from graphio.ops.stateless import (
+    stateless_categorical,
+    stateless_multinomial,
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
 
 __all__ = [
     "categorical",
@@ -21,7 +29,14 @@ __all__ = [
     "poisson",
     "set_random_seed",
     "shuffle",
+    "stateless_categorical",
+    "stateless_multinomial",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
     "truncated_normal",
     "uniform",
     "uniform_candidate_sampler",
 ]
+
+__getattr__ = refusals.getter(__name__)

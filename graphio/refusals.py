@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["refusal"]
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["getter", "refusal"]
 
 _EAGER = "graphs are built first and run by a Session: use tf.Session().run"
 _RECORDS = "use tf.data, or feed placeholders by feed_dict"
@@ -10,12 +13,26 @@ _PLACES = "tf.train.Saver saves where iterators stand, and restores it"
 _END = "catch tf.errors.OutOfRangeError at the end of the data"
 _STATISTICS = "measure runs by RunMetadata"
 _ONE = "a model runs in one process on one machine"
+_PICTURES = (
+    "tensors are not coded as pictures: use PIL or imageio in tf.py_func, or before feeding, or "
+    "in the generator of Dataset.from_generator"
+)
+_SPECTRA = "there are no complex tensors: use numpy.fft in tf.py_func, or before feeding"
+_BEAM = "use tf.nn.ctc_greedy_decoder, or search in tf.py_func"
+_QUANTIZED = "there are no quantized dtypes: tf.fake_quant_with_min_max_vars rounds as they do"
+_RAGGED = "pad to the longest (Dataset.padded_batch), or use a SparseTensor"
+_HANDLES = "fetch the value and feed it, or keep it in a variable"
+_SETS = "tf.setdiff1d and tf.unique work on vectors; for rows of sets use tf.py_func"
+_MATRICES = "use scipy.linalg in tf.py_func, or tf.linalg.solve, cholesky, qr, svd and eigh"
+_SPECIAL = "use scipy.special in tf.py_func; tf.lgamma and tf.digamma are there"
+_OBJECTS = "tf.train.Saver saves variables by their names"
+_SERVER = "a session runs in this process; tf.test.TestCase gives one by test_session"
 
 #: name -> what to use
 _LEFT_OUT = {
     "autograph": "write tf.cond and tf.while_loop",
     "contrib": "most of what programs use of it has a name outside: tf.layers, tf.nn, tf.image, "
-    "tf.data, tf.train, tf.initializers (contrib.layers.xavier_initializer is "
+    "tf.data, tf.train, tf.lookup, tf.initializers (contrib.layers.xavier_initializer is "
     "tf.glorot_uniform_initializer)",
     "distribute": "a model runs on one machine; give Session a ConfigProto with "
     "intra_op_parallelism_threads",
@@ -32,6 +49,161 @@ _LEFT_OUT = {
     "without Python",
     "profiler": "use RunOptions and RunMetadata of Session.run",
     "sysconfig": "operators are not loaded from libraries; the C library's header is cinfer.h",
+    "distributions": "write densities with tf.lgamma and friends; tf.random draws",
+    "GradientTape": "use tf.gradients",
+    "Module": "use tf.variable_scope and tf.make_template",
+    "ragged": _RAGGED,
+    "RaggedTensor": _RAGGED,
+    "fft": _SPECTRA,
+    "fft2d": _SPECTRA,
+    "fft3d": _SPECTRA,
+    "ifft": _SPECTRA,
+    "ifft2d": _SPECTRA,
+    "ifft3d": _SPECTRA,
+    "signal": _SPECTRA,
+    "spectral": _SPECTRA,
+    "quantize": _QUANTIZED,
+    "quantize_v2": _QUANTIZED,
+    "quantized_concat": _QUANTIZED,
+    "dequantize": _QUANTIZED,
+    "qint8": _QUANTIZED,
+    "quint8": _QUANTIZED,
+    "qint16": _QUANTIZED,
+    "quint16": _QUANTIZED,
+    "qint32": _QUANTIZED,
+    "sets": _SETS,
+    "queue": _RECORDS,
+    "LMDBReader": _RECORDS,
+    "get_session_handle": _HANDLES,
+    "get_session_tensor": _HANDLES,
+    "delete_session_tensor": _HANDLES,
+    "ConditionalAccumulator": "add gradients up in variables by assign_add",
+    "SparseConditionalAccumulator": "add gradients up in variables by scatter_add",
+    "betainc": _SPECIAL,
+    "igamma": _SPECIAL,
+    "igammac": _SPECIAL,
+    "polygamma": _SPECIAL,
+    "zeta": _SPECIAL,
+    "load_library": "operators are not loaded from libraries: use tf.py_func",
+    "load_op_library": "operators are not loaded from libraries: use tf.py_func",
+    "raw_ops": "use the functions of tf, tf.nn, tf.math, ...",
+    "user_ops": "use tf.py_func",
+    "wrap_function": "call the function: it adds to the default graph",
+    "variant": "sequences and optional values have no dtype of their own",
+    "resource": "variables have no handles; use them themselves",
+    "decode_compressed": "TFRecordDataset and TextLineDataset take compression_type",
+    "decode_json_example": "use json in Python, and tf.train.Example",
+    "parse_tensor": "use numpy.frombuffer in tf.py_func, or tf.decode_raw",
+    "serialize_tensor": "use tobytes() of a fetched array",
+    "serialize_sparse": "store indices, values and dense_shape",
+    "serialize_many_sparse": "store indices, values and dense_shape",
+    "deserialize_many_sparse": "store indices, values and dense_shape",
+    "extract_volume_patches": "use tf.nn.conv3d with a filter of ones and zeros, or slices",
+    "image.adjust_jpeg_quality": _PICTURES,
+    "image.decode_and_crop_jpeg": _PICTURES,
+    "image.decode_bmp": _PICTURES,
+    "image.decode_gif": _PICTURES,
+    "image.decode_image": _PICTURES,
+    "image.decode_jpeg": _PICTURES,
+    "image.decode_png": _PICTURES,
+    "image.encode_jpeg": _PICTURES,
+    "image.encode_png": _PICTURES,
+    "image.extract_jpeg_shape": _PICTURES,
+    "image.is_jpeg": _PICTURES,
+    "image.random_jpeg_quality": _PICTURES,
+    "image.combined_non_max_suppression": "use tf.image.non_max_suppression for each class",
+    "image.sample_distorted_bounding_box": "draw a box with tf.random_uniform and use tf.slice, or "
+    "tf.random_crop",
+    "image.resize_with_pad": "use tf.image.resize_image_with_pad",
+    "nn.avg_pool_v2": "use tf.nn.avg_pool, avg_pool1d or avg_pool3d",
+    "nn.max_pool_v2": "use tf.nn.max_pool, max_pool1d or max_pool3d",
+    "nn.compute_average_loss": "a model runs on one device: use tf.reduce_mean",
+    "nn.scale_regularization_loss": "a model runs on one device: there is nothing to scale",
+    "vectorized_map": "use tf.map_fn",
+    "train.noisy_linear_cosine_decay": "use tf.train.linear_cosine_decay",
+    "train.queue_runner": _RECORDS,
+    "SparseFeature": "read its parts with VarLenFeature and make a SparseTensor",
+    "image.ssim_multiscale": "use tf.image.ssim on images made smaller by tf.nn.avg_pool",
+    "linalg.LinearOperator": "use the matrix itself",
+    "linalg.logm": _MATRICES,
+    "linalg.lu": _MATRICES,
+    "linalg.lu_matrix_inverse": _MATRICES,
+    "linalg.lu_reconstruct": _MATRICES,
+    "linalg.lu_solve": _MATRICES,
+    "linalg.sqrtm": _MATRICES,
+    "linalg.tridiagonal_matmul": _MATRICES,
+    "linalg.tridiagonal_solve": _MATRICES,
+    "complex": "elements are real: keep the parts as two tensors",
+    "variable_creator_scope": "use the custom_getter of tf.variable_scope",
+    "create_partitioned_variables": "a model's variables are whole: use tf.get_variable",
+    "sparse.cross_hashed": "join the values by tf.string_join, and number them before feeding",
+    "image.draw_bounding_boxes": "draw with PIL or matplotlib on the array that a run gives",
+    "image.extract_glimpse": "use tf.image.crop_and_resize",
+    "image.generate_bounding_box_proposals": "use tf.image.non_max_suppression",
+    "image.non_max_suppression_overlaps": "use tf.image.non_max_suppression, which takes boxes",
+    "image.non_max_suppression_with_scores": "use tf.image.non_max_suppression",
+    "metrics.precision_at_top_k": "use tf.metrics.precision_at_k, which takes predictions",
+    "metrics.recall_at_top_k": "use tf.metrics.recall_at_k, which takes predictions",
+    "nn.all_candidate_sampler": "give all classes: tf.nn.softmax_cross_entropy_with_logits_v2",
+    "nn.collapse_repeated": "tf.nn.ctc_greedy_decoder merges what is repeated",
+    "nn.with_space_to_batch": "give convolutions and tf.nn.pool their dilations",
+    "nn.conv_transpose": "use conv1d_transpose, conv2d_transpose or conv3d_transpose",
+    "random.all_candidate_sampler": "use all classes themselves",
+    "random.fixed_unigram_candidate_sampler": "use log_uniform_candidate_sampler",
+    "random.learned_unigram_candidate_sampler": "use log_uniform_candidate_sampler",
+    "random.stateless_binomial": "use stateless_uniform, or tf.random.categorical with a seed",
+    "random.stateless_gamma": "use tf.random.gamma with a seed",
+    "random.stateless_poisson": "use tf.random.poisson with a seed",
+    "math.bessel_i0": _SPECIAL,
+    "math.bessel_i0e": _SPECIAL,
+    "math.bessel_i1": _SPECIAL,
+    "math.bessel_i1e": _SPECIAL,
+    "math.betainc": _SPECIAL,
+    "math.igamma": _SPECIAL,
+    "math.igammac": _SPECIAL,
+    "math.nextafter": "use numpy.nextafter in tf.py_func",
+    "math.polygamma": _SPECIAL,
+    "math.sobol_sample": "use scipy.stats.qmc before feeding",
+    "math.zeta": _SPECIAL,
+    "metrics.average_precision_at_k": "use tf.metrics.precision_at_k",
+    "metrics.sparse_average_precision_at_k": "use tf.metrics.precision_at_k",
+    "nn.ctc_beam_search_decoder": _BEAM,
+    "nn.ctc_beam_search_decoder_v2": _BEAM,
+    "nn.ctc_loss_v2": "use tf.nn.ctc_loss with a SparseTensor of labels",
+    "nn.ctc_unique_labels": "tf.nn.ctc_loss needs no preparation",
+    "nn.conv3d_backprop_filter": "use tf.gradients of tf.nn.conv3d",
+    "nn.conv3d_backprop_filter_v2": "use tf.gradients of tf.nn.conv3d",
+    "nn.fixed_unigram_candidate_sampler": "use tf.nn.log_uniform_candidate_sampler, or give "
+    "sampled_values drawn by tf.random.categorical",
+    "nn.fractional_avg_pool": "use tf.nn.avg_pool or tf.image.resize_area",
+    "nn.fractional_max_pool": "use tf.nn.max_pool",
+    "nn.learned_unigram_candidate_sampler": "use tf.nn.log_uniform_candidate_sampler",
+    "nn.quantized_avg_pool": _QUANTIZED,
+    "nn.quantized_conv2d": _QUANTIZED,
+    "nn.quantized_max_pool": _QUANTIZED,
+    "nn.quantized_relu_x": _QUANTIZED,
+    "nn.static_state_saving_rnn": "feed the state that the run before gave to tf.nn.dynamic_rnn",
+    "quantization.dequantize": _QUANTIZED,
+    "quantization.quantize": _QUANTIZED,
+    "quantization.quantized_concat": _QUANTIZED,
+    "random.experimental": "give operations a seed",
+    "sparse.cross": "join the values by tf.string_join, and number them before feeding",
+    "strings.bytes_split": _RAGGED,
+    "strings.ngrams": _RAGGED,
+    "strings.unicode_decode": _RAGGED,
+    "strings.unicode_encode": _RAGGED,
+    "strings.unicode_script": "use unicodedata in tf.py_func",
+    "strings.unicode_split": _RAGGED,
+    "strings.unicode_transcode": "use bytes.decode in tf.py_func",
+    "strings.unsorted_segment_join": "use tf.reduce_join of equal segments",
+    "test.Benchmark": "use timeit",
+    "test.create_local_cluster": _SERVER,
+    "train.Checkpoint": _OBJECTS,
+    "train.CheckpointManager": _OBJECTS,
+    "train.basic_train_loop": "write the loop with tf.train.MonitoredTrainingSession",
+    "train.match_filenames_once": "use tf.data.Dataset.list_files, or tf.gfile.Glob",
+    "train.maybe_shuffle_batch": _RECORDS,
+    "train.sdca_optimizer": "use tf.train.FtrlOptimizer",
     "tpu": "there are two engines, both on the processor: 'runtime' and 'cinfer'",
     "xla": "cinfer plans and fuses by itself",
     "FIFOQueue": _RECORDS,
@@ -64,7 +236,6 @@ _LEFT_OUT = {
     "train.Supervisor": "use tf.train.MonitoredTrainingSession",
     "train.SessionManager": "use tf.train.MonitoredTrainingSession",
     "train.GlobalStepWaiterHook": _ONE,
-    "train.ProfilerHook": "trace a run with tf.RunOptions; tf.RunMetadata has its times",
     "train.LooperThread": "use threading.Thread with a tf.train.Coordinator",
     "train.QueueRunner": _RECORDS,
     "train.add_queue_runner": _RECORDS,
@@ -86,3 +257,14 @@ def refusal(name: str) -> str | None:
     if name not in _LEFT_OUT:
         return None
     return f"tf.{name} is no part of graphio: {_LEFT_OUT[name]}"
+
+
+def getter(module: str) -> Callable[[str], Any]:
+    """A namespace's __getattr__, which says what to use for a name that is left out."""
+    space = module.partition(".")[2]
+
+    def find(name: str) -> Any:
+        reason = refusal(f"{space}.{name}")
+        raise AttributeError(reason or f"module {module!r} has no attribute {name!r}")
+
+    return find

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.embedding import sparse_segment_mean as segment_mean
 from graphio.ops.embedding import sparse_segment_sqrt_n as segment_sqrt_n
 from graphio.ops.embedding import sparse_segment_sum as segment_sum
@@ -67,3 +68,5 @@ __all__ = [
     "to_indicator",
     "transpose",
 ]
+
+__getattr__ = refusals.getter(__name__)

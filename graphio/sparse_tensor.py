@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from graphio.dtypes import DType
     from graphio.graph import Graph
 
-__all__ = ["SparseTensor", "SparseTensorValue", "sparse_placeholder"]
+__all__ = [
+    "SparseTensor",
+    "SparseTensorValue",
+    "convert_to_tensor_or_sparse_tensor",
+    "sparse_placeholder",
+]
 
 
 class SparseTensorValue(NamedTuple):
@@ -235,6 +240,25 @@ def _to_tensor(
 
 
 register_tensor_conversion_function(SparseTensor, _to_tensor)
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """value if it is a SparseTensor, a SparseTensor of a SparseTensorValue, else a tensor.
+
+    Raises:
+        RuntimeError: a SparseTensor of another dtype.
+    """
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor(*value)
+    if not isinstance(value, SparseTensor):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype != dtypes.as_dtype(dtype):
+        raise RuntimeError(
+            f"Sparse dtype: requested = {dtypes.as_dtype(dtype).name}, actual = {value.dtype.name}"
+        )
+    return value
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from graphio import refusals
 from graphio.ops.text import length, lower, reduce_join, split, substr, upper
 from graphio.ops.text import string_join as join
 from graphio.ops.text import string_strip as strip
 from graphio.ops.text_calls import regex_full_match, regex_replace
 from graphio.ops.text_calls import string_format as format
+from graphio.ops.text_calls import string_to_hash_bucket as to_hash_bucket
+from graphio.ops.text_calls import string_to_hash_bucket as to_hash_bucket_fast
+from graphio.ops.text_calls import string_to_hash_bucket_strong as to_hash_bucket_strong
 from graphio.ops.text_numbers import as_string
 from graphio.ops.text_numbers import string_to_number as to_number
 
@@ -22,6 +26,11 @@ __all__ = [
     "split",
     "strip",
     "substr",
+    "to_hash_bucket",
+    "to_hash_bucket_fast",
+    "to_hash_bucket_strong",
     "to_number",
     "upper",
 ]
+
+__getattr__ = refusals.getter(__name__)

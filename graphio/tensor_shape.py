@@ -243,6 +243,26 @@ class TensorShape:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape. Raises ValueError if its rank is known and more."""
+        if self.ndims is not None and self.ndims > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """What this shape and another have in common."""
+        given: TensorShape = as_shape(other)
+        if self._dims is None or given._dims is None or len(self._dims) != len(given._dims):
+            return TensorShape(None)
+        pairs = zip(self._dims, given._dims, strict=True)
+        return TensorShape([a if a == b else None for a, b in pairs])
+
+    def as_proto(self) -> Any:
+        """This shape as a TensorShapeProto."""
+        from graphio.node_def import TensorShapeProto
+
+        return TensorShapeProto.of(self)
+
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both. Raises ValueError where they clash."""
         given: TensorShape = as_shape(other)

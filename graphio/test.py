@@ -26,6 +26,7 @@ from graphio.session import Session, get_default_session
 __all__ = [
     "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error",
     "get_temp_dir", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support",
+    "is_built_with_rocm",
     "is_gpu_available", "main", "mock", "test_src_dir_path",
 ]  # fmt: skip
 
@@ -319,6 +320,11 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any =
 
 
 def is_built_with_cuda() -> bool:
+    """False: both engines use the processor."""
+    return False
+
+
+def is_built_with_rocm() -> bool:
     """False: both engines use the processor."""
     return False
 

@@ -62,6 +62,11 @@ class _Store:
         return found
 
 
+def variables_by_name(graph: Graph) -> dict[str, Variable]:
+    """The variables of a graph that get_variable made."""
+    return dict(_Store.of(graph).variables)
+
+
 def no_regularizer(_: Any) -> None:
     """A regularizer that stops an outer scope's from being applied."""
 
@@ -340,7 +345,8 @@ def get_variable(
     use_resource: Any = None,
     custom_getter: Any = None,
     constraint: Any = None,
-    **ignored: Any,
+    synchronization: Any = None,
+    aggregation: Any = None,
 ) -> Variable:
     """The variable of a name in the current variable scope, made or shared as the scope says.
 
@@ -357,6 +363,7 @@ def get_variable(
         validate_shape: False takes an initial value of unknown shape.
         custom_getter: called as f(getter, name, ...) in the place of this function.
         constraint: a function from the value after an update to the value to keep.
+        synchronization, aggregation: kept for who asks.
 
     Raises:
         ValueError: the variable exists and the scope does not reuse, or it does not exist and the
@@ -376,6 +383,8 @@ def get_variable(
         "validate_shape": validate_shape,
         "use_resource": use_resource,
         "constraint": scope.constraint if constraint is None else constraint,
+        "synchronization": synchronization,
+        "aggregation": aggregation,
     }
     full = f"{scope.name}/{name}" if scope.name else name
     getter = scope.custom_getter if custom_getter is None else custom_getter
@@ -426,6 +435,8 @@ def _get(
             name=name,
             dtype=kind,
             constraint=options.get("constraint"),
+            synchronization=options.get("synchronization"),
+            aggregation=options.get("aggregation"),
         )
     store.variables[name] = made
     if regularizer is not None:

@@ -15,6 +15,7 @@ from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor, register_tensor_conversion_function
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
+from graphio.modes import VariableAggregation, VariableSynchronization
 from graphio.tensor_shape import TensorShape
 from graphio.tensor_shape import text as shape_text
 
@@ -56,7 +57,8 @@ class Variable:
         expected_shape: accepted.
         import_scope: the name scope that variable_def was imported into.
         constraint: a function from the value after an update to the value to keep.
-        use_resource, synchronization, aggregation: accepted; reads and assignments never race.
+        use_resource: accepted; reads and assignments never race.
+        synchronization, aggregation: kept for who asks; there is one copy.
         slot_of: for an optimizer's slot, the name of the variable that it belongs to.
         slot: for an optimizer's slot, which it is.
 
@@ -66,6 +68,11 @@ class Variable:
     """
 
     __array_priority__ = 100
+
+    trainable: bool
+    constraint: Callable[[Tensor], Tensor] | None
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO
+    aggregation: VariableAggregation = VariableAggregation.NONE
 
     @door.guarded
     def __init__(
@@ -96,6 +103,10 @@ class Variable:
             raise ValueError("initial_value must be specified.")
         self.trainable = True if trainable is None else bool(trainable)
         self.constraint = constraint
+        if synchronization is not None:
+            self.synchronization = synchronization
+        if aggregation is not None:
+            self.aggregation = aggregation
         self.slot_of, self.slot = slot_of, slot
         current = scopes.get_default_graph()
         graph, around = current.root, current.get_name_scope()
@@ -243,6 +254,13 @@ class Variable:
         """The tensor or value given as the initial value, as a tensor."""
         return self._initial_value
 
+    def start_from(self, value: Tensor) -> None:
+        """Makes a tensor of the root graph the initial value, with an initializer for it."""
+        graph = self.graph
+        with graph.as_default(), scopes.control_dependencies(None):
+            self._initializer = self._assign(value, f"{self.op.name}/Assign").op
+        self._initial_value = value
+
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Which nodes it is, as a VariableDef; None if it is outside the scope export_scope."""
         from graphio.variable_def import describe
@@ -339,7 +357,23 @@ class Variable:
             tensor = convert_to_tensor(value, dtype=self.dtype, name="value")
             if validate_shape:
                 return self._assign(tensor, scope)
-            return self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
+            made = self._assign_unchecked(tensor, tensor.shape, scope, "Assign")
+            if not tensor.shape.is_fully_defined() or tensor.shape != self._shape:
+                self._take_any_shape()
+            return made
+
+    def _take_any_shape(self) -> None:
+        """Forgets the static shape, in what reads the variable already, too."""
+        if self._shape.ndims is None:
+            return
+        self._shape = self._variable._shape = self._snapshot._shape = TensorShape(None)
+        pending = [self.graph]
+        while pending:
+            for operation in pending.pop().operations:
+                pending += operation.bodies()
+                if operation.attrs.get("variable") == self.op.name and "shape" in operation.attrs:
+                    operation.attrs["shape"] = (self.dtype, self._shape)
+        self.graph.changed()
 
     def assign_add(
         self,

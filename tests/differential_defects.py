@@ -81,6 +81,14 @@ def _same_and_gaps(call: Call, inputs: list[Array]) -> bool:
     )
 
 
+def _backward_from_before_the_start(call: Call, inputs: list[Array]) -> bool:
+    if len(inputs) < 5:
+        return False
+    sizes = [inputs[0].shape[axis] for axis in inputs[3].tolist()]
+    begins = zip(inputs[1].tolist(), inputs[4].tolist(), sizes, strict=True)
+    return any(step < 0 and start < -size for start, step, size in begins)
+
+
 def _of(*types: str) -> Callable[[Call, list[Array]], bool]:
     return lambda call, inputs: inputs[0].dtype.name in types
 
@@ -117,6 +125,8 @@ TABLE = (
      inputs[0].dtype.kind != "f", "Shrink"),
     ("float64 is computed in float32", _of("float64"), "Shrink"),
     ("axes that are none are taken for absent ones", _no_axes, "Squeeze"),
+    ("backward from before the first element: it has that one; numpy, the standard's reference and "
+     "ours nothing", _backward_from_before_the_start, "Slice"),
     ("SAME with gaps between windows shifts them", _same_and_gaps, "AveragePool LpPool MaxPool"),
 )  # fmt: skip
 

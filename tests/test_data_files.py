@@ -314,6 +314,11 @@ def test_a_cache_in_a_file_serves_later_programs(tmp_path: Path) -> None:
     assert len(calls) == 1
 
 
+def test_the_name_of_a_cache_is_a_text() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="filename is 3, expected a text"):
+        D.range(3).cache(3)
+
+
 def test_a_cache_that_was_not_filled_is_filled_anew(tmp_path: Path) -> None:
     path = str(tmp_path / "cache")
     assert drain(lambda: D.range(5).cache(path), limit=2) == [0, 1]

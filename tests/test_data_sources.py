@@ -65,8 +65,10 @@ def test_slices_that_cannot_be_are_refused(value: Any, words: str) -> None:
 
 def test_sparse_components_are_refused() -> None:
     slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
-    with pytest.raises(TypeError, match="datasets hold dense tensors only"):
+    with pytest.raises(TypeError, match="a component is of IndexedSlices; give its parts"):
         D.from_tensors(slices)
+    with pytest.raises(TypeError, match="a component is of SparseTensor; give its parts"):
+        D.from_tensor_slices(tf.SparseTensor([[0]], [1.0], [2]))
 
 
 def test_tensors_that_differ_in_length_are_found_when_the_iterator_begins() -> None:

@@ -13,6 +13,7 @@ import graphio as tf
 from graphio.onnx import call
 
 I32 = np.int32
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 
 
 def ints(*values: Any, dtype: Any = np.int64) -> tf.Tensor:
@@ -274,3 +275,28 @@ def test_cum_prod_agrees_with_torch() -> None:
         y = call("CumProd", ox, tf.constant(np.array(1)))
         found = session.run(tf.gradients(y * tf.constant(weights), [ox])[0])
     np.testing.assert_allclose(found, tx.grad.numpy(), rtol=1e-6)
+
+
+AFTER_ELLIPSIS: list[Callable[[Any], Any]] = [
+    lambda x: x[..., None],
+    lambda x: x[..., -1],
+    lambda x: x[..., None, 0, 1:3],
+    lambda x: x[..., 1, None, 2],
+    lambda x: x[None, 1, ..., None, 2, None],
+    lambda x: x[:1, ..., ::-2],
+]
+
+
+@TARGETS
+@pytest.mark.parametrize("part", AFTER_ELLIPSIS)
+def test_what_follows_an_ellipsis_counts_from_the_end_of_any_rank(
+    target: str, part: Callable[[Any], Any]
+) -> None:
+    value = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        x = tf.placeholder(tf.float32)
+        taken = part(x)
+        (gradient,) = tf.gradients(taken, x)
+        y, dx = session.run([taken, gradient], {x: value})
+    assert np.array_equal(y, part(value))
+    assert np.array_equal(dx, np.isin(value, part(value)))

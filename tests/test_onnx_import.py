@@ -712,3 +712,20 @@ def test_sparse_weights_are_strings_too_and_have_whole_indices() -> None:
     made.graph.initializer.append(numpy_helper.from_array(WEIGHT, "w"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="two initializers are named 'w'"):
         tfonnx.convert(made)
+
+
+@ENGINES
+def test_an_eye_like_a_value_of_unknown_type_is_imported(target: str) -> None:
+    """onnx's own inference ends the process there."""
+    nodes = [
+        node("Resize", ["x", "", "", "sizes"], ["z"], mode="nearest"),
+        node("ReduceSumSquare", ["z", "axes"], ["total"], keepdims=0),
+        node("EyeLike", ["total"], ["eye"], dtype=TensorProto.UINT8, k=-2),
+        node("ReduceLogSum", ["x"], ["asks_for_its_type"]),
+    ]
+    inputs = {"x": (INT64, [3, 1, 2, 5]), "sizes": (INT64, ["n"]), "axes": (INT64, ["m"])}
+    made = model(nodes, inputs, ["eye"], opset=25)
+    found = tfonnx.load(made, target).signature()
+    x = np.arange(30).reshape(3, 1, 2, 5)
+    got = found(x=x, sizes=np.array([3, 1, 2, 5]), axes=np.array([0, 1]))["eye"]
+    np.testing.assert_array_equal(got, np.eye(2, 5, -2, np.uint8))

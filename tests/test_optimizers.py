@@ -108,6 +108,23 @@ def test_what_cannot_be_optimised_is_refused() -> None:
             optimizer.compute_gradients(v * v, gate_gradients=7)
         with pytest.raises(TypeError, match="not a variable"):
             optimizer.compute_gradients(v * v, [1.0])
+        with pytest.raises(NotImplementedError, match="unsupported type 'v'"):
+            optimizer.apply_gradients([(v * v, "v")])
+        with pytest.raises(TypeError, match="global_step must be a variable"):
+            optimizer.minimize(v * v, global_step=3)
+        with pytest.raises(TypeError, match="Only variables and tensors"):
+            tf.train.ExponentialMovingAverage(0.9).apply([3])
+
+
+def test_a_gradient_has_its_variables_shape() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable([[1.0, 2.0]])
+        optimizer = tf.train.AdamOptimizer()
+        rows = tf.IndexedSlices(tf.constant([[1.0, 2.0, 3.0]]), tf.constant([0]))
+        for gradient in (tf.constant(1.0), tf.constant([[1.0], [2.0]]), rows):
+            with pytest.raises(ValueError, match="Shapes must be equal, but the gradient has"):
+                optimizer.apply_gradients([(gradient, v)])
+        assert tf.global_variables() == [v]
 
 
 @TARGETS

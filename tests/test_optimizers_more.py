@@ -634,6 +634,31 @@ def test_averages_of_tensors_start_at_zero(debias: bool, target: str) -> None:
 
 
 @TARGETS
+def test_averages_may_be_made_in_a_branch(target: str) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    training = tf.placeholder(tf.bool, [])
+    ema = tf.train.ExponentialMovingAverage(0.5)
+    with tf.variable_scope("bn"):
+        mean = tf.identity(x, name="mean")
+
+        def updated() -> tf.Tensor:
+            with tf.control_dependencies([ema.apply([mean])]):
+                return tf.identity(mean)
+
+        used = tf.cond(training, updated, lambda: ema.average(mean))
+    assert [v.op.name for v in tf.global_variables()] == ["bn/bn/mean/ExponentialMovingAverage"]
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        for fed, flag, want in [
+            (4.0, True, 4.0),
+            (9.0, False, 2.0),
+            (4.0, True, 4.0),
+            (9.0, False, 3.0),
+        ]:
+            assert session.run(used, {x: [fed, fed], training: flag}).tolist() == [want, want]
+
+
+@TARGETS
 def test_num_updates_lowers_the_decay_at_first(target: str) -> None:
     v = tf.Variable(0.0, name="v", dtype=tf.float64)
     step = tf.train.get_or_create_global_step()

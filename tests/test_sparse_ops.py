@@ -548,6 +548,8 @@ ONE = lambda shape=(2, 2): tf.SparseTensor([[0] * len(shape)], [1.0], list(shape
         (lambda: tf.sparse.reshape(ONE(), [3]), ValueError, "Cannot reshape"),
         (lambda: tf.sparse.reshape(ONE(), [-1, -1]), ValueError, "At most one"),
         (lambda: tf.sparse.transpose(ONE(), [0, 0]), ValueError, "permutation"),
+        (lambda: tf.sparse.slice(ONE(), [0], [1, 1]), ValueError, "SparseSlice: start"),
+        (lambda: tf.sparse.slice(ONE(), [0, 0], [1, 1, 1]), ValueError, "SparseSlice: size"),
         (lambda: tf.sparse.concat(0, [ONE(), ONE([2, 3])]), ValueError, "all dimensions but 0"),
         (lambda: tf.sparse.concat(2, [ONE(), ONE()]), ValueError, "SparseConcat"),
         (lambda: tf.sparse.concat(0, ONE()), TypeError, "list"),

@@ -88,6 +88,10 @@ def test_refusals_while_building() -> None:
             ta.write(0, 1.0).concat()
         with pytest.raises(ValueError, match="expected a scalar"):
             ta.write([0], 1.0)
+        with pytest.raises(TypeError, match="'size' of 'TensorArray' has DataType float32"):
+            tf.TensorArray(tf.float32, 2.5)
+        with pytest.raises(TypeError, match="'index' of 'TensorArray' has DataType string"):
+            ta.write("a", 1.0)
 
 
 @TARGETS

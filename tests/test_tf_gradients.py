@@ -87,6 +87,13 @@ def test_where_no_path_leads_the_gradient_is_none(case: str) -> None:
     assert tf.gradients(NO_PATH[case](x), x) == [None]
 
 
+def test_an_operation_without_gradient_is_an_error_on_the_way() -> None:
+    x = tf.constant([1.0, 1.0])
+    with pytest.raises(LookupError, match=r"No gradient defined for operation 'Unique' \(op type"):
+        tf.gradients(tf.unique(x).y, x)
+    assert tf.gradients(tf.stop_gradient(tf.unique(x).y), x) == [None]
+
+
 @TARGETS
 def test_several_ys_are_summed_and_stops_cut(target: str) -> None:
     x = tf.constant([1.0, 2.0])

@@ -78,3 +78,18 @@ def test_the_short_names_draw_alike(target: str) -> None:
     ]
     for short, long in pairs:
         np.testing.assert_array_equal(drawn(target, short), drawn(target, long))
+
+
+@TARGETS
+@pytest.mark.parametrize("seed", [-5, np.int64(7), 1 << 63, -(1 << 70)])
+def test_any_integer_is_a_seed(target: str, seed: Any) -> None:
+    def seeded() -> tf.Tensor:
+        tf.set_random_seed(seed)
+        return tf.random_uniform([4])
+
+    np.testing.assert_array_equal(drawn(target, seeded), drawn(target, seeded))
+
+
+def test_a_seed_that_is_no_integer_is_refused_at_once() -> None:
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="cannot be interpreted"):
+        tf.set_random_seed("a")

@@ -401,6 +401,7 @@ def movement(n: Tensor, x: Tensor) -> list[Tensor]:
             call("GatherND", y, index),
             call("NonZero", y),
             call("Trilu", y, upper=0),
+            call("Squeeze", call("Slice", y, [0], [1], [0]), [0]),
             call("EyeLike", call("Gather", y, tf.constant(np.int64(0)))),
             call("Compress", y, tf.constant([True, False, True]), axis=0),
             call("ReverseSequence", y, lengths, batch_axis=0, time_axis=1),

@@ -42,9 +42,11 @@ static ci_status shape_differ(ci_kernel *k, const ci_value *const *v, int n) {
     for (int a = 1; a <= v[0]->rank && a <= v[i]->rank; a++) {
       int64_t x = v[0]->dims[v[0]->rank - a], y = v[i]->dims[v[i]->rank - a];
       if (x == y || x == 1 || y == 1) continue;
-      return k_fail(k, CI_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s: %lld and %lld differ and neither is 1",
-                    strchr(k_describe(v[0], first, sizeof first), '['),
-                    strchr(k_describe(v[i], second, sizeof second), '['), (long long)x, (long long)y);
+      (void)k_describe(v[0], first, sizeof first);
+      (void)k_describe(v[i], second, sizeof second);
+      return k_fail(k, CI_INVALID_ARGUMENT,
+                    "Incompatible shapes: %s vs. %s: %lld and %lld differ and neither is 1 (%s, %s)",
+                    strchr(first, '['), strchr(second, '['), (long long)x, (long long)y, first, second);
     }
   }
   return k_fail(k, CI_INVALID_ARGUMENT, "the shapes of the inputs cannot be broadcast");

@@ -336,6 +336,9 @@ class Dataset:
             lambda o: elements.Filter(self.open(o), o.load(function)), functions=[function]
         )
 
+    map_with_legacy_function = map
+    filter_with_legacy_function = filter
+
     def _predicate(self, predicate: Callable[..., Any], what: str) -> Function:
         function = Function(predicate, self.element_specs, what)
         found = function.specs
@@ -354,8 +357,14 @@ class Dataset:
         size = _number(batch_size, "batch")
         known = size if drop_remainder is True and isinstance(size, int) else None
         self._refuse_datasets("batch")
+        places = structure.sparse_places(self.element_specs)
+
+        def opened(o: Opening) -> Stage:
+            given = self.open(o), o.number(size), bool(o.value(drop_remainder))
+            return elements.SparseBatch(*given, places) if places else elements.Batch(*given)
+
         return self._derived(
-            lambda o: elements.Batch(self.open(o), o.number(size), bool(o.value(drop_remainder))),
+            opened,
             structure.batched(self.element_specs, known),
             [size, drop_remainder],
         )
@@ -381,6 +390,7 @@ class Dataset:
         """
         what = "padded_batch"
         self._refuse_datasets(what)
+        self._refuse_sparse(what)
         size = _number(batch_size, what)
         flat = structure.flatten(self.element_specs)
         shapes = [_padded(s) for s in structure.up_to(self.element_specs, padded_shapes, what)]
@@ -408,6 +418,10 @@ class Dataset:
             structure.pack(self.element_specs, specs),
             [size, drop_remainder, *shapes, *fillings],
         )
+
+    def _refuse_sparse(self, what: str) -> None:
+        for node in structure.nodes(self.element_specs):
+            structure.refuse_sparse(node, what)
 
     def _refuse_datasets(self, what: str) -> None:
         if any(s.inside is not None for s in structure.flatten(self.element_specs)):
@@ -512,8 +526,13 @@ class Dataset:
 
         Args:
             filename: where; empty: in memory. A complete file is used by later programs, too.
+
+        Raises:
+            TypeError: filename is no text.
         """
         name = structure.of_values(filename, "cache")[1][0]
+        if name.dtype != dtypes.string:
+            raise TypeError(f"cache: filename is {filename!r}, expected a text")
 
         def opened(o: Opening) -> Stage:
             path = bytes(o.value(name)[()]).decode()
@@ -537,6 +556,7 @@ class Dataset:
         wanted = _number(size, "window")
         moved = wanted if shift is None else _number(shift, "window")
         step = _number(stride, "window")
+        self._refuse_sparse("window")
         specs = structure.mapped(
             lambda s: Spec(dtypes.string, TensorShape(None), inside=s), self.element_specs
         )
@@ -570,6 +590,7 @@ class Dataset:
     @door.guarded
     def unbatch(self) -> Dataset:
         """The slices of every element along its first dimension."""
+        self._refuse_sparse("unbatch")
         for spec in structure.flatten(self.element_specs):
             if spec.shape.ndims == 0:
                 raise ValueError("Cannot unbatch an input with scalar components.")

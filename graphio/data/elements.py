@@ -246,6 +246,35 @@ class Batch(Stage):
         return [self.size, self.drop]
 
 
+class SparseBatch(Batch):
+    """As Batch, where some components are the parts of SparseTensors, which begin at places."""
+
+    def __init__(
+        self, source: Stage, size: int, drop_remainder: bool, places: Sequence[int]
+    ) -> None:
+        super().__init__(source, size, drop_remainder)
+        self._places = places
+
+    def joined(self, elements: Sequence[Element]) -> Element:
+        """Elements as one."""
+        columns = list(zip(*elements, strict=True))
+        out: Element = []
+        while len(out) < len(columns):
+            place = len(out)
+            if place in self._places:
+                out += self._together(*columns[place : place + 3])
+            else:
+                out.append(self._stacked(columns[place], place))
+        return out
+
+    def _together(self, indices: Any, values: Any, shapes: Any) -> list[Array]:
+        if len({len(shape) for shape in shapes}) > 1:
+            raise self.refused("SparseTensors of different ranks cannot be batched")
+        rows = [np.insert(places, 0, row, axis=1) for row, places in enumerate(indices)]
+        whole = np.array([len(shapes), *np.max(np.stack(shapes), axis=0)], np.int64)
+        return [np.concatenate(rows), np.concatenate(values), whole]
+
+
 def gathered(table: Sequence[Array], items: Sequence[int]) -> Element:
     """Rows of a table as one array a component."""
     if isinstance(items, range) and items.step == 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes, scopes
+from graphio import dtypes, refusals, scopes
 from graphio.constants import constant
 from graphio.data import elements, structure
 from graphio.data.csvs import CsvDataset, make_csv_dataset
@@ -364,8 +364,4 @@ class NpzDataset(Dataset):
         super().__init__(made.element_specs, made.open, [made])
 
 
-def __getattr__(name: str) -> Any:
-    from graphio.refusals import refusal
-
-    reason = refusal(f"data.experimental.{name}")
-    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = refusals.getter(__name__)

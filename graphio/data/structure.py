@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from graphio import dtypes
 from graphio.constants import as_array, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.graph import Tensor
+from graphio.indexed_slices import IndexedSlices, IndexedSlicesValue
+from graphio.sparse_tensor import SparseTensor, SparseTensorValue
 from graphio.tensor_shape import TensorShape, as_shape
 
 Array = np.ndarray[Any, Any]
@@ -29,16 +31,26 @@ class Spec:
     inside: Any = None
 
 
+class SparseParts(NamedTuple):
+    """What stands for a SparseTensor: its three parts' specs, dtypes or shapes."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
 def is_nested(value: Any) -> bool:
     """Whether value has components below it."""
-    return isinstance(value, (tuple, Mapping)) and not _is_sparse(value)
+    return isinstance(value, (tuple, Mapping, SparseTensor)) and not _is_array(value)
 
 
-def _is_sparse(value: Any) -> bool:
-    return type(value).__name__.startswith(("SparseTensor", "IndexedSlices"))
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (SparseTensorValue, IndexedSlices, IndexedSlicesValue))
 
 
 def _children(value: Any) -> list[Any]:
+    if isinstance(value, SparseTensor):
+        return value.parts()
     return [value[key] for key in sorted(value)] if isinstance(value, Mapping) else list(value)
 
 
@@ -58,6 +70,9 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
     packed = [_pack(child, leaves) for child in _children(structure)]
+    if isinstance(structure, (SparseTensor, SparseParts)):
+        made = SparseTensor if all(isinstance(p, Tensor) for p in packed) else SparseParts
+        return made(*packed)
     if isinstance(structure, Mapping):
         values = dict(zip(sorted(structure), packed, strict=True))
         return type(structure)((key, values[key]) for key in structure)  # type: ignore[call-arg]
@@ -80,6 +95,8 @@ def up_to(structure: Any, value: Any, what: str) -> list[Any]:
     """
     if not is_nested(structure):
         return [value]
+    if isinstance(value, SparseTensor):
+        value = SparseParts(*value.parts())
     if isinstance(structure, Mapping):
         if not isinstance(value, Mapping):
             raise TypeError(f"{what}: expected a dict with the keys {sorted(structure)}: {value!r}")
@@ -117,6 +134,9 @@ def of_values(value: Any, what: str) -> tuple[Any, list[Any]]:
     Raises:
         TypeError: a component is no tensor's value; a sparse one.
     """
+    if what != "from_tensors":
+        for node in nodes(value):
+            refuse_sparse(node, what)
     leaves = [_component(leaf, what) for leaf in flatten(value)]
     specs = [Spec(dtypes.as_dtype(leaf.dtype), as_shape(leaf.shape)) for leaf in leaves]
     return pack(value, specs), leaves
@@ -143,17 +163,44 @@ def _holds_tensor(value: Any) -> bool:
 
 def refuse_sparse(value: Any, what: str) -> None:
     """Refuses components that are no dense tensors."""
-    if _is_sparse(value):
+    if _is_array(value) or isinstance(value, (SparseTensor, SparseParts)):
+        kind = type(value).__name__.replace("Parts", "Tensor")
         raise TypeError(
-            f"{what}: a component is a {type(value).__name__}; datasets hold dense tensors only, "
-            "so give its parts (indices, values, dense_shape) or tf.sparse.to_dense of it"
+            f"{what}: a component is of {kind}; give its parts (indices, values, dense_shape), or "
+            "tf.sparse.to_dense of it"
         )
 
 
 def batched(specs: Any, size: int | None) -> Any:
     """The specs with one more dimension in front."""
-    front = TensorShape([size])
-    return mapped(lambda s: Spec(s.dtype, front.concatenate(s.shape)), specs)
+    front, flat = TensorShape([size]), []
+    for node in nodes(specs):
+        if isinstance(node, SparseParts):
+            rank = node.indices.shape.with_rank(2).as_list()[1]
+            more = None if rank is None else rank + 1
+            flat.append(Spec(dtypes.int64, TensorShape([None, more])))
+            flat.append(node.values)
+            flat.append(Spec(dtypes.int64, TensorShape([more])))
+        else:
+            flat.append(Spec(node.dtype, front.concatenate(node.shape)))
+    return pack(specs, flat)
+
+
+def nodes(value: Any) -> list[Any]:
+    """As flatten, with a SparseTensor, or what stands for one, as one component."""
+    if isinstance(value, (SparseTensor, SparseParts)) or not is_nested(value):
+        return [value]
+    return [node for child in _children(value) for node in nodes(child)]
+
+
+def sparse_places(specs: Any) -> list[int]:
+    """Where in flatten(specs) the parts of SparseTensors begin."""
+    found, place = [], 0
+    for node in nodes(specs):
+        if isinstance(node, SparseParts):
+            found.append(place)
+        place += 3 if isinstance(node, SparseParts) else 1
+    return found
 
 
 def common(one: Any, two: Any, what: str) -> Any:

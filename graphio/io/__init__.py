@@ -12,8 +12,10 @@ __all__ = ["gfile"]
 _OTHERS = {
     "graphio": (
         "FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "decode_base64",
-        "decode_raw", "encode_base64", "parse_example", "parse_single_example",
+        "decode_csv", "decode_raw", "encode_base64", "matching_files", "parse_example",
+        "parse_single_example", "parse_single_sequence_example", "read_file", "write_file",
     ),
+    "graphio.ops.sequence_example": ("parse_sequence_example",),
     "graphio.python_io": (
         "TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator",
     ),
@@ -24,7 +26,14 @@ _OTHERS = {
 def __getattr__(name: str) -> Any:
     import importlib
 
+    from graphio.refusals import refusal
+
     for module, names in _OTHERS.items():
         if name in names:
+            if module.startswith("graphio.ops"):
+                import graphio
+
+                graphio.Graph  # noqa: B018
             return getattr(importlib.import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    reason = refusal(name) or refusal(f"image.{name}")
+    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")

@@ -43,6 +43,7 @@ __all__ = [
     "lin_space",
     "linspace",
     "multiply_no_nan",
+    "reciprocal_no_nan",
     "reduce_euclidean_norm",
     "reduce_std",
     "reduce_variance",
@@ -182,6 +183,14 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         ValueError: the shapes do not broadcast.
     """
     return _guarded("DivNoNan", x, y, name, False, lambda a, b: binary("Div", a, b))
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """1 / x, and 0 where x is 0."""
+    with scope(name, "reciprocal_no_nan") as at:
+        tensor = convert_to_tensor(x, name="x")
+        require(tensor, FLOATING, "reciprocal_no_nan")
+        return div_no_nan(scalar(1, tensor.dtype), tensor, at)
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:

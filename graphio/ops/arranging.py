@@ -91,7 +91,7 @@ def sequence_mask(
     """Whether a place lies before the end of its sequence.
 
     Args:
-        lengths: integer tensor of known rank.
+        lengths: integer tensor.
         maxlen: how many places; None: the largest of lengths.
         dtype: of the result.
         name: of the operation.
@@ -100,14 +100,11 @@ def sequence_mask(
         A tensor of lengths' shape followed by maxlen.
 
     Raises:
-        ValueError: maxlen is no scalar, or the rank of lengths is unknown.
+        ValueError: maxlen is no scalar.
     """
     with scope(name, "SequenceMask") as at:
         ends = convert_to_tensor(lengths, name="lengths")
         require(ends, INTEGER, "SequenceMask", "lengths")
-        rank = ends.shape.ndims
-        if rank is None:
-            raise ValueError("sequence_mask: the rank of lengths must be known; use set_shape")
         if maxlen is None:
             zero = primitive.cast(primitive.int_vector([0]), ends.dtype)
             all_ends = primitive.concat([primitive.reshape(ends, [-1]), zero], 0)
@@ -116,7 +113,7 @@ def sequence_mask(
             size = cast(whole(maxlen, "SequenceMask", "maxlen"), ends.dtype)
             if size.shape.ndims not in (0, None):
                 raise ValueError(f"maxlen must be scalar for sequence_mask, got {size.shape}")
-        inside = compare("Less", filling.range(size), primitive.unsqueeze(ends, [rank]))
+        inside = compare("Less", filling.range(size), primitive.unsqueeze(ends, [-1]))
         wanted = dtypes.as_dtype(dtype).base_dtype
         if wanted == dtypes.bool:
             return primitive.unary("Identity", inside, at)

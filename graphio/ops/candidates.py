@@ -25,6 +25,7 @@ from graphio.ops.shapes import dims_of
 from graphio.ops.statistics import embedding_lookup
 
 __all__ = [
+    "compute_accidental_hits",
     "log_uniform_candidate_sampler",
     "nce_loss",
     "sampled_softmax_loss",
@@ -130,6 +131,43 @@ def uniform_candidate_sampler(
     """A sample of classes of equal chances; see log_uniform_candidate_sampler."""
     return _sampled("UniformCandidateSampler", true_classes, num_true, num_sampled, unique,
                     range_max, seed, name, uniform=True)  # fmt: skip
+
+
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Sample:
+    """Where a sample drew classes that are true ones.
+
+    Args:
+        true_classes: integer tensor (n, num_true).
+        sampled_candidates: vector of the classes drawn.
+        num_true: how many true classes a row has.
+        seed: accepted; nothing is random.
+        name: name scope of the operations.
+
+    Returns:
+        Three vectors, one element a hit: the row, int32; the place in the sample, int64; and the
+        least float32, to be added to its logit.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    op = "ComputeAccidentalHits"
+    with scope(name, op) as at:
+        true = cast(convert_to_tensor(true_classes, name="true_classes"), dtypes.int64)
+        drawn = cast(convert_to_tensor(sampled_candidates, name="sampled"), dtypes.int64)
+        shapes.merge(dims_of(true), (None, num_true), describe(at, op))
+        places = reshaping.where(compare("Equal", primitive.unsqueeze(true, [2]), drawn))
+        row, place = (primitive.gather(places, scalar(i, dtypes.int64), 1) for i in (0, 2))
+        return (
+            cast(row, dtypes.int32),
+            place,
+            primitive.fill_like(cast(row, dtypes.float32), dtypes.float32.min),
+        )
 
 
 # ---- losses ----

@@ -9,7 +9,16 @@ from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive, shapes
-from graphio.ops.emit import FLOATING, describe, ints, like, node, require, scope
+from graphio.ops.emit import (
+    FLOATING,
+    describe,
+    ints,
+    like,
+    node,
+    require,
+    scope,
+    static_ints,
+)
 from graphio.ops.padding import (
     channels_first,
     padding_of,
@@ -27,6 +36,8 @@ __all__ = [
     "conv2d_transpose",
     "convolution",
     "depthwise_conv2d",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
     "separable_conv2d",
 ]
 
@@ -319,6 +330,82 @@ def depthwise_conv2d(
         kind = "DepthwiseConv2dNative"
         y = _convolve(x, flat, attrs, dims, None if first else at, kind)
         return to_nchw(y, first, at)
+
+
+def _depthwise(
+    op: str, filter_sizes: Any, strides: Any, padding: Any, data_format: str, dilations: Any
+) -> tuple[list[int], Attributes, bool]:
+    """The filter's sizes, the attributes of its convolution, and whether channels come first."""
+    first = channels_first(data_format, op)
+    sizes = [int(d) for d in filter_sizes if d is not None]
+    if len(sizes) != 4:
+        raise ValueError(f"{op}: the filter's sizes must be known and four, not {filter_sizes}")
+    attrs = spatial_attributes(
+        spatial(strides, first, op, "strides"), padding_of(padding, op),
+        dilations=spatial(dilations, first, op, "dilations"), group=sizes[2],
+    )  # fmt: skip
+    return sizes, attrs, first
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of depthwise_conv2d_native by its input; see conv2d_backprop_input."""
+    op = "DepthwiseConv2dNativeBackpropInput"
+    with scope(name, op) as at:
+        dy = convert_to_tensor(out_backprop, name="out_backprop")
+        w = like(filter, dy, op, ("out_backprop", "filter"))
+        known = dims_of(w) or ()
+        (kh, kw, c, k), attrs, first = _depthwise(
+            op, known, strides, padding, data_format, dilations
+        )
+        sizes = ints(input_sizes, op, "input_sizes")
+        if first:
+            sizes = primitive.gather(sizes, primitive.int_vector([0, 2, 3, 1]), 0)
+        dims, flat = primitive.static_vector(sizes), primitive.reshape(w, [kh, kw, 1, c * k])
+        given = to_nhwc(dy, first)
+        word, what = padding_of(padding, op), describe(at, op)
+        steps, gaps = (
+            spatial(strides, first, op, "strides"),
+            spatial(dilations, first, op, "dilations"),
+        )
+        expected = _result_dims(dims, dims_of(flat), steps, gaps, word, c, what)
+        shapes.merge(expected, dims_of(given), what)
+        dx = _input_gradient(sizes, flat, given, attrs, dims, None if first else at)
+        return to_nchw(dx, first, at)
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of depthwise_conv2d_native by its filter, whose four sizes must be known."""
+    op = "DepthwiseConv2dNativeBackpropFilter"
+    with scope(name, op) as at:
+        x = convert_to_tensor(input, name="input")
+        dy = like(out_backprop, x, op, ("input", "out_backprop"))
+        known = static_ints(filter_sizes) or ()
+        (kh, kw, c, k), attrs, first = _depthwise(
+            op, known, strides, padding, data_format, dilations
+        )
+        flat = primitive.int_vector([kh, kw, 1, c * k])
+        dims: Dims = (kh, kw, 1, c * k)
+        given = to_nhwc(dy, first)
+        dw = _filter_gradient(to_nhwc(x, first), flat, given, attrs, dims)
+        return primitive.reshape_to(dw, primitive.int_vector([kh, kw, c, k]), (kh, kw, c, k), at)
 
 
 def separable_conv2d(

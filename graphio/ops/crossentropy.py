@@ -52,7 +52,7 @@ def softmax_cross_entropy_with_logits_v2(
         A tensor of logits' shape without axis.
 
     Raises:
-        ValueError: the shapes differ, or the rank is not known.
+        ValueError: the shapes differ, or the rank is not known and axis is another than -1.
     """
     place = -1 if axis is None and dim is None else (dim if axis is None else axis)
     with scope(name, "softmax_cross_entropy_with_logits") as at:
@@ -63,7 +63,9 @@ def softmax_cross_entropy_with_logits_v2(
         what = describe(at, "SoftmaxCrossEntropyWithLogits")
         merged = shapes.merge(dims, dims_of(target), what)
         if dims is None or merged is None:
-            raise ValueError(f"the rank of logits must be known for {what}; use set_shape")
+            if place != -1:
+                raise ValueError(f"the rank of logits must be known for {what}; use set_shape")
+            return _unrolled(_dense_loss(_rows(x), _rows(target), None), x, None, at)
         number = shapes.normalize_axis(int_value(place, "softmax", "axis"), len(dims), what)
         if number != len(dims) - 1:
             order = [i for i in range(len(dims)) if i != number] + [number]
@@ -92,21 +94,17 @@ def _dense_loss(logits: Tensor, labels: Tensor, name: str | None) -> Tensor:
 def _rows(x: Tensor) -> Tensor:
     """x as (everything before the last axis, last axis)."""
     dims = dims_of(x)
-    assert dims is not None
-    if dims[-1] is not None:
+    if dims is not None and dims[-1] is not None:
         total = shapes.num_elements(dims[:-1])
         return primitive.reshape(x, [-1 if total is None else total, dims[-1]])
-    columns = primitive.slice_axes(primitive.shape_of(x), [len(dims) - 1], [len(dims)], [0])
+    columns = primitive.slice_axes(primitive.shape_of(x), [-1], [primitive.last], [0])
     target = primitive.concat([primitive.int_vector([-1]), columns], 0)
     return primitive.reshape(x, target, (None, None))
 
 
 def _unrolled(loss: Tensor, like_this: Tensor, dims: shapes.Dims, name: str) -> Tensor:
     """A loss a row, in the shape that the rows had."""
-    sizes = primitive.shape_of(like_this)
-    rank = like_this.shape.ndims
-    assert rank is not None
-    target = primitive.slice_axes(sizes, [0], [rank - 1], [0])
+    target = primitive.slice_axes(primitive.shape_of(like_this), [0], [-1], [0])
     return primitive.reshape_to(loss, target, dims, name)
 
 
@@ -181,15 +179,15 @@ def sparse_softmax_cross_entropy_with_logits(
         require(x, FLOATING, op, "logits")
         require(target, INTEGER, op, "labels")
         dims, given = dims_of(x), dims_of(target)
-        if dims is None or len(dims) < 1:
+        if dims == ():
             raise ValueError(f"Logits cannot be scalars - received shape {shapes.text(dims)}.")
-        if given is not None and len(given) != len(dims) - 1:
+        if dims is not None and given is not None and len(given) != len(dims) - 1:
             raise ValueError(
                 f"Rank mismatch: Rank of labels (received {len(given)}) should equal rank of "
                 f"logits minus 1 (received {len(dims)})."
             )
-        rows = shapes.merge(given, dims[:-1], describe(at, op))
-        if len(dims) == 2:
+        rows = shapes.merge(given, None if dims is None else dims[:-1], describe(at, op))
+        if dims is not None and len(dims) == 2:
             return _sparse_loss(x, target, at)
         loss = _sparse_loss(_rows(x), primitive.reshape(target, [-1]), None)
         return _unrolled(loss, x, rows, at)

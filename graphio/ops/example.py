@@ -14,7 +14,7 @@ from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.ops.host import host_call
 from graphio.schema import errors
-from graphio.schema.example_pb2 import Example
+from graphio.schema.example_pb2 import Example, Feature
 from graphio.sparse_tensor import SparseTensor
 from graphio.tensor_shape import TensorShape, as_shape
 
@@ -62,8 +62,13 @@ class VarLenFeature(NamedTuple):
     dtype: Any
 
 
-class _Rule:
+class Rule:
     """How one feature is read.
+
+    Args:
+        key: its name.
+        feature: FixedLenFeature and so on.
+        listed: whether it is that of a step of a SequenceExample.
 
     Attributes:
         key: its name.
@@ -72,7 +77,7 @@ class _Rule:
         default: array for a record that has no value; None: it must have one.
     """
 
-    def __init__(self, key: str, feature: Any) -> None:
+    def __init__(self, key: str, feature: Any, listed: bool = False) -> None:
         self.key, self.kind = key, type(feature)
         if self.kind not in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
             raise ValueError(f"Unsupported feature type for {key!r}: {feature!r}")
@@ -87,7 +92,7 @@ class _Rule:
                 f"feature {key!r}: all dimensions of its shape must be known, got {self.shape}; "
                 "use FixedLenSequenceFeature or VarLenFeature"
             )
-        if self.kind is FixedLenSequenceFeature and not feature.allow_missing:
+        if self.kind is FixedLenSequenceFeature and not (listed or feature.allow_missing):
             raise ValueError(f"Unsupported: FixedLenSequenceFeature requires allow_missing: {key}.")
         self.sizes = [size or 0 for size in self.shape.as_list()]
         self.default: Array | None = None
@@ -108,7 +113,10 @@ class _Rule:
         """A record's values in a row; None if it has none."""
         if self.key not in example.features.feature:
             return None
-        feature = example.features.feature[self.key]
+        return self.values_of(example.features.feature[self.key])
+
+    def values_of(self, feature: Feature) -> Array | None:
+        """A feature's values in a row; None if it has none."""
         found = feature.WhichOneof("kind")
         if found is None:
             return None
@@ -179,7 +187,7 @@ class _Rule:
         """What the feature gives for several records."""
         if self.kind is VarLenFeature:
             rows = [self.values(e) for e in examples]
-            return _sparse(rows, self.dtype)
+            return sparse_rows(rows, self.dtype)
         if self.kind is FixedLenSequenceFeature:
             return [self.filled([self.sequence(e) for e in examples])]
         out = np.empty((len(examples), *self.sizes), self.dtype.as_numpy_dtype)
@@ -197,7 +205,7 @@ class _Rule:
         ]
 
 
-def _sparse(rows: Sequence[Array | None], dtype: DType) -> list[Array]:
+def sparse_rows(rows: Sequence[Array | None], dtype: DType) -> list[Array]:
     """indices, values and dense_shape of rows."""
     known = [np.empty(0, dtype.as_numpy_dtype) if row is None else row for row in rows]
     indices = [(i, k) for i, row in enumerate(known) for k in range(len(row))]
@@ -219,13 +227,13 @@ def _parsed(record: Any) -> Example:
         ) from None
 
 
-def _rules(features: Any) -> list[_Rule]:
+def rules_of(features: Any) -> list[Rule]:
     if not isinstance(features, Mapping) or not features:
         raise ValueError("Missing: features must be a dict of features by name, and not be empty.")
-    return [_Rule(key, features[key]) for key in sorted(features)]
+    return [Rule(key, features[key]) for key in sorted(features)]
 
 
-def _packed(rules: Sequence[_Rule], tensors: Sequence[Tensor]) -> dict[str, Any]:
+def packed(rules: Sequence[Rule], tensors: Sequence[Tensor]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     rest = list(tensors)
     for rule in rules:
@@ -256,7 +264,7 @@ def parse_single_example(
         ValueError: no features, or one that cannot be.
         InvalidArgumentError, when run: no such record, or a feature that is missing or another.
     """
-    rules = _rules(features)
+    rules = rules_of(features)
     text = convert_to_tensor(serialized, dtypes.string)
     text.shape.assert_is_compatible_with([])
 
@@ -265,7 +273,7 @@ def parse_single_example(
         return [array for rule in rules for array in rule.single(example)]
 
     outputs = [output for rule in rules for output in rule.outputs([])]
-    return _packed(rules, _call(run, text, outputs, name, "ParseSingleExample"))
+    return packed(rules, _call(run, text, outputs, name, "ParseSingleExample"))
 
 
 @source.locating
@@ -273,7 +281,7 @@ def parse_example(
     serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
     """As parse_single_example, for a vector of records: every result has one more dimension."""
-    rules = _rules(features)
+    rules = rules_of(features)
     text = convert_to_tensor(serialized, dtypes.string)
     size = text.shape.with_rank(1).as_list()[0]
 
@@ -282,7 +290,7 @@ def parse_example(
         return [array for rule in rules for array in rule.batch(examples)]
 
     outputs = [output for rule in rules for output in rule.outputs([size])]
-    return _packed(rules, _call(run, text, outputs, name, "ParseExample"))
+    return packed(rules, _call(run, text, outputs, name, "ParseExample"))
 
 
 def _call(run: Any, text: Tensor, outputs: Any, name: str | None, kind: str) -> list[Tensor]:

@@ -42,6 +42,7 @@ __all__ = [
     "grayscale_to_rgb",
     "image_gradients",
     "non_max_suppression",
+    "non_max_suppression_padded",
     "pad_to_bounding_box",
     "per_image_standardization",
     "random_brightness",
@@ -771,6 +772,29 @@ def non_max_suppression(
         found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
         column = primitive.gather(found, scalar(2, dtypes.int64), 1)
         return cast(column, dtypes.int32, at)
+
+
+def non_max_suppression_padded(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: float = 0.5,
+    score_threshold: float = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """non_max_suppression, if wished with zeros up to max_output_size, and how many are valid."""
+    with scope(name, "non_max_suppression_padded") as at:
+        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        count = primitive.count(chosen, dtypes.int32)
+        if not pad_to_max_output_size:
+            return primitive.unary("Identity", chosen, at), count
+        limit = cast(convert_to_tensor(max_output_size), dtypes.int32)
+        ends = joining.stack([scalar(0, dtypes.int32), binary("Sub", limit, count)])
+        padded = joining.pad(chosen, primitive.unsqueeze(ends, [0]), name=at)
+        known = static_ints([max_output_size])
+        padded.set_shape([known[0] if known else None])
+        return padded, count
 
 
 def crop_and_resize(

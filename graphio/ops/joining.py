@@ -307,8 +307,8 @@ def pad(
             flat = primitive.reshape(primitive.transpose(wide, [1, 0]), [-1])
         inputs = [x, flat]
         if word == "constant":
-            if x.dtype == dtypes.string and not _not_zero(constant_values):
-                constant_values = b""
+            if x.dtype in _ZEROS and not _not_zero(constant_values):
+                constant_values = _ZEROS[x.dtype]
             filler = like(constant_values, x, "Pad", ("tensor", "constant_values"))
             if filler.shape.ndims not in (0, None):
                 raise ValueError(
@@ -317,6 +317,10 @@ def pad(
                 )
             inputs.append(filler)
         return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+#: what the number 0 stands for among elements that are no numbers
+_ZEROS: dict[dtypes.DType, Any] = {dtypes.string: b"", dtypes.bool: False}
 
 
 def _mirrored(tensor: Any, paddings: Any, name: str | None) -> Tensor:
@@ -399,7 +403,7 @@ def _tile_gradient(op: Operation, dy: Tensor) -> Gradients:
     x, times = op.inputs
     rank = x.shape.ndims
     if rank is None:
-        raise ValueError(f"the gradient of Tile '{op.name}' needs the rank of '{x.name}'")
+        return [primitive.moved_back(op, dy), None]
     sizes = primitive.shape_of(x)
     pairs = primitive.concat([primitive.unsqueeze(times, [1]), primitive.unsqueeze(sizes, [1])], 1)
     split_up = primitive.reshape(dy, primitive.reshape(pairs, [-1]), (None,) * (2 * rank))

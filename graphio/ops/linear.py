@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -75,13 +76,13 @@ def matmul(
                     f"{describe(at, 'MatMul')} with input shapes: {shapes.text_of(x)}, "
                     f"{shapes.text_of(y)}; give a matrix, say by expand_dims."
                 )
+        from graphio.ops import run_checks
+
+        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         if transpose_a or adjoint_a:
             x = matrix_transpose(x)
         if transpose_b or adjoint_b:
             y = matrix_transpose(y)
-        from graphio.ops import run_checks
-
-        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         return _product(x, y, at)
 
 
@@ -94,17 +95,32 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose") -> Tensor:
     """a with its last two axes exchanged.
 
     Raises:
-        ValueError: a's rank is below 2 or not known.
+        ValueError: a's rank is below 2.
     """
     with scope(name, "matrix_transpose") as at:
         x = convert_to_tensor(a, name="a")
         rank = x.shape.ndims
-        if rank is None or rank < 2:
+        if rank is None:
+            return _transposed_at_the_end(x, at)
+        if rank < 2:
             raise ValueError(
-                f"matrix_transpose: '{x.name}' has shape {shapes.text_of(x)}, expected a known "
-                "rank of 2 or more"
+                f"matrix_transpose: '{x.name}' has shape {shapes.text_of(x)}, expected a rank of "
+                "2 or more"
             )
         return primitive.transpose(x, [*range(rank - 2), rank - 1, rank - 2], at)
+
+
+def _transposed_at_the_end(x: Tensor, name: str) -> Tensor:
+    """matrix_transpose of a tensor of unknown rank: by way of (matrices, rows, columns)."""
+    sizes = primitive.shape_of(x)
+    before = primitive.slice_axes(sizes, [0], [-2], [0])
+    rows, columns = (
+        primitive.slice_axes(sizes, [i], [j], [0]) for i, j in ((-2, -1), (-1, primitive.last))
+    )
+    count = node("ReduceProd", [before], dtypes.int64, (1,), keepdims=1)
+    flat = primitive.reshape(x, primitive.concat([count, rows, columns], 0), (None, None, None))
+    turned = primitive.transpose(flat, [0, 2, 1])
+    return primitive.reshape_to(turned, primitive.concat([before, columns, rows], 0), None, name)
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:

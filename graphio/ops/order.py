@@ -9,6 +9,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
+from graphio.gradient_registry import lacks_gradient
 from graphio.graph import Tensor
 from graphio.ops import filling, index, math, primitive, reduction, reshaping, shapes
 from graphio.ops.emit import (
@@ -43,6 +44,9 @@ __all__ = [
     "unique",
     "unique_with_counts",
 ]
+
+for _type in ("Unique", "UniqueWithCounts"):
+    lacks_gradient(_type, "gather distinct elements by their places, or cut the path")
 
 
 class TopKV2(NamedTuple):
@@ -123,18 +127,20 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
         number = convert_to_tensor(k, name="k")
         require(number, INTEGER, "TopKV2", "k")
         dims, known = dims_of(x), constant_value(number)
-        if not dims:
+        if dims == ():
             raise ValueError(
-                f"Shape must be at least rank 1 but is rank {'?' if dims is None else 0} for "
-                f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
+                f"Shape must be at least rank 1 but is rank 0 for {describe(at, 'TopKV2')} with "
+                "input shapes: []."
             )
-        if known is not None and (known < 0 or (dims[-1] is not None and known > dims[-1])):
+        size = None if dims is None else dims[-1]
+        if known is not None and (known < 0 or (size is not None and known > size)):
             raise ValueError(
-                f"input must have last dimension >= k = {int(known)} but is {dims[-1]} for "
+                f"input must have last dimension >= k = {int(known)} but is {size} for "
                 f"{describe(at, 'TopKV2')} with input shapes: {shapes.text(dims)}."
             )
         count = primitive.reshape(cast(number, dtypes.int64), [1])
-        values, places = _ranked(x, count, len(dims) - 1, largest=True, name=at)
+        axis = -1 if dims is None else len(dims) - 1
+        values, places = _ranked(x, count, axis, largest=True, name=at)
         return TopKV2(values, cast(places, dtypes.int32))
 
 
@@ -277,7 +283,8 @@ def _distinct(x: Any, out_idx: Any, tf_type: str, at: str) -> list[Tensor]:
     rows = dims_of(tensor) or (None,)
     found = [(tensor.dtype, (None,)), (dtypes.int64, (None,)), (dtypes.int64, rows)]
     outputs = [*found, (dtypes.int64, (None,))]
-    made = operation("Unique", [tensor], outputs, attrs={"sorted": 0}, name=at).outputs
+    attrs = {"sorted": 0}
+    made = operation("Unique", [tensor], outputs, attrs=attrs, name=at, tf_type=tf_type).outputs
     return [made[0], cast(made[2], kind), cast(made[3], kind)]
 
 

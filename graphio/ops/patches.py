@@ -97,6 +97,18 @@ def extract_image_patches(
         return array.concat(taps, 3, name=at)
 
 
+def extract_patches(
+    images: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """As extract_image_patches."""
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
 def dilation2d(
     input: Any,
     filter: Any = None,

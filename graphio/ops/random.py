@@ -5,6 +5,7 @@ With a graph seed or an operation seed the numbers repeat from session to sessio
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
-from graphio.ops import primitive, shapes
+from graphio.ops import primitive, shapes, shaping
 from graphio.ops.emit import ints, like, node, operation, scope
 from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
@@ -40,8 +41,14 @@ def set_random_seed(seed: int | None) -> None:
 
     Args:
         seed: an integer, or None for numbers that differ from session to session.
+
+    Raises:
+        TypeError: seed is no integer.
     """
-    scopes.get_default_graph().root.seed = seed
+    # of a larger integer the last 64 bits are used, and files hold them with a sign
+    half = 1 << 63
+    wrapped = None if seed is None else (operator.index(seed) + half) % (2 * half) - half
+    scopes.get_default_graph().root.seed = wrapped
 
 
 def random_normal(
@@ -224,6 +231,8 @@ def multinomial(
     """
     with scope(name, "multinomial") as at:
         x = convert_to_tensor(logits, name="logits")
+        if x.shape.ndims is None:
+            x = shaping.ensure_shape(x, [None, None])
         dims = dims_of(x)
         if dims is None or len(dims) != 2:
             raise ValueError(f"multinomial: logits has shape {shapes.text(dims)}, expected (n, c)")

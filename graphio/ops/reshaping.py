@@ -173,12 +173,12 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
 
     Args:
         a: any tensor.
-        perm: old axis of each new one; None: reversed.
+        perm: old axis of each new one, numbers or a tensor; None: reversed.
         name: of the operation.
         conjugate: accepted; elements are real.
 
     Raises:
-        ValueError: perm is no permutation of a's axes, or is not known while building.
+        ValueError: perm is no permutation of a's axes, or not even their number is known.
     """
     with scope(name, "transpose") as at:
         x = convert_to_tensor(a, name="a")
@@ -189,7 +189,9 @@ def transpose(a: Any, perm: Any = None, name: str | None = None, conjugate: bool
             return primitive.transpose(x, list(reversed(range(len(dims)))), at)
         order = static_ints(perm)
         if order is None or None in order:
-            raise ValueError(f"transpose: perm must be known while building, got {perm!r}")
+            from graphio.ops.permuting import transposed
+
+            return transposed(x, ints(perm, "Transpose", "perm"), at)
         places = [p for p in order if p is not None]
         count = len(places) if dims is None else len(dims)
         if sorted(p % count if -count <= p < count else -1 for p in places) != list(range(count)):

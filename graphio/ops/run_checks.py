@@ -10,10 +10,10 @@ from graphio.graph import Tensor
 from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 
-__all__ = ["ascending", "matrices", "not_negative", "within"]
+__all__ = ["ascending", "matrices", "not_negative", "once", "within"]
 
 
-def _once(x: Tensor, holds: Tensor, words: str) -> Tensor:
+def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
     """x, once the condition is known to hold."""
     with scopes.control_dependencies([Assert(holds, [words, x], summarize=10)]):
         return primitive.unary("Identity", x)
@@ -24,7 +24,7 @@ def ascending(ids: Tensor) -> Tensor:
     known = constant_value(ids)
     if known is not None and not np.any(np.diff(known.ravel()) < 0):
         return ids
-    return _once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
+    return once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
 
 
 def matrices(x: Tensor, op: str) -> Tensor:
@@ -32,7 +32,7 @@ def matrices(x: Tensor, op: str) -> Tensor:
     if x.shape.ndims is not None:
         return x
     holds = comparison.greater_equal(filling.rank(x), 2)
-    return _once(x, holds, f"{op}: expected a matrix, of rank 2 or more")
+    return once(x, holds, f"{op}: expected a matrix, of rank 2 or more")
 
 
 def not_negative(x: Tensor, words: str) -> Tensor:
@@ -40,7 +40,7 @@ def not_negative(x: Tensor, words: str) -> Tensor:
     known = constant_value(x)
     if known is not None and not np.any(known < 0):
         return x
-    return _once(x, reduction.reduce_all(comparison.greater_equal(x, 0)), words)
+    return once(x, reduction.reduce_all(comparison.greater_equal(x, 0)), words)
 
 
 def within(x: Tensor, limit: int, words: str) -> Tensor:
@@ -49,4 +49,4 @@ def within(x: Tensor, limit: int, words: str) -> Tensor:
     if known is not None and not np.any((known < 0) | (known >= limit)):
         return x
     inside = comparison.logical_and(comparison.greater_equal(x, 0), comparison.less(x, limit))
-    return _once(x, reduction.reduce_all(inside), words)
+    return once(x, reduction.reduce_all(inside), words)

@@ -126,8 +126,14 @@ class _Indexing:
         self.ranges: list[tuple[int, Any, Any, int]] = []  # axis, start, end, step
         self.numbers: list[tuple[int, Any]] = []  # axis, index
         self.new_axes: list[int] = []  # places in the result
-        axis = place = 0
-        for item in self._full(items):
+        before, after = self._around_ellipsis(items)
+        self._add(before, 0, 0)
+        kept = sum(item is None or isinstance(item, slice) for item in after)
+        self._add(after, -sum(item is not None for item in after), -kept)
+
+    def _add(self, items: Sequence[Any], axis: int, place: int) -> None:
+        """Notes what the items ask for from an axis on; below 0 both are counted from the end."""
+        for item in items:
             if item is None:
                 self.new_axes.append(place)
                 place += 1
@@ -138,8 +144,9 @@ class _Indexing:
                 self.numbers.append((axis, self._index(axis, item)))
                 axis += 1
 
-    def _full(self, items: Sequence[Any]) -> list[Any]:
-        """The items with the ellipsis written out."""
+    def _around_ellipsis(self, items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The items with the ellipsis written out; where the rank is unknown those before it and
+        those after it."""
         places = [i for i, item in enumerate(items) if item is Ellipsis]
         if len(places) > 1:
             raise ValueError("an index expression may hold one ellipsis, got two")
@@ -150,17 +157,11 @@ class _Indexing:
                 f"Index out of range: '{self.tensor.name}' has {rank} axes, but {taken} are indexed"
             )
         if not places:
-            return list(items)
-        at = places[0]
-        after = items[at + 1 :]
+            return list(items), []
+        before, after = items[: places[0]], items[places[0] + 1 :]
         if rank is None:
-            if any(item is not None for item in after):
-                raise ValueError(
-                    f"'{self.tensor.name}' has unknown rank: an ellipsis must come last; "
-                    "use set_shape"
-                )
-            return [*items[:at]]
-        return [*items[:at], *[slice(None)] * (rank - taken), *after]
+            return list(before), list(after)
+        return [*before, *[slice(None)] * (rank - taken), *after], []
 
     def _size(self, axis: int) -> int | None:
         return None if self.dims is None else self.dims[axis]
@@ -194,7 +195,8 @@ class _Indexing:
         steps: list[Callable[[Tensor, str | None], Tensor]] = []
         if self.ranges:
             steps.append(self._slice)
-        for axis, index in reversed(self.numbers):
+        # outwards from the ellipsis, so that no axis is renumbered before its turn
+        for axis, index in sorted(self.numbers, key=lambda n: n[0] if n[0] < 0 else -n[0]):
             steps.append(functools.partial(_pick, axis=axis, index=index))
         if self.new_axes:
             steps.append(lambda x, n: primitive.unsqueeze(x, self.new_axes, n))

@@ -349,10 +349,13 @@ def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) 
 
     Raises:
         TypeError: sp_input is no SparseTensor.
+        ValueError: start or size has not an entry for each axis.
     """
     sp = as_sparse(sp_input)
     with scope(name, "SparseSlice") as at:
         begin, extent = ints(start, "SparseSlice", "start"), ints(size, "SparseSlice", "size")
+        for vector, label in ((begin, "start"), (extent, "size")):
+            shapes.merge(dims_of(vector), dims_of(sp.dense_shape), f"SparseSlice: {label}")
         left = binary("Max", binary("Sub", sp.dense_shape, begin), int_vector([0]))
         shape = binary("Max", binary("Min", extent, left), int_vector([0]))
         return _within(sp, begin, shape, "SparseSlice", at)

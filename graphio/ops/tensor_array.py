@@ -20,7 +20,7 @@ from graphio.folding import constant_value
 from graphio.graph import Operation, Tensor
 from graphio.ops import array
 from graphio.ops import primitive as p
-from graphio.ops.emit import node, scalar
+from graphio.ops.emit import INTEGER, node, require, scalar
 from graphio.ops.shapes import dims_of
 from graphio.schema import errors
 from graphio.tensor_shape import TensorShape, as_shape
@@ -80,6 +80,7 @@ class TensorArray:
         self._rows: Tensor | None = None
         with scopes.operation_scope(name or tensor_array_name, "TensorArray"):
             count = convert_to_tensor(size, preferred_dtype=dtypes.int32, name="size")
+            require(count, INTEGER, "TensorArray", "size")
             self._free = _numbers(scalar(0, dtypes.int64), p.cast(count, dtypes.int64))
 
     # ---- what it is ----
@@ -371,7 +372,9 @@ def _numbers(first: Tensor, limit: Tensor) -> Tensor:
 
 
 def _position(index: Any) -> Tensor:
-    tensor = p.cast(convert_to_tensor(index, name="index"), dtypes.int64)
+    tensor = convert_to_tensor(index, name="index")
+    require(tensor, INTEGER, "TensorArray", "index")
+    tensor = p.cast(tensor, dtypes.int64)
     if tensor.shape.ndims not in (None, 0):
         raise ValueError(f"TensorArray: index has shape {tensor.shape}, expected a scalar")
     return _not_negative(tensor)

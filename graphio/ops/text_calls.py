@@ -7,6 +7,7 @@ does; see graphio.ops.host.
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,6 +32,9 @@ __all__ = [
     "regex_full_match",
     "regex_replace",
     "string_format",
+    "string_to_hash_bucket",
+    "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
     "utf8_cased",
 ]
 
@@ -166,6 +170,49 @@ def _compiled(pattern: Any) -> re.Pattern[bytes]:
         return re.compile(as_bytes(pattern))
     except re.error as error:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+
+
+def string_to_hash_bucket(
+    input: Any, num_buckets: int, name: str | None = None, key: Any = None
+) -> Tensor:
+    """A number below num_buckets for each text, the same in every run and on every machine.
+
+    The numbers are others than TensorFlow's.
+
+    Args:
+        input: string tensor.
+        num_buckets: how many numbers there are, 1 or more.
+        name: of the operation.
+        key: two integers that choose the function.
+
+    Returns:
+        An int64 tensor of input's shape.
+
+    Raises:
+        ValueError: num_buckets is less than 1.
+    """
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets is {num_buckets}, expected 1 or more")
+    secret = b"" if key is None else repr([int(k) for k in key]).encode()
+
+    def bucket(text: bytes, secret: bytes, num_buckets: int) -> int:
+        digest = hashlib.blake2b(text, digest_size=8, key=secret).digest()
+        return int.from_bytes(digest, "little") % num_buckets
+
+    return _mapped(
+        "StringToHashBucket", input, bucket, name, dtypes.int64, secret=secret,
+        num_buckets=num_buckets,
+    )  # fmt: skip
+
+
+string_to_hash_bucket_fast = string_to_hash_bucket
+
+
+def string_to_hash_bucket_strong(
+    input: Any, num_buckets: int, key: Any, name: str | None = None
+) -> Tensor:
+    """string_to_hash_bucket with its arguments in another order."""
+    return string_to_hash_bucket(input, num_buckets, name, key)
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:

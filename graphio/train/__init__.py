@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from graphio import refusals
 from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
@@ -47,6 +46,7 @@ from graphio.train.hooks import (
     LoggingTensorHook,
     NanLossDuringTrainingError,
     NanTensorHook,
+    ProfilerHook,
     SecondOrStepTimer,
     StepCounterHook,
     StopAtStepHook,
@@ -93,6 +93,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -126,6 +127,7 @@ __all__ = [
     "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
+    "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
@@ -144,6 +146,7 @@ __all__ = [
     "SummarySaverHook",
     "assert_global_step",
     "checkpoint_exists",
+    "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
@@ -156,6 +159,7 @@ __all__ = [
     "get_or_create_global_step",
     "global_step",
     "import_meta_graph",
+    "init_from_checkpoint",
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
@@ -170,12 +174,8 @@ __all__ = [
     "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
+    "warm_start",
     "write_graph",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    from graphio.refusals import refusal
-
-    reason = refusal(f"train.{name}")
-    raise AttributeError(reason or f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = refusals.getter(__name__)

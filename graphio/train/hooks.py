@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphio import logging, scopes
+from graphio.config import RunOptions
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
+from graphio.timeline import Timeline
 from graphio.train.saver import Saver
 from graphio.train.session_run_hook import (
     SessionRunArgs,
@@ -23,8 +25,8 @@ from graphio.train.step_counter import get_global_step
 
 __all__ = [
     "CheckpointSaverHook", "CheckpointSaverListener", "FeedFnHook", "FinalOpsHook",
-    "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "SecondOrStepTimer",
-    "StepCounterHook", "StopAtStepHook", "SummarySaverHook",
+    "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook",
+    "SecondOrStepTimer", "StepCounterHook", "StopAtStepHook", "SummarySaverHook",
 ]  # fmt: skip
 
 
@@ -393,6 +395,56 @@ class SummarySaverHook(SessionRunHook):
     def end(self, session: Any) -> None:
         if self._writer is not None:
             self._writer.flush()
+
+
+class ProfilerHook(SessionRunHook):
+    """Writes the times of a run every so often, as a trace for chrome://tracing.
+
+    Args:
+        save_steps: every so many global steps; or
+        save_secs: every so many seconds.
+        output_dir: the folder of the files timeline-<step>.json.
+        show_dataflow, show_memory: see Timeline.generate_chrome_trace_format.
+
+    Raises:
+        ValueError: not exactly one of save_steps and save_secs.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._folder = output_dir
+        self._dataflow, self._memory = show_dataflow, show_memory
+
+    def begin(self) -> None:
+        self._step = _step_tensor("ProfilerHook")
+        self._next: int | None = None
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        # The first run makes plans and arenas: its times say little.
+        self._asked = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        full = RunOptions(trace_level=RunOptions.FULL_TRACE)
+        return SessionRunArgs(self._step, options=full if self._asked else None)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        step = int(run_values.results) + 1
+        if self._next is None:
+            self._timer.update_last_triggered_step(step)
+        if self._asked:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            trace = Timeline(run_values.run_metadata.step_stats)
+            os.makedirs(self._folder or ".", exist_ok=True)
+            path = os.path.join(self._folder, f"timeline-{step}.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(trace.generate_chrome_trace_format(self._dataflow, self._memory))
+        self._next = step + 1
 
 
 class StepCounterHook(SessionRunHook):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphio import scopes
 from graphio.collections import GraphKeys
+from graphio.config import RunOptions
 from graphio.graph import Graph
 from graphio.ops.control_flow import group
+from graphio.run_metadata import RunMetadata
 from graphio.schema import errors
 from graphio.session import Session
 from graphio.summary.ops import merge_all
@@ -34,6 +36,18 @@ __all__ = [
 ]  # fmt: skip
 
 _DEFAULT = object()
+
+
+def _merged(given: Sequence[Any]) -> Any:
+    """The most that any of several RunOptions asks for; None if there are none."""
+    asked = [options for options in given if options is not None]
+    if len(asked) < 2:
+        return asked[0] if asked else None
+    return RunOptions(
+        trace_level=max(o.trace_level for o in asked),
+        timeout_in_ms=max(o.timeout_in_ms for o in asked),
+        output_partition_graphs=any(o.output_partition_graphs for o in asked),
+    )
 
 
 class Scaffold:
@@ -243,6 +257,9 @@ class MonitoredSession:
             own = asked[-1][1].feed_dict if asked[-1][1] is not None else None
             self._add_feeds(feeds, own or {}, by_hooks)
         extra = [a.fetches for _, a in asked if a is not None and a.fetches is not None]
+        options = _merged([options, *(a.options for _, a in asked if a is not None)])
+        if options is not None and run_metadata is None:
+            run_metadata = RunMetadata()
         found, *values = session.run([fetches, *extra], feeds, options, run_metadata)
         rest = iter(values)
         for hook, args in asked:

@@ -9,9 +9,11 @@ from graphio import door, dtypes, scopes
 from graphio.collections import GraphKeys
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
+from graphio.modes import init_scope
 from graphio.ops import array, math
 from graphio.ops.control_flow import group
 from graphio.ops.emit import scope
+from graphio.variable_scope import get_variable_scope
 from graphio.variables import (
     Variable,
     global_variables,
@@ -65,10 +67,12 @@ class ExponentialMovingAverage:
             var_list: variables and tensors; None: the trainable variables.
 
         Raises:
-            TypeError: one is not floating.
+            TypeError: one is not floating, or neither variable nor tensor.
         """
         values = list(trainable_variables() if var_list is None else var_list)
         for value in values:
+            if not isinstance(value, (Variable, Tensor)):
+                raise TypeError(f"Only variables and tensors have averages, not {value!r}")
             if not value.dtype.base_dtype.is_floating:
                 raise TypeError(f"The variables must be half, float, or double: {value.name}")
         for value in values:
@@ -113,13 +117,16 @@ class ExponentialMovingAverage:
     def _create(self, value: Any) -> None:
         full = f"{value.op.name}/{self._name}"
         if isinstance(value, Variable):
-            self._averages[value] = _own(value.initialized_value(), full)
+            with init_scope():
+                initial = value.initialized_value()
+            self._averages[value] = _own(initial, full)
             value.graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
             return
         blank = _zeros(value)
         average = self._averages[value] = _own(blank, full)
         if self._zero_debias:
-            none = convert_to_tensor(0, value.dtype.base_dtype)
+            with init_scope():
+                none = convert_to_tensor(0, value.dtype.base_dtype)
             own = average.op.name
             self._biased[value] = _own(blank, f"{own}/biased"), _own(none, f"{own}/local_step")
 
@@ -147,8 +154,10 @@ class ExponentialMovingAverage:
 
 
 def _own(initial: Tensor, name: str) -> Variable:
+    # As TensorFlow: made inside a variable scope it bears the scope's name once more.
+    around = get_variable_scope().name
     with scopes.name_scope(None):
-        return Variable(initial, trainable=False, name=name)
+        return Variable(initial, trainable=False, name=f"{around}/{name}" if around else name)
 
 
 def _zeros(value: Tensor) -> Tensor:
@@ -157,5 +166,5 @@ def _zeros(value: Tensor) -> Tensor:
         raise ValueError(
             f"the average of '{value.name}' needs its full shape, but it is {value.shape}"
         )
-    with scopes.control_dependencies(None), scopes.name_scope(None):
+    with init_scope(), scopes.name_scope(None):
         return array.zeros(value.shape.as_list(), value.dtype.base_dtype)

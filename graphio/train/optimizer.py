@@ -137,15 +137,18 @@ class Optimizer(Subclassing):
             name: of the operation; None: the optimizer's.
 
         Raises:
-            NotImplementedError: a pair has a tensor in place of the variable.
-            ValueError: there are no pairs, or all gradients are None.
+            NotImplementedError: a pair has something else in place of the variable.
+            TypeError: global_step is no variable.
+            ValueError: there are no pairs, all gradients are None, or one has not its variable's
+                shape.
         """
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("No variables provided.")
-        for _, v in pairs:
-            if isinstance(v, Tensor):
-                raise NotImplementedError(f"Trying to update a Tensor {v!r}; give a variable")
+        for gradient, v in pairs:
+            _require_fitting(gradient, v)
+        if global_step is not None and not isinstance(global_step, Variable):
+            raise TypeError(f"global_step must be a variable, not {global_step!r}")
         present = [(g, v) for g, v in pairs if g is not None]
         if not present:
             names = ", ".join(v.op.name for _, v in pairs)
@@ -278,6 +281,24 @@ class Optimizer(Subclassing):
                 )
             after[""] = convert_to_tensor(variable.constraint(after[""]))
         return [owners[name].assign(value) for name, value in after.items()]
+
+
+def _require_fitting(gradient: Any, variable: Any) -> None:
+    if isinstance(variable, Tensor):
+        raise NotImplementedError(f"Trying to update a Tensor {variable!r}; give a variable")
+    if not isinstance(variable, Variable):
+        raise NotImplementedError(f"Trying to optimize unsupported type {variable!r}")
+    if isinstance(gradient, IndexedSlices):
+        found, wanted = gradient.values.shape[1:], variable.shape[1:]
+    elif isinstance(gradient, Tensor):
+        found, wanted = gradient.shape, variable.shape
+    else:
+        return
+    if not found.is_compatible_with(wanted):
+        raise ValueError(
+            f"Shapes must be equal, but the gradient has {found} and the variable "
+            f"'{variable.op.name}' {wanted}"
+        )
 
 
 def _require_floating(values: Sequence[Any]) -> None:

@@ -131,8 +131,19 @@ def _lighten(graph: onnx.GraphProto, into: onnx.GraphProto) -> None:
         made = into.node.add(name=node.name, op_type=node.op_type, domain=node.domain)
         made.input.extend(node.input)
         made.output.extend(node.output)
+        if node.op_type == "EyeLike" and node.domain in ("", "ai.onnx"):
+            _like_eye(node, made)
+            continue
         for attribute in node.attribute:
             _lighten_attribute(attribute, made.attribute.add())
+
+
+def _like_eye(node: onnx.NodeProto, into: onnx.NodeProto) -> None:
+    """A Cast or Identity: of the same type and shape. onnx's inference of EyeLike itself ends the
+    process where the type of its input is not known."""
+    kinds = [a.i for a in node.attribute if a.name == "dtype"]
+    into.op_type = "Cast" if kinds else "Identity"
+    into.attribute.extend(onnx.helper.make_attribute("to", kind) for kind in kinds[:1])
 
 
 def _lighten_attribute(attribute: onnx.AttributeProto, into: onnx.AttributeProto) -> None:

@@ -1,0 +1,141 @@
+"""Functions of whole matrices, of their singular values and their powers."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.constants import convert_to_tensor
+from graphio.graph import Tensor
+from graphio.ops import array, comparison, linear, math, reduction, shapes, solving
+from graphio.ops.emit import FLOATING, describe, require, scope
+from graphio.ops.factoring import svd
+from graphio.ops.loops import while_loop
+from graphio.ops.shapes import dims_of
+
+__all__ = ["expm", "matrix_rank", "pinv"]
+
+
+def _matrices(value: Any, name: str, op: str, at: str) -> Tensor:
+    x = convert_to_tensor(value, name=name)
+    require(x, FLOATING, op, name)
+    if x.shape.ndims is None or x.shape.ndims < 2:
+        raise ValueError(
+            f"Shape must be at least rank 2 but is rank {x.shape.ndims} for {describe(at, op)}"
+        )
+    return x
+
+
+def expm(input: Any, name: str | None = None) -> Tensor:
+    """The exponential of square matrices: I + A + A^2 / 2 + A^3 / 6 + ...
+
+    By Pade's approximation of order 13 of A / 2^s, squared s times (Higham 2005); one s serves all
+    matrices.
+
+    Args:
+        input: floating tensor (..., n, n), n known.
+        name: of the operation.
+
+    Raises:
+        ValueError: the matrices are not square.
+    """
+    with scope(name, "matrix_exponential") as at:
+        x = _matrices(input, "input", "matrix_exponential", at)
+        dims = dims_of(x)
+        assert dims is not None
+        (size,) = shapes.merge(dims[-2:-1], dims[-1:], describe(at, "matrix_exponential")) or (
+            None,
+        )
+        if size is None:
+            raise ValueError(f"expm: the size of the matrices {shapes.text(dims)} must be known")
+        norm = reduction.reduce_max(reduction.reduce_sum(math.abs(array.stop_gradient(x)), -2))
+        # 5.37 is the largest norm for which the approximation is exact in double.
+        exponent = math.ceil(math.log(math.maximum(norm / 5.37, 1.0)) / _math.log(2.0))
+        upper, lower = _pade(x / math.pow(convert_to_tensor(2.0, x.dtype), exponent), size)
+        first = solving.matrix_solve(lower, upper)
+        result = while_loop(
+            lambda i, m: comparison.less(i, exponent),
+            lambda i, m: [i + 1.0, linear.matmul(m, m)],
+            [convert_to_tensor(0.0, x.dtype), first],
+        )[1]
+        return array.identity(result, name=at)
+
+
+#: the coefficients of Pade's approximation of order 13
+_PADE = [
+    _math.comb(13, k) * _math.factorial(26 - k) / _math.factorial(26) for k in range(14)
+]  # fmt: skip
+
+
+def _pade(x: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Numerator and denominator: the even powers plus and minus the odd ones."""
+    one = array.eye(size, dtype=x.dtype)
+    square = linear.matmul(x, x)
+    even, odd, power = one * _PADE[0], one * _PADE[1], one + array.zeros_like(x)
+    for k in range(2, 14, 2):
+        power = linear.matmul(power, square)
+        even, odd = even + power * _PADE[k], odd + power * _PADE[k + 1]
+    odd = linear.matmul(x, odd + array.zeros_like(x))
+    return even + odd, even - odd
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The Moore-Penrose inverse of matrices, by their singular values.
+
+    Args:
+        a: floating tensor (..., m, n), both known.
+        rcond: singular values up to this part of the largest count as 0; None: ten times the
+            larger size times the dtype's precision.
+        validate_args: accepted; shapes are always checked.
+        name: of the operation.
+
+    Returns:
+        A tensor (..., n, m).
+
+    Raises:
+        ValueError: a size is not known.
+    """
+    with scope(name, "pinv") as at:
+        x = _matrices(a, "a", "pinv", at)
+        s, u, v = svd(x)
+        limit = 10.0 * _precision(x) if rcond is None else convert_to_tensor(rcond, x.dtype)
+        cutoff = limit * reduction.reduce_max(s, -1, keepdims=True)
+        kept = comparison.greater(s, cutoff)
+        safe = array.where(kept, s, array.ones_like(s))
+        inverse = array.where(kept, math.reciprocal(safe), array.zeros_like(s))
+        return linear.matmul(v * array.expand_dims(inverse, -2), u, transpose_b=True, name=at)
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """How many singular values of matrices are not 0: int32.
+
+    Args:
+        a: floating tensor (..., m, n), both known.
+        tol: up to this a singular value counts as 0; None: the larger size times the dtype's
+            precision times the largest singular value.
+        validate_args: accepted; shapes are always checked.
+        name: of the operation.
+
+    Raises:
+        ValueError: a size is not known.
+    """
+    with scope(name, "matrix_rank") as at:
+        x = _matrices(a, "a", "matrix_rank", at)
+        s = svd(x, compute_uv=False)
+        if tol is None:
+            limit = _precision(x) * reduction.reduce_max(s, -1, keepdims=True)
+        else:
+            limit = convert_to_tensor(tol, x.dtype)
+        return reduction.reduce_sum(
+            math.cast(comparison.greater(s, limit), dtypes.int32), -1, name=at
+        )
+
+
+def _precision(x: Tensor) -> float:
+    sizes = [size or 0 for size in x.shape.as_list()[-2:]]
+    return float(max(sizes) * np.finfo(x.dtype.as_numpy_dtype).eps)

@@ -1,0 +1,198 @@
+"""Starting from another model's checkpoint: variables whose initial values are those in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from graphio import dtypes, scopes
+from graphio.graph import Tensor
+from graphio.ops.host import host_call
+from graphio.tensor_shape import TensorShape
+from graphio.train.checkpoint_reader import CheckpointReader, load_checkpoint
+from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.variable_scope import variables_by_name
+from graphio.variables import Variable
+
+__all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
+
+
+def init_from_checkpoint(
+    ckpt_dir_or_file: str | os.PathLike[str], assignment_map: Mapping[str, Any]
+) -> None:
+    """Makes the values in a checkpoint the initial values of variables of the default graph.
+
+    It restores nothing itself: the variables' initializers read the checkpoint.
+
+    Args:
+        ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken.
+        assignment_map: what a checkpoint has -> what it is for. "name": a Variable, or the name of
+            one that get_variable made. "scope/": "other/": all variables in other/ that
+            get_variable made, each from the name with scope/ in the place of other/; "/" is the
+            root on either side. "name" -> a list of variables is not supported.
+
+    Raises:
+        ValueError: a variable or a value is not there, or its shape differs.
+        NotFoundError: there is no such checkpoint.
+    """
+    reader = load_checkpoint(ckpt_dir_or_file)
+    known = variables_by_name(scopes.get_default_graph())
+    found: dict[Variable, str] = {}
+    for source, target in assignment_map.items():
+        if isinstance(target, str) and (source.endswith("/") or target.endswith("/")):
+            found.update(_of_scope(source, target, known, reader, ckpt_dir_or_file))
+        else:
+            found[_one(target, known)] = source
+    for variable, name in found.items():
+        _check(variable, name, reader, ckpt_dir_or_file)
+    for variable, name in found.items():
+        variable.start_from(_stored(reader, name, variable))
+
+
+def _one(target: Any, known: Mapping[str, Variable]) -> Variable:
+    if isinstance(target, Variable):
+        return target
+    if not isinstance(target, str):
+        raise ValueError(f"assignment_map: {target!r} is no Variable and no name of one")
+    if target not in known:
+        made = ", ".join(sorted(known)) or "none"
+        raise ValueError(f"Variable {target} is not found: get_variable made {made}")
+    return known[target]
+
+
+def _of_scope(
+    source: str, target: str, known: Mapping[str, Variable], reader: CheckpointReader, where: Any
+) -> dict[Variable, str]:
+    if not (source.endswith("/") and target.endswith("/")):
+        raise ValueError(
+            f"Assignment map with scope only name {source} should map to scope only {target}. "
+            "Should be 'scope/': 'other_scope/'."
+        )
+    old, new = source.removesuffix("/"), target.removesuffix("/")
+    inside = {n: v for n, v in known.items() if not new or n.startswith(new + "/")}
+    if not inside:
+        raise ValueError(f"No variable of get_variable's is in the scope {target}")
+    found = {}
+    for name, variable in inside.items():
+        rest = name[len(new) + 1 :] if new else name
+        full = f"{old}/{rest}" if old else rest
+        if not reader.has_tensor(full):
+            raise ValueError(
+                f"Tensor {name} ({full} in {os.fspath(where)}) is not found in the checkpoint: "
+                "leave the scope's variables that are new out, by naming the others one by one"
+            )
+        found[variable] = full
+    return found
+
+
+def _check(variable: Variable, name: str, reader: CheckpointReader, where: Any) -> None:
+    if not reader.has_tensor(name):
+        raise ValueError(f"Tensor {name} is not found in {os.fspath(where)} checkpoint")
+    shape = reader.get_variable_to_shape_map()[name]
+    if not variable.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of "
+            f"tensor {name} ({shape}) from checkpoint reader."
+        )
+
+
+def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
+    kind: dtypes.DType = variable.dtype
+
+    def bind(session: Any) -> Callable[..., Any]:
+        return lambda arrays: [reader.get_tensor(name).astype(kind.as_numpy_dtype)]
+
+    shape = TensorShape(reader.get_variable_to_shape_map()[name])
+    with (
+        scopes.get_default_graph().root.as_default(),
+        scopes.control_dependencies(None),
+        scopes.name_scope("checkpoint_initializer"),
+    ):
+        made = host_call(
+            bind, [], [(kind, shape)], function=f"checkpoint/{name}", stateful=False,
+            name=variable.op.name.rsplit("/", 1)[-1], tf_type="RestoreV2",
+        )  # fmt: skip
+        return made.outputs[0]
+
+
+def warm_start(
+    ckpt_to_initialize_from: str | os.PathLike[str],
+    vars_to_warm_start: Any = ".*",
+    var_name_to_vocab_info: Mapping[str, Any] | None = None,
+    var_name_to_prev_var_name: Mapping[str, str] | None = None,
+) -> None:
+    """init_from_checkpoint for the trainable variables that a regular expression matches.
+
+    Args:
+        ckpt_to_initialize_from: a checkpoint's prefix or its folder.
+        vars_to_warm_start: a regular expression for names; a list of them, for all global
+            variables; a list of variables; None: no variable.
+        var_name_to_vocab_info: not supported.
+        var_name_to_prev_var_name: a variable's name -> its name in the checkpoint.
+
+    Raises:
+        NotImplementedError: var_name_to_vocab_info is given.
+        ValueError, NotFoundError: see init_from_checkpoint.
+    """
+    if var_name_to_vocab_info:
+        raise NotImplementedError(
+            "warm_start: vocabularies are not carried over; load_variable gives the old rows"
+        )
+    former = var_name_to_prev_var_name or {}
+    chosen = _chosen(vars_to_warm_start)
+    init_from_checkpoint(
+        ckpt_to_initialize_from, {former.get(v.op.name, v.op.name): v for v in chosen}
+    )
+
+
+def _chosen(wanted: Any) -> list[Variable]:
+    from graphio.variables import global_variables, trainable_variables
+
+    if wanted is None:
+        return []
+    if isinstance(wanted, str):
+        return trainable_variables(wanted)
+    given = list(wanted)
+    if all(isinstance(v, Variable) for v in given):
+        return given
+    return [v for v in global_variables() if any(re.match(p, v.op.name) for p in given)]
+
+
+def checkpoints_iterator(
+    checkpoint_dir: str,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable[[], bool] | None = None,
+) -> Iterator[str]:
+    """Each new checkpoint of a folder, as another process writes them.
+
+    Args:
+        checkpoint_dir: the folder.
+        min_interval_secs: the least time from one to the next.
+        timeout: seconds to wait for a new one; None: without end.
+        timeout_fn: called when the time is over: True ends the iteration; None ends it.
+    """
+    last: str | None = None
+    while True:
+        found = _next_checkpoint(checkpoint_dir, last, timeout)
+        if found is None:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        last, begun = found, time.time()
+        yield found
+        time.sleep(max(0.0, begun + min_interval_secs - time.time()))
+
+
+def _next_checkpoint(folder: str, last: str | None, timeout: float | None) -> str | None:
+    end = None if timeout is None else time.time() + timeout
+    while True:
+        newest = latest_checkpoint(folder)
+        if newest is not None and newest != last:
+            return newest
+        if end is not None and time.time() + 0.5 > end:
+            return None
+        time.sleep(0.5)

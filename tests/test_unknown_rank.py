@@ -1,0 +1,69 @@
+"""Tensors of which not even the rank is known while the graph is built: values and gradients are
+those of the same operations on tensors of known shape, in both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graphio as tf
+
+TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+RNG = np.random.RandomState(0)
+A, B = RNG.randn(2, 3).astype(np.float32), RNG.randn(4, 2, 3).astype(np.float32)
+LABELS, LENGTHS = np.eye(3, dtype=np.float32)[[0, 2]], np.int32([2, 0, 3])
+sparse_loss = tf.nn.sparse_softmax_cross_entropy_with_logits
+dense_loss = tf.nn.softmax_cross_entropy_with_logits
+
+CASES: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
+    "a product with the second transposed": (
+        lambda a, b: tf.matmul(a, b, transpose_b=True),
+        [A, A],
+    ),
+    "a product with the first transposed": (lambda a, b: tf.matmul(a, b, transpose_a=True), [B, B]),
+    "matrices transposed": (tf.matrix_transpose, [B]),
+    "no matrices transposed": (tf.matrix_transpose, [B[:0]]),
+    "a loss of rows": (lambda x: dense_loss(labels=LABELS, logits=x), [A]),
+    "a loss of unknown labels": (lambda x, y: dense_loss(labels=y, logits=x), [A, LABELS]),
+    "a loss of blocks": (lambda x: sparse_loss(labels=[[1, 0]] * 4, logits=x), [B]),
+    "the largest": (lambda x: tf.nn.top_k(x, 2).values, [B]),
+    "copies": (lambda x: tf.tile(x, [2, 3]), [A]),
+    "places before the ends": (lambda n: tf.sequence_mask(n, 4, tf.float32), [LENGTHS]),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", CASES)
+def test_values_and_gradients_are_those_of_known_shapes(target: str, case: str) -> None:
+    build, values = CASES[case]
+    found = []
+    for shaped in (True, False):
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            fed = [tf.placeholder(v.dtype, v.shape if shaped else None) for v in values]
+            y = build(*fed)
+            xs = [x for x in fed if x.dtype.is_floating]
+            gradients = [g for g in tf.gradients(y * y, xs) if g is not None] if xs else []
+            found.append(session.run([y, *gradients], dict(zip(fed, values, strict=True))))
+    for known, unknown in zip(*found, strict=True):
+        assert known.shape == unknown.shape
+        np.testing.assert_allclose(unknown, known, rtol=1e-5, atol=1e-6)
+
+
+def test_classes_along_another_axis_need_the_rank() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="rank of logits must be known"):
+        dense_loss(labels=LABELS, logits=tf.placeholder(tf.float32), dim=0)
+
+
+@TARGETS
+def test_logits_to_draw_from_are_rows(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        logits = tf.placeholder(tf.float32)
+        drawn = tf.multinomial(logits, 5)
+        assert drawn.shape.as_list() == [None, 5]
+        certain = [[0.0, -1e9], [-1e9, 0.0]]
+        assert session.run(drawn, {logits: certain}).tolist() == [[0] * 5, [1] * 5]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(drawn, {logits: certain[0]})
