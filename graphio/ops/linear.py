@@ -76,13 +76,13 @@ def matmul(
                     f"{describe(at, 'MatMul')} with input shapes: {shapes.text_of(x)}, "
                     f"{shapes.text_of(y)}; give a matrix, say by expand_dims."
                 )
+        from graphio.ops import run_checks
+
+        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         if transpose_a or adjoint_a:
             x = matrix_transpose(x)
         if transpose_b or adjoint_b:
             y = matrix_transpose(y)
-        from graphio.ops import run_checks
-
-        x, y = (run_checks.matrices(tensor, "MatMul") for tensor in (x, y))
         return _product(x, y, at)
 
 
