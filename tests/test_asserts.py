@@ -175,7 +175,7 @@ SIGNS = [
 
 
 @TARGETS
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_a_comparison_is_made_in_the_run(
     target: str, function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:
@@ -192,7 +192,7 @@ def test_a_comparison_is_made_in_the_run(
     )
 
 
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_a_comparison_of_constants_is_made_while_building(
     function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:
@@ -203,7 +203,7 @@ def test_a_comparison_of_constants_is_made_while_building(
 
 
 @TARGETS
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), SIGNS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), SIGNS, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_a_sign_is_asserted(
     target: str, function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:

@@ -91,6 +91,7 @@ def test_features_of_any_length(session: Any) -> None:
         (record(label=[1], x=[1.0] * 3), "Key: x.  Number of float32 values != expected"),
         (b"\xff\xff nothing", "Could not parse example input"),
     ],
+    ids=["missing", "of another type", "too short", "damaged"],
 )
 def test_records_that_do_not_fit(session: Any, data: bytes, words: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):

@@ -233,3 +233,9 @@ def test_predictions_and_labels_have_one_shape() -> None:
     tf.metrics.accuracy(tf.zeros([3, 1]), tf.zeros([3]))  # a last axis of 1 goes
     with pytest.raises(ValueError, match="incompatible"):
         tf.metrics.accuracy(tf.zeros([3]), tf.zeros([4]))
+
+
+def test_a_curve_of_too_many_points_is_refused() -> None:
+    for count in (1, 2**70):
+        with pytest.raises(ValueError, match="num_thresholds"):
+            tf.metrics.auc([True], [0.5], num_thresholds=count)

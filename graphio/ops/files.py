@@ -16,7 +16,6 @@ from graphio.graph import Operation, Tensor
 from graphio.io import gfile
 from graphio.ops.emit import describe, scope
 from graphio.ops.host import host_call
-from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["matching_files", "read_file", "timestamp", "write_file"]
@@ -59,11 +58,8 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
 
     def work(inputs: list[Any]) -> list[Any]:
         path = os.fsdecode(inputs[0][()])
-        try:
-            with open(path, "rb") as file:
-                return [np.array(file.read(), object)]
-        except OSError as error:
-            raise errors.NotFoundError(message=f"{path}; {error.strerror}") from None
+        with gfile.failing_as_tensorflow(path), open(path, "rb") as file:
+            return [np.array(file.read(), object)]
 
     with scope(name, "ReadFile") as at:
         given = _text(filename, "filename", "ReadFile", at)
@@ -85,12 +81,10 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 
     def work(inputs: list[Any]) -> list[Any]:
         path, text = os.fsdecode(inputs[0][()]), bytes(inputs[1][()])
-        try:
+        with gfile.failing_as_tensorflow(path):
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "wb") as file:
                 file.write(text)
-        except OSError as error:
-            raise errors.PermissionDeniedError(message=f"{path}; {error.strerror}") from None
         return []
 
     with scope(name, "WriteFile") as at:

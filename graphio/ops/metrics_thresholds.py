@@ -74,8 +74,13 @@ def _counts(
     return now, then
 
 
+_MOST = 100_000  # each is a row of every comparison
+
+
 def _spread(count: int) -> list[float]:
     """So many thresholds from just below 0 to just above 1."""
+    if not 2 <= count <= _MOST:
+        raise ValueError(f"num_thresholds is {count}, expected 2 to {_MOST}")
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [-_TINY, *inner, 1.0 + _TINY]
 
