@@ -19,6 +19,11 @@ TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cin
 INVALID = tf.errors.InvalidArgumentError
 
 
+def label(value: Any) -> str:
+    """Names a parameter in a test's name."""
+    return str(getattr(value, "__name__", value))
+
+
 def runs(target: str, operation: Any, feeds: Any = None) -> None:
     """Runs an operation of the default graph."""
     with tf.Session(target) as session:
@@ -175,7 +180,7 @@ SIGNS = [
 
 
 @TARGETS
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: getattr(v, "__name__", str(v)))
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=label)
 def test_a_comparison_is_made_in_the_run(
     target: str, function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:
@@ -192,7 +197,7 @@ def test_a_comparison_is_made_in_the_run(
     )
 
 
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=lambda v: getattr(v, "__name__", str(v)))
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), PAIRS, ids=label)
 def test_a_comparison_of_constants_is_made_while_building(
     function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:
@@ -203,7 +208,7 @@ def test_a_comparison_of_constants_is_made_while_building(
 
 
 @TARGETS
-@pytest.mark.parametrize(("function", "good", "bad", "sign"), SIGNS, ids=lambda v: getattr(v, "__name__", str(v)))
+@pytest.mark.parametrize(("function", "good", "bad", "sign"), SIGNS, ids=label)
 def test_a_sign_is_asserted(
     target: str, function: Callable[..., Any], good: Any, bad: Any, sign: str
 ) -> None:
