@@ -354,14 +354,15 @@ def test_initial_values_are_taken_from_a_checkpoint(target: str, trained: str) -
 
 
 def test_a_graph_of_the_same_names_takes_all_of_a_checkpoint(trained: str) -> None:
-    w = tf.Variable(tf.zeros([2]), name="body/w")
+    with tf.variable_scope("body"):
+        w = tf.get_variable("w", [2])
     tf.train.init_from_checkpoint(trained, {"/": "/"})
     assert started().run(w).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
     ("chosen", "said"),
-    [({"none": "net"}, "not found"), ({"body/w": "none"}, "not in the graph"),
+    [({"none": "net"}, "not found"), ({"body/w": "none"}, "Variable none is not found"),
      ({"body/": "net"}, "scope only"), ({"body/w": "wide"}, r"\(3,\).*\[2\]")],
 )  # fmt: skip
 def test_what_does_not_fit_is_no_initial_value(

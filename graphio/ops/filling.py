@@ -255,8 +255,6 @@ def range(
 
 
 def _range_length(first: float, stop: float, step: float) -> int:
-    if step == 0:
-        raise ValueError("range: requires delta != 0")
     if (stop - first) * step < 0:
         order = "<=" if step > 0 else ">="
         raise ValueError(

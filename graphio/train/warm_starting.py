@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from graphio import dtypes, scopes
@@ -21,7 +21,8 @@ __all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
 
 
 def init_from_checkpoint(
-    ckpt_dir_or_file: str | os.PathLike[str], assignment_map: Mapping[str, Any]
+    ckpt_dir_or_file: str | os.PathLike[str],
+    assignment_map: Mapping[str, Any] | Iterable[tuple[str, Any]],
 ) -> None:
     """Makes the values in a checkpoint the initial values of variables of the default graph.
 
@@ -29,8 +30,8 @@ def init_from_checkpoint(
 
     Args:
         ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken.
-        assignment_map: what a checkpoint has -> what it is for. "name": a Variable, or the name of
-            one that get_variable made. "scope/": "other/": all variables in other/ that
+        assignment_map: dict or pairs, what a checkpoint has -> what it is for. "name": a Variable,
+            or the name of one that get_variable made. "scope/": "other/": all variables in other/ that
             get_variable made, each from the name with scope/ in the place of other/; "/" is the
             root on either side. "name" -> a list of variables is not supported.
 
@@ -41,7 +42,8 @@ def init_from_checkpoint(
     reader = load_checkpoint(ckpt_dir_or_file)
     known = variables_by_name(scopes.get_default_graph())
     found: dict[Variable, str] = {}
-    for source, target in assignment_map.items():
+    pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
+    for source, target in pairs:
         if isinstance(target, str) and (source.endswith("/") or target.endswith("/")):
             found.update(_of_scope(source, target, known, reader, ckpt_dir_or_file))
         else:
