@@ -31,9 +31,9 @@ def init_from_checkpoint(
     Args:
         ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken.
         assignment_map: dict or pairs, what a checkpoint has -> what it is for. "name": a Variable,
-            or the name of one that get_variable made. "scope/": "other/": all variables in other/ that
-            get_variable made, each from the name with scope/ in the place of other/; "/" is the
-            root on either side. "name" -> a list of variables is not supported.
+            or the name of one that get_variable made. "scope/": "other/": all variables in other/
+            that get_variable made, each from the name with scope/ in the place of other/; "/" is
+            the root on either side. "name" -> a list of variables is not supported.
 
     Raises:
         ValueError: a variable or a value is not there, or its shape differs.
