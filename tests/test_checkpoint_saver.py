@@ -373,3 +373,18 @@ def test_what_does_not_fit_is_no_initial_value(
         tf.get_variable("wide", [3])
     with pytest.raises(ValueError, match=said):
         tf.train.init_from_checkpoint(trained, chosen)
+
+
+def test_random_streams_that_a_checkpoint_lacks_are_told_unless_a_part_is_restored(
+    trained: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    w = tf.Variable(tf.zeros([2]), name="body/w")
+    head = tf.Variable(tf.random_normal([2]), name="head/w")
+    session = started()
+    tf.train.Saver([w]).restore(session, trained)
+    assert session.run(w).tolist() == [1, 1] and not recwarn.list
+    tf.train.Saver().restore(session, trained)
+    assert session.run(head).tolist() == [3, 3]
+    assert [str(w.message).partition(";")[0] for w in recwarn.list] == [
+        "the checkpoint has no state of the random generators random_normal/generator"
+    ]

@@ -94,7 +94,8 @@ class Saver:
         self._allow_empty = allow_empty
         self._pad = pad_step_number
         self._recover = recover
-        self._iterators = var_list is None if iterators is None else iterators
+        self._whole = var_list is None
+        self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
         self._next_kept = time.time() + keep_checkpoint_every_n_hours * HOUR
         self._last: list[tuple[str, float]] = []
@@ -350,7 +351,7 @@ class Saver:
             sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
         for key, variable in variables.items():
             sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
-        _restore_generators(sess, found.generators)
+        _restore_generators(sess, found.generators, warn=self._whole)
         self._adopt(where)
 
     def _adopt(self, where: str) -> None:
@@ -517,13 +518,14 @@ def _reshaped(array: Any, shape: tuple[int | None, ...] | None) -> Any:
     return array.reshape(shape)
 
 
-def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]]) -> None:
+def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]], warn: bool) -> None:
+    """warn: whether one that is missing is worth a word; not where a part is restored."""
     names = sess.graph.root.generators
     for name in names:
         if name in saved:
             sess.state.set_generator(name, *saved[name])
     absent = sorted(set(sess.state.generators()) & set(names) - set(saved))
-    if absent:
+    if absent and warn:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
