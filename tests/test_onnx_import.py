@@ -729,3 +729,17 @@ def test_an_eye_like_a_value_of_unknown_type_is_imported(target: str) -> None:
     x = np.arange(30).reshape(3, 1, 2, 5)
     got = found(x=x, sizes=np.array([3, 1, 2, 5]), axes=np.array([0, 1]))["eye"]
     np.testing.assert_array_equal(got, np.eye(2, 5, -2, np.uint8))
+
+
+@ENGINES
+def test_the_type_behind_a_resize_to_sizes_of_the_run_is_known(target: str) -> None:
+    """onnx's inference gives none there; ReduceLogSum of integers is computed in float64."""
+    nodes = [
+        node("Resize", ["x", "", "", "sizes"], ["z"], mode="nearest"),
+        node("ReduceLogSum", ["z"], ["y"]),
+    ]
+    inputs = {"x": (TensorProto.INT32, ["a", "b"]), "sizes": (INT64, ["n"])}
+    made = model(nodes, inputs, ["y"], opset=25)
+    x = np.array([[20, 30], [40, 58]], np.int32)
+    found = tfonnx.load(made, target).signature()(x=x, sizes=np.array([2, 2]))["y"]
+    assert found.dtype == np.int32 and found.tolist() == [[4]]  # log 148 = 4.997

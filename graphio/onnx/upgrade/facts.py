@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import onnx
+import onnx.defs
 import onnx.shape_inference
 from onnx import numpy_helper
 
@@ -91,6 +92,23 @@ class _Values:
             if tensor.name not in fed and _whole(tensor):
                 self.constants[tensor.name] = tensor
         self.constants.update(_constants(graph.node))
+        self._carry_on(graph.node)
+
+    def _carry_on(self, nodes: Iterable[onnx.NodeProto]) -> None:
+        """Where inference gave up: an output has its first input's element type if the standard
+        gives both one type variable."""
+        for node in nodes:
+            known = node.domain in ("", "ai.onnx") and node.input and node.input[0] in self.types
+            if not known or not node.output or node.output[0] in self.types:
+                continue
+            if onnx.defs.has(node.op_type):
+                schema = onnx.defs.get_schema(node.op_type)
+                given = self.types[node.input[0]]
+                pair = [*schema.outputs[:1], *schema.inputs[:1]]
+                one = len(pair) == 2 and pair[0].type_str == pair[1].type_str
+                if one and given.HasField("tensor_type"):
+                    made = onnx.helper.make_tensor_type_proto(given.tensor_type.elem_type, None)
+                    self.types[node.output[0]] = made
 
 
 def _constants(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, onnx.TensorProto]]:
