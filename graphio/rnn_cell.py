@@ -5,6 +5,7 @@ A cell is a layer whose variables are made in the scope of the net that calls it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -125,6 +126,15 @@ def sizes(size: Any) -> list[int]:
     return [int(d) for d in known if d is not None]
 
 
+def _count(num_units: Any) -> int:
+    """A cell's size. Raises TypeError or ValueError if it is no integer of 1 or more."""
+    if not hasattr(num_units, "__index__"):
+        raise TypeError(f"num_units is {num_units!r}, expected an integer of 1 or more")
+    if operator.index(num_units) < 1:
+        raise ValueError(f"num_units is {num_units!r}, expected an integer of 1 or more")
+    return operator.index(num_units)
+
+
 # ---- cells ----
 
 
@@ -143,7 +153,7 @@ class _Gated(RNNCell):
         **options: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **options)
-        self._num_units = int(num_units)
+        self._num_units = _count(num_units)
         self._activation: Callable[[Any], Tensor] = named("activation", activation) or math.tanh
 
     @property

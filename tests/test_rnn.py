@@ -398,3 +398,13 @@ def test_a_saved_net_runs_as_before(target: str, tmp_path: Any) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     other = onnxruntime.InferenceSession(model.SerializeToString())
     np.testing.assert_allclose(other.run(None, feeds)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("units", "kind"),
+    [(None, TypeError), (float("inf"), TypeError), (2.5, TypeError), (0, ValueError)],
+)
+def test_a_cell_has_a_whole_number_of_units(units: Any, kind: type[Exception]) -> None:
+    for cell in (tf.nn.rnn_cell.LSTMCell, tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicRNNCell):
+        with pytest.raises(kind, match="num_units is .*, expected an integer"):
+            cell(units)

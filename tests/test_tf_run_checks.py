@@ -131,3 +131,13 @@ def test_the_gradient_of_checked_rows(target: str) -> None:
         session.run(table.initializer)
         found = session.run(slope, {i: [1, 1]})
     assert found.indices.tolist() == [1, 1] and found.values.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_an_eye_of_less_than_nothing_is_an_error_of_the_run(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        n = tf.placeholder(tf.int32, [])
+        for made in (tf.eye(n), tf.eye(2, n)):
+            assert session.run(made, {n: 3}).shape[1] == 3
+            with pytest.raises(tf.errors.InvalidArgumentError, match="eye: num_(rows|columns)"):
+                session.run(made, {n: -2})

@@ -290,8 +290,20 @@ def eye(
         batch_shape: integers before the last two axes.
         dtype: of the elements.
         name: of the operation.
+
+    Raises:
+        ValueError: a count is negative.
+        InvalidArgumentError: at run time: a count that is a tensor is negative.
     """
+    from graphio.ops import run_checks
+
     with scope(name, "eye") as at:
+        if is_symbolic(num_rows):
+            rows = convert_to_tensor(num_rows)
+            num_rows = run_checks.not_negative(rows, "eye: num_rows must be >= 0, but is")
+        if is_symbolic(num_columns):
+            wide = convert_to_tensor(num_columns)
+            num_columns = run_checks.not_negative(wide, "eye: num_columns must be >= 0, but is")
         columns = num_rows if num_columns is None else num_columns
         kind = None if is_symbolic(num_rows) or is_symbolic(columns) else dtypes.int32
         for count in (num_rows, columns):

@@ -148,6 +148,8 @@ class LoggingTensorHook(SessionRunHook):
             )
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
+        if isinstance(tensors, (str, bytes)):
+            raise TypeError(f"tensors is {tensors!r}, expected a list or a dict of tensors")
         self._given = tensors if isinstance(tensors, dict) else {_label(t): t for t in tensors}
         only_at_end = every_n_iter is None and every_n_secs is None
         self._timer = None if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
