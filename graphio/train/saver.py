@@ -11,15 +11,17 @@ import numpy as np
 
 from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
-from graphio.graph import Tensor
+from graphio.graph import Graph, Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, files, model_pb2, restore
+from graphio.schema import checkpoint, errors, files, model_pb2, restore
 from graphio.schema.model_pb2 import IteratorState
-from graphio.train import checkpoint_state, saving
+from graphio.train import checkpoint_state, saving, user_state
+from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.retention import FOR_EVER, Retention
+from graphio.train.user_state import Stateful, checked_objects
 from graphio.variables import Variable, variables_of
 
 __all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
@@ -51,11 +53,15 @@ class Saver:
         recover: False does not take over the list of checkpoints at restore.
         iterators: whether the places of the session's tf.data iterators are saved and restored;
             None: where var_list is None or has a saveable iterator.
+        asynchronous: True writes in the background; see save, wait and close.
         shard_bytes: a new data file begins before this size would be passed; None: never.
+        objects: of the program's own by name, with get_state() -> bytes and set_state(bytes);
+            their states are saved and restored with the variables.
 
     Raises:
         ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1.
-        TypeError: something in var_list is no variable; shard_bytes is no int.
+        TypeError: something in var_list is no variable; shard_bytes is no int; an object lacks
+            a method.
     """
 
     _layer = files.SYSTEM
@@ -80,7 +86,9 @@ class Saver:
         *,
         recover: bool = True,
         iterators: bool | None = None,
+        asynchronous: bool = False,
         shard_bytes: int | None = saving.SHARD_BYTES,
+        objects: Mapping[str, Stateful] | None = None,
     ) -> None:
         if builder is not None or filename is not None:
             raise ValueError("builder and filename are not supported; leave them None")
@@ -93,6 +101,9 @@ class Saver:
         self._allow_empty = allow_empty
         self._pad = pad_step_number
         self._shard_bytes = _checked_size(shard_bytes)
+        self._objects = checked_objects(objects)
+        self._asynchronous = asynchronous
+        self._background, self._memory = Background(), Memory()
         self._recover = recover
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
@@ -187,8 +198,14 @@ class Saver:
         write_state: bool = True,
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
+        *,
+        blobs: Mapping[str, bytes] | None = None,
     ) -> str | None:
         """Writes a checkpoint.
+
+        With asynchronous=True it returns as soon as all values are copied, in the Python runtime
+        noted, and another thread writes: see wait. A save that finds another one running waits for
+        it first.
 
         Args:
             sess: the session whose values are saved.
@@ -199,6 +216,7 @@ class Saver:
             write_meta_graph: False writes no graph file.
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
+            blobs: bytes by name that go along; tf.train.load_checkpoint reads them.
 
         Returns:
             The prefix, to be given to restore; None if there are no variables.
@@ -209,30 +227,77 @@ class Saver:
             FailedPreconditionError: variables have no value.
             DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
                 are as they were.
+            OpError: the save before failed in the background; nothing was done now.
         """
         self._check_session(sess)
-        variables = self._built("save")
-        if not variables and not self._places:
-            return None
         contents = saving.Contents(
-            variables,
+            self._built("save"),
             self._iterators,
-            message_of(self.to_proto()),
+            self._meta_bytes(sess.graph) if write_meta_graph else None,
             self._pad,
             self._shard_bytes,
+            self._objects,
         )
         request = saving.Request(
             os.fspath(save_path),
             global_step,
             latest_filename,
             meta_graph_suffix,
-            write_meta_graph,
             write_state,
+            blobs,
         )
-        with sess.state.lock:
-            prepared = saving.prepare(sess, contents, request)
-        saving.commit(prepared, self._retention, self._layer)
+        if not (contents.variables or self._places or self._objects or blobs):
+            return None
+        with self._background.turn:
+            self._background.wait()
+            if self._asynchronous:
+                return self._save_later(sess, contents, request)
+            with sess.state.lock:
+                prepared = saving.prepare(sess, contents, request, None)
+                if not sess.state.lasting:
+                    saving.commit(prepared, self._retention, self._layer)
+                    return prepared.where
+            saving.commit(prepared, self._retention, self._layer)
         return prepared.where
+
+    def _save_later(self, sess: Any, contents: saving.Contents, request: saving.Request) -> str:
+        with sess.state.lock:
+            prepared = saving.prepare(sess, contents, request, self._memory)
+        retention, layer = self._retention, self._layer
+        self._background.start(
+            f"the save of '{prepared.where}'", lambda: saving.commit(prepared, retention, layer)
+        )
+        return prepared.where
+
+    def _meta_bytes(self, graph: Graph) -> bytes:
+        return saving.export_meta_bytes(graph, message_of(self.to_proto()))
+
+    def wait(self) -> None:
+        """Waits until a save in the background has ended.
+
+        Raises:
+            OpError: what went wrong there, if no call has told it yet; the message has the prefix.
+        """
+        self._background.wait()
+
+    def close(self) -> None:
+        """As wait, and lets the memory of the snapshot go; the Saver may be used again."""
+        try:
+            self._background.wait()
+        finally:
+            if not self._background.running():
+                self._memory.release()
+
+    def __enter__(self) -> Saver:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            self.close()
+        except errors.OpError as failure:
+            if kind is None:
+                raise
+            warnings.warn(str(failure), RuntimeWarning, stacklevel=2)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef:
         """The Saver as a message: its variables, their names in checkpoints, how many it keeps.
@@ -310,7 +375,8 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         variables = self._built("restore")
-        if not variables and not self._places:
+        self._background.join()
+        if not (variables or self._places or self._objects):
             return
         where = os.fspath(save_path)
         if not checkpoint_exists(where):
@@ -318,8 +384,14 @@ class Saver:
         found = checkpoint.read_checkpoint(where)
         wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
         restore.check_fit(found.index, wanted, reshape=self._reshape)
+        lacking = user_state.missing(self._objects, found.resources)
+        if lacking:
+            raise errors.NotFoundError(
+                message=f"checkpoint {where!r} has no state of the objects {', '.join(lacking)}"
+            )
         if self._iterators:
             _restore_iterators(sess, found.resources)
+        user_state.give_back(self._objects, found.resources)
         for variable in variables.values():
             sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
         for key, variable in variables.items():

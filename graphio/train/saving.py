@@ -16,8 +16,10 @@ import numpy as np
 from graphio.graph import Graph, Tensor
 from graphio.schema import checkpoint, container, errors, files, model_pb2
 from graphio.schema.checkpoint import Resource
-from graphio.train import checkpoint_state
+from graphio.train import checkpoint_state, user_state
+from graphio.train.background import Memory
 from graphio.train.retention import Retention
+from graphio.train.user_state import Stateful
 from graphio.variables import Variable
 
 __all__ = ["Contents", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
@@ -33,16 +35,18 @@ class Contents:
     Attributes:
         variables: by their names in the checkpoint.
         iterators: whether the places of the session's iterators go along.
-        message: the Saver, for the graph file.
+        meta: the bytes of the graph file; None: there will be none.
         padded: whether the step in the path has eight digits.
         shard_bytes: how large a data file may become.
+        objects: of the program's own, by name.
     """
 
     variables: Mapping[str, Variable]
     iterators: bool
-    message: model_pb2.Saver
+    meta: bytes | None
     padded: bool = False
     shard_bytes: int | None = None
+    objects: Mapping[str, Stateful] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class Request:
     global_step: Any = None
     latest_filename: str | None = None
     meta_graph_suffix: str = "meta"
-    write_meta_graph: bool = True
     write_state: bool = True
+    blobs: Mapping[str, bytes] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,13 @@ class Prepared:
     slots: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def prepare(session: Any, contents: Contents, request: Request) -> Prepared:
+def prepare(session: Any, contents: Contents, request: Request, memory: Memory | None) -> Prepared:
     """Gathers what is to be saved: everything of one moment between two runs.
 
-    The caller holds the lock of the session's state.
+    The caller holds the lock of the session's state; without memory until the commit.
+
+    Args:
+        memory: for copies of values that would not stay as they are; None: they are not copied.
     """
     _check_paths(request)
     step = None if request.global_step is None else _step_of(session, request.global_step)
@@ -85,17 +92,19 @@ def prepare(session: Any, contents: Contents, request: Request) -> Prepared:
     if folder and not os.path.isdir(folder):
         raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
     values = _values(session.state, contents.variables)
+    if memory is not None and not session.state.lasting:
+        values = memory.copies(values)
     resources: dict[str, Resource] = dict(session.state.generators())
     if contents.iterators:
         resources.update(_iterators(session))
-    meta = export_meta_bytes(session.graph, contents.message) if request.write_meta_graph else None
+    resources.update(user_state.gather(contents.objects, request.blobs, resources))
     return Prepared(
         where,
         request,
         values,
         resources,
         step,
-        meta,
+        contents.meta,
         contents.shard_bytes,
         _slots(contents.variables),
     )
@@ -160,7 +169,8 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
         raise errors.FailedPreconditionError(
             message=f"Attempting to use uninitialized value {', '.join(empty)}"
         )
-    return {key: state.get(v.op.name) for key, v in variables.items()}
+    values = state.views([v.op.name for v in variables.values()])
+    return dict(zip(variables, values, strict=True))
 
 
 def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
