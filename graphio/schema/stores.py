@@ -18,6 +18,7 @@ from graphio.schema.files import SYSTEM, FileLayer
 __all__ = [
     "LocalStore",
     "Store",
+    "is_folder",
     "is_remote",
     "join",
     "make_folder",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 Buffer = bytes | bytearray | memoryview
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
 
@@ -248,6 +249,12 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     return of_folder(folder, layer), base
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a store of objects has no folders to be missed."""
+    where = plain(path)
+    return is_remote(where) or not where or os.path.isdir(where)
+
+
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Makes a folder of this machine if it is not there; a store of objects needs none."""
     where = plain(folder)
@@ -256,8 +263,8 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             os.makedirs(where, exist_ok=True)
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
-    store, name = of(path)
+    store, name = of(path, layer)
     store.put(name, [data])
     store.barrier()

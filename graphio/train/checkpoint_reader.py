@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
+from graphio.schema import stores
 from graphio.schema.checkpoint import Checkpoint, read_checkpoint
-from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
 
 __all__ = [
     "CheckpointReader",
@@ -74,7 +75,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         NotFoundError: there is no such checkpoint.
     """
     where = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(where):
+    if _is_folder(where):
         newest = latest_checkpoint(where)
         if newest is None:
             raise ValueError(
@@ -82,6 +83,12 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
             )
         where = newest
     return CheckpointReader(where)
+
+
+def _is_folder(where: str) -> bool:
+    if not stores.is_remote(where):
+        return os.path.isdir(stores.plain(where))
+    return stores.of_folder(where).exists(STATE_FILE)
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
