@@ -217,11 +217,11 @@ def split(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
     """The path of a name in a folder, unless the name is a whole path itself."""
-    where = plain(folder)
-    if not is_remote(where):
-        return name if is_remote(name) else os.path.join(where, name)
+    where, name = plain(folder), plain(name)
     if is_remote(name):
         return name
+    if not is_remote(where):
+        return os.path.join(where, name)
     return where + name if where.endswith("/") else f"{where}/{name}"
 
 

@@ -114,6 +114,7 @@ def generate_checkpoint_state_proto(
 
 def _relative(path: str, folder: str) -> str:
     """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    path, folder = stores.plain(path), stores.plain(folder)
     if stores.is_remote(path) or stores.is_remote(folder):
         root = stores.join(folder, "")
         return path.removeprefix(root) if stores.is_remote(folder) else path

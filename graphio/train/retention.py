@@ -99,6 +99,7 @@ class Retention:
         """Takes over the list of the state file beside a checkpoint that was restored."""
         if self._kept or not self.max_to_keep:
             return
+        where = stores.plain(where)
         folder = stores.split(where)[0]
         if not stores.of_folder(folder).exists(checkpoint_state.STATE_FILE):
             return

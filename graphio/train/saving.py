@@ -85,7 +85,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     """
     _check_paths(request)
     step = None if request.global_step is None else _step_of(session, request.global_step)
-    where = request.path
+    where = stores.plain(request.path)
     if step is not None:
         where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
     if not stores.is_folder(stores.split(where)[0]):
