@@ -55,14 +55,20 @@ def nbytes(number: int, dims: Sequence[int]) -> int:
     return (math.prod(dims) * dtypes.of_number(number).bits + 7) // 8
 
 
-def decode(number: int, dims: Sequence[int], data: Any, what: str, name: str) -> Array:
-    """The read-only, aligned array of little-endian bytes; a view of them where they allow it.
+def decode(
+    number: int, dims: Sequence[int], data: Any, what: str, name: str, *, big: bool = False
+) -> Array:
+    """The read-only, aligned array of a tensor's bytes; a view of them where they allow it.
+
+    Args:
+        big: whether they are big-endian.
 
     Raises:
         DataLossError: the bytes do not fit dtype and dimensions.
         UnimplementedError: our table or numpy has no such dtype.
     """
     try:
+        data = _swapped(number, data) if big else data
         array = tensors.decode(number, dims, data)
     except errors.OpError as error:
         raise type(error)(message=f"{what}: {name!r}: {error.message}") from None
@@ -77,3 +83,13 @@ def frozen(array: Array) -> Array:
     if made.flags.writeable:
         made.flags.writeable = False
     return made
+
+
+def _swapped(number: int, data: Any) -> bytes:
+    """Big-endian elements as little-endian ones; a complex number is two of them."""
+    row = dtypes.of_number(number)
+    width = row.bits // 16 if row.name.startswith("complex") else row.bits // 8
+    if width < 2 or len(data) % width:
+        return bytes(data)
+    swapped: Array = np.frombuffer(data, f"u{width}").byteswap()
+    return swapped.tobytes()
