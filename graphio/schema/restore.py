@@ -45,16 +45,19 @@ class Problems:
         missing: variables for which there is no value.
         other_dtype, other_shape: variables whose value is of another dtype or shape, each with
             the sentence that says so.
+        lost_objects: objects of the program whose state is missing.
         wrong: other sentences, of how it was asked for.
     """
 
     missing: list[str] = field(default_factory=list)
     other_dtype: dict[str, str] = field(default_factory=dict)
     other_shape: dict[str, str] = field(default_factory=dict)
+    lost_objects: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.other_dtype or self.other_shape or self.wrong)
+        lost = self.missing or self.lost_objects
+        return bool(lost or self.other_dtype or self.other_shape or self.wrong)
 
     def error(self, names: Iterable[str], more: Iterable[str] = ()) -> errors.OpError:
         """The error that says all of them.
@@ -64,8 +67,11 @@ class Problems:
             more: lines to add.
         """
         lines = [*_absent(self.missing, names), *self.other_dtype.values()]
-        text = "\n".join([*lines, *self.other_shape.values(), *self.wrong, *more])
-        if self.missing:
+        lines += self.other_shape.values()
+        if self.lost_objects:
+            lines.append(f"it has no state of the objects {', '.join(self.lost_objects)}")
+        text = "\n".join([*lines, *self.wrong, *more])
+        if self.missing or self.lost_objects:
             return errors.NotFoundError(message=_MISSING + text)
         start = _MISMATCH if self.other_dtype or self.other_shape else _ASKED
         return errors.InvalidArgumentError(message=start + text)

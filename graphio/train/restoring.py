@@ -3,73 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint
-from graphio.schema.checkpoint import Resource
+from graphio.schema import errors
 from graphio.schema.model_pb2 import IteratorState
 from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
 from graphio.train import casting, hints, renaming
+from graphio.train.sources import CheckpointSource, Resource, Source, open_source
+from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
 
 Array = np.ndarray[Any, Any]
 VERIFY = ("full", "lazy")
 
 
-class Entry(NamedTuple):
-    """What a stored value is: ONNX's number of its element type, and its shape."""
-
-    dtype: int
-    dims: tuple[int, ...]
-
-
-class Source(Protocol):
-    """Where values come from.
-
-    Attributes:
-        what: for messages, "checkpoint 'm-5'".
-        resources: states of generators, iterators and objects, and blobs, by name.
-    """
-
-    what: str
-    resources: Mapping[str, Resource]
-
-    def entries(self) -> Mapping[str, Entry]:
-        """Name of a value to what it is."""
-
-    def array(self, name: str) -> Array:
-        """A value, read-only and checked."""
-
-
-class CheckpointSource:
-    """A checkpoint of ours.
+def opened(where: Any, verify: str) -> Source:
+    """What a restore reads from.
 
     Args:
-        prefix: of its files' names.
-        verify: "full": every byte is checked now; "lazy": what is read, when it is read.
+        where: see graphio.train.sources.open_source.
+        verify: "full": every byte of a checkpoint is checked now; "lazy": what is read.
+
+    Raises:
+        ValueError: there is nothing, or verify is none of the two.
     """
-
-    def __init__(self, prefix: str | os.PathLike[str], verify: str = "full") -> None:
-        if verify not in VERIFY:
-            raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {verify!r}")
-        self.what = f"checkpoint {os.fspath(prefix)!r}"
-        self._found = checkpoint.read_checkpoint(prefix, lazy=verify != "full")
-        self.resources: Mapping[str, Resource] = self._found.resources
-
-    def entries(self) -> Mapping[str, Entry]:
-        """Name of a variable to what it is."""
-        rows = self._found.index.variable
-        return {row.name: Entry(row.dtype, tuple(row.dims)) for row in rows}
-
-    def array(self, name: str) -> Array:
-        """A variable's value, read-only and checked."""
-        return self._found.variables[name]
+    if verify not in VERIFY:
+        raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {verify!r}")
+    try:
+        return open_source(where, lazy=verify != "full")
+    except errors.NotFoundError as error:
+        text = f"The passed save_path is not a valid checkpoint: {where}"
+        raise ValueError(f"{text} ({error.message})") from None
 
 
 @dataclass(frozen=True)
@@ -97,9 +66,9 @@ class Target:
 
     session: Any
     variables: Mapping[str, Variable]
-    iterators: bool = False
-    objects: Mapping[str, Any] = field(default_factory=dict)
-    whole: bool = False
+    iterators: bool
+    objects: Mapping[str, Stateful]
+    whole: bool
 
 
 def restore(target: Target, source: Source, options: Options) -> None:
@@ -123,10 +92,16 @@ def restore(target: Target, source: Source, options: Options) -> None:
         castable=casting.castable if options.cast else None,
     )
     problems.wrong = wrong + more
+    kept = {name: value for name, value in target.objects.items() if name not in ignored}
+    problems.lost_objects = missing(kept, source.resources)
     absent = _settle_missing(problems, wanted, options, source)
     if problems:
         raise problems.error(rows, hints.lines(problems, rows, wanted, names))
     found = {names[key]: chosen[key] for key in chosen if key not in absent}
+    for variable in found.values():
+        target.session.state.declare(
+            variable.op.name, variable.dtype.number, static_shape(variable)
+        )
     _assign(target, source, _converted(source, found, options.cast), ignored)
 
 
@@ -140,15 +115,15 @@ def _settle_missing(
     problems: Problems, wanted: Wanted, options: Options, source: Source
 ) -> set[str]:
     """What may be missing, with a warning: anything but everything, if not strict."""
-    absent = problems.missing
-    if options.strict or not absent or len(absent) == len(wanted):
+    absent, lost = problems.missing, problems.lost_objects
+    if options.strict or not (absent or lost) or 0 < len(absent) == len(wanted):
         return set()
-    problems.missing = []
+    problems.missing = problems.lost_objects = []
     if not problems:
         warnings.warn(
             f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
-            f"are: {hints.listed(absent)}",
-            stacklevel=5,
+            f"are: {hints.listed([*absent, *lost])}",
+            stacklevel=4,
         )
     return set(absent)
 
@@ -173,8 +148,6 @@ def _assign(target: Target, source: Source, values: Mapping[str, Array], ignored
     """The only part that changes anything; what fails is undone."""
     session = target.session
     resources = {n: state for n, state in source.resources.items() if n not in ignored}
-    for variable in target.variables.values():
-        session.state.declare(variable.op.name, variable.dtype.number, static_shape(variable))
     known = session.graph.root.generators
     generators = {
         name: state
@@ -182,12 +155,23 @@ def _assign(target: Target, source: Source, values: Mapping[str, Array], ignored
         if isinstance(state, tuple) and name in known
     }
     with contextlib.ExitStack() as undo:
+        _give_back(target.objects, resources, undo)
         if target.iterators:
             _move_iterators(session, resources, undo)
         session.state.assign(values, generators)
         undo.pop_all()
     if target.whole and isinstance(source, CheckpointSource):
         _tell_generators(session, set(generators) | ignored)
+
+
+def _give_back(
+    objects: Mapping[str, Stateful], resources: Mapping[str, Resource], undo: contextlib.ExitStack
+) -> None:
+    for name, value in objects.items():
+        state = resources.get(name)
+        if isinstance(state, bytes):
+            undo.callback(value.set_state, value.get_state())
+            value.set_state(state)
 
 
 def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
@@ -208,7 +192,7 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
@@ -227,5 +211,5 @@ def _move_iterators(
         warnings.warn(
             f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
             "their pipelines are others, or need their initializer before the restore",
-            stacklevel=5,
+            stacklevel=4,
         )
