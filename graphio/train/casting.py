@@ -26,7 +26,7 @@ def castable(stored: int, wanted: int) -> bool:
     one, other = dtypes.name(stored), dtypes.name(wanted)
     if one == other:
         return True
-    if one == "string" or other in _NO_TARGET:
+    if stored not in dtypes.BY_NUMBER or one == "string" or other in _NO_TARGET:
         return False
     return _kind(one) <= _kind(other)
 
