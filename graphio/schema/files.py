@@ -19,6 +19,7 @@ from typing import Any
 from graphio.schema import errors
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
+HOT = 1 << 19  # bytes that a processor's cache still holds after they were read or checked
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
@@ -167,11 +168,14 @@ class OpenFile:
 
     Attributes:
         path, size: of the file, when it was opened.
+        piece: how many bytes are best read at a time.
 
     Raises:
         NotFoundError: it is not there.
         UnavailableError: it is no regular file, or cannot be read.
     """
+
+    piece = HOT
 
     def __init__(self, path: str, *, follow: bool = True) -> None:
         # O_NONBLOCK: a FIFO must not make the open wait.
@@ -191,6 +195,12 @@ class OpenFile:
             self.close()
             raise errors.UnavailableError(message=f"{path!r} is no regular file")
         self._handle, self.size = handle, status.st_size
+
+    def __enter__(self) -> OpenFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Closes the file; views of it stay."""
@@ -234,19 +244,13 @@ def _read_at(handle: int, offset: int, target: memoryview) -> int:
 
 def read(path: str, *, follow: bool = True) -> bytes:
     """The bytes of a regular file; errors as OpenFile."""
-    file = OpenFile(path, follow=follow)
-    try:
+    with OpenFile(path, follow=follow) as file:
         data = bytearray(file.size)
         file.read_into(0, memoryview(data))
         return bytes(data)
-    finally:
-        file.close()
 
 
-def map_file(path: str) -> memoryview:
+def map_file(path: str, *, follow: bool = True) -> memoryview:
     """The bytes of a regular file, mapped; errors as OpenFile and OpenFile.view."""
-    file = OpenFile(path)
-    try:
+    with OpenFile(path, follow=follow) as file:
         return file.view()
-    finally:
-        file.close()
