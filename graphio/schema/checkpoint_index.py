@@ -99,8 +99,8 @@ def check(index: CheckpointIndex) -> None:
         _check_size(variable)
         if variable.shard >= len(names):
             raise damaged(f"variable '{variable.name}' lies in shard {variable.shard}")
-    for number, shard in enumerate(index.shard):
-        _check_tiling(shard.nbytes, of_shard(index, number), shard.file)
+    for shard, inside in zip(index.shard, by_shard(index), strict=True):
+        _check_tiling(shard.nbytes, inside, shard.file)
     for resource in index.resource:
         if resource.WhichOneof("state") is None:
             raise damaged(f"resource '{resource.name}' has no state")
@@ -111,16 +111,14 @@ def is_safe_name(name: str) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None
 
 
-def of_shard(index: CheckpointIndex, number: int) -> list[CheckpointVariable]:
-    """The variables of a shard in the order of their bytes."""
-    inside = [v for v in index.variable if v.shard == number]
-    return sorted(inside, key=lambda v: (v.offset, v.nbytes))
-
-
-def header_size(index: CheckpointIndex, number: int) -> int:
-    """How many bytes of a shard stand before its first tensor."""
-    inside = of_shard(index, number)
-    return inside[0].offset if inside else index.shard[number].nbytes
+def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:
+    """The variables of each shard in the order of their bytes."""
+    inside: list[list[CheckpointVariable]] = [[] for _ in index.shard]
+    for variable in index.variable:
+        inside[variable.shard].append(variable)
+    for rows in inside:
+        rows.sort(key=lambda v: (v.offset, v.nbytes))
+    return inside
 
 
 def _check_size(variable: CheckpointVariable) -> None:
