@@ -271,7 +271,7 @@ def test_no_kill_or_power_cut_loses_an_acknowledged_checkpoint(save: Save, tmp_p
     contents = Contents()
     replica = Replica(tmp_path / "after", contents)
     kills, cuts = states(recorded(save, tmp_path / "real"), {}, contents)
-    assert len(kills) > 60 and len(cuts) > 100
+    assert len(kills) > 50 and len(cuts) > 100
     for content, acknowledged in [*kills.items(), *cuts.items()]:
         replica.become(content)
         assert newest(tmp_path / "after") >= acknowledged, sorted(content)

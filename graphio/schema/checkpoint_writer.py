@@ -33,6 +33,9 @@ PRODUCER = "graphio 0.1.0"
 #: seconds after which a file that no index refers to is taken for a crashed save's in a shared
 #: store: a save to it must not take longer
 GARBAGE_AGE = 24 * 3600.0
+#: likewise for other prefixes of a folder of this machine
+ABANDONED_AGE = 3600.0
+_OWN = r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})"
 
 
 def write_checkpoint(
@@ -246,6 +249,7 @@ class _Writer:
             for name in self._garbage():
                 self.store.remove(name)
             self.store.tidy()
+            _remove_abandoned(self.store, self.base)
         except OSError:
             return  # the checkpoint stands; the next save tidies up again
 
@@ -267,11 +271,29 @@ def _referred(index: CheckpointIndex) -> set[str]:
 
 def _own_files(store: Store, base: str) -> list[str]:
     """Names of data and graph files with a save id that belong to a prefix, whole or not."""
-    pattern = re.compile(
-        re.escape(base) + r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})",
-        re.ASCII,
-    )
+    pattern = re.compile(re.escape(base) + _OWN, re.ASCII)
     return [name for name in store.names() if pattern.fullmatch(name)]
+
+
+def _remove_abandoned(store: Store, base: str) -> None:
+    """Removes what saves and deletions that crashed left of prefixes that have no index.
+
+    The age is that of the name, not of the bytes: a folder may be copied into this one.
+    """
+    if store.shared:
+        return
+    names = store.names()
+    found = [(re.fullmatch("(.+)" + _OWN, name, re.ASCII), name) for name in names]
+    files = [(match[1], name) for match, name in found if match and match[1] + ".index" not in names]
+    limit = store.arrived(base + ".index") - ABANDONED_AGE
+    recent = {prefix for prefix, name in files if store.arrived(name) >= limit}
+    old = [(prefix, name) for prefix, name in files if prefix not in recent]
+    if old:
+        for prefix in sorted({prefix for prefix, _ in old}):
+            store.remove(prefix + ".meta")
+        store.barrier()  # without its data files nothing tells that a graph file is ours
+        for _, name in old:
+            store.remove(name)
 
 
 def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
@@ -280,5 +302,5 @@ def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
     if not store.remove(base + ".index"):
         return
     store.barrier()
-    for name in [*_own_files(store, base), base + ".meta"]:
+    for name in [base + ".meta", *_own_files(store, base)]:
         store.remove(name)
