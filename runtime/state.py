@@ -71,6 +71,8 @@ class Generator:
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
 
+    lasting = True  # a Slot's array is replaced, never changed
+
     def __init__(self, seed: int | None = None) -> None:
         self.lock = RunLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
@@ -110,6 +112,11 @@ class State:
     def get(self, name: str) -> Array:
         """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
         return np.array(self.slot(name).read(), order="C")
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to; they stay as they are. Raises as get."""
+        with self.lock:
+            return [self.slot(name).read() for name in names]
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""

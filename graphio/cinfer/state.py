@@ -26,6 +26,8 @@ def new_state(seed: int | None = None) -> State:
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
 
+    lasting = False  # a run writes to the memory of the variables
+
     def __init__(self, seed: int | None = None) -> None:
         options = ffi.new("ci_state_options *", lib.ci_state_defaults())
         options.seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
@@ -55,6 +57,18 @@ class State:
             index = self._index(name)
             self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
             return arrays.reader(tensor[0])()
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to, for who holds the lock and until the
+        variables change; copies of texts. Raises as get."""
+        tensor = ffi.new("ci_tensor *")
+        found = []
+        with self.lock:
+            for name in names:
+                index = self._index(name)
+                self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
+                found.append(arrays.view(tensor[0]))
+        return found
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""

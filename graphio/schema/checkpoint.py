@@ -148,13 +148,14 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
     while True:
         try:
             found = Checkpoint(store, base, index)
-            break
-        except errors.NotFoundError as error:
+            if not lazy:
+                found.verify()
+            return found
+        except (errors.NotFoundError, errors.DataLossError) as error:
             # A save to the same prefix may have come in between: then the index is another.
             again = read_index_of(store, base)
             if again.save_id == index.save_id:
+                if isinstance(error, errors.DataLossError):
+                    raise
                 raise errors.DataLossError(message=f"a data file is missing: {error}") from None
             index = again
-    if not lazy:
-        found.verify()
-    return found

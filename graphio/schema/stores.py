@@ -10,12 +10,23 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from graphio.schema import files
 from graphio.schema.files import SYSTEM, FileLayer
 
-__all__ = ["LocalStore", "Store", "is_remote", "join", "of", "of_folder", "split"]
+__all__ = [
+    "LocalStore",
+    "Store",
+    "is_remote",
+    "join",
+    "make_folder",
+    "of",
+    "of_folder",
+    "plain",
+    "split",
+    "write",
+]
 
 Buffer = bytes | bytearray | memoryview
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
@@ -205,16 +216,21 @@ def plain(path: str | os.PathLike[str]) -> str:
 def split(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Folder and base name of a path or a URL; the folder of a bare name is ""."""
     where = plain(path)
-    if not is_remote(where):
+    found = _URL.match(where)
+    if found is None:
         return os.path.split(where)
-    folder, _, base = where.rpartition("/")
-    return folder, base
+    folder, _, base = where[found.end() :].rpartition("/")
+    return found.group() + folder, base
 
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
-    """The path of a name in a folder, "s3://bucket/run" or one of this machine."""
+    """The path of a name in a folder, unless the name is a whole path itself."""
     where = plain(folder)
-    return f"{where.rstrip('/')}/{name}" if is_remote(where) else os.path.join(where, name)
+    if not is_remote(where):
+        return name if is_remote(name) else os.path.join(where, name)
+    if is_remote(name):
+        return name
+    return where + name if where.endswith("/") else f"{where}/{name}"
 
 
 def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Store:
@@ -228,8 +244,7 @@ def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Stor
     if is_remote(where):
         from graphio.schema import remote
 
-        store: Any = remote.FsspecStore(where)
-        return store  # type: ignore[no-any-return]
+        return remote.FsspecStore(where)
     return LocalStore(where, layer)
 
 
@@ -240,3 +255,18 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     """
     folder, base = split(path)
     return of_folder(folder, layer), base
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Makes a folder of this machine if it is not there; a store of objects needs none."""
+    where = plain(folder)
+    if where and not is_remote(where):
+        with files.naming("make the folder", where):
+            os.makedirs(where, exist_ok=True)
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
+    store, name = of(path)
+    store.put(name, [data])
+    store.barrier()
