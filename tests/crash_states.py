@@ -187,7 +187,10 @@ def _amounts(names: Mapping[str, _File]) -> Iterator[dict[str, bytes]]:
 
 
 def states(
-    operations: Iterable[Operation], initial: Mapping[str, bytes], contents: Contents, base: int = -1
+    operations: Iterable[Operation],
+    initial: Mapping[str, bytes],
+    contents: Contents,
+    base: int = -1,
 ) -> tuple[dict[State, int], dict[State, int]]:
     """The states that kills and power cuts can leave.
 

@@ -15,7 +15,7 @@ import second_reader
 from crash_states import Contents, Operation, Recorder, Replica, states
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, errors, files, restore
+from graphio.schema import checkpoint, checkpoint_writer, errors, files, restore
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train.checkpoint_state import latest_checkpoint, update_checkpoint_state
@@ -183,6 +183,29 @@ def test_garbage_of_earlier_crashes_goes_and_nothing_else(tmp_path: Path) -> Non
         "mine", "mm.index", young.name
     }  # fmt: skip
     assert len(list(tmp_path.glob("*.safetensors"))) == 1
+
+
+def test_garbage_of_other_prefixes_goes_when_it_is_an_hour_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "whole")
+    garbage = [
+        f"{prefix}.{kind}"
+        for prefix in ("whole", "deleted")
+        for kind in ("data-00000000000000ff-00000-of-00002.safetensors", "meta-00000000000000ff")
+    ]
+    for name in (*garbage, "deleted.meta", "exported.meta"):
+        (tmp_path / name).write_bytes(b"x")
+    for name in garbage:  # their bytes are old, their names are not: a copy may be under way
+        os.utime(tmp_path / name, (1, 1))
+    write(tmp_path / "m")
+    assert set(garbage) < set(names(tmp_path))
+    monkeypatch.setattr(checkpoint_writer, "ABANDONED_AGE", -60.0)
+    write(tmp_path / "m")
+    assert not set(garbage) & set(names(tmp_path))
+    assert {"whole.meta", "exported.meta"} < set(names(tmp_path))
+    assert "deleted.meta" not in names(tmp_path)
+    assert read_checkpoint(tmp_path / "whole").meta() == b"the graph"
 
 
 def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:

@@ -276,24 +276,44 @@ def _own_files(store: Store, base: str) -> list[str]:
 
 
 def _remove_abandoned(store: Store, base: str) -> None:
-    """Removes what saves and deletions that crashed left of prefixes that have no index.
+    """Removes what saves and deletions that crashed left of other prefixes.
 
     The age is that of the name, not of the bytes: a folder may be copied into this one.
     """
     if store.shared:
         return
-    names = store.names()
-    found = [(re.fullmatch("(.+)" + _OWN, name, re.ASCII), name) for name in names]
-    files = [(match[1], name) for match, name in found if match and match[1] + ".index" not in names]
     limit = store.arrived(base + ".index") - ABANDONED_AGE
-    recent = {prefix for prefix, name in files if store.arrived(name) >= limit}
-    old = [(prefix, name) for prefix, name in files if prefix not in recent]
-    if old:
-        for prefix in sorted({prefix for prefix, _ in old}):
-            store.remove(prefix + ".meta")
-        store.barrier()  # without its data files nothing tells that a graph file is ours
-        for _, name in old:
-            store.remove(name)
+    names = set(store.names())
+    saves: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if match := re.fullmatch("(.+)" + _OWN, name, re.ASCII):
+            saves.setdefault(match[1], []).append(name)
+    for prefix, found in saves.items():
+        if prefix + ".index" in names:
+            left = _unreferred(store, prefix, found)
+        else:
+            left = [*([prefix + ".meta"] if prefix + ".meta" in names else []), *found]
+        if left and max(map(store.arrived, left)) < limit:
+            _remove_in_order(store, left)
+
+
+def _unreferred(store: Store, prefix: str, found: Sequence[str]) -> list[str]:
+    """Of the files of a prefix those that its index does not name."""
+    if len(set(re.findall(r"\.(?:data|meta)-([0-9a-f]{16})", " ".join(found)))) < 2:
+        return []  # all of one save: the index need not be read
+    try:
+        keep = _referred(read_index_of(store, prefix))
+    except errors.OpError:
+        return []  # whose they are cannot be known
+    return [name for name in found if name not in keep]
+
+
+def _remove_in_order(store: Store, names: Sequence[str]) -> None:
+    """Removes a graph file before data files: without these nothing tells that it is ours."""
+    for number, name in enumerate(names):
+        store.remove(name)
+        if number == 0:
+            store.barrier()
 
 
 def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:

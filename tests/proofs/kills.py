@@ -85,14 +85,16 @@ def _say(writer: int, data: bytes) -> None:
 
 
 def strays(folder: Path) -> list[str]:
-    """Names in a folder that no checkpoint of it needs."""
+    """Names in a folder that no checkpoint of it needs.
+
+    A graph file alone may stay after a power cut: it might as well be one that a user exported.
+    """
     names = sorted(os.listdir(folder))
-    needed = {"checkpoint"}
+    needed = {"checkpoint", *(name for name in names if name.endswith(".meta"))}
     for name in names:
         if name.endswith(".index") and not name.startswith("tmp-"):
             index = read_index(folder / name.removesuffix(".index"))
-            needed |= {name, name.removesuffix(".index") + ".meta"}
-            needed |= {shard.file for shard in index.shard}
+            needed |= {name, *(shard.file for shard in index.shard)}
     return [name for name in names if name not in needed]
 
 

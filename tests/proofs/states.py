@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from crash_states import Contents, Operation, Recorder, Replica, State, states
+
 from proofs import workload
 from proofs.kills import strays
 from proofs.layers import through

@@ -11,15 +11,15 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import graphio as tf
-from graphio.schema import checkpoint, errors, files
+from graphio.node_def import message_of
+from graphio.schema import checkpoint_writer, errors, stores
 from graphio.schema.checkpoint import read_checkpoint
-from graphio.train.saver import export_meta_bytes
+from graphio.train.saving import export_meta_bytes
 
 Array = np.ndarray[Any, Any]
 
@@ -58,6 +58,10 @@ MODES = {
     "distinct prefixes, 1 kept": Options(),
     "distinct prefixes, 3 kept": Options(keep=3),
     "same prefix": Options(same=True),
+    "sharded, 1 kept": Options(shard_bytes=1100),
+    "sharded, same prefix": Options(same=True, shard_bytes=1100),
+    "asynchronous, 1 kept": Options(asynchronous=True),
+    "asynchronous, same prefix": Options(same=True, asynchronous=True, shard_bytes=1100),
 }
 
 
@@ -82,7 +86,7 @@ class Trainer:
         graphs: the two graph files that checkpoints have in turn.
     """
 
-    def __init__(self, options: Options = Options()) -> None:  # noqa: B008
+    def __init__(self, options: Options = Options()) -> None:
         self.options = options
         self.graph = tf.Graph()
         with self.graph.as_default():
@@ -106,7 +110,7 @@ class Trainer:
 
     def _graph_file(self, step: int) -> bytes:
         self._mark(step)
-        return export_meta_bytes(self.graph, self._saver())
+        return export_meta_bytes(self.graph, message_of(self._saver().to_proto()))
 
     def _mark(self, step: int) -> None:
         self.graph.clear_collection("marks")
@@ -114,9 +118,10 @@ class Trainer:
         self.graph.add_to_collection("marks", self.graph.get_tensor_by_name(f"{name}:0"))
 
     def restart(self) -> None:
-        """Forgets what a new process would not know."""
+        """Becomes as a process that starts an hour later."""
         self.saver = self._saver()
-        checkpoint._STARTED = time.time()
+        stores._STARTED = time.time() + 1
+        checkpoint_writer.ABANDONED_AGE = -60.0
 
     def fill(self, step: int) -> None:
         """Gives the session the values of a step."""
