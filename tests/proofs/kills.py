@@ -18,6 +18,7 @@ import struct
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,34 +46,60 @@ def saving(trainer: Trainer, saves: int | None = None) -> Loop:
     return loop
 
 
+class Child:
+    """A forked process that runs a loop; leaving the block waits for its end.
+
+    Attributes:
+        acknowledged: the last step that it acknowledged, -1 for none; known after the block.
+        trouble: what it failed with by itself, "" if it did not; likewise.
+    """
+
+    def __init__(self, loop: Loop, folder: Path) -> None:
+        self.acknowledged, self.trouble = -1, ""
+        reader, writer = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            _child(loop, folder, reader, writer)
+        os.close(writer)
+        self._pipe = open(reader, "rb")  # noqa: SIM115 - closed in __exit__
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        os.kill(self._process, signal.SIGKILL)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._pipe as pipe:
+            steps, _, trouble = pipe.read().partition(b"trouble:")
+        os.waitpid(self._process, 0)
+        whole = len(steps) // 8 * 8
+        if whole:
+            (self.acknowledged,) = struct.unpack("<q", steps[whole - 8 : whole])
+        self.trouble = trouble.decode(errors="replace")
+
+
 def in_child(loop: Loop, folder: Path, kill_after: float | None) -> int:
     """Runs a loop in a child that is killed; returns the last step acknowledged, -1 for none.
 
     Raises:
         Lost: the child failed by itself.
     """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _child(loop, folder, reader, writer)
-    os.close(writer)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
-    with open(reader, "rb") as pipe:
-        said = pipe.read()
-    os.waitpid(child, 0)
-    steps, _, trouble = said.partition(b"trouble:")
-    if trouble:
-        raise Lost(trouble.decode(errors="replace"))
-    whole = len(steps) // 8 * 8
-    return int(struct.unpack("<q", steps[whole - 8 : whole])[0]) if whole else -1
+    with Child(loop, folder) as child:
+        if kill_after is not None:
+            time.sleep(kill_after)
+            child.kill()
+    if child.trouble:
+        raise Lost(child.trouble)
+    return child.acknowledged
 
 
 def _child(loop: Loop, folder: Path, reader: int, writer: int) -> None:
     """Never returns: nothing of the parent's may run twice."""
     try:
         os.close(reader)
+        warnings.simplefilter("ignore")
         loop(folder, lambda step: _say(writer, struct.pack("<q", step)))
     except BaseException:
         _say(writer, b"trouble:" + traceback.format_exc().encode())
@@ -107,11 +134,11 @@ def python_writer(options: Options) -> Slice:
         known = -1
         for trial in range(count):
             if trial % ROUND == 0:
-                _empty(folder)
+                empty(folder)
                 known = -1
             try:
                 known = max(known, in_child(saving(trainer), folder, chance.uniform(0, span)))
-                found = _survivor(trainer, folder)
+                found = survivor(trainer, folder)
                 result.count("kills")
                 if found < known:
                     raise Lost(f"step {found} was found, step {known} was acknowledged")
@@ -122,7 +149,7 @@ def python_writer(options: Options) -> Slice:
                     result.count("looks for strays")
             except Lost as lost:
                 result.lost.append(f"trial {trial}: {lost}")
-                _empty(folder)
+                empty(folder)
                 known = -1
         return result
 
@@ -136,7 +163,7 @@ def _span(trainer: Trainer, folder: Path) -> float:
     return time.monotonic() - started
 
 
-def _survivor(trainer: Trainer, folder: Path) -> int:
+def survivor(trainer: Trainer, folder: Path) -> int:
     """The newest step, read from the files and restored by the Saver."""
     found = trainer.newest(folder)
     restored = trainer.resume(folder)
@@ -160,7 +187,8 @@ def _tidy(trainer: Trainer, folder: Path, known: int) -> int:
     return last
 
 
-def _empty(folder: Path) -> None:
+def empty(folder: Path) -> None:
+    """Removes every file of a folder."""
     for name in os.listdir(folder):
         os.unlink(folder / name)
 
