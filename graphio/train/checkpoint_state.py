@@ -12,6 +12,7 @@ from typing import Any
 
 from graphio.schema import errors, files
 from graphio.schema.checkpoint_index import read_index
+from graphio.schema.crc32c import crc32c
 
 __all__ = [
     "CheckpointState",
@@ -25,6 +26,7 @@ __all__ = [
 
 STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
+_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -63,10 +65,28 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+def _sealed(state: CheckpointState) -> bytes:
+    """The file's bytes: the lines, then their checksum, a comment to other readers."""
+    text = str(state).encode()
+    return text + b"# crc32c: %08x\n" % crc32c(text)
+
+
+def _unsealed(data: bytes) -> str:
+    """The lines; a file of another writer has no checksum. Raises ValueError if it is wrong."""
+    match = _SEAL.fullmatch(data)
+    if match is not None and crc32c(match[1]) != int(match[2], 16):
+        raise ValueError(
+            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
+        )
+    return data.decode()
+
+
 def _parse(text: str) -> CheckpointState:
     """Raises ValueError if a line is none of the file's."""
     state = CheckpointState()
     for line in filter(str.strip, text.splitlines()):
+        if line.startswith("#"):
+            continue
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"cannot read the line {line!r}")
@@ -146,7 +166,7 @@ def update_checkpoint_state(
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
     )
-    files.replace(where, [str(state).encode()], layer)
+    files.replace(where, [_sealed(state)], layer)
 
 
 def get_checkpoint_state(
@@ -160,7 +180,7 @@ def get_checkpoint_state(
     folder = os.fspath(checkpoint_dir)
     where = os.path.join(folder, latest_filename or STATE_FILE)
     try:
-        state = _parse(files.read(where).decode())
+        state = _parse(_unsealed(files.read(where)))
     except errors.NotFoundError:
         return None
     except (ValueError, OSError) as error:
