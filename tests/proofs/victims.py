@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,13 +56,30 @@ RESOURCES: dict[str, Any] = {
 }
 
 
-def graph_file() -> bytes:
-    """A model of about 1 KB: a random operator, a variable and a signature."""
+def graph_file(change: int = 0) -> bytes:
+    """A model of about 1 KB: a random operator, a variable and a collection."""
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 4], name="x")
         w = tf.get_variable("w", [4, 4], initializer=tf.ones_initializer())
-        tf.add_to_collection("out", tf.nn.dropout(tf.matmul(x, w), rate=0.5))
+        tf.add_to_collection("out", tf.nn.dropout(tf.matmul(x, w), rate=0.5) + change)
         return bytes(tf.train.export_meta_graph(graph=graph).SerializeToString())
+
+
+def bundle(seed: int) -> bytes:
+    """A model file of about 4 KB that predicts and trains."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(seed)
+        x = tf.placeholder(tf.float32, [None, 8], name="x")
+        w = tf.Variable(np.linspace(-1, seed, 64).reshape(8, 8).astype(np.float32), name="w")
+        y = tf.nn.dropout(tf.matmul(x, w), rate=0.5)
+        train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(y))
+        session.run(tf.global_variables_initializer())
+        session.run(train, {x: np.ones((2, 8))})
+        signatures = {"predict": ({"x": x}, {"y": y}), "train": ({"x": x}, {"y": y}, [train])}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "m.gio")
+            tf.saved_model.save(str(path), session, signatures)
+            return path.read_bytes()
 
 
 def write(prefix: Path, *, save_id: int = 1, change: int = 0, two_shards: bool = True) -> None:
@@ -78,7 +96,7 @@ def write(prefix: Path, *, save_id: int = 1, change: int = 0, two_shards: bool =
         values,
         RESOURCES,
         step=7,
-        meta=graph_file(),
+        meta=graph_file(change),
         slots={"w/Adam": ("of_float32", "Adam")},
         shard_bytes=200 if two_shards else None,
         save_id=save_id,
