@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf.message import DecodeError
 
-from graphio.schema import dtypes, errors, files, tensors
+from graphio.schema import dtypes, errors, stores, tensors
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c
 
@@ -60,18 +60,23 @@ def read_index(prefix: str | os.PathLike[str]) -> CheckpointIndex:
         DataLossError: the index is damaged or says impossible things.
         UnimplementedError: it needs a newer graphio.
     """
-    where = os.fspath(prefix)
+    return read_index_of(*stores.of(prefix))
+
+
+def read_index_of(store: stores.Store, base: str) -> CheckpointIndex:
+    """read_index for a checkpoint `base` of a store."""
+    name = base + ".index"
     try:
-        data = files.read(where + ".index")
+        data = store.read(name, follow=True)
     except errors.NotFoundError:
-        raise errors.NotFoundError(message=f"there is no checkpoint {where!r}") from None
+        raise errors.NotFoundError(message=f"there is no checkpoint {store.path(base)!r}") from None
     try:
         index = CheckpointIndex.FromString(unwrap(data))
         check(index)
     except DecodeError:
-        raise damaged(f"{where}.index holds no CheckpointIndex message") from None
+        raise damaged(f"{store.path(name)} holds no CheckpointIndex message") from None
     except errors.OpError as error:
-        raise type(error)(message=f"{os.path.basename(where)}.index: {error.message}") from None
+        raise type(error)(message=f"{name}: {error.message}") from None
     return index
 
 

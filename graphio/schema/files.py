@@ -199,6 +199,31 @@ def read(path: str, *, follow: bool = True) -> bytes:
     return open_regular(path, use, follow=follow)
 
 
+def read_into(path: str, offset: int, target: memoryview) -> None:
+    """Fills target with a regular file's bytes from offset on, never through a link in its place.
+
+    Raises:
+        DataLossError: it ends before; others as open_regular.
+    """
+    data = target.cast("B")
+
+    def use(handle: int, size: int) -> None:
+        if offset + len(data) > size:
+            raise errors.DataLossError(
+                message=f"{path!r} has {size} bytes, {offset + len(data)} were expected"
+            )
+        with open(handle, "rb", buffering=0, closefd=False) as file:
+            file.seek(offset)
+            done = 0
+            while done < len(data):
+                count = file.readinto(data[done : done + CHUNK])
+                if not count:
+                    raise errors.DataLossError(message=f"{path!r} became shorter while it was read")
+                done += count
+
+    open_regular(path, use, follow=False)
+
+
 def map_file(path: str, *, follow: bool = True) -> Any:
     """The bytes of a regular file, mapped; errors as open_regular.
 

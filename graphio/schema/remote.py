@@ -1,0 +1,1 @@
+"""Checkpoints in object stores, through fsspec."""
