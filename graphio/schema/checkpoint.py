@@ -37,13 +37,14 @@ class Checkpoint:
 
     def _map_shards(self) -> list[memoryview]:
         views = []
+        sizes = checkpoint_index.header_sizes(self.index)
         for number, shard in enumerate(self.index.shard):
             view = self._store.view(shard.file)
             if len(view) != shard.nbytes:
                 raise errors.DataLossError(
                     message=f"{shard.file} has {len(view)} bytes, its index says {shard.nbytes}"
                 )
-            head = view[: checkpoint_index.header_size(self.index, number)]
+            head = view[: sizes[number]]
             if crc32c(head) != self.index.shard_header[number]:
                 raise errors.DataLossError(message=f"the header of {shard.file} is damaged")
             views.append(view)
