@@ -37,9 +37,7 @@ def test_flipped_bits_of_a_checkpoint_are_refused(engine: str, prefix: Path) -> 
     all_refused(flips.of_a_checkpoint(engine, prefix, STEP[engine]), 40_000 // STEP[engine])
 
 
-def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(
-    engine: str, tmp_path: Path
-) -> None:
+def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(engine: str, tmp_path: Path) -> None:
     engines.module("cinfer")
     flips.written_by_c(tmp_path / "c", 3)
     all_refused(flips.of_a_checkpoint(engine, tmp_path / "c", 23), 1_500)

@@ -1,6 +1,6 @@
 """R6: files cut off, extended, spliced, swapped or made by an enemy are refused by Python and C.
 
-    python -m proofs.truncations --help          (in the folder tests, or make proof-truncations)
+python -m proofs.truncations --help          (in the folder tests, or make proof-truncations)
 """
 
 from __future__ import annotations
