@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
@@ -25,6 +27,8 @@ def new_state(seed: int | None = None) -> State:
 
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
+
+    lasting = False  # a run writes to the memory of the variables
 
     def __init__(self, seed: int | None = None) -> None:
         options = ffi.new("ci_state_options *", lib.ci_state_defaults())
@@ -55,6 +59,18 @@ class State:
             index = self._index(name)
             self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
             return arrays.reader(tensor[0])()
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to, for who holds the lock and until the
+        variables change; copies of texts. Raises as get."""
+        tensor = ffi.new("ci_tensor *")
+        found = []
+        with self.lock:
+            for name in names:
+                index = self._index(name)
+                self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
+                found.append(arrays.view(tensor[0]))
+        return found
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
@@ -97,6 +113,31 @@ class State:
         value = ffi.new("ci_generator *", (key, counter))
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        places = generators or {}
+        tensors = ffi.new("ci_tensor[]", len(values))
+        keep: list[Any] = [
+            arrays.point_at(tensor, np.ascontiguousarray(value).reshape(value.shape))
+            for tensor, value in zip(tensors, values.values(), strict=True)
+        ]
+        names = [ffi.new("char[]", name.encode()) for name in places]
+        with self.lock:
+            indices = ffi.new("int[]", [self._index(name) for name in values])
+            keep += [indices, pointers := ffi.new("char *[]", names)]
+            keep.append(at := ffi.new("ci_generator[]", list(places.values())))
+            wanted = (indices, tensors, len(values), pointers, at, len(names))
+            wanted = ffi.new("ci_assignment *", wanted)
+            self._check(lib.ci_state_assign(self.handle, wanted, self._error))
+        del keep
 
     def save(
         self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None

@@ -109,17 +109,14 @@ def is_safe_name(name: str) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None
 
 
-def header_sizes(index: CheckpointIndex) -> list[int]:
-    """How many bytes of each shard stand before its first tensor."""
-    sizes = [shard.nbytes for shard in index.shard]
-    for shard, offset, _ in reversed(_places(index)):
-        sizes[shard] = offset
-    return sizes
-
-
-def _places(index: CheckpointIndex) -> list[tuple[int, int, int]]:
-    """Shard, offset and length of each variable, in the order of their bytes."""
-    return sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
+def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:
+    """The variables of each shard in the order of their bytes."""
+    inside: list[list[CheckpointVariable]] = [[] for _ in index.shard]
+    for variable in index.variable:
+        inside[variable.shard].append(variable)
+    for rows in inside:
+        rows.sort(key=lambda v: (v.offset, v.nbytes))
+    return inside
 
 
 def _check_sizes(variables: Iterable[CheckpointVariable]) -> None:
@@ -147,10 +144,12 @@ def _bytes_of(dtype: int, *dims: int) -> int:
 
 def _check_tiling(index: CheckpointIndex) -> None:
     """Every byte of a shard belongs to its header or to one variable."""
-    places = _places(index)
+    places = sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
     if places and places[-1][0] >= len(index.shard):
         raise damaged(f"a variable lies in shard {places[-1][0]} of {len(index.shard)}")
-    ends = header_sizes(index)
+    ends = [shard.nbytes for shard in index.shard]
+    for shard, offset, _ in reversed(places):
+        ends[shard] = offset  # of the header
     for shard, offset, nbytes in places:
         if offset != ends[shard]:
             raise damaged(f"its variables overlap or leave a gap in {index.shard[shard].file}")

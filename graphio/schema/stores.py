@@ -10,12 +10,23 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from graphio.schema import files
 from graphio.schema.files import SYSTEM, FileLayer
 
-__all__ = ["LocalStore", "Store", "is_remote", "join", "of", "of_folder", "split"]
+__all__ = [
+    "LocalStore",
+    "Store",
+    "is_remote",
+    "join",
+    "make_folder",
+    "of",
+    "of_folder",
+    "plain",
+    "split",
+    "write",
+]
 
 Buffer = bytes | bytearray | memoryview
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
@@ -80,6 +91,10 @@ class Store(Protocol):
         """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
         ...
 
+    def open(self, name: str) -> StoredFile:
+        """A file that is read at many places. Links are not followed."""
+        ...
+
     def remove(self, name: str) -> bool:
         """Removes a file if it is there; returns whether it was."""
         ...
@@ -99,6 +114,56 @@ class Store(Protocol):
     def modified(self, name: str) -> float:
         """When a file was last written, in seconds since 1970 of the store's clock."""
         ...
+
+
+class StoredFile(Protocol):
+    """A file of a store that was opened.
+
+    Attributes:
+        size: its length.
+        piece: how many bytes are best read at a time.
+    """
+
+    size: int
+    piece: int
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """Fills target with the bytes from offset on; DataLossError if there are fewer."""
+        ...
+
+    def view(self) -> memoryview:
+        """The bytes: mapped, or fetched where there is no map."""
+        ...
+
+    def close(self) -> None:
+        """Closes the file; views of it stay."""
+        ...
+
+
+class FetchedFile:
+    """A StoredFile of a store that can only be asked for ranges.
+
+    Args:
+        store: the store.
+        name: of the file.
+    """
+
+    piece = 1 << 25
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+        self.size = store.size(name)
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """As StoredFile.read_into."""
+        self._store.read_into(self._name, offset, target)
+
+    def view(self) -> memoryview:
+        """As StoredFile.view."""
+        return self._store.view(self._name)
+
+    def close(self) -> None:
+        """As StoredFile.close."""
 
 
 class LocalStore:
@@ -143,15 +208,21 @@ class LocalStore:
 
     def view(self, name: str) -> memoryview:
         """As Store.view: mapped."""
-        return memoryview(files.map_file(self.path(name), follow=False))
+        return files.map_file(self.path(name), follow=False)
 
     def size(self, name: str) -> int:
         """As Store.size."""
-        return files.open_regular(self.path(name), lambda _, size: size, follow=False)
+        with self.open(name) as file:
+            return file.size
 
     def read_into(self, name: str, offset: int, target: memoryview) -> None:
         """As Store.read_into."""
-        files.read_into(self.path(name), offset, target)
+        with self.open(name) as file:
+            file.read_into(offset, target)
+
+    def open(self, name: str) -> files.OpenFile:
+        """As Store.open."""
+        return files.OpenFile(self.path(name), follow=False)
 
     def remove(self, name: str) -> bool:
         """As Store.remove."""
@@ -196,16 +267,21 @@ def plain(path: str | os.PathLike[str]) -> str:
 def split(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Folder and base name of a path or a URL; the folder of a bare name is ""."""
     where = plain(path)
-    if not is_remote(where):
+    found = _URL.match(where)
+    if found is None:
         return os.path.split(where)
-    folder, _, base = where.rpartition("/")
-    return folder, base
+    folder, _, base = where[found.end() :].rpartition("/")
+    return found.group() + folder, base
 
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
-    """The path of a name in a folder, "s3://bucket/run" or one of this machine."""
+    """The path of a name in a folder, unless the name is a whole path itself."""
     where = plain(folder)
-    return f"{where.rstrip('/')}/{name}" if is_remote(where) else os.path.join(where, name)
+    if not is_remote(where):
+        return name if is_remote(name) else os.path.join(where, name)
+    if is_remote(name):
+        return name
+    return where + name if where.endswith("/") else f"{where}/{name}"
 
 
 def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Store:
@@ -219,8 +295,7 @@ def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Stor
     if is_remote(where):
         from graphio.schema import remote
 
-        store: Any = remote.FsspecStore(where)
-        return store  # type: ignore[no-any-return]
+        return remote.FsspecStore(where)
     return LocalStore(where, layer)
 
 
@@ -231,3 +306,18 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     """
     folder, base = split(path)
     return of_folder(folder, layer), base
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Makes a folder of this machine if it is not there; a store of objects needs none."""
+    where = plain(folder)
+    if where and not is_remote(where):
+        with files.naming("make the folder", where):
+            os.makedirs(where, exist_ok=True)
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
+    store, name = of(path)
+    store.put(name, [data])
+    store.barrier()
