@@ -6,8 +6,10 @@ import contextlib
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
@@ -120,6 +122,31 @@ class State:
         value = ffi.new("ci_generator *", (key, counter))
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        places = generators or {}
+        tensors = ffi.new("ci_tensor[]", len(values))
+        keep: list[Any] = [
+            arrays.point_at(tensor, np.ascontiguousarray(value).reshape(value.shape))
+            for tensor, value in zip(tensors, values.values(), strict=True)
+        ]
+        names = [ffi.new("char[]", name.encode()) for name in places]
+        with self.lock:
+            indices = ffi.new("int[]", [self._index(name) for name in values])
+            keep += [indices, pointers := ffi.new("char *[]", names)]
+            keep.append(at := ffi.new("ci_generator[]", list(places.values())))
+            wanted = (indices, tensors, len(values), pointers, at, len(names))
+            wanted = ffi.new("ci_assignment *", wanted)
+            self._check(lib.ci_state_assign(self.handle, wanted, self._error))
+        del keep
 
     def save(
         self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None

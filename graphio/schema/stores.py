@@ -92,6 +92,10 @@ class Store(Protocol):
         """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
         ...
 
+    def open(self, name: str) -> StoredFile:
+        """A file that is read at many places. Links are not followed."""
+        ...
+
     def remove(self, name: str) -> bool:
         """Removes a file if it is there; returns whether it was."""
         ...
@@ -111,6 +115,60 @@ class Store(Protocol):
     def modified(self, name: str) -> float:
         """When a file was last written, in seconds since 1970 of the store's clock."""
         ...
+
+    def arrived(self, name: str) -> float:
+        """Likewise, when it came here: later than it was written if it was copied."""
+        ...
+
+
+class StoredFile(Protocol):
+    """A file of a store that was opened.
+
+    Attributes:
+        size: its length.
+        piece: how many bytes are best read at a time.
+    """
+
+    size: int
+    piece: int
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """Fills target with the bytes from offset on; DataLossError if there are fewer."""
+        ...
+
+    def view(self) -> memoryview:
+        """The bytes: mapped, or fetched where there is no map."""
+        ...
+
+    def close(self) -> None:
+        """Closes the file; views of it stay."""
+        ...
+
+
+class FetchedFile:
+    """A StoredFile of a store that can only be asked for ranges.
+
+    Args:
+        store: the store.
+        name: of the file.
+    """
+
+    piece = 1 << 25
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+        self.size = store.size(name)
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """As StoredFile.read_into."""
+        self._store.read_into(self._name, offset, target)
+
+    def view(self) -> memoryview:
+        """As StoredFile.view."""
+        return self._store.view(self._name)
+
+    def close(self) -> None:
+        """As StoredFile.close."""
 
 
 class LocalStore:
@@ -155,15 +213,21 @@ class LocalStore:
 
     def view(self, name: str) -> memoryview:
         """As Store.view: mapped."""
-        return memoryview(files.map_file(self.path(name), follow=False))
+        return files.map_file(self.path(name), follow=False)
 
     def size(self, name: str) -> int:
         """As Store.size."""
-        return files.open_regular(self.path(name), lambda _, size: size, follow=False)
+        with self.open(name) as file:
+            return file.size
 
     def read_into(self, name: str, offset: int, target: memoryview) -> None:
         """As Store.read_into."""
-        files.read_into(self.path(name), offset, target)
+        with self.open(name) as file:
+            file.read_into(offset, target)
+
+    def open(self, name: str) -> files.OpenFile:
+        """As Store.open."""
+        return files.OpenFile(self.path(name), follow=False)
 
     def remove(self, name: str) -> bool:
         """As Store.remove."""
@@ -190,6 +254,11 @@ class LocalStore:
         """As Store.modified."""
         with files.naming("read", self.path(name)):
             return os.stat(self.path(name)).st_mtime
+
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        with files.naming("read", self.path(name)):
+            return os.stat(self.path(name)).st_ctime
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
