@@ -80,18 +80,6 @@ class Store(Protocol):
         """
         ...
 
-    def view(self, name: str) -> memoryview:
-        """A file's bytes: mapped, or fetched where there is no map. Links are not followed."""
-        ...
-
-    def size(self, name: str) -> int:
-        """A file's length. Links are not followed."""
-        ...
-
-    def read_into(self, name: str, offset: int, target: memoryview) -> None:
-        """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
-        ...
-
     def open(self, name: str) -> StoredFile:
         """A file that is read at many places. Links are not followed."""
         ...
@@ -136,39 +124,13 @@ class StoredFile(Protocol):
         """Fills target with the bytes from offset on; DataLossError if there are fewer."""
         ...
 
-    def view(self) -> memoryview:
-        """The bytes: mapped, or fetched where there is no map."""
+    def part(self, offset: int, nbytes: int) -> memoryview:
+        """Some bytes: mapped, or fetched where there is no map; DataLossError as read_into."""
         ...
 
     def close(self) -> None:
         """Closes the file; views of it stay."""
         ...
-
-
-class FetchedFile:
-    """A StoredFile of a store that can only be asked for ranges.
-
-    Args:
-        store: the store.
-        name: of the file.
-    """
-
-    piece = 1 << 25
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._store, self._name = store, name
-        self.size = store.size(name)
-
-    def read_into(self, offset: int, target: memoryview) -> None:
-        """As StoredFile.read_into."""
-        self._store.read_into(self._name, offset, target)
-
-    def view(self) -> memoryview:
-        """As StoredFile.view."""
-        return self._store.view(self._name)
-
-    def close(self) -> None:
-        """As StoredFile.close."""
 
 
 class LocalStore:
@@ -210,20 +172,6 @@ class LocalStore:
     def read(self, name: str, *, follow: bool = False) -> bytes:
         """As Store.read."""
         return files.read(self.path(name), follow=follow)
-
-    def view(self, name: str) -> memoryview:
-        """As Store.view: mapped."""
-        return files.map_file(self.path(name), follow=False)
-
-    def size(self, name: str) -> int:
-        """As Store.size."""
-        with self.open(name) as file:
-            return file.size
-
-    def read_into(self, name: str, offset: int, target: memoryview) -> None:
-        """As Store.read_into."""
-        with self.open(name) as file:
-            file.read_into(offset, target)
 
     def open(self, name: str) -> files.OpenFile:
         """As Store.open."""
