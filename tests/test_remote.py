@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import fsspec
@@ -373,6 +374,11 @@ def test_names_stay_in_the_folder(folder: str) -> None:
 def test_a_path_is_a_folder_and_a_name(path: str, parts: tuple[str, str]) -> None:
     assert stores.split(path) == parts
     assert stores.join(*parts) == stores.plain(path)
+
+
+def test_a_url_that_went_through_pathlib_is_refused() -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="'s3:/b/run/m'.*pass text"):
+        write_checkpoint(Path("s3://b/run/m"), {})
 
 
 def test_big_files_are_read_in_ranges(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,14 @@ A Store knows base names only, so nothing that a file says leads out of its fold
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 import secrets
 import time
 from collections.abc import Iterable
 from typing import Protocol
 
-from graphio.schema import files
+from graphio.schema import errors, files
 from graphio.schema.files import SYSTEM, FileLayer
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
 
 Buffer = bytes | bytearray | memoryview
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
+_BROKEN = re.compile(r"(s3a?|gc?s|az|abfss?|memory|file):/", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
 
@@ -216,8 +218,16 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 
 
 def plain(path: str | os.PathLike[str]) -> str:
-    """The path without the "file://" of a local one."""
+    """The path without the "file://" of a local one.
+
+    Raises:
+        InvalidArgumentError: pathlib has made "s3:/" of a URL.
+    """
     where = os.fspath(path)
+    if isinstance(path, pathlib.PurePath) and _BROKEN.match(path.as_posix()):
+        raise errors.InvalidArgumentError(
+            message=f"{where!r} was a URL before pathlib took a slash from it: pass text"
+        )
     found = _URL.match(where)
     return where[found.end() :] if found and found.group(1) in _LOCAL else where
 
