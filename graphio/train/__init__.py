@@ -23,6 +23,7 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.comparing import diff_checkpoints
 from graphio.train.coordinator import (
     Coordinator,
     start_queue_runners,
@@ -53,6 +54,7 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
+from graphio.train.inspecting import list_checkpoint, verify
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -152,6 +154,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "diff_checkpoints",
     "exponential_decay",
     "export_meta_graph",
     "export_variables",
@@ -166,6 +169,7 @@ __all__ = [
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
+    "list_checkpoint",
     "list_variables",
     "load_checkpoint",
     "load_values",
@@ -178,6 +182,7 @@ __all__ = [
     "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
+    "verify",
     "warm_start",
     "write_graph",
 ]
