@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,8 @@ class Saver:
     """
 
     _layer = files.SYSTEM
+    #: called with name to value before a save writes; what it raises ends the save
+    inspect: Callable[[Mapping[str, np.ndarray[Any, Any]]], None] | None = None
 
     def __init__(
         self,
@@ -237,6 +239,7 @@ class Saver:
             self._pad,
             self._shard_bytes,
             self._objects,
+            self.inspect,
         )
         request = saving.Request(
             os.fspath(save_path),
