@@ -6,6 +6,7 @@ that an index refers to are ever overwritten. Format and order: schema/README.md
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import secrets
@@ -17,9 +18,9 @@ import numpy as np
 
 from graphio.schema import checkpoint_index, dtypes, errors, shards, stores, tensors
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
-from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource
+from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
-from graphio.schema.files import SYSTEM, FileLayer
+from graphio.schema.files import HOT, SYSTEM, FileLayer
 from graphio.schema.model_pb2 import GeneratorState, IteratorState
 from graphio.schema.stores import Store
 
@@ -33,6 +34,9 @@ PRODUCER = "graphio 0.1.0"
 #: seconds after which a file that no index refers to is taken for a crashed save's in a shared
 #: store: a save to it must not take longer
 GARBAGE_AGE = 24 * 3600.0
+#: likewise for other prefixes of a folder of this machine
+ABANDONED_AGE = 3600.0
+_OWN = r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})"
 
 
 def write_checkpoint(
@@ -144,53 +148,53 @@ class _Writer:
         slots: Mapping[str, tuple[str, str]],
     ) -> None:
         """Writes the data files and fills in the index."""
-        encoded = {name: tensors.encode(array) for name, array in variables.items()}
         entries = [
-            shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, len(encoded[name]))
+            shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, tensors.stored_size(a))
             for name, a in variables.items()
         ]
         groups = shards.split(entries, shard_bytes)
+        rows: list[CheckpointVariable] = []
         for number, group in enumerate(groups):
             name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
-            self.write_shard(name, shards.in_order(group), encoded, slots)
-        rows = sorted(self.index.variable, key=lambda v: v.name.encode())
-        del self.index.variable[:]
-        self.index.variable.extend(rows)
+            rows += self.write_shard(name, shards.in_order(group), variables)
+        for row in rows:
+            row.slot_of, row.slot = slots.get(row.name, ("", ""))
+        self.index.variable.extend(sorted(rows, key=lambda row: row.name.encode()))
 
     def write_shard(
-        self,
-        name: str,
-        entries: Sequence[shards.Entry],
-        encoded: dict[str, bytes | memoryview],
-        slots: Mapping[str, tuple[str, str]],
-    ) -> None:
-        """Writes one data file; checksums are computed on the way."""
+        self, name: str, entries: Sequence[shards.Entry], variables: Mapping[str, Array]
+    ) -> list[CheckpointVariable]:
+        """Writes one data file; checksums are computed on the way, while the bytes are in cache."""
         head = shards.header(entries, self.index.save_id)
         number, offset = len(self.index.shard), len(head)
+        rows: list[CheckpointVariable] = []
 
         def parts() -> Iterator[bytes | memoryview]:
             nonlocal offset
-            yield head
             for entry in entries:
-                data = encoded.pop(entry.name)
-                slot_of, slot = slots.get(entry.name, ("", ""))
-                self.index.variable.add(
-                    name=entry.name,
-                    dtype=entry.dtype,
-                    dims=entry.dims,
-                    shard=number,
-                    offset=offset,
-                    nbytes=entry.nbytes,
-                    crc32c=crc32c(data),
-                    slot_of=slot_of,
-                    slot=slot,
+                data = memoryview(tensors.encode(variables[entry.name]))
+                crc = 0
+                for at in range(0, len(data), HOT):
+                    piece = data[at : at + HOT]
+                    crc = crc32c(piece, crc)
+                    yield piece
+                rows.append(
+                    CheckpointVariable(
+                        name=entry.name,
+                        dtype=entry.dtype,  # type: ignore[arg-type]
+                        dims=entry.dims,
+                        shard=number,
+                        offset=offset,
+                        nbytes=entry.nbytes,
+                        crc32c=crc,
+                    )
                 )
                 offset += entry.nbytes
-                yield data
 
-        self.file(name, parts())
+        self.file(name, itertools.chain([head], shards.joined(parts())))
         self.index.shard.add(file=name, nbytes=offset)
         self.index.shard_header.append(crc32c(head))
+        return rows
 
     def write_meta(self, data: bytes) -> None:
         """Writes the graph file; beside the one that the present index refers to, if it differs.
@@ -246,6 +250,7 @@ class _Writer:
             for name in self._garbage():
                 self.store.remove(name)
             self.store.tidy()
+            _remove_abandoned(self.store, self.base)
         except OSError:
             return  # the checkpoint stands; the next save tidies up again
 
@@ -267,11 +272,49 @@ def _referred(index: CheckpointIndex) -> set[str]:
 
 def _own_files(store: Store, base: str) -> list[str]:
     """Names of data and graph files with a save id that belong to a prefix, whole or not."""
-    pattern = re.compile(
-        re.escape(base) + r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})",
-        re.ASCII,
-    )
+    pattern = re.compile(re.escape(base) + _OWN, re.ASCII)
     return [name for name in store.names() if pattern.fullmatch(name)]
+
+
+def _remove_abandoned(store: Store, base: str) -> None:
+    """Removes what saves and deletions that crashed left of other prefixes.
+
+    The age is that of the name, not of the bytes: a folder may be copied into this one.
+    """
+    if store.shared:
+        return
+    limit = store.arrived(base + ".index") - ABANDONED_AGE
+    names = set(store.names())
+    saves: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if match := re.fullmatch("(.+)" + _OWN, name, re.ASCII):
+            saves.setdefault(match[1], []).append(name)
+    for prefix, found in saves.items():
+        if prefix + ".index" in names:
+            left = _unreferred(store, prefix, found)
+        else:
+            left = [*([prefix + ".meta"] if prefix + ".meta" in names else []), *found]
+        if left and max(map(store.arrived, left)) < limit:
+            _remove_in_order(store, left)
+
+
+def _unreferred(store: Store, prefix: str, found: Sequence[str]) -> list[str]:
+    """Of the files of a prefix those that its index does not name."""
+    if len(set(re.findall(r"\.(?:data|meta)-([0-9a-f]{16})", " ".join(found)))) < 2:
+        return []  # all of one save: the index need not be read
+    try:
+        keep = _referred(read_index_of(store, prefix))
+    except errors.OpError:
+        return []  # whose they are cannot be known
+    return [name for name in found if name not in keep]
+
+
+def _remove_in_order(store: Store, names: Sequence[str]) -> None:
+    """Removes a graph file before data files: without these nothing tells that it is ours."""
+    for number, name in enumerate(names):
+        store.remove(name)
+        if number == 0:
+            store.barrier()
 
 
 def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
@@ -280,5 +323,5 @@ def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
     if not store.remove(base + ".index"):
         return
     store.barrier()
-    for name in [*_own_files(store, base), base + ".meta"]:
+    for name in [base + ".meta", *_own_files(store, base)]:
         store.remove(name)

@@ -182,6 +182,10 @@ class FsspecStore:
                     )
                 data[start:end] = part
 
+    def open(self, name: str) -> stores.StoredFile:
+        """As Store.open."""
+        return stores.FetchedFile(self, name)
+
     def remove(self, name: str) -> bool:
         """As Store.remove."""
         if not self.exists(name):
@@ -212,6 +216,10 @@ class FsspecStore:
                 return bool(self._fs.info(self.path(name))["type"] == "file")
         except errors.NotFoundError:
             return False
+
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        return self.modified(name)
 
     def modified(self, name: str) -> float:
         """As Store.modified."""
