@@ -22,7 +22,7 @@ from graphio.train.retention import Retention
 from graphio.train.user_state import Stateful
 from graphio.variables import Variable
 
-__all__ = ["Contents", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
+__all__ = ["Contents", "GraphFile", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
 
 Array = np.ndarray[Any, Any]
 SHARD_BYTES = 5_000_000_000  # of a data file, as the field's tools cut
@@ -127,6 +127,28 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     )
     if request.write_state:
         retention.record(prepared.where, request.latest_filename, layer)
+
+
+class GraphFile:
+    """The graph file's bytes, made once for a graph that is finalized."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._members: list[list[Any]] = []  # as long as they live their ids are theirs
+        self._made = b""
+
+    def bytes_of(self, graph: Graph, saver: model_pb2.Saver) -> bytes:
+        """See export_meta_bytes."""
+        if not graph.finalized:
+            return export_meta_bytes(graph, saver)
+        # Collections are lists that anybody may change, finalized or not.
+        members = [list(items) for items in graph.root.collections.values()]
+        names = list(graph.root.collections)
+        ids = [[id(item) for item in items] for items in members]
+        key = (graph.root, names, ids, saver.SerializeToString(deterministic=True))
+        if self._key != key:
+            self._key, self._members, self._made = key, members, export_meta_bytes(graph, saver)
+        return self._made
 
 
 def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
