@@ -96,6 +96,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.training_loop import TrainingLoop, train
 from graphio.train.values import load_values
 from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
@@ -148,6 +149,7 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "TrainingLoop",
     "assert_global_step",
     "checkpoint_exists",
     "checkpoints_iterator",
@@ -181,6 +183,7 @@ __all__ = [
     "remove_checkpoint",
     "start_queue_runners",
     "summary_iterator",
+    "train",
     "update_checkpoint_state",
     "verify",
     "warm_start",
