@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,8 @@ class Generator:
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
 
+    lasting = True  # a Slot's array is replaced, never changed
+
     def __init__(self, seed: int | None = None) -> None:
         self.lock = RunLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
@@ -110,6 +112,11 @@ class State:
     def get(self, name: str) -> Array:
         """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
         return np.array(self.slot(name).read(), order="C")
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to; they stay as they are. Raises as get."""
+        with self.lock:
+            return [self.slot(name).read() for name in names]
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
@@ -177,6 +184,25 @@ class State:
         first = generator.counter
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        with self.lock:
+            slots = [self.slot(name) for name in values]
+            for slot, value in zip(slots, values.values(), strict=True):
+                slot.check(value)
+            copies = [np.array(value, order="C") for value in values.values()]
+            for slot, copy in zip(slots, copies, strict=True):
+                slot.value = copy
+            for name, (key, counter) in (generators or {}).items():
+                self.set_generator(name, key, counter)
 
     def save(
         self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
