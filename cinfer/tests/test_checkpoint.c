@@ -178,8 +178,8 @@ static void test_round_trip(void) {
   unsigned char *text = load_file("checkpoint", &size);
   static const char expected[] =
       "model_checkpoint_path: \"again\"\nall_model_checkpoint_paths: \"model-77\"\n"
-      "all_model_checkpoint_paths: \"again\"\n";
-  CHECK(size == sizeof expected - 1 && memcmp(text, expected, size) == 0);
+      "all_model_checkpoint_paths: \"again\"\nall_model_checkpoint_timestamps: ";
+  CHECK(size > sizeof expected && memcmp(text, expected, sizeof expected - 1) == 0);
   free(text);
   ci_state_close(state);
   ci_state_close(other);
@@ -224,7 +224,7 @@ static void test_graph_file(void) {
   ci_error error;
   static const char *const graphs[] = {"graph one", "graph one", "another"};
   for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
-    CHECK(ci_checkpoint_save(state, graphs[i], strlen(graphs[i]), in_folder("model"), 1, &error) == CI_OK);
+    CHECK(ci_checkpoint_save(state, graphs[i], strlen(graphs[i]), in_folder("model"), NULL, &error) == CI_OK);
     CHECK(list_files().count == 4 && holds("model.meta", graphs[i]));
     CHECK(ci_restore(state, in_folder("model"), NULL, &error) == CI_OK && is_full(state));
   }
@@ -246,10 +246,12 @@ static void test_mismatches(void) {
   give(other, "absent/two", CI_FLOAT, 1, 2, 0, before);
   give(other, "net/w", CI_FLOAT, 1, 2, 0, before);
   declare(other, "halves", CI_FLOAT, 1, 16, 0);
-  CHECK(ci_restore(other, in_folder("model"), NULL, &error) == CI_INVALID_ARGUMENT);
-  CHECK(strstr(error.message, "'absent/one' is missing") && strstr(error.message, "'absent/two' is missing"));
-  CHECK(strstr(error.message, "'net/w' is float32[2,3], expected float32[2]"));
-  CHECK(strstr(error.message, "'halves' is float64[16], expected float32[16]"));
+  CHECK(ci_restore(other, in_folder("model"), NULL, &error) == CI_NOT_FOUND);
+  CHECK(strstr(error.message, "2 variables are missing in it, 2 are others"));
+  CHECK(strstr(error.message, "Key absent/one not found") && strstr(error.message, "Key absent/two not found"));
+  CHECK(
+      strstr(error.message, "net/w: Assign requires shapes of both tensors to match. lhs shape= [2] rhs shape= [2,3]"));
+  CHECK(strstr(error.message, "halves: the variable has dtype float32, the checkpoint float64"));
   CHECK(same_bytes(other, "net/w", before, sizeof before) && ci_variable_index(other, "flags") < 0);
   CHECK(ci_generator_count(other) == 0);
   ci_state *missing = new_state();
