@@ -221,7 +221,7 @@ class State:
             self._kept[name] = bytes(data)
 
     def remove_blob(self, name: str) -> None:
-        """Forgets a blob, or the place of an iterator that a checkpoint had. Raises NotFoundError."""
+        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
         with self.lock:
             if self._kept.pop(name, None) is None:
                 raise errors.NotFoundError(message=f"the state has no blob {name!r}")

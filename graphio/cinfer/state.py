@@ -121,7 +121,7 @@ class State:
             self._check(code)
 
     def remove_blob(self, name: str) -> None:
-        """Forgets a blob, or the place of an iterator that a checkpoint had. Raises NotFoundError."""
+        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
         with self.lock:
             self._check(lib.ci_state_remove_blob(self.handle, _encoded(name), self._error))
 
