@@ -19,7 +19,7 @@ from graphio.graph_def import GraphDef, ModelView, graph_def_of
 from graphio.importing import Imported, import_model
 from graphio.node_def import View, message_of
 from graphio.node_order import reads, variable_of
-from graphio.schema import container, errors, files, model_pb2, tensors
+from graphio.schema import container, errors, model_pb2, stores, tensors
 from graphio.schema.functions import all_graphs
 from graphio.signature_def import KeyedMap, SignatureDef
 from graphio.version import __version__
@@ -426,12 +426,9 @@ def _rename_node(node: model_pb2.Node, scope: str) -> None:
 
 def write_message(path: str, model: model_pb2.Model, as_text: bool) -> None:
     """Writes a model without arrays, in one step: a .gio file, or text; makes the folder."""
-    with files.naming("make the folder", os.path.dirname(path)):
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    if as_text:
-        files.replace(path, [text_format.MessageToString(model).encode()])
-    else:
-        files.replace(path, [container.pack(model, [])])
+    stores.make_folder(stores.split(path)[0])
+    data = text_format.MessageToString(model).encode() if as_text else container.pack(model, [])
+    stores.write(path, data)
 
 
 def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
@@ -441,10 +438,10 @@ def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
         OSError: there is no such file, or it is none of these.
     """
     where = os.fspath(path)
-    if not os.path.isfile(where):
+    store, name = stores.of(where)
+    if not store.exists(name):
         raise OSError(f"File {where} does not exist.")
-    with open(where, "rb") as file:
-        data = file.read()
+    data = store.read(name, follow=True)
     if data.startswith(container.MAGIC):
         model, arrays = container.unpack(data)
         _inline(model, arrays)

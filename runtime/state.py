@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
-MOST_BLOB_BYTES = 1 << 30  # of all together: they lie in the index, which is one message
+MOST_BLOB_BYTES = 1 << 24  # of all together: they lie in the index, which is one message
 
 
 class Slot:
@@ -81,6 +81,8 @@ class Generator:
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
 
+    lasting = True  # a Slot's array is replaced, never changed
+
     def __init__(self, seed: int | None = None) -> None:
         self.lock = RunLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
@@ -121,6 +123,11 @@ class State:
     def get(self, name: str) -> Array:
         """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
         return np.array(self.slot(name).read(), order="C")
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to; they stay as they are. Raises as get."""
+        with self.lock:
+            return [self.slot(name).read() for name in names]
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
@@ -203,7 +210,7 @@ class State:
         Raises:
             InvalidArgumentError: no usable name.
             AlreadyExistsError: a random generator is called so.
-            ResourceExhaustedError: all blobs together have more than 2^30 bytes.
+            ResourceExhaustedError: all blobs together have more than 2^24 bytes.
         """
         if not 0 < len(name.encode()) <= 4096 or "\0" in name:
             raise errors.InvalidArgumentError(message=f"a blob cannot be called {name!r}")
@@ -225,6 +232,25 @@ class State:
         with self.lock:
             if self._kept.pop(name, None) is None:
                 raise errors.NotFoundError(message=f"the state has no blob {name!r}")
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        with self.lock:
+            slots = [self.slot(name) for name in values]
+            for slot, value in zip(slots, values.values(), strict=True):
+                slot.check(value)
+            copies = [np.array(value, order="C") for value in values.values()]
+            for slot, copy in zip(slots, copies, strict=True):
+                slot.value = copy
+            for name, (key, counter) in (generators or {}).items():
+                self.set_generator(name, key, counter)
 
     def save(
         self,

@@ -190,8 +190,18 @@ CI_API int ci_generator_count(const ci_state *state);
 CI_API const char *ci_generator_name(const ci_state *state, int index);
 CI_API ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized);
 CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error);
+/* Many variables (by index, none twice) and generators (by name) at once: all, or none when it fails. */
+typedef struct ci_assignment {
+  const int *variables;
+  const ci_tensor *values;
+  int variable_count;
+  const char *const *generators;
+  const ci_generator *places;
+  int generator_count;
+} ci_assignment;
+CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
- * replaces a blob of that name; the name is UTF-8 and not that of a generator, all blobs together have at most 2^30
+ * replaces a blob of that name; the name is UTF-8 and not that of a generator, all blobs together have at most 2^24
  * bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
  * removed, the state is restored or closed; a name that is not there is CI_NOT_FOUND.
  * Places of data iterators that a checkpoint from Python has are kept like blobs and saved as they were, but are not

@@ -8,7 +8,7 @@
 #include "wire.h"
 
 enum { RESOURCES_MOST_NAME = 4096 };
-#define RESOURCES_MOST_BYTES ((size_t)1 << 30) /* of all together: they lie in the index, which is one message */
+#define RESOURCES_MOST_BYTES ((size_t)1 << 24) /* of all together: they lie in the index, which is one message */
 
 /* ---- the list ---- */
 

@@ -4,7 +4,11 @@
 #include "model.h"
 #include "state.h"
 
-static ci_slot *state_slot_at(const ci_state *state, int index) {
+static ci_status variables_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the state");
+}
+
+static ci_slot *variables_at(const ci_state *state, int index) {
   return state == NULL || index < 0 || index >= ci_state_slot_count(state) ? NULL : ci_state_slot(state, index);
 }
 
@@ -15,7 +19,7 @@ int ci_variable_index(const ci_state *state, const char *name) {
 }
 
 ci_status ci_variable(const ci_state *state, int index, ci_info *info) {
-  const ci_slot *slot = state_slot_at(state, index);
+  const ci_slot *slot = variables_at(state, index);
   if (slot == NULL || info == NULL) return CI_OUT_OF_RANGE;
   *info = (ci_info){.name = slot->name, .dtype = slot->dtype, .rank = slot->rank};
   memcpy(info->dims, slot->dims, sizeof info->dims);
@@ -23,17 +27,17 @@ ci_status ci_variable(const ci_state *state, int index, ci_info *info) {
 }
 
 int ci_variable_initialized(const ci_state *state, int index) {
-  const ci_slot *slot = state_slot_at(state, index);
+  const ci_slot *slot = variables_at(state, index);
   return slot != NULL && slot->initialized;
 }
 
-static ci_status state_no_slot(int index, ci_error *error) {
+static ci_status variables_none(int index, ci_error *error) {
   return ci_fail(error, CI_OUT_OF_RANGE, "the state has no variable number %d", index);
 }
 
 ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
-  const ci_slot *slot = state_slot_at(state, index);
-  if (slot == NULL || value == NULL) return state_no_slot(index, error);
+  const ci_slot *slot = variables_at(state, index);
+  if (slot == NULL || value == NULL) return variables_none(index, error);
   if (!slot->initialized) {
     return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
   }
@@ -58,15 +62,23 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
   return CI_OK;
 }
 
-ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
-  if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
-  CI_TRY(ci_state_idle(state, error));
-  ci_slot_change change = {.slot = index};
-  CI_TRY(ci_value_of_tensor(tensor, &change.value, error));
-  if (tensor->bytes < change.value.bytes) {
+static ci_status variables_change(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
+                                  ci_error *error) {
+  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  change->slot = index;
+  CI_TRY(ci_value_of_tensor(tensor, &change->value, error));
+  if (tensor->bytes < change->value.bytes) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
-                   change.value.bytes);
+                   change->value.bytes);
   }
+  return CI_OK;
+}
+
+ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
+  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  ci_slot_change change = {0};
+  CI_TRY(ci_state_idle(state, error));
+  CI_TRY(variables_change(state, index, tensor, &change, error));
   return ci_state_change(state, &change, 1, NULL, 0, error);
 }
 
@@ -104,4 +116,40 @@ ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator
   CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
   change.value = *value;
   return ci_state_change(state, NULL, 0, &change, 1, error);
+}
+
+static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
+                                  ci_random_change *randoms, ci_error *error) {
+  for (int i = 0; i < wanted->variable_count; i++) {
+    CI_TRY(variables_change(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
+  }
+  for (int i = 0; i < wanted->generator_count; i++) {
+    const char *name = wanted->generators[i];
+    if (name == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "generator %d has no name", i);
+    CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
+    randoms[i].value = wanted->places[i];
+  }
+  return ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
+}
+
+ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error) {
+  if (state == NULL || assignment == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment needs a state and a list of values");
+  }
+  if (assignment->variable_count < 0 || assignment->generator_count < 0) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
+  }
+  CI_TRY(ci_state_idle(state, error));
+  size_t slot_bytes, random_bytes;
+  if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
+      !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
+    return variables_memory(error);
+  }
+  ci_slot_change *slots = ci_alloc(ci_state_allocator(state), slot_bytes);
+  ci_random_change *randoms = ci_alloc(ci_state_allocator(state), random_bytes);
+  ci_status status = slots == NULL || randoms == NULL ? variables_memory(error)
+                                                      : variables_assign(state, assignment, slots, randoms, error);
+  ci_release(ci_state_allocator(state), slots, slot_bytes);
+  ci_release(ci_state_allocator(state), randoms, random_bytes);
+  return status;
 }

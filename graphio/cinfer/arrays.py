@@ -142,5 +142,15 @@ def _copier(tensor: Any) -> Callable[[], Array]:
         return lambda: _string_array(tensor, shape)
     if tensor.bytes == 0:
         return lambda: np.empty(shape, dtype)
-    view = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), np.uint8).view(dtype).reshape(shape)
-    return view.copy
+    return view(tensor).copy
+
+
+def view(tensor: Any) -> Array:
+    """The memory that a ci_tensor lends, as long as it does; a copy of texts."""
+    dtype, shape = numpy_dtype(tensor.dtype), tuple(tensor.dims[0 : tensor.rank])
+    if dtype == OBJECT:
+        return _string_array(tensor, shape)
+    if tensor.bytes == 0:
+        return np.empty(shape, dtype)
+    memory = np.frombuffer(ffi.buffer(tensor.data, tensor.bytes), np.uint8)
+    return memory.view(dtype).reshape(shape)

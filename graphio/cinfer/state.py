@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, errors
+from graphio.schema import calls, checkpoint, errors, stores
 from graphio.schema.run_lock import RunLock
 
 
@@ -23,8 +27,17 @@ def new_state(seed: int | None = None) -> State:
     return State(seed)
 
 
+@contextlib.contextmanager
+def _near(prefix: str | os.PathLike[str]) -> Iterator[str]:
+    """A prefix on this machine for the checkpoint of a remote one, for a while."""
+    with tempfile.TemporaryDirectory(prefix="graphio-") as folder:
+        yield os.path.join(folder, stores.split(prefix)[1])
+
+
 class State:
     """Variables and random generators; may be shared by several models. Thread-safe."""
+
+    lasting = False  # a run writes to the memory of the variables
 
     def __init__(self, seed: int | None = None) -> None:
         options = ffi.new("ci_state_options *", lib.ci_state_defaults())
@@ -55,6 +68,18 @@ class State:
             index = self._index(name)
             self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
             return arrays.reader(tensor[0])()
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to, for who holds the lock and until the
+        variables change; copies of texts. Raises as get."""
+        tensor = ffi.new("ci_tensor *")
+        found = []
+        with self.lock:
+            for name in names:
+                index = self._index(name)
+                self._check(lib.ci_variable_view(self.handle, index, tensor, self._error))
+                found.append(arrays.view(tensor[0]))
+        return found
 
     def set(self, name: str, value: Any) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
@@ -113,7 +138,7 @@ class State:
         Raises:
             InvalidArgumentError: no usable name.
             AlreadyExistsError: a random generator is called so.
-            ResourceExhaustedError: all blobs together have more than 2^30 bytes.
+            ResourceExhaustedError: all blobs together have more than 2^24 bytes.
         """
         encoded, view = _encoded(name), ffi.from_buffer(data)
         with self.lock:
@@ -130,6 +155,31 @@ class State:
         self._check(lib.ci_state_blob(self.handle, name, data, size, self._error))
         return bytes(ffi.buffer(data[0], size[0]))
 
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        places = generators or {}
+        tensors = ffi.new("ci_tensor[]", len(values))
+        keep: list[Any] = [
+            arrays.point_at(tensor, np.ascontiguousarray(value).reshape(value.shape))
+            for tensor, value in zip(tensors, values.values(), strict=True)
+        ]
+        names = [ffi.new("char[]", name.encode()) for name in places]
+        with self.lock:
+            indices = ffi.new("int[]", [self._index(name) for name in values])
+            keep += [indices, pointers := ffi.new("char *[]", names)]
+            keep.append(at := ffi.new("ci_generator[]", list(places.values())))
+            wanted = (indices, tensors, len(values), pointers, at, len(names))
+            wanted = ffi.new("ci_assignment *", wanted)
+            self._check(lib.ci_state_assign(self.handle, wanted, self._error))
+        del keep
+
     def save(
         self,
         prefix: str | os.PathLike[str],
@@ -145,6 +195,11 @@ class State:
             meta: the bytes of the graph file `prefix`.meta, or None for none.
             shard_bytes: how large a data file may become; None: there is one.
         """
+        if stores.is_remote(prefix):  # the C library knows files only
+            with _near(prefix) as near:
+                self.save(near, step, meta, shard_bytes)
+                checkpoint.copy(near, prefix)
+            return
         options = ffi.new("ci_save_options *", lib.ci_save_defaults())
         options.step = -1 if step is None else step
         options.shard_bytes = 0 if shard_bytes is None else max(shard_bytes, 1)
@@ -154,7 +209,7 @@ class State:
                     self.handle,
                     ffi.NULL if meta is None else ffi.from_buffer(meta),
                     0 if meta is None else len(meta),
-                    os.fsencode(prefix),
+                    os.fsencode(stores.plain(prefix)),
                     options,
                     self._error,
                 )
@@ -171,9 +226,14 @@ class State:
             InvalidArgumentError: dtypes or shapes differ (all are named).
             DataLossError: a file is damaged.
         """
+        if stores.is_remote(prefix):
+            with _near(prefix) as near:
+                checkpoint.copy(prefix, near)
+                return self.restore(near)
         step = ffi.new("int64_t *")
         with self.lock:
-            self._check(lib.ci_restore(self.handle, os.fsencode(prefix), step, self._error))
+            where = os.fsencode(stores.plain(prefix))
+            self._check(lib.ci_restore(self.handle, where, step, self._error))
         return int(step[0]) if step[0] >= 0 else None
 
     def _index(self, name: str) -> int:

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphio.schema.run_lock import RunLock
+
 Array = np.ndarray[Any, Any]
 #: what a HostCall calls: the node's inputs to its outputs
 HostFunction = Callable[[list[Array]], Sequence[Any]]
@@ -40,7 +42,15 @@ class NodeTime:
 
 
 class State(Protocol):
-    """Variables and random generators by name."""
+    """Variables and random generators by name.
+
+    Attributes:
+        lock: held while a model runs on the state.
+        lasting: whether what `views` gives stays as it is when the variables change.
+    """
+
+    lock: RunLock
+    lasting: bool
 
     def names(self) -> list[str]:
         """Names of all variables, sorted."""
@@ -50,6 +60,10 @@ class State(Protocol):
 
     def get(self, name: str) -> Array:
         """A copy of the value. Raises FailedPreconditionError, NotFoundError."""
+
+    def views(self, names: Sequence[str]) -> list[Array]:
+        """The values themselves, not to be written to; without `lasting` for who holds the lock,
+        until the variables change. Raises as get."""
 
     def set(self, name: str, value: Array) -> None:
         """Gives the value; dtype and shape must agree, else InvalidArgumentError."""
@@ -62,6 +76,11 @@ class State(Protocol):
 
     def set_generator(self, name: str, key: int, counter: int) -> None:
         """Puts a generator in its place."""
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none."""
 
     def save(self, prefix: str, step: int | None = None, meta: bytes | None = None) -> None:
         """Writes a checkpoint."""

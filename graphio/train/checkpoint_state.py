@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphio.schema import errors, files
-from graphio.schema.checkpoint_index import read_index
+from graphio.schema import errors, files, stores
+from graphio.schema.checkpoint_index import read_index_of
+from graphio.schema.crc32c import crc32c
 
 __all__ = [
     "CheckpointState",
@@ -25,6 +26,9 @@ __all__ = [
 
 STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
+#: a comment to others: what a crash may have kept from being deleted
+_EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
+_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -37,12 +41,14 @@ class CheckpointState:
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
         last_preserved_timestamp: when one was last kept for good; 0: never.
+        expired: those that were about to be deleted.
     """
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list)
     all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
     last_preserved_timestamp: float = 0.0
+    expired: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "".join(f"{line}\n" for line in _lines(self))
@@ -56,6 +62,8 @@ def _lines(state: CheckpointState) -> Iterator[str]:
         yield f"all_model_checkpoint_timestamps: {moment!r}"
     if state.last_preserved_timestamp:
         yield f"last_preserved_timestamp: {state.last_preserved_timestamp!r}"
+    for path in state.expired:
+        yield f"# to be deleted: {_quoted(path)}"
 
 
 def _quoted(text: str) -> str:
@@ -63,10 +71,29 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+def _sealed(state: CheckpointState) -> bytes:
+    """The file's bytes: the lines, then their checksum, a comment to other readers."""
+    text = str(state).encode()
+    return text + b"# crc32c: %08x\n" % crc32c(text)
+
+
+def _unsealed(data: bytes) -> str:
+    """The lines; a file of another writer has no checksum. Raises ValueError if it is wrong."""
+    match = _SEAL.fullmatch(data)
+    if match is not None and crc32c(match[1]) != int(match[2], 16):
+        raise ValueError(
+            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
+        )
+    return data.decode()
+
+
 def _parse(text: str) -> CheckpointState:
     """Raises ValueError if a line is none of the file's."""
     state = CheckpointState()
     for line in filter(str.strip, text.splitlines()):
+        if line.lstrip().startswith("#"):
+            state.expired += map(_unquoted, _EXPIRED.findall(line))
+            continue
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"cannot read the line {line!r}")
@@ -114,6 +141,10 @@ def generate_checkpoint_state_proto(
 
 def _relative(path: str, folder: str) -> str:
     """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    path, folder = stores.plain(path), stores.plain(folder)
+    if stores.is_remote(path) or stores.is_remote(folder):
+        root = stores.join(folder, "")
+        return path.removeprefix(root) if stores.is_remote(folder) else path
     inside = os.path.relpath(os.path.abspath(path), os.path.abspath(folder or "."))
     return path if inside.startswith(os.pardir) else inside
 
@@ -126,15 +157,20 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
     *,
+    expired: Sequence[str] = (),
     layer: files.FileLayer = files.SYSTEM,
 ) -> None:
-    """Writes the file in one step: afterwards it is on the disk.
+    """Writes the file in one step: afterwards it is on the disk, or in the store.
+
+    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
+    from this file deletes them.
 
     Raises:
+        OSError: it could not be written.
         RuntimeError: the path of the file is that of the checkpoint.
     """
-    where = os.path.join(save_dir, latest_filename or STATE_FILE)
-    if os.path.abspath(where) == os.path.abspath(model_checkpoint_path):
+    name = latest_filename or STATE_FILE
+    if _absolute(stores.join(save_dir, name)) == _absolute(model_checkpoint_path):
         raise RuntimeError(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
@@ -146,7 +182,14 @@ def update_checkpoint_state(
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
     )
-    files.replace(where, [str(state).encode()], layer)
+    state.expired = [_relative(path, save_dir) for path in expired]
+    store = stores.of_folder(save_dir, layer)
+    store.put(name, [_sealed(state)])
+    store.barrier()
+
+
+def _absolute(path: str) -> str:
+    return path if stores.is_remote(path) else os.path.abspath(stores.plain(path))
 
 
 def get_checkpoint_state(
@@ -157,32 +200,43 @@ def get_checkpoint_state(
     Returns:
         None if there is no file, or, with a warning, if it cannot be read.
     """
-    folder = os.fspath(checkpoint_dir)
-    where = os.path.join(folder, latest_filename or STATE_FILE)
+    store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
-        state = _parse(files.read(where).decode())
+        state = _parse(_unsealed(store.read(name, follow=True)))
     except errors.NotFoundError:
         return None
-    except (ValueError, OSError) as error:
-        warnings.warn(f"{where}: {error}. Checkpoint ignored.", stacklevel=2)
+    except errors.UnavailableError as error:
+        if store.shared:  # one that does not answer is no reason to start from nothing
+            raise
+        warnings.warn(f"{error}. Checkpoint ignored.", stacklevel=2)
+        return None
+    except ValueError as error:
+        warnings.warn(f"{store.path(name)}: {error}. Checkpoint ignored.", stacklevel=2)
         return None
     if not state.model_checkpoint_path:
-        warnings.warn(f"{where} names no checkpoint. Checkpoint ignored.", stacklevel=2)
+        warnings.warn(f"{store.path(name)} names no checkpoint. Checkpoint ignored.", stacklevel=2)
         return None
-    state.model_checkpoint_path = os.path.join(folder, state.model_checkpoint_path)
-    paths = [os.path.join(folder, p) for p in state.all_model_checkpoint_paths]
+    state.model_checkpoint_path = stores.join(checkpoint_dir, state.model_checkpoint_path)
+    paths = [stores.join(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths = paths
+    state.expired = [stores.join(checkpoint_dir, p) for p in state.expired]
     return state
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Whether there is a checkpoint of that prefix: whether it was committed."""
-    return os.path.isfile(os.fspath(checkpoint_prefix) + ".index")
+    store, base = stores.of(checkpoint_prefix)
+    return store.exists(base + ".index")
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When the checkpoints were committed; those that do not exist are left out."""
-    return [os.stat(p + ".index").st_mtime for p in checkpoint_prefixes if checkpoint_exists(p)]
+    times = []
+    for prefix in checkpoint_prefixes:
+        store, base = stores.of(prefix)
+        if store.exists(base + ".index"):
+            times.append(store.modified(base + ".index"))
+    return times
 
 
 def latest_checkpoint(
@@ -193,8 +247,8 @@ def latest_checkpoint(
     A file `checkpoint` that cannot be read, or names what is not there, does not count: then the
     newest valid checkpoint of the folder is found, with a warning.
     """
-    folder = os.fspath(checkpoint_dir)
-    if not os.path.lexists(os.path.join(folder, latest_filename or STATE_FILE)):
+    folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
+    if not _is_there(folder, name):
         return None
     state = get_checkpoint_state(folder, latest_filename)
     if state is not None and checkpoint_exists(state.model_checkpoint_path):
@@ -202,23 +256,33 @@ def latest_checkpoint(
     found = _newest(folder)
     if state is not None or found is not None:
         warnings.warn(
-            f"the file '{latest_filename or STATE_FILE}' of {folder!r} names no checkpoint that "
+            f"the file '{name}' of {folder!r} names no checkpoint that "
             f"exists; going on from {found!r}, the newest one found",
             stacklevel=2,
         )
     return found
 
 
+def _is_there(folder: str, name: str) -> bool:
+    """Whether there is a state file, be it a link to nothing."""
+    if stores.is_remote(folder):
+        return stores.of_folder(folder).exists(name)
+    return os.path.lexists(stores.join(folder, name))
+
+
 def _newest(folder: str) -> str | None:
     """The prefix of the newest checkpoint whose index is valid."""
+    store = stores.of_folder(folder)
     found: list[tuple[int, int, str]] = []
-    for name in sorted(os.listdir(folder)):
-        prefix, extension = os.path.splitext(os.path.join(folder, name))
-        if extension != ".index" or files.is_temporary(name):
+    for name in store.names():
+        base, extension = os.path.splitext(name)
+        if extension != ".index":
             continue
         try:
-            index = read_index(prefix)
-        except errors.OpError:
+            index = read_index_of(store, base)
+        except errors.OpError as error:
+            if store.shared and isinstance(error, errors.UnavailableError):
+                raise
             continue
-        found.append((index.time, index.step, prefix))
+        found.append((index.time, index.step, store.path(base)))
     return max(found)[2] if found else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,16 +15,16 @@ from graphio.graph import Graph, Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, container, errors, files, model_pb2, restore
-from graphio.schema.model_pb2 import IteratorState
-from graphio.train import checkpoint_state
-from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
+from graphio.schema import checkpoint, errors, files, model_pb2, stores
+from graphio.train import checkpoint_state, restoring, saving
+from graphio.train.background import Background, Memory
+from graphio.train.checkpoint_state import checkpoint_exists
+from graphio.train.retention import FOR_EVER, Retention
+from graphio.train.sources import CheckpointSource
+from graphio.train.user_state import Stateful, checked_objects
 from graphio.variables import Variable, variables_of
 
 __all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
-
-HOUR = 3600.0
-FOR_EVER = 10000.0  # hours: what TensorFlow means by never
 
 
 class Saver:
@@ -41,7 +40,7 @@ class Saver:
             tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
             saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
-        sharded: accepted: there is one device, so one data file.
+        sharded: accepted: there is one device; for several data files see shard_bytes.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
@@ -54,11 +53,18 @@ class Saver:
         recover: False does not take over the list of checkpoints at restore.
         iterators: whether the places of the session's tf.data iterators are saved and restored;
             None: where var_list is None or has a saveable iterator.
+        asynchronous: True writes in the background; see save, wait and close.
+        shard_bytes: a new data file begins before this size would be passed; None: never.
+        objects: of the program's own by name, with get_state() -> bytes and set_state(bytes);
+            their states are saved and restored with the variables.
 
     Raises:
-        ValueError: no variables; two of one name; var_list with defer_build.
-        TypeError: something in var_list is no variable.
+        ValueError: no variables; two of one name; var_list with defer_build; shard_bytes below 1.
+        TypeError: something in var_list is no variable; shard_bytes is no int; an object lacks
+            a method.
     """
+
+    _layer = files.SYSTEM
 
     def __init__(
         self,
@@ -80,6 +86,9 @@ class Saver:
         *,
         recover: bool = True,
         iterators: bool | None = None,
+        asynchronous: bool = False,
+        shard_bytes: int | None = saving.SHARD_BYTES,
+        objects: Mapping[str, Stateful] | None = None,
     ) -> None:
         if builder is not None or filename is not None:
             raise ValueError("builder and filename are not supported; leave them None")
@@ -89,17 +98,17 @@ class Saver:
                 "defer_build=False or var_list=None."
             )
         self._reshape = reshape
-        self._max_to_keep = max_to_keep or 0
-        self._hours = keep_checkpoint_every_n_hours
         self._allow_empty = allow_empty
         self._pad = pad_step_number
+        self._shard_bytes = _checked_size(shard_bytes)
+        self._objects = checked_objects(objects)
+        self._asynchronous = asynchronous
+        self._background, self._memory = Background(), Memory()
         self._recover = recover
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
-        self._next_kept = time.time() + keep_checkpoint_every_n_hours * HOUR
-        self._last: list[tuple[str, float]] = []
-        self._expired: list[tuple[str, float]] = []
+        self._retention = Retention(max_to_keep or 0, keep_checkpoint_every_n_hours)
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
             self._take_over(message_of(saver_def), name)
@@ -108,7 +117,8 @@ class Saver:
 
     def _take_over(self, saver: model_pb2.Saver, import_scope: str | None) -> None:
         """Becomes the Saver that a message describes."""
-        self._max_to_keep, self._hours = saver.max_to_keep, saver.keep_every_hours or self._hours
+        hours = saver.keep_every_hours or self._retention.hours
+        self._retention = Retention(saver.max_to_keep, hours)
         known = variables_of(scopes.get_default_graph().root)
         prefix = f"{import_scope}/" if import_scope else ""
         missing = [name for name in saver.variable if prefix + name not in known]
@@ -155,7 +165,7 @@ class Saver:
     @property
     def last_checkpoints(self) -> list[str]:
         """Paths of the checkpoints that are kept, oldest first; those kept for good left out."""
-        return [path for path, _ in self._last]
+        return self._retention.paths()
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
         """Replaces the list of checkpoints to keep."""
@@ -167,7 +177,7 @@ class Saver:
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
         """Replaces the list of checkpoints to keep: pairs of path and seconds since 1970."""
-        self._last = list(last_checkpoints_with_time)
+        self._retention.replace(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes over the checkpoints of an earlier process that still exist, oldest first."""
@@ -188,8 +198,14 @@ class Saver:
         write_state: bool = True,
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
+        *,
+        blobs: Mapping[str, bytes] | None = None,
     ) -> str | None:
         """Writes a checkpoint.
+
+        With asynchronous=True it returns as soon as all values are copied, in the Python runtime
+        noted, and another thread writes: see wait. A save that finds another one running waits for
+        it first.
 
         Args:
             sess: the session whose values are saved.
@@ -200,6 +216,7 @@ class Saver:
             write_meta_graph: False writes no graph file.
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
+            blobs: bytes by name that go along; tf.train.load_checkpoint reads them.
 
         Returns:
             The prefix, to be given to restore; None if there are no variables.
@@ -210,35 +227,77 @@ class Saver:
             FailedPreconditionError: variables have no value.
             DiskFullError, UnavailableError: what the operating system said; earlier checkpoints
                 are as they were.
+            OpError: the save before failed in the background; nothing was done now.
         """
         self._check_session(sess)
-        variables = self._built("save")
-        where = os.fspath(save_path)
-        _check_paths(where, latest_filename)
-        step = None if global_step is None else _step_of(sess, global_step)
-        if step is not None:
-            where = f"{where}-{step:08d}" if self._pad else f"{where}-{step}"
-        if not variables and not self._places:
-            return None
-        folder = os.path.dirname(where)
-        if folder and not os.path.isdir(folder):
-            raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
-        values = _values(sess.state, variables)
-        meta = export_meta_bytes(sess.graph, self) if write_meta_graph else None
-        if meta is not None and meta_graph_suffix != "meta":
-            files.replace(f"{where}.{meta_graph_suffix}", [meta])
-            meta = None
-        checkpoint.write_checkpoint(
-            where,
-            values,
-            {**sess.state.generators(), **(_iterators(sess) if self._iterators else {})},
-            step=step,
-            meta=meta,
-            slots=_slots(variables),
+        contents = saving.Contents(
+            self._built("save"),
+            self._iterators,
+            self._meta_bytes(sess.graph) if write_meta_graph else None,
+            self._pad,
+            self._shard_bytes,
+            self._objects,
         )
-        if write_state:
-            self._record(where, latest_filename)
-        return where
+        request = saving.Request(
+            os.fspath(save_path),
+            global_step,
+            latest_filename,
+            meta_graph_suffix,
+            write_state,
+            blobs,
+        )
+        if not (contents.variables or self._places or self._objects or blobs):
+            return None
+        with self._background.turn:
+            self._background.wait()
+            if self._asynchronous:
+                return self._save_later(sess, contents, request)
+            with sess.state.lock:
+                prepared = saving.prepare(sess, contents, request, None)
+                if not sess.state.lasting:
+                    saving.commit(prepared, self._retention, self._layer)
+                    return prepared.where
+            saving.commit(prepared, self._retention, self._layer)
+        return prepared.where
+
+    def _save_later(self, sess: Any, contents: saving.Contents, request: saving.Request) -> str:
+        with sess.state.lock:
+            prepared = saving.prepare(sess, contents, request, self._memory)
+        retention, layer = self._retention, self._layer
+        self._background.start(
+            f"the save of '{prepared.where}'", lambda: saving.commit(prepared, retention, layer)
+        )
+        return prepared.where
+
+    def _meta_bytes(self, graph: Graph) -> bytes:
+        return saving.export_meta_bytes(graph, message_of(self.to_proto()))
+
+    def wait(self) -> None:
+        """Waits until a save in the background has ended.
+
+        Raises:
+            OpError: what went wrong there, if no call has told it yet; the message has the prefix.
+        """
+        self._background.wait()
+
+    def close(self) -> None:
+        """As wait, and lets the memory of the snapshot go; the Saver may be used again."""
+        try:
+            self._background.wait()
+        finally:
+            if not self._background.running():
+                self._memory.release()
+
+    def __enter__(self) -> Saver:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        try:
+            self.close()
+        except errors.OpError as failure:
+            if kind is None:
+                raise
+            warnings.warn(str(failure), RuntimeWarning, stacklevel=2)
 
     def to_proto(self, export_scope: str | None = None) -> SaverDef:
         """The Saver as a message: its variables, their names in checkpoints, how many it keeps.
@@ -247,7 +306,8 @@ class Saver:
             export_scope: names lose this name scope; variables outside it are left out.
         """
         prefix = f"{export_scope}/" if export_scope else ""
-        message = model_pb2.Saver(max_to_keep=self._max_to_keep, keep_every_hours=self._hours)
+        kept = self._retention
+        message = model_pb2.Saver(max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours)
         for key, variable in self._built("to_proto").items():
             if variable.op.name.startswith(prefix):
                 message.variable.append(variable.op.name.removeprefix(prefix))
@@ -294,82 +354,70 @@ class Saver:
             clear_devices=clear_devices,
         )
 
-    def _record(self, where: str, latest_filename: str | None) -> None:
-        """Writes the state file, then deletes what is too old."""
-        if self._max_to_keep:
-            self._last = [pair for pair in self._last if pair[0] != where]
-            self._last.append((where, time.time()))
-            while len(self._last) > self._max_to_keep:
-                self._expired.append(self._last.pop(0))
-        times = [moment for _, moment in self._last]
-        checkpoint_state.update_checkpoint_state(
-            os.path.dirname(where),
-            where,
-            self.last_checkpoints,
-            latest_filename,
-            times if np.isfinite(times).all() else None,
-        )
-        while self._expired:
-            path, moment = self._expired.pop(0)
-            if moment > self._next_kept:
-                self._next_kept += self._hours * HOUR
-            else:
-                checkpoint.delete(path)
-
     # ---- restoring ----
 
-    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+    def restore(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str] | None,
+        *,
+        strict: bool = True,
+        assignment_map: Any = None,
+        ignore: Any = None,
+        cast: bool = False,
+        reshape: bool | None = None,
+        verify: str = "full",
+    ) -> None:
         """Gives the session's variables and random generators the values of a checkpoint.
 
-        Variables need not be initialised before. Nothing changes when this raises.
+        Variables need not be initialised before. All values are read and checked before the
+        first is assigned, and nothing changes when this raises.
 
         Args:
             sess: the session.
             save_path: what save returned, or latest_checkpoint.
+            strict: False leaves variables that have no value there as they are, with a warning;
+                values of another dtype or shape are errors all the same.
+            assignment_map: what the values are called in the graph. A dict of names, or of scopes
+                that end with "/" ("/" is the root; the longest scope counts, a name more than
+                any); a list of (regular expression, replacement), applied one after the other as
+                re.sub does; or a function of a name that gives the other, None to leave it out.
+                What it does not change keeps its name, unless something else gets that.
+            ignore: regular expressions of names, from their beginning as re.match: variables,
+                random generators and iterators that stay as they are.
+            cast: True converts values of another dtype. Bool may become any number, an integer
+                any integer that has room for it or a float that holds it exactly, a float any
+                float (rounded; beyond its range is an error), these a complex number. Nothing
+                goes the other way.
+            reshape: True accepts another shape of as many elements; None: as the Saver was told.
+            verify: "full" checks every byte of the checkpoint, "lazy" what is restored.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
-            NotFoundError: variables are missing in it; all are named.
-            InvalidArgumentError: dtypes or shapes differ; all are named.
+            NotFoundError: variables are missing in it.
+            InvalidArgumentError: dtypes or shapes differ, a value cannot be cast, or an entry of
+                assignment_map or ignore is for nothing. These name all that is wrong at once.
             DataLossError: it is damaged.
         """
         self._check_session(sess)
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         variables = self._built("restore")
-        if not variables and not self._places:
+        self._background.join()
+        if not (variables or self._places or self._objects):
             return
-        where = os.fspath(save_path)
-        if not checkpoint_exists(where):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {where}")
-        found = checkpoint.read_checkpoint(where)
-        wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
-        restore.check_fit(found.index, wanted, reshape=self._reshape)
-        if self._iterators:
-            _restore_iterators(sess, found.resources)
-        for variable in variables.values():
-            sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
-        for key, variable in variables.items():
-            sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
-        _restore_generators(sess, found.generators, warn=self._whole)
-        self._adopt(where)
-
-    def _adopt(self, where: str) -> None:
-        """Takes over the list of the folder's state file, so that retention goes on."""
-        if self._last or not self._recover or not self._max_to_keep:
-            return
-        folder = os.path.dirname(where) or "."
-        if not os.path.isfile(os.path.join(folder, checkpoint_state.STATE_FILE)):
-            return
-        state = get_checkpoint_state(folder)
-        if state is None:
-            return
-        beside = [
-            os.path.join(os.path.dirname(where), os.path.basename(p))
-            for p in state.all_model_checkpoint_paths
-        ]
-        if where in beside:
-            self.recover_last_checkpoints(beside)
+        options = restoring.Options(
+            strict,
+            assignment_map,
+            ignore,
+            cast,
+            self._reshape if reshape is None else reshape,
+        )
+        target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
+        source = restoring.opened(save_path, verify)
+        restoring.restore(target, source, options)
+        if self._recover and isinstance(source, CheckpointSource):
+            self._retention.adopt(source.checkpoint.prefix)
 
     def _built(self, what: str) -> dict[str, Variable]:
         if self._variables is None:
@@ -438,23 +486,24 @@ def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver
     return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
-def export_meta_bytes(graph: Graph, saver: Saver | None) -> bytes:
-    """The graph file of a checkpoint: the whole graph with its collections, without values."""
-    from graphio.export import build_model
-
-    model, arrays = build_model(graph.root, [], prune=False)
-    if saver is not None:
-        model.saver.CopyFrom(message_of(saver.to_proto()))
-    return container.pack(model, arrays)
-
-
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
 ) -> None:
     """Deletes a checkpoint: the index first, so that none is ever left half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
-        files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
+
+
+def _checked_size(shard_bytes: Any) -> int | None:
+    if shard_bytes is None:
+        return None
+    if isinstance(shard_bytes, bool) or not isinstance(shard_bytes, (int, np.integer)):
+        raise TypeError(f"shard_bytes must be a number of bytes or None, not {shard_bytes!r}")
+    if shard_bytes <= 0:
+        raise ValueError(f"shard_bytes is {shard_bytes}, expected a positive number of bytes")
+    return int(shard_bytes)
 
 
 def _is_iterator(saveable: Any) -> bool:
@@ -469,88 +518,3 @@ def _checked(variable: Any) -> Variable:
     if not isinstance(variable, Variable):
         raise TypeError(f"Variable to save is not a Variable: {variable}")
     return variable
-
-
-def _check_paths(where: str, latest_filename: str | None) -> None:
-    name = latest_filename or checkpoint_state.STATE_FILE
-    if os.path.split(name)[0]:
-        raise ValueError("'latest_filename' must not contain path components")
-    if os.path.basename(where) == name:
-        raise ValueError(f"'latest_filename' collides with 'save_path': '{name}' and '{where}'")
-
-
-def _step_of(sess: Any, global_step: Any) -> int:
-    if isinstance(global_step, (int, np.integer)):
-        return int(global_step)
-    if isinstance(global_step, (str, Tensor, Variable)):
-        return int(sess.run(global_step))
-    raise TypeError(f"global_step must be a number, a tensor or its name, not {global_step!r}")
-
-
-def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
-    known = set(state.names())
-    empty = sorted(
-        v.op.name
-        for v in variables.values()
-        if v.op.name not in known or not state.initialized(v.op.name)
-    )
-    if empty:
-        raise errors.FailedPreconditionError(
-            message=f"Attempting to use uninitialized value {', '.join(empty)}"
-        )
-    return {key: state.get(v.op.name) for key, v in variables.items()}
-
-
-def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
-    keys = {v.op.name: key for key, v in variables.items()}
-    return {
-        key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of
-    }
-
-
-def _static(variable: Variable) -> tuple[int | None, ...] | None:
-    return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
-
-
-def _reshaped(array: Any, shape: tuple[int | None, ...] | None) -> Any:
-    if shape is None or None in shape or array.shape == shape:
-        return array
-    return array.reshape(shape)
-
-
-def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]], warn: bool) -> None:
-    """warn: whether one that is missing is worth a word; not where a part is restored."""
-    names = sess.graph.root.generators
-    for name in names:
-        if name in saved:
-            sess.state.set_generator(name, *saved[name])
-    absent = sorted(set(sess.state.generators()) & set(names) - set(saved))
-    if absent and warn:
-        warnings.warn(
-            f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
-            "from where they are",
-            stacklevel=3,
-        )
-
-
-def _iterators(sess: Any) -> dict[str, Any]:
-    if not sess.resources:
-        return {}
-    from graphio.data import resource
-
-    return dict(resource.save_all(sess))
-
-
-def _restore_iterators(sess: Any, saved: Mapping[str, Any]) -> None:
-    states = {name: place for name, place in saved.items() if isinstance(place, IteratorState)}
-    if not states:
-        return
-    from graphio.data import resource
-
-    others = resource.load_all(sess, states)
-    if others:
-        warnings.warn(
-            f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
-            "their pipelines are others, or need their initializer before the restore",
-            stacklevel=3,
-        )

@@ -1,0 +1,287 @@
+"""Checkpoints in object stores, through fsspec.
+
+One put is atomic there and a read sees what was put, but there is no rename: data and graph files
+go first, under names that no other save uses, and the index last (schema/README.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from graphio.schema import errors, files, stores
+
+__all__ = ["FsspecStore"]
+
+#: bytes: more than these go as a multipart upload, in parts of so many
+SINGLE = 1 << 25
+#: bytes of one request of a big read, and how many requests are under way at a time
+BLOCK, REQUESTS = 1 << 24, 8
+
+
+class Kind(NamedTuple):
+    """A kind of store.
+
+    Attributes:
+        package: what to install besides fsspec.
+        streams: whether a file that is being written is invisible until it is committed.
+    """
+
+    package: str
+    streams: bool
+
+
+_S3, _GOOGLE, _AZURE = Kind("s3fs", True), Kind("gcsfs", True), Kind("adlfs", True)
+#: Only stores whose puts are atomic: not sftp, hdfs, webdav, where others see half a file.
+KINDS = {
+    "s3": _S3,
+    "s3a": _S3,
+    "gs": _GOOGLE,
+    "gcs": _GOOGLE,
+    "az": _AZURE,
+    "abfs": _AZURE,
+    "abfss": _AZURE,
+    "memory": Kind("", False),
+}
+
+
+class FsspecStore:
+    """A folder of an object store.
+
+    Args:
+        folder: its URL, "s3://bucket/run". How to reach the store (keys, endpoint) is fsspec's
+            configuration: ~/.config/fsspec or FSSPEC_S3_ENDPOINT_URL and the like.
+
+    Raises:
+        InvalidArgumentError: no such kind of store is known.
+        ImportError: the package for it is not installed.
+    """
+
+    shared = True
+
+    def __init__(self, folder: str) -> None:
+        protocol = folder.partition("://")[0].lower()
+        self.folder = folder
+        self._kind = _kind(protocol, folder)
+        self._fs = _file_system(protocol, self._kind)
+
+    def path(self, name: str) -> str:
+        """As Store.path."""
+        return stores.join(self.folder, name)
+
+    def put(self, name: str, parts: Iterable[stores.Buffer]) -> None:
+        """As Store.put: one request, or a multipart upload that is aborted on failure."""
+        with self._naming("write", name):
+            pending = bytearray()
+            stream: Any = None
+            try:
+                for piece in _pieces(parts):
+                    if stream is not None:
+                        stream.write(piece)
+                        continue
+                    pending += piece
+                    if len(pending) > SINGLE and self._kind.streams:
+                        stream = self._fs.open(
+                            self.path(name), "wb", block_size=SINGLE, autocommit=False
+                        )
+                        stream.write(pending)
+                        pending.clear()
+                if stream is None:
+                    self._fs.pipe_file(self.path(name), bytes(pending))
+                else:
+                    stream.close()
+                    stream.commit()
+            except BaseException:
+                if stream is not None:
+                    _discard(stream)
+                raise
+
+    def commit(self, name: str, data: bytes, *, new: bool) -> None:
+        """As Store.commit. A put that failed is looked for: its answer alone may be lost.
+
+        Raises:
+            AlreadyExistsError: as Store.commit.
+            UnavailableError: it is not there, but may arrive yet.
+        """
+        try:
+            if new:
+                self._create(name, data)
+            else:
+                self.put(name, [data])
+        except (errors.AlreadyExistsError, errors.UnavailableError) as error:
+            with contextlib.suppress(errors.OpError):
+                if self.read(name) == data:
+                    return
+            raise error
+
+    def _create(self, name: str, data: bytes) -> None:
+        """Puts a file if there is none of its name, where the store has such puts."""
+        with self._naming("write", name):
+            try:
+                self._fs.pipe_file(self.path(name), data, mode="create")
+                return
+            except FileExistsError:
+                raise errors.AlreadyExistsError(
+                    message=f"another writer has put {self.path(name)!r} in the meantime, so this "
+                    "checkpoint was not saved: give each writer its own folder or prefix"
+                ) from None
+            except (NotImplementedError, TypeError):
+                pass
+            except OSError as error:
+                if error.errno != errno.ENOSYS:
+                    raise
+        self.put(name, [data])
+
+    def rename(self, old: str, new: str) -> None:
+        """Object stores have none."""
+        raise errors.UnimplementedError(message=f"{self.folder!r} cannot rename {old!r}")
+
+    def barrier(self) -> None:
+        """As Store.barrier: a put that has returned is durable."""
+
+    def read(self, name: str, *, follow: bool = False) -> bytes:
+        """As Store.read."""
+        with self._naming("read", name):
+            return bytes(self._fs.cat_file(self.path(name)))
+
+    def view(self, name: str) -> memoryview:
+        """As Store.view: fetched, a big file by several requests at a time."""
+        size = self.size(name)
+        if size <= SINGLE:
+            return memoryview(self.read(name))
+        data = memoryview(bytearray(size))
+        self.read_into(name, 0, data)
+        return data.toreadonly()
+
+    def size(self, name: str) -> int:
+        """As Store.size."""
+        with self._naming("read", name):
+            return int(self._fs.info(self.path(name))["size"])
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> None:
+        """As Store.read_into."""
+        path, data = self.path(name), target.cast("B")
+        starts = range(0, len(data), BLOCK)
+        for first in range(0, len(starts), REQUESTS):
+            group = starts[first : first + REQUESTS]
+            ends = [min(start + BLOCK, len(data)) for start in group]
+            with self._naming("read", name):
+                found = self._fs.cat_ranges(
+                    [path] * len(group),
+                    [offset + start for start in group],
+                    [offset + end for end in ends],
+                    on_error="raise",
+                )
+            for start, end, part in zip(group, ends, found, strict=True):
+                if len(part) != end - start:
+                    raise errors.DataLossError(
+                        message=f"{path!r} ends before byte {offset + end}, which was expected"
+                    )
+                data[start:end] = part
+
+    def open(self, name: str) -> stores.StoredFile:
+        """As Store.open."""
+        return stores.FetchedFile(self, name)
+
+    def remove(self, name: str) -> bool:
+        """As Store.remove."""
+        if not self.exists(name):
+            return False
+        try:
+            with self._naming("remove", name):
+                self._fs.rm_file(self.path(name))
+        except errors.NotFoundError:
+            return False
+        return True
+
+    def tidy(self) -> None:
+        """As Store.tidy: there are no temporary names."""
+
+    def names(self) -> list[str]:
+        """As Store.names; a folder that is not there is empty."""
+        try:
+            with self._naming("list", ""):
+                found = self._fs.ls(self.folder, detail=True)
+        except errors.NotFoundError:
+            return []
+        return sorted(row["name"].rpartition("/")[2] for row in found if row["type"] == "file")
+
+    def exists(self, name: str) -> bool:
+        """As Store.exists; a store that does not answer is an error."""
+        try:
+            with self._naming("look for", name):
+                return bool(self._fs.info(self.path(name))["type"] == "file")
+        except errors.NotFoundError:
+            return False
+
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        return self.modified(name)
+
+    def modified(self, name: str) -> float:
+        """As Store.modified."""
+        with self._naming("read", name):
+            return float(self._fs.modified(self.path(name)).timestamp())
+
+    @contextlib.contextmanager
+    def _naming(self, what: str, name: str) -> Iterator[None]:
+        """Turns what a store's package raises into an error that names the object."""
+        path = self.path(name) if name else self.folder
+        try:
+            yield
+        except errors.OpError:
+            raise
+        except FileNotFoundError as error:
+            if what == "write":
+                raise _failed(what, path, error) from error
+            raise errors.NotFoundError(message=f"there is no file {path!r}") from None
+        except Exception as error:  # each package has classes of its own
+            raise _failed(what, path, error) from error
+
+
+def _failed(what: str, path: str, error: Exception) -> errors.OpError:
+    made = errors.UnavailableError(
+        message=f"cannot {what} {path!r}: {type(error).__name__}: {error}"
+    )
+    made.errno, made.filename = getattr(error, "errno", None), path
+    return made
+
+
+def _kind(protocol: str, folder: str) -> Kind:
+    if protocol in KINDS and "::" not in folder:
+        return KINDS[protocol]
+    known = ", ".join(f"{name}://" for name in KINDS)
+    raise errors.InvalidArgumentError(
+        message=f"checkpoints cannot lie in {folder!r}: they need a store whose puts are atomic, "
+        f"{known}, or a folder of this machine"
+    )
+
+
+def _file_system(protocol: str, kind: Kind) -> Any:
+    """fsspec's object for a kind of store; it never answers from a cache of listings."""
+    try:
+        fsspec: Any = importlib.import_module("fsspec")
+        return fsspec.filesystem(protocol, use_listings_cache=False)
+    except ImportError as error:
+        wanted = " ".join(filter(None, ("'graphio[remote]'", kind.package)))
+        raise ImportError(
+            f"{protocol}:// needs packages that are not installed: pip install {wanted} ({error})"
+        ) from error
+
+
+def _pieces(parts: Iterable[stores.Buffer]) -> Iterator[memoryview]:
+    for part in parts:
+        view = memoryview(part)
+        view = view.cast("B") if view.nbytes else view[:0]
+        for start in range(0, len(view), files.CHUNK):
+            yield view[start : start + files.CHUNK]
+
+
+def _discard(stream: Any) -> None:
+    """Aborts an upload. A close would commit half of it, and so would the garbage collector."""
+    with contextlib.suppress(Exception):
+        stream.discard()
+    stream.closed = True

@@ -1,0 +1,339 @@
+"""Where checkpoints lie: a folder of this machine, or of an object store such as s3://.
+
+A Store knows base names only, so nothing that a file says leads out of its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from typing import Protocol
+
+from graphio.schema import files
+from graphio.schema.files import SYSTEM, FileLayer
+
+__all__ = [
+    "LocalStore",
+    "Store",
+    "is_folder",
+    "is_remote",
+    "join",
+    "make_folder",
+    "of",
+    "of_folder",
+    "plain",
+    "split",
+    "write",
+]
+
+Buffer = bytes | bytearray | memoryview
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
+_LOCAL = ("file", "local")
+_STARTED = time.time()
+
+
+class Store(Protocol):
+    """A folder of files. Errors are graphio's and name the file.
+
+    Attributes:
+        shared: whether other machines may be saving here now and nothing can be renamed: what no
+            index refers to may then belong to a save under way.
+    """
+
+    shared: bool
+
+    def path(self, name: str) -> str:
+        """A file's whole path, for messages and for prefixes that are returned."""
+        ...
+
+    def put(self, name: str, parts: Iterable[Buffer]) -> None:
+        """Writes a file: whole or not at all; when this returns its bytes are durable."""
+        ...
+
+    def commit(self, name: str, data: bytes, *, new: bool) -> None:
+        """Puts the record that makes a save valid.
+
+        Args:
+            new: there is none yet: where the store can tell, one that came meanwhile stays.
+
+        Raises:
+            AlreadyExistsError: another writer's came meanwhile; this one is not there.
+        """
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Puts a file in the place of another; not where the store is shared."""
+        ...
+
+    def barrier(self) -> None:
+        """What was put or removed before is durable before anything after."""
+        ...
+
+    def read(self, name: str, *, follow: bool = False) -> bytes:
+        """A file's bytes.
+
+        Args:
+            follow: True follows a symbolic link in the file's place.
+        """
+        ...
+
+    def view(self, name: str) -> memoryview:
+        """A file's bytes: mapped, or fetched where there is no map. Links are not followed."""
+        ...
+
+    def size(self, name: str) -> int:
+        """A file's length. Links are not followed."""
+        ...
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> None:
+        """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
+        ...
+
+    def open(self, name: str) -> StoredFile:
+        """A file that is read at many places. Links are not followed."""
+        ...
+
+    def remove(self, name: str) -> bool:
+        """Removes a file if it is there; returns whether it was."""
+        ...
+
+    def tidy(self) -> None:
+        """Removes what earlier processes left under temporary names."""
+        ...
+
+    def names(self) -> list[str]:
+        """The names of all files, sorted; no temporary ones."""
+        ...
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        ...
+
+    def modified(self, name: str) -> float:
+        """When a file was last written, in seconds since 1970 of the store's clock."""
+        ...
+
+    def arrived(self, name: str) -> float:
+        """Likewise, when it came here: later than it was written if it was copied."""
+        ...
+
+
+class StoredFile(Protocol):
+    """A file of a store that was opened.
+
+    Attributes:
+        size: its length.
+        piece: how many bytes are best read at a time.
+    """
+
+    size: int
+    piece: int
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """Fills target with the bytes from offset on; DataLossError if there are fewer."""
+        ...
+
+    def view(self) -> memoryview:
+        """The bytes: mapped, or fetched where there is no map."""
+        ...
+
+    def close(self) -> None:
+        """Closes the file; views of it stay."""
+        ...
+
+
+class FetchedFile:
+    """A StoredFile of a store that can only be asked for ranges.
+
+    Args:
+        store: the store.
+        name: of the file.
+    """
+
+    piece = 1 << 25
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+        self.size = store.size(name)
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """As StoredFile.read_into."""
+        self._store.read_into(self._name, offset, target)
+
+    def view(self) -> memoryview:
+        """As StoredFile.view."""
+        return self._store.view(self._name)
+
+    def close(self) -> None:
+        """As StoredFile.close."""
+
+
+class LocalStore:
+    """A folder of this machine.
+
+    Args:
+        folder: its path; "" is the current one.
+        layer: the operating system.
+    """
+
+    shared = False
+
+    def __init__(self, folder: str, layer: FileLayer = SYSTEM) -> None:
+        self.folder, self.layer = folder, layer
+
+    def path(self, name: str) -> str:
+        """As Store.path."""
+        return os.path.join(self.folder, name)
+
+    def put(self, name: str, parts: Iterable[Buffer]) -> None:
+        """As Store.put: under a temporary name, synced, then renamed."""
+        path = self.path(name)
+        token = secrets.token_hex(8)
+        files.write_new(self.layer, path, parts, files.temporary_name(path, token))
+
+    def commit(self, name: str, data: bytes, *, new: bool) -> None:
+        """As Store.commit."""
+        self.put(name, [data])
+
+    def rename(self, old: str, new: str) -> None:
+        """As Store.rename."""
+        with files.naming("rename", self.path(old)):
+            self.layer.rename(self.path(old), self.path(new))
+
+    def barrier(self) -> None:
+        """As Store.barrier: syncs the folder."""
+        files.sync_folder(self.layer, self.folder or os.curdir)
+
+    def read(self, name: str, *, follow: bool = False) -> bytes:
+        """As Store.read."""
+        return files.read(self.path(name), follow=follow)
+
+    def view(self, name: str) -> memoryview:
+        """As Store.view: mapped."""
+        return files.map_file(self.path(name), follow=False)
+
+    def size(self, name: str) -> int:
+        """As Store.size."""
+        with self.open(name) as file:
+            return file.size
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> None:
+        """As Store.read_into."""
+        with self.open(name) as file:
+            file.read_into(offset, target)
+
+    def open(self, name: str) -> files.OpenFile:
+        """As Store.open."""
+        return files.OpenFile(self.path(name), follow=False)
+
+    def remove(self, name: str) -> bool:
+        """As Store.remove."""
+        return files.remove(self.layer, self.path(name))
+
+    def tidy(self) -> None:
+        """As Store.tidy: those older than this process, others may be in use."""
+        for name in sorted(os.listdir(self.folder or os.curdir)):
+            path = self.path(name)
+            if files.is_temporary(name) and os.stat(path).st_mtime < _STARTED:
+                files.remove(self.layer, path)
+
+    def names(self) -> list[str]:
+        """As Store.names."""
+        with files.naming("list", self.folder):
+            found = os.listdir(self.folder or os.curdir)
+        return sorted(name for name in found if not files.is_temporary(name))
+
+    def exists(self, name: str) -> bool:
+        """As Store.exists."""
+        return os.path.isfile(self.path(name))
+
+    def modified(self, name: str) -> float:
+        """As Store.modified."""
+        with files.naming("read", self.path(name)):
+            return os.stat(self.path(name)).st_mtime
+
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        with files.naming("read", self.path(name)):
+            return os.stat(self.path(name)).st_ctime
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a URL of another store: "s3://bucket/run", not "file:///run"."""
+    found = _URL.match(os.fspath(path))
+    return found is not None and found.group(1) not in _LOCAL
+
+
+def plain(path: str | os.PathLike[str]) -> str:
+    """The path without the "file://" of a local one."""
+    where = os.fspath(path)
+    found = _URL.match(where)
+    return where[found.end() :] if found and found.group(1) in _LOCAL else where
+
+
+def split(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Folder and base name of a path or a URL; the folder of a bare name is ""."""
+    where = plain(path)
+    found = _URL.match(where)
+    if found is None:
+        return os.path.split(where)
+    folder, _, base = where[found.end() :].rpartition("/")
+    return found.group() + folder, base
+
+
+def join(folder: str | os.PathLike[str], name: str) -> str:
+    """The path of a name in a folder, unless the name is a whole path itself."""
+    where, name = plain(folder), plain(name)
+    if is_remote(name):
+        return name
+    if not is_remote(where):
+        return os.path.join(where, name)
+    return where + name if where.endswith("/") else f"{where}/{name}"
+
+
+def of_folder(folder: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> Store:
+    """The store of a folder.
+
+    Raises:
+        ImportError: the package that knows the URL's store is not installed; says which.
+        InvalidArgumentError: no package knows such URLs.
+    """
+    where = plain(folder)
+    if is_remote(where):
+        from graphio.schema import remote
+
+        return remote.FsspecStore(where)
+    return LocalStore(where, layer)
+
+
+def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, str]:
+    """The store that a path or prefix lies in, and its name there; errors as of_folder.
+
+    "s3://bucket/run/model-5" gives the store "s3://bucket/run" and "model-5".
+    """
+    folder, base = split(path)
+    return of_folder(folder, layer), base
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a store of objects has no folders to be missed."""
+    where = plain(path)
+    return is_remote(where) or not where or os.path.isdir(where)
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Makes a folder of this machine if it is not there; a store of objects needs none."""
+    where = plain(folder)
+    if where and not is_remote(where):
+        with files.naming("make the folder", where):
+            os.makedirs(where, exist_ok=True)
+
+
+def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
+    """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
+    store, name = of(path, layer)
+    store.put(name, [data])
+    store.barrier()

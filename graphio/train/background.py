@@ -1,0 +1,141 @@
+"""One job at a time in a thread of its own, and snapshots in memory that is used again."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import errors
+
+__all__ = ["Background", "Memory"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Memory:
+    """Copies of arrays; the next copies go to the same memory."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def copies(self, views: Mapping[str, Array]) -> dict[str, Array]:
+        """Copies by name; those of the call before are gone."""
+        before, self._arrays = self._arrays, {}
+        for name, view in views.items():
+            target = before.pop(name, None)
+            if target is None or (target.shape, target.dtype) != (view.shape, view.dtype):
+                target = np.empty(view.shape, view.dtype)
+            np.copyto(target, view)
+            self._arrays[name] = target
+        return dict(self._arrays)
+
+    def release(self) -> None:
+        """Lets the memory go."""
+        self._arrays = {}
+
+
+class Background:
+    """Runs one job after the other in a thread; keeps what goes wrong until somebody asks.
+
+    The process does not end before the job has (the thread is no daemon). After os.fork() a child
+    has neither the job nor its failure: both are the parent's.
+
+    Attributes:
+        turn: held while a job is put together and started.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+        _all.add(self)
+
+    def forget(self) -> None:
+        """What a new one has; a child of os.fork() begins with it."""
+        self.turn = threading.RLock()
+        self._done: threading.Event | None = None
+        self._failures: collections.deque[BaseException] = collections.deque()
+
+    def start(self, what: str, job: Callable[[], None]) -> None:
+        """Begins a job when the one before has ended; see wait for the errors.
+
+        Args:
+            what: how messages call it, "the save of 'm-3'".
+            job: what to do.
+        """
+        self.join()
+        done = self._done = threading.Event()
+
+        def run() -> None:
+            try:
+                job()
+            except BaseException as error:
+                self._failures.append(_named(error, what))
+                _unseen.add(self)
+            finally:
+                done.set()
+
+        try:
+            threading.Thread(target=run, name="graphio-save", daemon=False).start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            run()
+
+    def running(self) -> bool:
+        """Whether a job has not ended."""
+        return self._done is not None and not self._done.is_set()
+
+    def join(self) -> None:
+        """Waits until the job has ended. An interrupt ends the waiting, not the job."""
+        if self._done is not None:
+            self._done.wait()
+
+    def wait(self) -> None:
+        """Waits until the job has ended; raises its error, once."""
+        self.join()
+        try:
+            failure = self._failures.popleft()
+        except IndexError:
+            return
+        _unseen.discard(self)
+        raise failure
+
+
+_all: weakref.WeakSet[Background] = weakref.WeakSet()
+#: those with an error that nobody has asked for; they must not go before it was told
+_unseen: set[Background] = set()
+
+
+def _named(error: BaseException, what: str) -> BaseException:
+    """The error with what failed in its message, of the same class if it is one of ours."""
+    kind = type(error) if isinstance(error, errors.OpError) else errors.UnknownError
+    detail = str(error) if isinstance(error, errors.OpError) else repr(error)
+    made = kind(message=f"{what} in the background failed: {detail}")
+    if isinstance(error, OSError) and isinstance(made, OSError):
+        made.errno, made.filename = error.errno, error.filename
+    made.__cause__ = error
+    return made
+
+
+@atexit.register
+def _tell_the_unseen() -> None:
+    """The threads have ended by now: the interpreter waits for them before this is called."""
+    while _unseen:
+        background = _unseen.pop()
+        for failure in background._failures:
+            warnings.warn(str(failure), RuntimeWarning, stacklevel=2)
+
+
+def _after_fork() -> None:
+    _unseen.clear()
+    for background in list(_all):
+        background.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

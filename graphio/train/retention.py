@@ -1,0 +1,121 @@
+"""Which checkpoints are kept: the newest, and one in so many hours."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphio.schema import checkpoint, files, stores
+from graphio.train import checkpoint_state
+from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
+
+__all__ = ["FOR_EVER", "Retention"]
+
+HOUR = 3600.0
+FOR_EVER = 10000.0  # hours: what TensorFlow means by never
+
+#: path and seconds since 1970
+Kept = tuple[str, float]
+
+
+class Retention:
+    """The list of checkpoints of one Saver, and the rules by which they go.
+
+    Attributes:
+        max_to_keep: how many are kept; 0: all.
+        hours: of those to be deleted, one in so many hours is kept.
+    """
+
+    def __init__(self, max_to_keep: int, hours: float) -> None:
+        self.max_to_keep, self.hours = max_to_keep, hours
+        self._next_preserved = time.time() + hours * HOUR
+        # Replaced, never changed: others may read while a save in the background writes.
+        self._kept: tuple[Kept, ...] = ()
+        self._expired: tuple[str, ...] = ()
+
+    def paths(self) -> list[str]:
+        """Of the checkpoints that are kept, oldest first; those kept for good left out."""
+        return [path for path, _ in self._kept]
+
+    def replace(self, kept: Sequence[Kept]) -> None:
+        """Takes over a list of checkpoints, oldest first."""
+        self._kept = tuple(kept)
+
+    def record(self, where: str, latest_filename: str | None, layer: files.FileLayer) -> None:
+        """Writes the state file after a commit, then deletes what is too old."""
+        self._note(where)
+        times = [moment for _, moment in self._kept]
+        checkpoint_state.update_checkpoint_state(
+            stores.split(where)[0],
+            where,
+            self.paths(),
+            latest_filename,
+            times if np.isfinite(times).all() else None,
+            self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
+            expired=self._expired,
+            layer=layer,
+        )
+        self._delete_expired(layer)
+
+    def _note(self, where: str) -> None:
+        """Adds the newest checkpoint; the oldest expire or are preserved."""
+        if not self.max_to_keep:
+            return
+        kept = [pair for pair in self._kept if pair[0] != where] + [(where, time.time())]
+        surplus = len(kept) - self.max_to_keep
+        for path, moment in kept[: max(surplus, 0)]:
+            if math.isfinite(moment) and moment > self._next_preserved:
+                self._go_on_after(moment)
+            else:
+                self._expired += (path,)
+        self._expired = tuple(path for path in self._expired if path != where)
+        self._kept = tuple(kept[max(surplus, 0) :])
+
+    def _go_on_after(self, moment: float) -> None:
+        """The hours go on from their grid; after a pause those that nobody used are left out."""
+        step = self.hours * HOUR
+        passed = (moment - self._next_preserved) // step if step > 0 else 0.0
+        self._next_preserved += (passed + 1) * step
+
+    def _delete_expired(self, layer: files.FileLayer) -> None:
+        """What cannot be deleted is tried again after the next save."""
+        failed = []
+        for path in self._expired:
+            try:
+                checkpoint.delete(path, layer)
+            except OSError as error:
+                failed.append(path)
+                warnings.warn(
+                    f"the checkpoint '{path}' is not needed any more but cannot be deleted: "
+                    f"{error}; the new one is saved",
+                    stacklevel=2,
+                )
+        self._expired = tuple(failed)
+
+    def adopt(self, where: str) -> None:
+        """Takes over the list of the state file beside a checkpoint that was restored."""
+        if self._kept or not self.max_to_keep:
+            return
+        where = stores.plain(where)
+        folder = stores.split(where)[0]
+        if not stores.of_folder(folder).exists(checkpoint_state.STATE_FILE):
+            return
+        state = get_checkpoint_state(folder)
+        if state is None:
+            return
+        beside, expired = (
+            [stores.join(folder, stores.split(p)[1]) for p in paths]
+            for paths in (state.all_model_checkpoint_paths, state.expired)
+        )
+        if where not in beside:
+            return
+        existing = [p for p in beside if checkpoint_exists(p)]
+        times = checkpoint_state.get_checkpoint_mtimes(existing)
+        self.replace(list(zip(existing, times, strict=True)))
+        self._expired = tuple(p for p in expired if p not in beside and checkpoint_exists(p))
+        if state.last_preserved_timestamp:
+            self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR

@@ -1,0 +1,187 @@
+"""The save half of a Saver: what is saved is put together first, then written.
+
+The first half looks at the session and is done in the caller's thread; the second half works on
+what the first has gathered and may be done by another thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from graphio.graph import Graph, Tensor
+from graphio.schema import checkpoint, container, errors, files, model_pb2, stores
+from graphio.schema.checkpoint import Resource
+from graphio.train import checkpoint_state, user_state
+from graphio.train.background import Memory
+from graphio.train.retention import Retention
+from graphio.train.user_state import Stateful
+from graphio.variables import Variable
+
+__all__ = ["Contents", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
+
+Array = np.ndarray[Any, Any]
+SHARD_BYTES = 5_000_000_000  # of a data file, as the field's tools cut
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a Saver saves.
+
+    Attributes:
+        variables: by their names in the checkpoint.
+        iterators: whether the places of the session's iterators go along.
+        meta: the bytes of the graph file; None: there will be none.
+        padded: whether the step in the path has eight digits.
+        shard_bytes: how large a data file may become.
+        objects: of the program's own, by name.
+    """
+
+    variables: Mapping[str, Variable]
+    iterators: bool
+    meta: bytes | None
+    padded: bool = False
+    shard_bytes: int | None = None
+    objects: Mapping[str, Stateful] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of one save."""
+
+    path: str
+    global_step: Any = None
+    latest_filename: str | None = None
+    meta_graph_suffix: str = "meta"
+    write_state: bool = True
+    blobs: Mapping[str, bytes] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a commit needs; the session is not looked at any more."""
+
+    where: str
+    request: Request
+    values: Mapping[str, Array]
+    resources: Mapping[str, Resource]
+    step: int | None
+    meta: bytes | None
+    shard_bytes: int | None
+    slots: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def prepare(session: Any, contents: Contents, request: Request, memory: Memory | None) -> Prepared:
+    """Gathers what is to be saved: everything of one moment between two runs.
+
+    The caller holds the lock of the session's state; without memory until the commit.
+
+    Args:
+        memory: for copies of values that would not stay as they are; None: they are not copied.
+    """
+    _check_paths(request)
+    step = None if request.global_step is None else _step_of(session, request.global_step)
+    where = stores.plain(request.path)
+    if step is not None:
+        where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
+    if not stores.is_folder(stores.split(where)[0]):
+        raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
+    values = _values(session.state, contents.variables)
+    if memory is not None and not session.state.lasting:
+        values = memory.copies(values)
+    resources: dict[str, Resource] = dict(session.state.generators())
+    if contents.iterators:
+        resources.update(_iterators(session))
+    resources.update(user_state.gather(contents.objects, request.blobs, resources))
+    return Prepared(
+        where,
+        request,
+        values,
+        resources,
+        step,
+        contents.meta,
+        contents.shard_bytes,
+        _slots(contents.variables),
+    )
+
+
+def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
+    """Writes a checkpoint, then the state file; then deletes what is too old."""
+    request, meta = prepared.request, prepared.meta
+    if meta is not None and request.meta_graph_suffix != "meta":
+        stores.write(f"{prepared.where}.{request.meta_graph_suffix}", meta, layer)
+        meta = None
+    checkpoint.write_checkpoint(
+        prepared.where,
+        prepared.values,
+        prepared.resources,
+        step=prepared.step,
+        meta=meta,
+        slots=prepared.slots,
+        shard_bytes=prepared.shard_bytes,
+        layer=layer,
+    )
+    if request.write_state:
+        retention.record(prepared.where, request.latest_filename, layer)
+
+
+def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
+    """The graph file of a checkpoint: the whole graph with its collections, without values."""
+    from graphio.export import build_model
+
+    model, arrays = build_model(graph.root, [], prune=False)
+    if saver is not None:
+        model.saver.CopyFrom(saver)
+    return container.pack(model, arrays)
+
+
+def _check_paths(request: Request) -> None:
+    name = request.latest_filename or checkpoint_state.STATE_FILE
+    if os.path.split(name)[0]:
+        raise ValueError("'latest_filename' must not contain path components")
+    if stores.split(request.path)[1] == name:
+        raise ValueError(
+            f"'latest_filename' collides with 'save_path': '{name}' and '{request.path}'"
+        )
+
+
+def _step_of(session: Any, global_step: Any) -> int:
+    if isinstance(global_step, (int, np.integer)):
+        return int(global_step)
+    if isinstance(global_step, (str, Tensor, Variable)):
+        return int(session.run(global_step))
+    raise TypeError(f"global_step must be a number, a tensor or its name, not {global_step!r}")
+
+
+def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
+    known = set(state.names())
+    empty = sorted(
+        v.op.name
+        for v in variables.values()
+        if v.op.name not in known or not state.initialized(v.op.name)
+    )
+    if empty:
+        raise errors.FailedPreconditionError(
+            message=f"Attempting to use uninitialized value {', '.join(empty)}"
+        )
+    values = state.views([v.op.name for v in variables.values()])
+    return dict(zip(variables, values, strict=True))
+
+
+def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+    keys = {v.op.name: key for key, v in variables.items()}
+    return {
+        key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of
+    }
+
+
+def _iterators(session: Any) -> dict[str, Any]:
+    if not session.resources:
+        return {}
+    from graphio.data import resource
+
+    return dict(resource.save_all(session))
