@@ -14,7 +14,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, checkpoint, errors, stores
+from graphio.schema import calls, errors, stores
 from graphio.schema.run_lock import RunLock
 
 
@@ -196,6 +196,8 @@ class State:
             shard_bytes: how large a data file may become; None: there is one.
         """
         if stores.is_remote(prefix):  # the C library knows files only
+            from graphio.schema import checkpoint
+
             with _near(prefix) as near:
                 self.save(near, step, meta, shard_bytes)
                 checkpoint.copy(near, prefix)
@@ -227,6 +229,8 @@ class State:
             DataLossError: a file is damaged.
         """
         if stores.is_remote(prefix):
+            from graphio.schema import checkpoint
+
             with _near(prefix) as near:
                 checkpoint.copy(prefix, near)
                 return self.restore(near)
