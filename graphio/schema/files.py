@@ -26,6 +26,12 @@ class DiskFullError(errors.ResourceExhaustedError, OSError):
     """There is no room on the disk, or the quota is used up."""
 
 
+def _close(handle: int) -> None:
+    """Closes a file; an interrupt leaves it closed, and says nothing of its bytes."""
+    with contextlib.suppress(InterruptedError):
+        os.close(handle)
+
+
 class FileLayer:
     """The operating system's calls, one method each."""
 
@@ -46,7 +52,7 @@ class FileLayer:
 
     def close(self, handle: int) -> None:
         """Closes a file."""
-        os.close(handle)
+        _close(handle)
 
     def rename(self, old: str, new: str) -> None:
         """Puts a file in the place of another."""
@@ -60,7 +66,7 @@ class FileLayer:
         try:
             os.fsync(handle)
         finally:
-            os.close(handle)
+            _close(handle)
 
     def remove(self, path: str) -> None:
         """Removes a file."""
@@ -100,6 +106,8 @@ def write_all(layer: FileLayer, handle: int, data: Any) -> None:
     view = memoryview(data)
     while len(view):
         written = layer.write(handle, view[:CHUNK])
+        if written == 0:
+            raise OSError(errno.EIO, "the system writes nothing")
         view = view[written:]
 
 
@@ -180,7 +188,7 @@ def open_regular(path: str, use: Callable[[int, int], T], *, follow: bool = True
                     raise errors.UnavailableError(message=f"{path!r} is no regular file")
                 return use(handle, status.st_size)
             finally:
-                os.close(handle)
+                _close(handle)
     except errors.UnavailableError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             raise errors.NotFoundError(message=f"there is no file {path!r}") from None

@@ -159,6 +159,11 @@ class Trainer:
                 raise Lost(f"variable '{name}' is not what was saved at step {step}")
         return step
 
+    def values(self) -> dict[str, Any]:
+        """All that a restore may change."""
+        state = self.session.state
+        return {name: state.get(name).tobytes() for name in SHAPES} | state.generators()
+
     def newest(self, folder: str | os.PathLike[str]) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""
         return newest(folder, lambda step: self.graphs[step // 2 % 2])
