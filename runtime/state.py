@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,6 +184,25 @@ class State:
         first = generator.counter
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
+
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        with self.lock:
+            slots = [self.slot(name) for name in values]
+            for slot, value in zip(slots, values.values(), strict=True):
+                slot.check(value)
+            copies = [np.array(value, order="C") for value in values.values()]
+            for slot, copy in zip(slots, copies, strict=True):
+                slot.value = copy
+            for name, (key, counter) in (generators or {}).items():
+                self.set_generator(name, key, counter)
 
     def save(
         self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -337,6 +338,7 @@ def test_a_child_of_fork_neither_waits_for_the_save_nor_inherits_its_error(
         child = os.fork()
     if child == 0:
         code = 1
+        signal.alarm(int(LONG))  # a child that waits for ever fails the test
         try:
             saver._layer = FileLayer()
             saver.wait()

@@ -17,6 +17,7 @@ from schema_samples import same, state
 
 from graphio.schema import checkpoint, checkpoint_writer, errors, files, restore
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
+from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train.checkpoint_state import latest_checkpoint, update_checkpoint_state
 
@@ -220,12 +221,19 @@ def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
 # ---- fit ----
 
 
+def check_fit(index: CheckpointIndex, wanted: restore.Wanted, reshape: bool = False) -> None:
+    rows = restore.rows_of(index)
+    problems = restore.find_problems(rows, wanted, reshape=reshape)
+    if problems:
+        raise problems.error(rows)
+
+
 def test_all_that_does_not_fit_is_named_at_once(tmp_path: Path) -> None:
     write(tmp_path / "m")
     index = read_index(tmp_path / "m")
-    restore.check_fit(index, {"w": (1, (5, 7)), "v": (11, (None,)), "mask": (9, None)})
+    check_fit(index, {"w": (1, (5, 7)), "v": (11, (None,)), "mask": (9, None)})
     with pytest.raises(errors.NotFoundError) as missing:
-        restore.check_fit(index, {"w_2": (1, (5, 7)), "layer/w2": (1, None), "v": (1, (3,))})
+        check_fit(index, {"w_2": (1, (5, 7)), "layer/w2": (1, None), "v": (1, (3,))})
     text = str(missing.value)
     assert text.startswith("Restoring from checkpoint failed.")
     assert (
@@ -234,11 +242,11 @@ def test_all_that_does_not_fit_is_named_at_once(tmp_path: Path) -> None:
     )
     assert "v: the variable has dtype float32, the checkpoint float64" in text
     with pytest.raises(errors.InvalidArgumentError) as other:
-        restore.check_fit(index, {"w": (1, (7, 5)), "v": (11, (4,))})
+        check_fit(index, {"w": (1, (7, 5)), "v": (11, (4,))})
     text = str(other.value)
     assert "w: Assign requires shapes of both tensors to match. lhs shape= [7,5] rhs" in text
     assert "v: Assign requires" in text
-    restore.check_fit(index, {"w": (1, (7, 5))}, reshape=True)
+    check_fit(index, {"w": (1, (7, 5))}, reshape=True)
 
 
 # ---- crashes and errors ----

@@ -190,6 +190,16 @@ CI_API int ci_generator_count(const ci_state *state);
 CI_API const char *ci_generator_name(const ci_state *state, int index);
 CI_API ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized);
 CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error);
+/* Many variables (by index, none twice) and generators (by name) at once: all, or none when it fails. */
+typedef struct ci_assignment {
+  const int *variables;
+  const ci_tensor *values;
+  int variable_count;
+  const char *const *generators;
+  const ci_generator *places;
+  int generator_count;
+} ci_assignment;
+CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Checkpoints, the same files as Python's Saver. `prefix` names the checkpoint; step < 0: none. The save is atomic
  * and on the disk when the call returns. Restore checks everything first and changes nothing when it fails. */
 CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);

@@ -3,6 +3,9 @@
 #define CI_CRC32C_H
 #include "ci_common.h"
 
-/* ci_crc32c by its tables alone, so that a machine with the instruction can test them. */
-uint32_t ci_crc32c_tabled(uint32_t crc, const void *data, size_t bytes);
+/* How many ways of computing it this machine has: tables, CRC instruction, carry-less products, wide ones. */
+int ci_crc32c_ways(void);
+
+/* ci_crc32c in one of them, from 0, so that a machine that has them all can test them all. */
+uint32_t ci_crc32c_by(int way, uint32_t crc, const void *data, size_t bytes);
 #endif

@@ -395,15 +395,23 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
   return CI_OK;
 }
 
+static ci_status state_change_of(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
+                                 ci_error *error) {
+  if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
+  change->slot = index;
+  CI_TRY(ci_value_of_tensor(tensor, &change->value, error));
+  if (tensor->bytes < change->value.bytes) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
+                   change->value.bytes);
+  }
+  return CI_OK;
+}
+
 ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
   if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
+  ci_slot_change change = {0};
   CI_TRY(ci_state_idle(state, error));
-  ci_slot_change change = {.slot = index};
-  CI_TRY(ci_value_of_tensor(tensor, &change.value, error));
-  if (tensor->bytes < change.value.bytes) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
-                   change.value.bytes);
-  }
+  CI_TRY(state_change_of(state, index, tensor, &change, error));
   return ci_state_change(state, &change, 1, NULL, 0, error);
 }
 
@@ -441,4 +449,40 @@ ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator
   CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
   change.value = *value;
   return ci_state_change(state, NULL, 0, &change, 1, error);
+}
+
+static ci_status state_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
+                              ci_random_change *randoms, ci_error *error) {
+  for (int i = 0; i < wanted->variable_count; i++) {
+    CI_TRY(state_change_of(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
+  }
+  for (int i = 0; i < wanted->generator_count; i++) {
+    const char *name = wanted->generators[i];
+    if (name == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "generator %d has no name", i);
+    CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
+    randoms[i].value = wanted->places[i];
+  }
+  return ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
+}
+
+ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error) {
+  if (state == NULL || assignment == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment needs a state and a list of values");
+  }
+  if (assignment->variable_count < 0 || assignment->generator_count < 0) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
+  }
+  CI_TRY(ci_state_idle(state, error));
+  size_t slot_bytes, random_bytes;
+  if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
+      !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
+    return state_memory(error);
+  }
+  ci_slot_change *slots = ci_alloc(&state->allocator, slot_bytes);
+  ci_random_change *randoms = ci_alloc(&state->allocator, random_bytes);
+  ci_status status =
+      slots == NULL || randoms == NULL ? state_memory(error) : state_assign(state, assignment, slots, randoms, error);
+  ci_release(&state->allocator, slots, slot_bytes);
+  ci_release(&state->allocator, randoms, random_bytes);
+  return status;
 }

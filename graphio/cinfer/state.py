@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, errors
+from graphio.schema import calls, checkpoint, errors, stores
 from graphio.schema.run_lock import RunLock
 
 
@@ -21,6 +25,13 @@ def new_state(seed: int | None = None) -> State:
         seed: gives the keys of generators that a model does not seed; None: from the system.
     """
     return State(seed)
+
+
+@contextlib.contextmanager
+def _near(prefix: str | os.PathLike[str]) -> Iterator[str]:
+    """A prefix on this machine for the checkpoint of a remote one, for a while."""
+    with tempfile.TemporaryDirectory(prefix="graphio-") as folder:
+        yield os.path.join(folder, stores.split(prefix)[1])
 
 
 class State:
@@ -112,6 +123,31 @@ class State:
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
 
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none when it raises.
+
+        Args:
+            values: name of a variable to its value, of its dtype.
+            generators: name to key and counter.
+        """
+        places = generators or {}
+        tensors = ffi.new("ci_tensor[]", len(values))
+        keep: list[Any] = [
+            arrays.point_at(tensor, np.ascontiguousarray(value).reshape(value.shape))
+            for tensor, value in zip(tensors, values.values(), strict=True)
+        ]
+        names = [ffi.new("char[]", name.encode()) for name in places]
+        with self.lock:
+            indices = ffi.new("int[]", [self._index(name) for name in values])
+            keep += [indices, pointers := ffi.new("char *[]", names)]
+            keep.append(at := ffi.new("ci_generator[]", list(places.values())))
+            wanted = (indices, tensors, len(values), pointers, at, len(names))
+            wanted = ffi.new("ci_assignment *", wanted)
+            self._check(lib.ci_state_assign(self.handle, wanted, self._error))
+        del keep
+
     def save(
         self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
     ) -> None:
@@ -122,13 +158,18 @@ class State:
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
         """
+        if stores.is_remote(prefix):  # the C library knows files only
+            with _near(prefix) as near:
+                self.save(near, step, meta)
+                checkpoint.copy(near, prefix)
+            return
         with self.lock:
             self._check(
                 lib.ci_checkpoint_save(
                     self.handle,
                     ffi.NULL if meta is None else ffi.from_buffer(meta),
                     0 if meta is None else len(meta),
-                    os.fsencode(prefix),
+                    os.fsencode(stores.plain(prefix)),
                     -1 if step is None else step,
                     self._error,
                 )
@@ -142,9 +183,14 @@ class State:
             InvalidArgumentError: dtypes or shapes differ (all are named).
             DataLossError: a file is damaged.
         """
+        if stores.is_remote(prefix):
+            with _near(prefix) as near:
+                checkpoint.copy(prefix, near)
+                return self.restore(near)
         step = ffi.new("int64_t *")
         with self.lock:
-            self._check(lib.ci_restore(self.handle, os.fsencode(prefix), step, self._error))
+            where = os.fsencode(stores.plain(prefix))
+            self._check(lib.ci_restore(self.handle, where, step, self._error))
         return int(step[0]) if step[0] >= 0 else None
 
     def _index(self, name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -269,3 +269,12 @@ def load_all(session: Any, states: Mapping[str, IteratorState]) -> list[str]:
         for name, state in states.items()
         if name in moved and not resource_of(session, moved[name]).load(state)
     ]
+
+
+def put_back(session: Any, before: Mapping[str, IteratorState], moved: Iterable[str]) -> None:
+    """Undoes load_all: iterators stand where save_all said, those that had not begun begin anew."""
+    load_all(session, before)
+    known = handles_of(session.graph)
+    for name in moved:
+        if name in known and name not in before:
+            resource_of(session, known[name]).close()

@@ -500,6 +500,8 @@ class Cache(_Picking):
         if start is not None:
             self.source.load(start)
             self._fetch(count + complete)
+        if not 0 <= self.position <= len(self.kept):
+            raise ValueError(f"{self.position} of {len(self.kept)} kept elements")
 
 
 class Zip(Stage):

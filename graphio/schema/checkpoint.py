@@ -8,46 +8,73 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, errors, stores, tensors
+from graphio.schema import checkpoint_index, errors, shard_reader, stores, tensors
 from graphio.schema.checkpoint_index import read_index, read_index_of
-from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
 from graphio.schema.crc32c import crc32c
 
-__all__ = ["Checkpoint", "Resource", "delete", "read_checkpoint", "read_index", "write_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "Resource",
+    "copy",
+    "delete",
+    "read_checkpoint",
+    "read_index",
+    "write_checkpoint",
+]
 
 Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
-    """A checkpoint that was read.
+    """A checkpoint that was opened; its files stay open until it is forgotten.
 
     Attributes:
         prefix: of its files' names.
         index: the verified index.
-        variables: name to read-only array, a view of the mapped data file.
+        variables: name to read-only array; before `read` each is a view of the mapped data file,
+            checked when it is first asked for.
     """
 
     def __init__(self, store: stores.Store, base: str, index: CheckpointIndex) -> None:
         self.prefix, self.index = store.path(base), index
         self._store, self._base = store, base
-        self.variables: Mapping[str, Array] = _Variables(
-            {v.name: v for v in index.variable}, self._map_shards()
-        )
+        self._rows = checkpoint_index.by_shard(index)
+        self._files = [self._open(number) for number in range(len(index.shard))]
+        self._variables = _Variables({v.name: v for v in index.variable}, self._files)
+        self.variables: Mapping[str, Array] = self._variables
 
-    def _map_shards(self) -> list[memoryview]:
-        views = []
-        for number, shard in enumerate(self.index.shard):
-            view = self._store.view(shard.file)
-            if len(view) != shard.nbytes:
-                raise errors.DataLossError(
-                    message=f"{shard.file} has {len(view)} bytes, its index says {shard.nbytes}"
-                )
-            head = view[: checkpoint_index.header_size(self.index, number)]
-            if crc32c(head) != self.index.shard_header[number]:
-                raise errors.DataLossError(message=f"the header of {shard.file} is damaged")
-            views.append(view)
-        return views
+    def _open(self, number: int) -> stores.StoredFile:
+        """A data file whose length and header are right."""
+        shard, rows = self.index.shard[number], self._rows[number]
+        file = self._store.open(shard.file)
+        if file.size != shard.nbytes:
+            raise errors.DataLossError(
+                message=f"{shard.file} has {file.size} bytes, its index says {shard.nbytes}"
+            )
+        head = memoryview(bytearray(rows[0].offset if rows else shard.nbytes))
+        file.read_into(0, head)
+        if crc32c(head) != self.index.shard_header[number]:
+            raise errors.DataLossError(message=f"the header of {shard.file} is damaged")
+        return file
+
+    def read(self, into: Mapping[str, Array] | None = None) -> None:
+        """Reads all variables into memory and checks every byte of them.
+
+        Args:
+            into: arrays by name to read values into, contiguous, of the variable's dtype and as
+                many elements; what they hold when this raises is undefined.
+
+        Raises:
+            DataLossError: bytes are damaged.
+        """
+        for name, array in self._all(into or {}):
+            self._variables.arrays[name] = array
+
+    def _all(self, into: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
+        for file, rows in zip(self._files, self._rows, strict=True):
+            yield from shard_reader.read_shard(file, rows, into)
 
     @property
     def step(self) -> int | None:
@@ -91,8 +118,12 @@ class Checkpoint:
 
     def verify(self) -> None:
         """Checks every byte now; a graph file that is gone is no error. Raises DataLossError."""
-        for name in self.variables:
-            self.variables[name]
+        for _ in self._all({}):
+            pass
+        self.check_meta()
+
+    def check_meta(self) -> None:
+        """Checks the graph file; that it is gone is no error. Raises DataLossError."""
         if self.index.meta_file:
             try:
                 self.meta()
@@ -103,31 +134,34 @@ class Checkpoint:
 class _Variables(Mapping[str, Array]):
     """Arrays by name, checked and decoded when first asked for."""
 
-    def __init__(self, rows: Mapping[str, Any], views: Sequence[memoryview]) -> None:
-        self._stored = {
-            name: tensors.Stored(
-                row.dtype,
-                row.dims,
-                views[row.shard][row.offset : row.offset + row.nbytes],
-                row.crc32c,
-                f"variable '{name}' in the checkpoint",
-            )
-            for name, row in rows.items()
-        }
+    def __init__(
+        self, rows: Mapping[str, CheckpointVariable], files: Sequence[stores.StoredFile]
+    ) -> None:
+        self._rows, self._files = rows, files
+        self._views: dict[int, memoryview] = {}
+        self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._stored:
+        if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
-        return self._stored[name].array()
+        if name not in self.arrays:
+            row = self._rows[name]
+            if row.shard not in self._views:
+                self._views[row.shard] = self._files[row.shard].view()
+            data = self._views[row.shard][row.offset : row.offset + row.nbytes]
+            what = f"variable '{name}' in the checkpoint"
+            stored = tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
+            self.arrays[name] = stored.array()
+        return self.arrays[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._stored
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._stored)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._stored)
+        return len(self._rows)
 
 
 def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Checkpoint:
@@ -135,8 +169,9 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
 
     Args:
         prefix: of its files' names.
-        lazy: True checks a variable when it is first asked for, and the graph file never; index
-            and headers of data files are always checked.
+        lazy: True maps the data files and checks a variable when it is first asked for, the graph
+            file never; index and headers of data files are always checked. False reads all of
+            them into memory now.
 
     Raises:
         NotFoundError: there is none.
@@ -149,7 +184,8 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
         try:
             found = Checkpoint(store, base, index)
             if not lazy:
-                found.verify()
+                found.read()
+                found.check_meta()
             return found
         except (errors.NotFoundError, errors.DataLossError) as error:
             # A save to the same prefix may have come in between: then the index is another.
@@ -159,3 +195,24 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
                     raise
                 raise errors.DataLossError(message=f"a data file is missing: {error}") from None
             index = again
+
+
+def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Writes a checkpoint again, from one store to another: every byte is checked on the way.
+
+    Args:
+        source, target: prefixes; the copy has a save id of its own.
+
+    Raises:
+        as read_checkpoint and write_checkpoint.
+    """
+    found = read_checkpoint(source)
+    write_checkpoint(
+        target,
+        found.variables,
+        found.resources,
+        step=found.step,
+        meta=found.meta() if found.index.meta_file else None,
+        slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
+        time=found.index.time,
+    )

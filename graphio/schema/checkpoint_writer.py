@@ -6,6 +6,7 @@ that an index refers to are ever overwritten. Format and order: schema/README.md
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import secrets
@@ -17,9 +18,9 @@ import numpy as np
 
 from graphio.schema import checkpoint_index, dtypes, errors, shards, stores, tensors
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
-from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource
+from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
-from graphio.schema.files import SYSTEM, FileLayer
+from graphio.schema.files import HOT, SYSTEM, FileLayer
 from graphio.schema.model_pb2 import GeneratorState, IteratorState
 from graphio.schema.stores import Store
 
@@ -147,53 +148,53 @@ class _Writer:
         slots: Mapping[str, tuple[str, str]],
     ) -> None:
         """Writes the data files and fills in the index."""
-        encoded = {name: tensors.encode(array) for name, array in variables.items()}
         entries = [
-            shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, len(encoded[name]))
+            shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, tensors.stored_size(a))
             for name, a in variables.items()
         ]
         groups = shards.split(entries, shard_bytes)
+        rows: list[CheckpointVariable] = []
         for number, group in enumerate(groups):
             name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
-            self.write_shard(name, shards.in_order(group), encoded, slots)
-        rows = sorted(self.index.variable, key=lambda v: v.name.encode())
-        del self.index.variable[:]
-        self.index.variable.extend(rows)
+            rows += self.write_shard(name, shards.in_order(group), variables)
+        for row in rows:
+            row.slot_of, row.slot = slots.get(row.name, ("", ""))
+        self.index.variable.extend(sorted(rows, key=lambda row: row.name.encode()))
 
     def write_shard(
-        self,
-        name: str,
-        entries: Sequence[shards.Entry],
-        encoded: dict[str, bytes | memoryview],
-        slots: Mapping[str, tuple[str, str]],
-    ) -> None:
-        """Writes one data file; checksums are computed on the way."""
+        self, name: str, entries: Sequence[shards.Entry], variables: Mapping[str, Array]
+    ) -> list[CheckpointVariable]:
+        """Writes one data file; checksums are computed on the way, while the bytes are in cache."""
         head = shards.header(entries, self.index.save_id)
         number, offset = len(self.index.shard), len(head)
+        rows: list[CheckpointVariable] = []
 
         def parts() -> Iterator[bytes | memoryview]:
             nonlocal offset
-            yield head
             for entry in entries:
-                data = encoded.pop(entry.name)
-                slot_of, slot = slots.get(entry.name, ("", ""))
-                self.index.variable.add(
-                    name=entry.name,
-                    dtype=entry.dtype,
-                    dims=entry.dims,
-                    shard=number,
-                    offset=offset,
-                    nbytes=entry.nbytes,
-                    crc32c=crc32c(data),
-                    slot_of=slot_of,
-                    slot=slot,
+                data = memoryview(tensors.encode(variables[entry.name]))
+                crc = 0
+                for at in range(0, len(data), HOT):
+                    piece = data[at : at + HOT]
+                    crc = crc32c(piece, crc)
+                    yield piece
+                rows.append(
+                    CheckpointVariable(
+                        name=entry.name,
+                        dtype=entry.dtype,  # type: ignore[arg-type]
+                        dims=entry.dims,
+                        shard=number,
+                        offset=offset,
+                        nbytes=entry.nbytes,
+                        crc32c=crc,
+                    )
                 )
                 offset += entry.nbytes
-                yield data
 
-        self.file(name, parts())
+        self.file(name, itertools.chain([head], shards.joined(parts())))
         self.index.shard.add(file=name, nbytes=offset)
         self.index.shard_header.append(crc32c(head))
+        return rows
 
     def write_meta(self, data: bytes) -> None:
         """Writes the graph file; beside the one that the present index refers to, if it differs.

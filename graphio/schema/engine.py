@@ -77,6 +77,11 @@ class State(Protocol):
     def set_generator(self, name: str, key: int, counter: int) -> None:
         """Puts a generator in its place."""
 
+    def assign(
+        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+    ) -> None:
+        """Gives many variables and generators their values: all of them, or none."""
+
     def save(self, prefix: str, step: int | None = None, meta: bytes | None = None) -> None:
         """Writes a checkpoint."""
 

@@ -12,12 +12,14 @@ import os
 import re
 import secrets
 import stat
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from graphio.schema import errors
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
+HOT = 1 << 19  # bytes that a processor's cache still holds after they were read or checked
 T = TypeVar("T")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
@@ -29,6 +31,12 @@ class DiskFullError(errors.ResourceExhaustedError, OSError):
 def _close(handle: int) -> None:
     """Closes a file; an interrupt leaves it closed, and says nothing of its bytes."""
     with contextlib.suppress(InterruptedError):
+        os.close(handle)
+
+
+def _let_go(handle: int) -> None:
+    """Closes a file that was only read: what goes wrong has no meaning."""
+    with contextlib.suppress(OSError):
         os.close(handle)
 
 
@@ -166,80 +174,105 @@ def remove(layer: FileLayer, path: str) -> bool:
     return True
 
 
-def open_regular(path: str, use: Callable[[int, int], T], *, follow: bool = True) -> T:
-    """Opens a regular file for reading and calls use(handle, size).
+class OpenFile:
+    """A regular file, opened to be read at any place until it is closed or forgotten.
 
     Args:
+        path: of the file.
         follow: False refuses a symbolic link in the last place of the path.
+
+    Attributes:
+        path, size: of the file, when it was opened.
+        handle: the operating system's.
+        piece: how many bytes are best read at a time.
 
     Raises:
         NotFoundError: it is not there.
         UnavailableError: it is no regular file, or cannot be read.
     """
-    # O_NONBLOCK: a FIFO must not make the open wait.
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-    flags |= getattr(os, "O_BINARY", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
-    try:
-        with naming("read", path):
-            handle = os.open(path, flags)
-            try:
+
+    piece = HOT
+
+    def __init__(self, path: str, *, follow: bool = True) -> None:
+        # O_NONBLOCK: a FIFO must not make the open wait.
+        flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags |= getattr(os, "O_BINARY", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+        self.path = path
+        try:
+            with naming("read", path):
+                handle = os.open(path, flags)
+                self._closes = weakref.finalize(self, _let_go, handle)
                 status = os.fstat(handle)
-                if not stat.S_ISREG(status.st_mode):
-                    raise errors.UnavailableError(message=f"{path!r} is no regular file")
-                return use(handle, status.st_size)
-            finally:
-                _close(handle)
-    except errors.UnavailableError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            raise errors.NotFoundError(message=f"there is no file {path!r}") from None
-        raise
+        except errors.UnavailableError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                raise errors.NotFoundError(message=f"there is no file {path!r}") from None
+            raise
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            raise errors.UnavailableError(message=f"{path!r} is no regular file")
+        self.handle, self.size = handle, status.st_size
+
+    def __enter__(self) -> OpenFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; views of it stay."""
+        self._closes()
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """Fills target with the bytes from offset on.
+
+        Raises:
+            DataLossError: the file ends before.
+            UnavailableError: what the operating system said.
+        """
+        with naming("read", self.path):
+            while len(target):
+                count = _read_at(self.handle, offset, target)
+                if count == 0:
+                    raise errors.DataLossError(message=f"{self.path!r} ends at byte {offset}")
+                offset += count
+                target = target[count:]
+
+    def view(self) -> memoryview:
+        """The bytes, mapped. Whoever truncates the file while it is mapped stops the process
+        (SIGBUS)."""
+        import mmap
+
+        if not self.size:
+            return memoryview(b"")
+        with naming("map", self.path):
+            return memoryview(mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ))
+
+
+def open_regular(path: str, use: Callable[[int, int], T], *, follow: bool = True) -> T:
+    """Opens a regular file for reading and calls use(handle, size); errors as OpenFile."""
+    with OpenFile(path, follow=follow) as file:
+        return use(file.handle, file.size)
+
+
+def _read_at(handle: int, offset: int, target: memoryview) -> int:
+    """Reads some bytes of a place; returns how many, 0 at the file's end."""
+    if hasattr(os, "preadv"):
+        return os.preadv(handle, [target], offset)
+    os.lseek(handle, offset, os.SEEK_SET)
+    data = os.read(handle, len(target))
+    target[: len(data)] = data
+    return len(data)
 
 
 def read(path: str, *, follow: bool = True) -> bytes:
-    """The bytes of a regular file; errors as open_regular."""
-
-    def use(handle: int, size: int) -> bytes:
-        parts = []
-        while part := os.read(handle, max(size, 1)):
-            parts.append(part)
-        return b"".join(parts)
-
-    return open_regular(path, use, follow=follow)
+    """The bytes of a regular file; errors as OpenFile."""
+    with OpenFile(path, follow=follow) as file:
+        data = bytearray(file.size)
+        file.read_into(0, memoryview(data))
+        return bytes(data)
 
 
-def read_into(path: str, offset: int, target: memoryview) -> None:
-    """Fills target with a regular file's bytes from offset on, never through a link in its place.
-
-    Raises:
-        DataLossError: it ends before; others as open_regular.
-    """
-    data = target.cast("B")
-
-    def use(handle: int, size: int) -> None:
-        if offset + len(data) > size:
-            raise errors.DataLossError(
-                message=f"{path!r} has {size} bytes, {offset + len(data)} were expected"
-            )
-        with open(handle, "rb", buffering=0, closefd=False) as file:
-            file.seek(offset)
-            done = 0
-            while done < len(data):
-                count = file.readinto(data[done : done + CHUNK])
-                if not count:
-                    raise errors.DataLossError(message=f"{path!r} became shorter while it was read")
-                done += count
-
-    open_regular(path, use, follow=False)
-
-
-def map_file(path: str, *, follow: bool = True) -> Any:
-    """The bytes of a regular file, mapped; errors as open_regular.
-
-    Whoever truncates the file while it is mapped stops the process (SIGBUS).
-    """
-    import mmap
-
-    def use(handle: int, size: int) -> Any:
-        return mmap.mmap(handle, size, access=mmap.ACCESS_READ) if size else b""
-
-    return open_regular(path, use, follow=follow)
+def map_file(path: str, *, follow: bool = True) -> memoryview:
+    """The bytes of a regular file, mapped; errors as OpenFile and OpenFile.view."""
+    with OpenFile(path, follow=follow) as file:
+        return file.view()

@@ -182,6 +182,10 @@ class FsspecStore:
                     )
                 data[start:end] = part
 
+    def open(self, name: str) -> stores.StoredFile:
+        """As Store.open."""
+        return stores.FetchedFile(self, name)
+
     def remove(self, name: str) -> bool:
         """As Store.remove."""
         if not self.exists(name):

@@ -1,18 +1,22 @@
-"""Whether a checkpoint fits the variables that are to be restored; all differences at once."""
+"""Whether stored values fit the variables that are to be restored; all differences at once."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from graphio.schema import dtypes, errors
 from graphio.schema.checkpoint import Checkpoint, read_checkpoint
-from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
+from graphio.schema.checkpoint_pb2 import CheckpointIndex
 
-#: name in the checkpoint to dtype's number and shape (None: any; None as a dimension: any)
-Wanted = Mapping[str, tuple[int, Sequence[int | None] | None]]
+Shape = Sequence[int | None] | None
+#: name to dtype's number and shape (None: any; None as a dimension: any)
+Wanted = Mapping[str, tuple[int, Shape]]
+#: name to dtype's number and shape
+Rows = Mapping[str, tuple[int, Sequence[int]]]
 
 _SHOWN = 10  # names for which near ones are looked up
 _MISSING = (
@@ -25,34 +29,97 @@ _MISMATCH = (
     "graph and the graph from the checkpoint. Please ensure that you have not altered the graph "
     "expected based on the checkpoint. Original error:\n\n"
 )
+_ASKED = "Restoring from checkpoint failed: nothing was restored.\n\n"
 
 
-def check_fit(index: CheckpointIndex, wanted: Wanted, *, reshape: bool = False) -> None:
-    """Does nothing when every wanted variable is there with its dtype and shape.
+def rows_of(index: CheckpointIndex) -> Rows:
+    """The variables of a checkpoint."""
+    return {v.name: (v.dtype, tuple(v.dims)) for v in index.variable}
+
+
+@dataclass
+class Problems:
+    """What keeps values from being restored.
+
+    Attributes:
+        missing: variables for which there is no value.
+        other_dtype, other_shape: variables whose value is of another dtype or shape, each with
+            the sentence that says so.
+        lost_objects: objects of the program whose state is missing.
+        wrong: other sentences, of how it was asked for.
+    """
+
+    missing: list[str] = field(default_factory=list)
+    other_dtype: dict[str, str] = field(default_factory=dict)
+    other_shape: dict[str, str] = field(default_factory=dict)
+    lost_objects: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        lost = self.missing or self.lost_objects
+        return bool(lost or self.other_dtype or self.other_shape or self.wrong)
+
+    def error(self, names: Iterable[str], more: Iterable[str] = ()) -> errors.OpError:
+        """The error that says all of them.
+
+        Args:
+            names: of the stored values, for those that are near to a missing one.
+            more: lines to add.
+        """
+        lines = [*_absent(self.missing, names), *self.other_dtype.values()]
+        lines += self.other_shape.values()
+        if self.lost_objects:
+            lines.append(f"it has no state of the objects {', '.join(self.lost_objects)}")
+        text = "\n".join([*lines, *self.wrong, *more])
+        if self.missing or self.lost_objects:
+            return errors.NotFoundError(message=_MISSING + text)
+        start = _MISMATCH if self.other_dtype or self.other_shape else _ASKED
+        return errors.InvalidArgumentError(message=start + text)
+
+
+def find_problems(
+    rows: Rows,
+    wanted: Wanted,
+    *,
+    names: Mapping[str, str] | None = None,
+    reshape: bool = False,
+    castable: Callable[[int, int], bool] | None = None,
+) -> Problems:
+    """What of the wanted is missing in the stored values, or is different there.
 
     Args:
-        index: of the checkpoint.
-        wanted: what is to be restored. Other variables of the checkpoint do not matter.
+        rows: the stored values.
+        wanted: what is to be restored; other stored values do not matter.
+        names: variable to the name of its value; None: they are called the same.
         reshape: True accepts another shape of as many elements.
-
-    Raises:
-        NotFoundError: variables are missing; all are named, with names that are near.
-        InvalidArgumentError: dtypes or shapes differ; all are named.
+        castable: whether a stored dtype may become a wanted one; None: only the same.
     """
-    rows = {v.name: v for v in index.variable}
-    missing = [name for name in wanted if name not in rows]
-    differences = [
-        text
-        for name, (dtype, shape) in wanted.items()
-        if name in rows
-        for text in _differences(rows[name], dtype, shape, reshape)
-    ]
-    if missing:
-        raise errors.NotFoundError(
-            message=_MISSING + "\n".join([*_absent(missing, rows), *differences])
-        )
-    if differences:
-        raise errors.InvalidArgumentError(message=_MISMATCH + "\n".join(differences))
+    found = Problems()
+    for name, (dtype, shape) in wanted.items():
+        stored = name if names is None else names.get(name, "")
+        if stored not in rows:
+            found.missing.append(name)
+            continue
+        number, dims = rows[stored]
+        shown = name if stored == name else f"{name} (from {stored})"
+        if number != dtype and not (castable and castable(number, dtype)):
+            found.other_dtype[name] = (
+                f"{shown}: the variable has dtype {dtypes.name(dtype)}, "
+                f"the checkpoint {dtypes.name(number)}"
+            )
+        if not _agree(shape, dims) and not (reshape and same_count(shape, dims)):
+            found.other_shape[name] = (
+                f"{shown}: Assign requires shapes of both tensors to match. "
+                f"lhs shape= {_text(shape or ())} rhs shape= {_text(dims)}"
+            )
+    return found
+
+
+def same_count(shape: Shape, dims: Sequence[int]) -> bool:
+    """Whether a shape that is known has as many elements as another."""
+    if shape is None or None in shape:
+        return False
+    return math.prod(d or 0 for d in shape) == math.prod(dims)
 
 
 def _absent(missing: Sequence[str], rows: Iterable[str]) -> Iterable[str]:
@@ -63,27 +130,10 @@ def _absent(missing: Sequence[str], rows: Iterable[str]) -> Iterable[str]:
         yield f"Key {name} not found in checkpoint{hint}"
 
 
-def _differences(
-    row: CheckpointVariable, dtype: int, shape: Sequence[int | None] | None, reshape: bool
-) -> Iterable[str]:
-    if row.dtype != dtype:
-        yield (
-            f"{row.name}: the variable has dtype {dtypes.name(dtype)}, "
-            f"the checkpoint {dtypes.name(row.dtype)}"
-        )
-    if shape is None or _agree(shape, row.dims):
-        return
-    if reshape and None not in shape and math.prod(d or 0 for d in shape) == math.prod(row.dims):
-        return
-    yield (
-        f"{row.name}: Assign requires shapes of both tensors to match. "
-        f"lhs shape= {_text(shape)} rhs shape= {_text(row.dims)}"
-    )
-
-
-def _agree(shape: Sequence[int | None], dims: Sequence[int]) -> bool:
-    return len(shape) == len(dims) and all(
-        a is None or a == b for a, b in zip(shape, dims, strict=True)
+def _agree(shape: Shape, dims: Sequence[int]) -> bool:
+    return shape is None or (
+        len(shape) == len(dims)
+        and all(a is None or a == b for a, b in zip(shape, dims, strict=True))
     )
 
 
@@ -100,5 +150,8 @@ def read_fitting(prefix: str | os.PathLike[str], wanted: Wanted) -> Checkpoint:
         DataLossError: it is damaged.
     """
     found = read_checkpoint(prefix)
-    check_fit(found.index, wanted)
+    rows = rows_of(found.index)
+    problems = find_problems(rows, wanted)
+    if problems:
+        raise problems.error(rows)
     return found

@@ -18,6 +18,7 @@ from graphio.schema.files import SYSTEM, FileLayer
 __all__ = [
     "LocalStore",
     "Store",
+    "is_folder",
     "is_remote",
     "join",
     "make_folder",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 Buffer = bytes | bytearray | memoryview
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
 
@@ -91,6 +92,10 @@ class Store(Protocol):
         """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
         ...
 
+    def open(self, name: str) -> StoredFile:
+        """A file that is read at many places. Links are not followed."""
+        ...
+
     def remove(self, name: str) -> bool:
         """Removes a file if it is there; returns whether it was."""
         ...
@@ -114,6 +119,56 @@ class Store(Protocol):
     def arrived(self, name: str) -> float:
         """Likewise, when it came here: later than it was written if it was copied."""
         ...
+
+
+class StoredFile(Protocol):
+    """A file of a store that was opened.
+
+    Attributes:
+        size: its length.
+        piece: how many bytes are best read at a time.
+    """
+
+    size: int
+    piece: int
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """Fills target with the bytes from offset on; DataLossError if there are fewer."""
+        ...
+
+    def view(self) -> memoryview:
+        """The bytes: mapped, or fetched where there is no map."""
+        ...
+
+    def close(self) -> None:
+        """Closes the file; views of it stay."""
+        ...
+
+
+class FetchedFile:
+    """A StoredFile of a store that can only be asked for ranges.
+
+    Args:
+        store: the store.
+        name: of the file.
+    """
+
+    piece = 1 << 25
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+        self.size = store.size(name)
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """As StoredFile.read_into."""
+        self._store.read_into(self._name, offset, target)
+
+    def view(self) -> memoryview:
+        """As StoredFile.view."""
+        return self._store.view(self._name)
+
+    def close(self) -> None:
+        """As StoredFile.close."""
 
 
 class LocalStore:
@@ -158,15 +213,21 @@ class LocalStore:
 
     def view(self, name: str) -> memoryview:
         """As Store.view: mapped."""
-        return memoryview(files.map_file(self.path(name), follow=False))
+        return files.map_file(self.path(name), follow=False)
 
     def size(self, name: str) -> int:
         """As Store.size."""
-        return files.open_regular(self.path(name), lambda _, size: size, follow=False)
+        with self.open(name) as file:
+            return file.size
 
     def read_into(self, name: str, offset: int, target: memoryview) -> None:
         """As Store.read_into."""
-        files.read_into(self.path(name), offset, target)
+        with self.open(name) as file:
+            file.read_into(offset, target)
+
+    def open(self, name: str) -> files.OpenFile:
+        """As Store.open."""
+        return files.OpenFile(self.path(name), follow=False)
 
     def remove(self, name: str) -> bool:
         """As Store.remove."""
@@ -225,11 +286,11 @@ def split(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
     """The path of a name in a folder, unless the name is a whole path itself."""
-    where = plain(folder)
-    if not is_remote(where):
-        return name if is_remote(name) else os.path.join(where, name)
+    where, name = plain(folder), plain(name)
     if is_remote(name):
         return name
+    if not is_remote(where):
+        return os.path.join(where, name)
     return where + name if where.endswith("/") else f"{where}/{name}"
 
 
@@ -257,6 +318,12 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     return of_folder(folder, layer), base
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a store of objects has no folders to be missed."""
+    where = plain(path)
+    return is_remote(where) or not where or os.path.isdir(where)
+
+
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Makes a folder of this machine if it is not there; a store of objects needs none."""
     where = plain(folder)
@@ -265,8 +332,8 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             os.makedirs(where, exist_ok=True)
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
-    store, name = of(path)
+    store, name = of(path, layer)
     store.put(name, [data])
     store.barrier()

@@ -35,6 +35,24 @@ def encode(array: Array) -> bytes | memoryview:
     return dense.reshape(-1).view(np.uint8).data
 
 
+def stored_size(array: Array) -> int:
+    """How many bytes encode gives."""
+    row = dtypes.of_numpy(array.dtype)
+    if row.number == dtypes.STRING:
+        return sum(8 + len(_text(element)) for element in array.ravel().tolist())
+    return (array.size * row.bits + 7) // 8
+
+
+def is_plain(row: dtypes.ElementType) -> bool:
+    """Whether elements lie in this machine's memory as they do in files."""
+    return _LITTLE and row.bits >= 8 and row.number != dtypes.STRING
+
+
+def memory(array: Array) -> memoryview:
+    """The bytes of a contiguous array."""
+    return array.reshape(-1).view(np.uint8).data
+
+
 def texts(array: Array) -> Array:
     """An array of texts with each of them as bytes.
 
@@ -77,9 +95,14 @@ def decode(number: int, dims: Sequence[int], data: bytes | memoryview) -> Array:
         )
     order = row.numpy if _LITTLE else row.numpy.newbyteorder("<")
     array: Array = np.frombuffer(data, order).reshape(dims)
-    if row.name == "bool" and count and np.frombuffer(data, np.uint8).max() > 1:
-        raise errors.DataLossError(message="a bool tensor holds a byte other than 0 and 1")
+    check_values(row, array)
     return array if array.dtype.isnative else array.astype(row.numpy)
+
+
+def check_values(row: dtypes.ElementType, array: Array) -> None:
+    """Refuses bytes that no value has: DataLossError."""
+    if row.name == "bool" and array.size and array.reshape(-1).view(np.uint8).max() > 1:
+        raise errors.DataLossError(message="a bool tensor holds a byte other than 0 and 1")
 
 
 def _decode_strings(count: int, data: bytes | memoryview) -> Array:
@@ -102,12 +125,15 @@ def _decode_strings(count: int, data: bytes | memoryview) -> Array:
 
 
 def check_dims(dims: Sequence[int]) -> None:
-    """Refuses a rank above 16, negative dimensions and sizes beyond 2^62."""
+    """Refuses a rank above 16, negative dimensions and more than 2^58 elements.
+
+    Dimensions of 0 do not count: numpy has no arrays whose other dimensions exceed its memory.
+    """
     if not dims:
         return
     if len(dims) > 16:
         raise errors.DataLossError(message=f"rank {len(dims)} is above the limit of 16")
-    if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 62:
+    if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 58:
         raise errors.DataLossError(message=f"the shape {list(dims)} is impossible")
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.schema.checkpoint import Checkpoint, read_checkpoint
-from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.schema import errors, stores
+from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
+from graphio.train.sources import open_source
 
 __all__ = [
     "CheckpointReader",
@@ -24,38 +25,52 @@ class CheckpointReader:
     """The variables of one checkpoint; a variable is read and checked when it is asked for.
 
     Args:
-        filepattern: the checkpoint's prefix.
+        filepattern: the checkpoint's prefix, or another file that tf.train.Saver.restore reads.
 
     Raises:
         NotFoundError: there is none.
         DataLossError: it is damaged.
     """
 
-    def __init__(self, filepattern: str) -> None:
-        self._checkpoint: Checkpoint = read_checkpoint(filepattern, lazy=True)
-        self._rows = {v.name: v for v in self._checkpoint.index.variable}
+    def __init__(self, filepattern: str | os.PathLike[str]) -> None:
+        self._source = open_source(filepattern, lazy=True)
+        self._entries = self._source.entries()
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name to shape."""
-        return {name: list(row.dims) for name, row in self._rows.items()}
+        return {name: list(entry.dims) for name, entry in self._entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, dtypes.DType]:
         """Name to dtype."""
-        return {name: dtypes.of_number(row.dtype) for name, row in self._rows.items()}
+        return {name: dtypes.of_number(entry.dtype) for name, entry in self._entries.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether there is a variable of that name."""
-        return tensor_str in self._rows
+        return tensor_str in self._entries
 
     def get_tensor(self, tensor_str: str) -> Any:
         """A variable's value, a fresh array. Raises NotFoundError, DataLossError."""
-        return np.array(self._checkpoint.variables[tensor_str])
+        if tensor_str not in self._entries:
+            raise errors.NotFoundError(message=f"Key {tensor_str} not found in checkpoint")
+        return np.array(self._source.array(tensor_str))
+
+    def blobs(self) -> list[str]:
+        """Names of the bytes that Saver.save and its objects put in, sorted."""
+        resources = self._source.resources
+        return sorted(name for name, state in resources.items() if isinstance(state, bytes))
+
+    def get_blob(self, name: str) -> bytes:
+        """The bytes of a blob. Raises NotFoundError."""
+        found = self._source.resources.get(name)
+        if not isinstance(found, bytes):
+            has = ", ".join(self.blobs()) or "none"
+            raise errors.NotFoundError(message=f"Blob {name} not found in checkpoint: it has {has}")
+        return found
 
     def debug_string(self) -> bytes:
         """A line a variable."""
-        kinds = self.get_variable_to_dtype_map()
-        lines = [f"{n} ({kinds[n].name}) {list(row.dims)}\n" for n, row in self._rows.items()]
-        return "".join(lines).encode()
+        kinds, shapes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
+        return "".join(f"{n} ({kinds[n].name}) {dims}\n" for n, dims in shapes.items()).encode()
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
@@ -67,21 +82,37 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     """A reader of a checkpoint.
 
     Args:
-        ckpt_dir_or_file: a prefix, or a folder, whose newest checkpoint is taken.
+        ckpt_dir_or_file: a prefix, another file that tf.train.Saver.restore reads, or a folder,
+            whose newest checkpoint is taken.
 
     Raises:
         ValueError: the folder has none.
         NotFoundError: there is no such checkpoint.
     """
     where = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(where):
+    if _is_folder(where):
         newest = latest_checkpoint(where)
-        if newest is None:
+        if newest is None and not _is_foreign(where):
             raise ValueError(
                 f"Couldn't find 'checkpoint' file or checkpoints in given directory {where}"
             )
-        where = newest
+        where = newest or where
     return CheckpointReader(where)
+
+
+def _is_folder(where: str) -> bool:
+    if not stores.is_remote(where):
+        return os.path.isdir(stores.plain(where))
+    return stores.of_folder(where).exists(STATE_FILE)
+
+
+def _is_foreign(folder: str) -> bool:
+    """Whether it is one model in the files of another framework."""
+    try:
+        open_source(folder)
+    except (errors.NotFoundError, errors.InvalidArgumentError):
+        return False
+    return True
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from graphio.schema import errors, files, stores
 from graphio.schema.checkpoint_index import read_index_of
+from graphio.schema.crc32c import crc32c
 
 __all__ = [
     "CheckpointState",
@@ -27,6 +28,7 @@ STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
 #: a comment to others: what a crash may have kept from being deleted
 _EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
+_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -67,6 +69,22 @@ def _lines(state: CheckpointState) -> Iterator[str]:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def _sealed(state: CheckpointState) -> bytes:
+    """The file's bytes: the lines, then their checksum, a comment to other readers."""
+    text = str(state).encode()
+    return text + b"# crc32c: %08x\n" % crc32c(text)
+
+
+def _unsealed(data: bytes) -> str:
+    """The lines; a file of another writer has no checksum. Raises ValueError if it is wrong."""
+    match = _SEAL.fullmatch(data)
+    if match is not None and crc32c(match[1]) != int(match[2], 16):
+        raise ValueError(
+            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
+        )
+    return data.decode()
 
 
 def _parse(text: str) -> CheckpointState:
@@ -123,6 +141,7 @@ def generate_checkpoint_state_proto(
 
 def _relative(path: str, folder: str) -> str:
     """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    path, folder = stores.plain(path), stores.plain(folder)
     if stores.is_remote(path) or stores.is_remote(folder):
         root = stores.join(folder, "")
         return path.removeprefix(root) if stores.is_remote(folder) else path
@@ -165,7 +184,7 @@ def update_checkpoint_state(
     )
     state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
-    store.put(name, [str(state).encode()])
+    store.put(name, [_sealed(state)])
     store.barrier()
 
 
@@ -183,7 +202,7 @@ def get_checkpoint_state(
     """
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
-        state = _parse(store.read(name, follow=True).decode())
+        state = _parse(_unsealed(store.read(name, follow=True)))
     except errors.NotFoundError:
         return None
     except errors.UnavailableError as error:

@@ -15,12 +15,12 @@ from graphio.graph import Graph, Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, errors, files, model_pb2, restore
-from graphio.schema.model_pb2 import IteratorState
-from graphio.train import checkpoint_state, saving, user_state
+from graphio.schema import checkpoint, errors, files, model_pb2, stores
+from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.retention import FOR_EVER, Retention
+from graphio.train.sources import CheckpointSource
 from graphio.train.user_state import Stateful, checked_objects
 from graphio.variables import Variable, variables_of
 
@@ -356,19 +356,47 @@ class Saver:
 
     # ---- restoring ----
 
-    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+    def restore(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str] | None,
+        *,
+        strict: bool = True,
+        assignment_map: Any = None,
+        ignore: Any = None,
+        cast: bool = False,
+        reshape: bool | None = None,
+        verify: str = "full",
+    ) -> None:
         """Gives the session's variables and random generators the values of a checkpoint.
 
-        Variables need not be initialised before. Nothing changes when this raises.
+        Variables need not be initialised before. All values are read and checked before the
+        first is assigned, and nothing changes when this raises.
 
         Args:
             sess: the session.
             save_path: what save returned, or latest_checkpoint.
+            strict: False leaves variables that have no value there as they are, with a warning;
+                values of another dtype or shape are errors all the same.
+            assignment_map: what the values are called in the graph. A dict of names, or of scopes
+                that end with "/" ("/" is the root; the longest scope counts, a name more than
+                any); a list of (regular expression, replacement), applied one after the other as
+                re.sub does; or a function of a name that gives the other, None to leave it out.
+                What it does not change keeps its name, unless something else gets that.
+            ignore: regular expressions of names, from their beginning as re.match: variables,
+                random generators and iterators that stay as they are.
+            cast: True converts values of another dtype. Bool may become any number, an integer
+                any integer that has room for it or a float that holds it exactly, a float any
+                float (rounded; beyond its range is an error), these a complex number. Nothing
+                goes the other way.
+            reshape: True accepts another shape of as many elements; None: as the Saver was told.
+            verify: "full" checks every byte of the checkpoint, "lazy" what is restored.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
-            NotFoundError: variables are missing in it; all are named.
-            InvalidArgumentError: dtypes or shapes differ; all are named.
+            NotFoundError: variables are missing in it.
+            InvalidArgumentError: dtypes or shapes differ, a value cannot be cast, or an entry of
+                assignment_map or ignore is for nothing. These name all that is wrong at once.
             DataLossError: it is damaged.
         """
         self._check_session(sess)
@@ -378,27 +406,18 @@ class Saver:
         self._background.join()
         if not (variables or self._places or self._objects):
             return
-        where = os.fspath(save_path)
-        if not checkpoint_exists(where):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {where}")
-        found = checkpoint.read_checkpoint(where)
-        wanted = {key: (v.dtype.number, _static(v)) for key, v in variables.items()}
-        restore.check_fit(found.index, wanted, reshape=self._reshape)
-        lacking = user_state.missing(self._objects, found.resources)
-        if lacking:
-            raise errors.NotFoundError(
-                message=f"checkpoint {where!r} has no state of the objects {', '.join(lacking)}"
-            )
-        if self._iterators:
-            _restore_iterators(sess, found.resources)
-        user_state.give_back(self._objects, found.resources)
-        for variable in variables.values():
-            sess.state.declare(variable.op.name, variable.dtype.number, _static(variable))
-        for key, variable in variables.items():
-            sess.state.set(variable.op.name, _reshaped(found.variables[key], _static(variable)))
-        _restore_generators(sess, found.generators, warn=self._whole)
-        if self._recover:
-            self._retention.adopt(where)
+        options = restoring.Options(
+            strict,
+            assignment_map,
+            ignore,
+            cast,
+            self._reshape if reshape is None else reshape,
+        )
+        target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
+        source = restoring.opened(save_path, verify)
+        restoring.restore(target, source, options)
+        if self._recover and isinstance(source, CheckpointSource):
+            self._retention.adopt(source.checkpoint.prefix)
 
     def _built(self, what: str) -> dict[str, Variable]:
         if self._variables is None:
@@ -473,7 +492,8 @@ def remove_checkpoint(
     """Deletes a checkpoint: the index first, so that none is ever left half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
-        files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
 
 
 def _checked_size(shard_bytes: Any) -> int | None:
@@ -498,43 +518,3 @@ def _checked(variable: Any) -> Variable:
     if not isinstance(variable, Variable):
         raise TypeError(f"Variable to save is not a Variable: {variable}")
     return variable
-
-
-def _static(variable: Variable) -> tuple[int | None, ...] | None:
-    return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
-
-
-def _reshaped(array: Any, shape: tuple[int | None, ...] | None) -> Any:
-    if shape is None or None in shape or array.shape == shape:
-        return array
-    return array.reshape(shape)
-
-
-def _restore_generators(sess: Any, saved: Mapping[str, tuple[int, int]], warn: bool) -> None:
-    """warn: whether one that is missing is worth a word; not where a part is restored."""
-    names = sess.graph.root.generators
-    for name in names:
-        if name in saved:
-            sess.state.set_generator(name, *saved[name])
-    absent = sorted(set(sess.state.generators()) & set(names) - set(saved))
-    if absent and warn:
-        warnings.warn(
-            f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
-            "from where they are",
-            stacklevel=3,
-        )
-
-
-def _restore_iterators(sess: Any, saved: Mapping[str, Any]) -> None:
-    states = {name: place for name, place in saved.items() if isinstance(place, IteratorState)}
-    if not states:
-        return
-    from graphio.data import resource
-
-    others = resource.load_all(sess, states)
-    if others:
-        warnings.warn(
-            f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
-            "their pipelines are others, or need their initializer before the restore",
-            stacklevel=3,
-        )

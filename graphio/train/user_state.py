@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-__all__ = ["Stateful", "checked_objects", "gather", "give_back", "missing"]
+__all__ = ["Stateful", "checked_objects", "gather", "missing"]
 
 LIMIT = 1 << 24  # bytes: they lie in the index, which every reader reads whole
 
@@ -82,18 +82,3 @@ def missing(objects: Mapping[str, Stateful], stored: Mapping[str, Any]) -> list[
         stored: the checkpoint's resources.
     """
     return sorted(name for name in objects if not isinstance(stored.get(name), bytes))
-
-
-def give_back(objects: Mapping[str, Stateful], stored: Mapping[str, Any]) -> None:
-    """Hands every object its state; if one refuses, the others are as they were before."""
-    before: list[tuple[Stateful, bytes]] = []
-    for name, value in objects.items():
-        if name not in stored:
-            continue
-        try:
-            before.append((value, value.get_state()))
-            value.set_state(stored[name])
-        except BaseException:
-            for other, state in reversed(before):
-                other.set_state(state)
-            raise

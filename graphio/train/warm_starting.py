@@ -11,7 +11,9 @@ from typing import Any
 from graphio import dtypes, scopes
 from graphio.graph import Tensor
 from graphio.ops.host import host_call
+from graphio.schema import errors
 from graphio.tensor_shape import TensorShape
+from graphio.train import casting
 from graphio.train.checkpoint_reader import CheckpointReader, load_checkpoint
 from graphio.train.checkpoint_state import latest_checkpoint
 from graphio.variable_scope import variables_by_name
@@ -29,14 +31,16 @@ def init_from_checkpoint(
     It restores nothing itself: the variables' initializers read the checkpoint.
 
     Args:
-        ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken.
+        ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken, or another
+            file that tf.train.Saver.restore reads. Values of another dtype are converted as its
+            cast=True does.
         assignment_map: dict or pairs, what a checkpoint has -> what it is for. "name": a Variable,
             or the name of one that get_variable made. "scope/": "other/": all variables in other/
             that get_variable made, each from the name with scope/ in the place of other/; "/" is
             the root on either side. "name" -> a list of variables is not supported.
 
     Raises:
-        ValueError: a variable or a value is not there, or its shape differs.
+        ValueError: a variable or a value is not there, or its shape or dtype does not fit.
         NotFoundError: there is no such checkpoint.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
@@ -99,13 +103,19 @@ def _check(variable: Variable, name: str, reader: CheckpointReader, where: Any) 
             f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of "
             f"tensor {name} ({shape}) from checkpoint reader."
         )
+    stored = reader.get_variable_to_dtype_map()[name]
+    if not casting.castable(stored.number, variable.dtype.number):
+        raise ValueError(
+            f"Dtype of variable {variable.name} ({variable.dtype.name}) cannot hold that of tensor "
+            f"{name} ({stored.name}) from checkpoint reader."
+        )
 
 
 def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
     kind: dtypes.DType = variable.dtype
 
     def bind(session: Any) -> Callable[..., Any]:
-        return lambda arrays: [reader.get_tensor(name).astype(kind.as_numpy_dtype)]
+        return lambda arrays: [_value(reader, name, kind)]
 
     shape = TensorShape(reader.get_variable_to_shape_map()[name])
     with (
@@ -118,6 +128,13 @@ def _stored(reader: CheckpointReader, name: str, variable: Variable) -> Tensor:
             name=variable.op.name.rsplit("/", 1)[-1], tf_type="RestoreV2",
         )  # fmt: skip
         return made.outputs[0]
+
+
+def _value(reader: CheckpointReader, name: str, kind: dtypes.DType) -> Any:
+    try:
+        return casting.cast(reader.get_tensor(name), kind.number)
+    except ValueError as error:
+        raise errors.InvalidArgumentError(message=f"tensor {name}: {error}") from None
 
 
 def warm_start(

@@ -1,0 +1,122 @@
+"""What the readers of foreign files share: bytes of a file, errors, element counts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from graphio.schema import dtypes, errors, files, tensors
+
+Array = np.ndarray[Any, Any]
+T = TypeVar("T")
+UNKNOWN = 0  # an element type that we cannot hold
+
+
+def map_bytes(path: str, *, follow: bool = True) -> memoryview:
+    """The bytes of a regular file, mapped. Raises NotFoundError, UnavailableError."""
+    return memoryview(files.map_file(path, follow=follow))
+
+
+def damaged(what: str, text: str) -> errors.DataLossError:
+    """The error of a file whose bytes are not as its format wants them."""
+    return errors.DataLossError(message=f"{what} is damaged: {text}")
+
+
+def refused(what: str, text: str) -> errors.InvalidArgumentError:
+    """The error of a file, or of something in it, that is whole but not taken."""
+    return errors.InvalidArgumentError(message=f"{what}: {text}")
+
+
+def find(items: Mapping[str, T], name: str, what: str) -> T:
+    """An item by name. Raises NotFoundError."""
+    if name not in items:
+        raise errors.NotFoundError(message=f"Key {name} not found in {what}")
+    return items[name]
+
+
+def parse_json(data: bytes, what: str) -> dict[str, Any]:
+    """The object that a JSON text is: no key twice, all texts Unicode.
+
+    Raises:
+        DataLossError: it is another text.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            raise ValueError("a key stands twice in an object")
+        "".join(made).encode()  # an escaped half of a surrogate pair is no text
+        return made
+
+    def constant(text: str) -> Any:
+        raise ValueError(f"{text} is no JSON")
+
+    try:
+        made = json.loads(data.decode(), object_pairs_hook=unique, parse_constant=constant)
+        if not isinstance(made, dict):
+            raise ValueError("it is no object")
+    except (ValueError, RecursionError) as error:
+        raise damaged(what, f"its JSON is broken: {error}") from None
+    return made
+
+
+def check_dims(dims: Sequence[int], what: str, name: str) -> tuple[int, ...]:
+    """The dimensions as a tuple.
+
+    Raises:
+        DataLossError: a rank or a size that no tensor has.
+    """
+    try:
+        tensors.check_dims(dims)
+    except errors.DataLossError as error:
+        raise damaged(what, f"{name!r}: {error.message}") from None
+    return tuple(dims)
+
+
+def nbytes(number: int, dims: Sequence[int]) -> int:
+    """How many bytes a tensor of fixed-size elements has."""
+    return (math.prod(dims) * dtypes.of_number(number).bits + 7) // 8
+
+
+def decode(
+    number: int, dims: Sequence[int], data: Any, what: str, name: str, *, big: bool = False
+) -> Array:
+    """The read-only, aligned array of a tensor's bytes; a view of them where they allow it.
+
+    Args:
+        big: whether they are big-endian.
+
+    Raises:
+        DataLossError: the bytes do not fit dtype and dimensions.
+        UnimplementedError: our table or numpy has no such dtype.
+    """
+    try:
+        data = _swapped(number, data) if big else data
+        array = tensors.decode(number, dims, data)
+    except errors.OpError as error:
+        raise type(error)(message=f"{what}: {name!r}: {error.message}") from None
+    return frozen(array)
+
+
+def frozen(array: Array) -> Array:
+    """The array, aligned, its elements in this machine's order, and read-only."""
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    made = np.require(array, requirements=["A"])
+    if made.flags.writeable:
+        made.flags.writeable = False
+    return made
+
+
+def _swapped(number: int, data: Any) -> bytes:
+    """Big-endian elements as little-endian ones; a complex number is two of them."""
+    row = dtypes.of_number(number)
+    width = row.bits // 16 if row.name.startswith("complex") else row.bits // 8
+    if width < 2 or len(data) % width:
+        return bytes(data)
+    swapped: Array = np.frombuffer(data, f"u{width}").byteswap()
+    return swapped.tobytes()

@@ -1,0 +1,229 @@
+"""A zip archive read strictly: stored and deflated entries, every one with its CRC-32.
+
+Our own reader and not zipfile: it maps stored entries without a copy, compares both places where
+the format describes an entry, and takes no more memory than an entry says and its bytes can give.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import NamedTuple
+
+from graphio.train.interop.reading import damaged, find, map_bytes, refused
+
+LOCAL = struct.Struct("<4s5H3I2H")
+CENTRAL = struct.Struct("<4s6H3I5H2I")
+END = struct.Struct("<4s4H2IH")
+END64 = struct.Struct("<4sQ2H2I4Q")
+LOCATOR = struct.Struct("<4sIQI")
+STORED, DEFLATED = 0, 8
+ENCRYPTED, DESCRIPTOR = 1 << 0, 1 << 3
+UNKNOWN_FLAGS = ~(DESCRIPTOR | 0b110 | 1 << 11)  # bits 1 and 2: effort; 11: names are UTF-8
+MOST = 1032  # how many bytes one byte of deflate can become
+FULL, FULL16 = 0xFFFFFFFF, 0xFFFF  # the value stands in the zip64 field
+
+
+#: disk, disk of the directory, entries here, entries, directory's size and offset
+_Six = tuple[int, int, int, int, int, int]
+
+
+class Member(NamedTuple):
+    """An entry of the central directory."""
+
+    name: str
+    method: int
+    flags: int
+    crc: int
+    packed: int
+    size: int
+    offset: int
+
+
+class ZipFile:
+    """The entries of an archive.
+
+    Args:
+        path: the file.
+        what: how messages call it.
+
+    Raises:
+        DataLossError: it is no archive, or a broken one.
+        InvalidArgumentError: it is encrypted, or packed in a way that we do not read.
+    """
+
+    def __init__(self, path: str, what: str) -> None:
+        self.what = what
+        self._view = map_bytes(path)
+        count, size, offset = self._end()
+        self._limit = offset  # the central directory starts where the last entry ends
+        self.members = self._directory(count, offset, offset + size)
+        self._places = {m.name: self._place(m) for m in self.members.values()}
+        self._check_overlaps()
+
+    def _end(self) -> tuple[int, int, int]:
+        """Number of entries, size and offset of the central directory."""
+        tail = bytes(self._view[-(END.size + FULL16) :])
+        at = tail.rfind(b"PK\x05\x06")
+        if at < 0 or len(tail) - at < END.size:
+            raise damaged(self.what, "the end of its zip archive is missing")
+        _, disk, first, here, count, size, offset, comment = END.unpack_from(tail, at)
+        if at + END.size + comment != len(tail):
+            raise damaged(self.what, "bytes follow the end of its zip archive")
+        end = len(self._view) - (len(tail) - at)
+        found: _Six = (disk, first, here, count, size, offset)
+        if end >= LOCATOR.size and bytes(self._view[end - LOCATOR.size :][:4]) == b"PK\x06\x07":
+            end, found = self._end64(end - LOCATOR.size, found)
+        disk, first, here, count, size, offset = found
+        if disk or first or here != count:
+            raise refused(self.what, "a zip archive of several parts is not supported")
+        if offset + size != end:
+            raise damaged(
+                self.what, "its zip directory does not end where the archive's end starts"
+            )
+        return count, size, offset
+
+    def _end64(self, at: int, small: _Six) -> tuple[int, _Six]:
+        _, disk, offset, disks = LOCATOR.unpack_from(self._view, at)
+        if disk or disks != 1 or offset + END64.size != at:
+            raise damaged(self.what, "its zip64 end record is not where it should be")
+        mark, length, _, _, disk, first, here, count, size, start = END64.unpack_from(
+            self._view, offset
+        )
+        if mark != b"PK\x06\x06" or length != END64.size - 12:
+            raise damaged(self.what, "its zip64 end record is broken")
+        large = (disk, first, here, count, size, start)
+        limits = (FULL16, FULL16, FULL16, FULL16, FULL, FULL)
+        if any(s not in (v, full) for s, v, full in zip(small, large, limits, strict=True)):
+            raise damaged(self.what, "its two zip end records differ")
+        return offset, large
+
+    def _directory(self, count: int, at: int, end: int) -> dict[str, Member]:
+        if count * CENTRAL.size > end - at:
+            raise damaged(self.what, f"its zip directory has no room for {count} entries")
+        members: dict[str, Member] = {}
+        for _ in range(count):
+            member, at = self._central(at, end)
+            if member.name in members:
+                raise damaged(self.what, f"the entry {member.name!r} is there twice")
+            members[member.name] = member
+        if at != end:
+            raise damaged(self.what, "its zip directory has bytes too many")
+        return members
+
+    def _central(self, at: int, end: int) -> tuple[Member, int]:
+        if end - at < CENTRAL.size:
+            raise damaged(self.what, "its zip directory is cut off")
+        row = CENTRAL.unpack_from(self._view, at)
+        mark, _, _, flags, method, _, _, crc, packed, size = row[:10]
+        name_length, extra_length, comment, disk, _, _, offset = row[10:]
+        start = at + CENTRAL.size
+        after = start + name_length + extra_length + comment
+        if mark != b"PK\x01\x02" or after > end:
+            raise damaged(self.what, "an entry of its zip directory is broken")
+        name = self._name(start, name_length)
+        extra = bytes(self._view[start + name_length :][:extra_length])
+        size, packed, offset = self._large(name, extra, [size, packed, offset])
+        if flags & ENCRYPTED:
+            raise refused(self.what, f"the entry {name!r} is encrypted")
+        if flags & UNKNOWN_FLAGS or method not in (STORED, DEFLATED) or disk not in (0, FULL16):
+            raise refused(
+                self.what, f"the entry {name!r} is packed by method {method}, flags {flags:#x}"
+            )
+        if size > packed * MOST or (method == STORED and size != packed):
+            raise damaged(self.what, f"{packed} bytes of the entry {name!r} cannot become {size}")
+        return Member(name, method, flags, crc, packed, size, offset), after
+
+    def _name(self, at: int, length: int) -> str:
+        try:
+            return bytes(self._view[at : at + length]).decode()
+        except UnicodeDecodeError:
+            raise damaged(self.what, "the name of a zip entry is no UTF-8") from None
+
+    def _large(self, name: str, extra: bytes, fields: list[int]) -> list[int]:
+        """The fields of 32 bits with those that are full from the zip64 extra field."""
+        found = b""
+        while len(extra) >= 4:
+            kind, length = struct.unpack_from("<2H", extra)
+            found = extra[4 : 4 + length] if kind == 1 else found
+            extra = extra[4 + length :]
+        for i, value in enumerate(fields):
+            if value == FULL and len(found) >= 8:
+                fields[i], found = int.from_bytes(found[:8], "little"), found[8:]
+        if any(value > len(self._view) * MOST for value in fields):
+            raise damaged(self.what, f"the entry {name!r} is larger than the file can be")
+        return fields
+
+    def _place(self, member: Member) -> tuple[int, int]:
+        """Where an entry starts and where its bytes start; both descriptions must agree."""
+        at = member.offset
+        if self._limit - at < LOCAL.size:
+            raise damaged(self.what, f"the entry {member.name!r} starts beyond the entries")
+        mark, _, flags, method, _, _, crc, packed, size, name_length, extra_length = (
+            LOCAL.unpack_from(self._view, at)
+        )
+        start = at + LOCAL.size + name_length + extra_length
+        if mark != b"PK\x03\x04" or start + member.packed > self._limit:
+            raise damaged(self.what, f"the entry {member.name!r} is not where the directory says")
+        name = self._name(at + LOCAL.size, name_length)
+        extra = bytes(self._view[at + LOCAL.size + name_length : start])
+        size, packed = self._large(name, extra, [size, packed])
+        if (name, flags, method) != (member.name, member.flags, member.method):
+            raise damaged(self.what, f"the entry {member.name!r} is described in two ways")
+        expected = (member.crc, member.packed, member.size)
+        if (crc, packed, size) != expected and not (
+            flags & DESCRIPTOR and (crc, packed, size) == (0, 0, 0)
+        ):
+            raise damaged(
+                self.what, f"the sizes of the entry {member.name!r} are given in two ways"
+            )
+        return at, start
+
+    def _check_overlaps(self) -> None:
+        """No byte belongs to two entries: else small files could hold endless data."""
+        end = 0
+        for name, (at, start) in sorted(self._places.items(), key=lambda item: item[1]):
+            if at < end:
+                raise damaged(self.what, f"the entry {name!r} overlaps another")
+            end = start + self.members[name].packed
+
+    def stored(self, name: str) -> bool:
+        """Whether an entry's bytes lie in the file as they are."""
+        return find(self.members, name, self.what).method == STORED
+
+    def start(self, name: str, limit: int) -> bytes:
+        """The first bytes of an entry, not checked."""
+        return self._unpacked(find(self.members, name, self.what), limit)
+
+    def read(self, name: str) -> memoryview:
+        """An entry's bytes: a view of the file where they are stored.
+
+        Raises:
+            NotFoundError: there is no such entry.
+            DataLossError: they do not have their checksum.
+        """
+        member = find(self.members, name, self.what)
+        if member.method == STORED:
+            data = self._packed(member)
+        else:
+            data = memoryview(self._unpacked(member, member.size))
+        if len(data) != member.size or zlib.crc32(data) != member.crc:
+            raise damaged(self.what, f"the checksum of the entry {name!r} does not match")
+        return data
+
+    def _packed(self, member: Member) -> memoryview:
+        _, start = self._places[member.name]
+        return self._view[start : start + member.packed]
+
+    def _unpacked(self, member: Member, limit: int) -> bytes:
+        if member.method == STORED:
+            return bytes(self._packed(member)[:limit])
+        machine = zlib.decompressobj(-15)
+        try:
+            # One byte more than asked for shows whether the stream goes on behind its size.
+            data = machine.decompress(self._packed(member), limit + 1)
+        except zlib.error as error:
+            raise damaged(self.what, f"the entry {member.name!r} is no deflate: {error}") from None
+        if limit >= member.size and (len(data) != member.size or not machine.eof):
+            raise damaged(self.what, f"the entry {member.name!r} does not unpack to its size")
+        return data[:limit]

@@ -1,0 +1,215 @@
+"""Restoring: finds, checks and converts all values, then assigns them, all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphio.schema import errors
+from graphio.schema.model_pb2 import IteratorState
+from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
+from graphio.train import casting, hints, renaming
+from graphio.train.sources import CheckpointSource, Resource, Source, open_source
+from graphio.train.user_state import Stateful, missing
+from graphio.variables import Variable
+
+Array = np.ndarray[Any, Any]
+VERIFY = ("full", "lazy")
+
+
+def opened(where: Any, verify: str) -> Source:
+    """What a restore reads from.
+
+    Args:
+        where: see graphio.train.sources.open_source.
+        verify: "full": every byte of a checkpoint is checked now; "lazy": what is read.
+
+    Raises:
+        ValueError: there is nothing, or verify is none of the two.
+    """
+    if verify not in VERIFY:
+        raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {verify!r}")
+    try:
+        return open_source(where, lazy=verify != "full")
+    except errors.NotFoundError as error:
+        text = f"The passed save_path is not a valid checkpoint: {where}"
+        raise ValueError(f"{text} ({error.message})") from None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What tf.train.Saver.restore is told; see there."""
+
+    strict: bool = True
+    assignment_map: renaming.Renaming | None = None
+    ignore: Any = None
+    cast: bool = False
+    reshape: bool = False
+
+
+@dataclass
+class Target:
+    """What is restored.
+
+    Attributes:
+        session: whose state it is.
+        variables: name in the checkpoint to variable.
+        iterators: whether the places of iterators are restored.
+        objects: name to object with get_state and set_state.
+        whole: whether it is worth a word that a random generator is not restored.
+    """
+
+    session: Any
+    variables: Mapping[str, Variable]
+    iterators: bool
+    objects: Mapping[str, Stateful]
+    whole: bool
+
+
+def restore(target: Target, source: Source, options: Options) -> None:
+    """Gives a session the values of a source.
+
+    Raises:
+        NotFoundError: variables have no value there; all problems are named.
+        InvalidArgumentError: dtypes or shapes differ, or an option names what is not there.
+        DataLossError: the source is damaged. Nothing changes when this raises.
+    """
+    rows: Rows = source.entries()
+    ignored, wrong = renaming.matching(options.ignore, _all_names(target), "ignore")
+    names, more = renaming.renamed(rows, options.assignment_map, target.variables)
+    chosen = {key: v for key, v in target.variables.items() if key not in ignored}
+    wanted = {key: (v.dtype.number, static_shape(v)) for key, v in chosen.items()}
+    problems = find_problems(
+        rows,
+        wanted,
+        names=names,
+        reshape=options.reshape,
+        castable=casting.castable if options.cast else None,
+    )
+    problems.wrong = wrong + more
+    kept = {name: value for name, value in target.objects.items() if name not in ignored}
+    problems.lost_objects = missing(kept, source.resources)
+    absent = _settle_missing(problems, wanted, options, source)
+    if problems:
+        raise problems.error(rows, hints.lines(problems, rows, wanted, names))
+    found = {names[key]: chosen[key] for key in chosen if key not in absent}
+    for variable in found.values():
+        target.session.state.declare(
+            variable.op.name, variable.dtype.number, static_shape(variable)
+        )
+    _assign(target, source, _converted(source, found, options.cast), ignored)
+
+
+def _all_names(target: Target) -> Iterable[str]:
+    root = target.session.graph.root
+    iterators = root.state_attributes.get("iterators", ())
+    return [*target.variables, *root.generators, *iterators, *target.objects]
+
+
+def _settle_missing(
+    problems: Problems, wanted: Wanted, options: Options, source: Source
+) -> set[str]:
+    """What may be missing, with a warning: anything but everything, if not strict."""
+    absent, lost = problems.missing, problems.lost_objects
+    if options.strict or not (absent or lost) or 0 < len(absent) == len(wanted):
+        return set()
+    problems.missing = problems.lost_objects = []
+    if not problems:
+        warnings.warn(
+            f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
+            f"are: {hints.listed([*absent, *lost])}",
+            stacklevel=4,
+        )
+    return set(absent)
+
+
+def _converted(source: Source, found: Mapping[str, Variable], cast: bool) -> dict[str, Array]:
+    """Name of a variable to its value, each read and checked."""
+    values, wrong = {}, []
+    for name, variable in found.items():
+        array = source.array(name)
+        try:
+            fitting = casting.cast(array, variable.dtype.number) if cast else array
+        except ValueError as error:
+            wrong.append(f"{variable.op.name}: cast: {error}")
+            continue
+        values[variable.op.name] = _reshaped(fitting, static_shape(variable))
+    if wrong:
+        raise Problems(wrong=wrong).error(())
+    return values
+
+
+def _assign(target: Target, source: Source, values: Mapping[str, Array], ignored: set[str]) -> None:
+    """The only part that changes anything; what fails is undone."""
+    session = target.session
+    resources = {n: state for n, state in source.resources.items() if n not in ignored}
+    known = session.graph.root.generators
+    generators = {
+        name: state
+        for name, state in resources.items()
+        if isinstance(state, tuple) and name in known
+    }
+    with contextlib.ExitStack() as undo:
+        _give_back(target.objects, resources, undo)
+        if target.iterators:
+            _move_iterators(session, resources, undo)
+        session.state.assign(values, generators)
+        undo.pop_all()
+    if target.whole and isinstance(source, CheckpointSource):
+        _tell_generators(session, set(generators) | ignored)
+
+
+def _give_back(
+    objects: Mapping[str, Stateful], resources: Mapping[str, Resource], undo: contextlib.ExitStack
+) -> None:
+    for name, value in objects.items():
+        state = resources.get(name)
+        if isinstance(state, bytes):
+            undo.callback(value.set_state, value.get_state())
+            value.set_state(state)
+
+
+def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
+    """The shape that a variable is declared with."""
+    return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
+
+
+def _reshaped(array: Array, shape: Sequence[int | None] | None) -> Array:
+    if array.shape == shape or not same_count(shape, array.shape):
+        return array
+    return array.reshape([d or 0 for d in shape or ()])
+
+
+def _tell_generators(session: Any, restored: set[str]) -> None:
+    known = session.graph.root.generators
+    absent = sorted(set(session.state.generators()) & set(known) - restored)
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
+            "from where they are",
+            stacklevel=4,
+        )
+
+
+def _move_iterators(
+    session: Any, resources: Mapping[str, Resource], undo: contextlib.ExitStack
+) -> None:
+    states = {name: place for name, place in resources.items() if isinstance(place, IteratorState)}
+    if not states:
+        return
+    from graphio.data import resource
+
+    before = resource.save_all(session)
+    undo.callback(resource.put_back, session, before, states)
+    others = resource.load_all(session, states)
+    if others:
+        warnings.warn(
+            f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
+            "their pipelines are others, or need their initializer before the restore",
+            stacklevel=4,
+        )

@@ -1,0 +1,159 @@
+"""Where the values of a restore come from: our checkpoints, files of other frameworks, arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files
+from graphio.schema.checkpoint import Resource
+
+__all__ = [
+    "ArraysSource",
+    "CheckpointSource",
+    "Entry",
+    "Resource",
+    "Source",
+    "open_source",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+class Entry(NamedTuple):
+    """What is known of a value before it is read.
+
+    Attributes:
+        dtype: ONNX's number; 0: one that graphio cannot hold, `array` says which.
+        dims: the shape.
+    """
+
+    dtype: int
+    dims: tuple[int, ...]
+
+
+class Source(Protocol):
+    """Named values."""
+
+    @property
+    def what(self) -> str:
+        """How messages call it, "safetensors file 'x'"."""
+
+    @property
+    def resources(self) -> Mapping[str, Resource]:
+        """Generators, iterators, blobs; none in files of others."""
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Names of what is there and is no tensor, to what it is."""
+
+    def entries(self) -> Mapping[str, Entry]:
+        """Name to dtype and dimensions."""
+
+    def array(self, name: str) -> Array:
+        """A read-only array, checked as far as the format has checksums.
+
+        Raises:
+            NotFoundError: there is none of this name.
+            DataLossError: its bytes are damaged.
+            UnimplementedError: it has a dtype that graphio cannot hold.
+        """
+
+
+class CheckpointSource:
+    """A checkpoint of ours.
+
+    Args:
+        prefix: of its files' names.
+        lazy: True checks a variable when it is asked for, False all bytes now.
+
+    Raises:
+        NotFoundError, DataLossError, UnimplementedError: as read_checkpoint.
+    """
+
+    skipped: Mapping[str, str] = {}
+
+    def __init__(self, prefix: str | os.PathLike[str], *, lazy: bool = False) -> None:
+        self.checkpoint = checkpoint.read_checkpoint(prefix, lazy=lazy)
+        self.what = f"checkpoint {os.fspath(prefix)!r}"
+        self.resources: Mapping[str, Resource] = self.checkpoint.resources
+        rows = self.checkpoint.index.variable
+        self._entries = {row.name: Entry(row.dtype, tuple(row.dims)) for row in rows}
+
+    def entries(self) -> Mapping[str, Entry]:
+        """Name to dtype and dimensions."""
+        return self._entries
+
+    def array(self, name: str) -> Array:
+        """A read-only array, a view of the mapped file. Raises NotFoundError, DataLossError."""
+        return self.checkpoint.variables[name]
+
+
+class ArraysSource:
+    """Arrays by name, of the caller's.
+
+    Args:
+        values: name to array or what numpy makes one of.
+
+    Raises:
+        InvalidArgumentError: a value has no element type of ours.
+    """
+
+    what = "the given arrays"
+    resources: Mapping[str, Resource] = {}
+    skipped: Mapping[str, str] = {}
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._arrays = {name: np.asarray(value) for name, value in values.items()}
+        self._entries = {
+            name: Entry(dtypes.of_numpy(array.dtype).number, array.shape)
+            for name, array in self._arrays.items()
+        }
+
+    def entries(self) -> Mapping[str, Entry]:
+        """Name to dtype and dimensions."""
+        return self._entries
+
+    def array(self, name: str) -> Array:
+        """The array. Raises NotFoundError."""
+        if name not in self._arrays:
+            raise errors.NotFoundError(message=f"Key {name} not found in {self.what}")
+        return self._arrays[name]
+
+
+def open_source(where: Any, *, lazy: bool = False) -> Source:
+    """Opens what a restore can read; its bytes say what it is, not its name.
+
+    Args:
+        where: a prefix of our own or of a TensorFlow V2 checkpoint; a file .safetensors, .npz,
+            .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
+            models out; a Source, or a mapping from names to arrays.
+        lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
+
+    Raises:
+        NotFoundError: there is no such file.
+        DataLossError: it is damaged.
+        InvalidArgumentError: it is none of these.
+    """
+    if hasattr(where, "entries") and hasattr(where, "array"):
+        opened: Source = where
+        return opened
+    if isinstance(where, Mapping):
+        return ArraysSource(where)
+    path = os.fspath(where)
+    if not os.path.exists(path) and _starts_as_ours(path + ".index"):
+        return CheckpointSource(path, lazy=lazy)
+    from graphio.train.interop import formats
+
+    return formats.open_foreign(path)
+
+
+def _starts_as_ours(path: str) -> bool:
+    try:
+        start = files.open_regular(path, lambda handle, size: os.read(handle, 8))
+    except errors.OpError:
+        return False
+    return start == checkpoint_index.MAGIC
