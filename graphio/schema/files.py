@@ -272,6 +272,40 @@ def read(path: str, *, follow: bool = True) -> bytes:
         return bytes(data)
 
 
+def part(path: str, begin: int, count: int) -> bytes:
+    """At most `count` bytes of a regular file from `begin` on, from its end if that is negative;
+    errors as OpenFile."""
+    with OpenFile(path) as file:
+        begin = min(begin, file.size) if begin >= 0 else max(file.size + begin, 0)
+        data = bytearray(min(count, file.size - begin))
+        file.read_into(begin, memoryview(data))
+        return bytes(data)
+
+
+def exists(path: str, *, follow: bool = True) -> bool:
+    """Whether there is a regular file; follow=False: or a link in its place.
+
+    Raises:
+        UnavailableError: that cannot be known.
+    """
+    mode = _mode(path, follow)
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder; UnavailableError if that cannot be known."""
+    return stat.S_ISDIR(_mode(path, True))
+
+
+def _mode(path: str, follow: bool) -> int:
+    """Kind and permissions, 0 if there is nothing."""
+    with naming("look for", path):
+        try:
+            return os.stat(path, follow_symlinks=follow).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+
+
 def map_file(path: str, *, follow: bool = True) -> memoryview:
     """The bytes of a regular file, mapped; errors as OpenFile and OpenFile.view."""
     with OpenFile(path, follow=follow) as file:

@@ -8,6 +8,7 @@
  * IO_SHIM_FOREVER=1: all from that one on fail. IO_SHIM_LOG: file to which they are appended, one line each, after a
  * write its bytes. A program may call io_shim_arm itself. Linux, glibc. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,29 @@ MAP(mmap64, off64_t)
   }
 STAT(fstat, stat)
 STAT(fstat64, stat64)
+
+#define STAT_PATH(name, type) \
+  int name(const char *path, struct type *about) { \
+    NEXT(int, name, const char *, struct type *); \
+    return place(AT_FDCWD, path) && fails(false) ? -1 : next(path, about); \
+  }
+STAT_PATH(stat, stat)
+STAT_PATH(stat64, stat64)
+STAT_PATH(lstat, stat)
+STAT_PATH(lstat64, stat64)
+
+#define STAT_AT(name, type) \
+  int name(int at, const char *path, struct type *about, int flags) { \
+    NEXT(int, name, int, const char *, struct type *, int); \
+    return place(at, path) && fails(false) ? -1 : next(at, path, about, flags); \
+  }
+STAT_AT(fstatat, stat)
+STAT_AT(fstatat64, stat64)
+
+DIR *opendir(const char *path) {
+  NEXT(DIR *, opendir, const char *);
+  return place(AT_FDCWD, path) && fails(false) ? NULL : next(path);
+}
 
 #define SYNC(name) \
   int name(int handle) { \
