@@ -198,7 +198,7 @@ class LocalStore:
 
     def exists(self, name: str) -> bool:
         """As Store.exists."""
-        return os.path.isfile(self.path(name))
+        return files.exists(self.path(name))
 
     def modified(self, name: str) -> float:
         """As Store.modified."""
@@ -279,7 +279,7 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether files can be put there: a store of objects has no folders to be missed."""
     where = plain(path)
-    return is_remote(where) or not where or os.path.isdir(where)
+    return is_remote(where) or not where or files.is_folder(where)
 
 
 def make_folder(folder: str | os.PathLike[str]) -> None:
