@@ -52,6 +52,7 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
+from graphio.train.latest import restore_latest
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -171,6 +172,7 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "restore_latest",
     "start_queue_runners",
     "summary_iterator",
     "update_checkpoint_state",
