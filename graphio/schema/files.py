@@ -13,13 +13,14 @@ import re
 import secrets
 import stat
 import weakref
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from graphio.schema import errors
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
 HOT = 1 << 19  # bytes that a processor's cache still holds after they were read or checked
+T = TypeVar("T")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
@@ -168,6 +169,7 @@ class OpenFile:
 
     Attributes:
         path, size: of the file, when it was opened.
+        handle: the operating system's.
         piece: how many bytes are best read at a time.
 
     Raises:
@@ -194,7 +196,7 @@ class OpenFile:
         if not stat.S_ISREG(status.st_mode):
             self.close()
             raise errors.UnavailableError(message=f"{path!r} is no regular file")
-        self._handle, self.size = handle, status.st_size
+        self.handle, self.size = handle, status.st_size
 
     def __enter__(self) -> OpenFile:
         return self
@@ -215,7 +217,7 @@ class OpenFile:
         """
         with naming("read", self.path):
             while len(target):
-                count = _read_at(self._handle, offset, target)
+                count = _read_at(self.handle, offset, target)
                 if count == 0:
                     raise errors.DataLossError(message=f"{self.path!r} ends at byte {offset}")
                 offset += count
@@ -229,7 +231,13 @@ class OpenFile:
         if not self.size:
             return memoryview(b"")
         with naming("map", self.path):
-            return memoryview(mmap.mmap(self._handle, self.size, access=mmap.ACCESS_READ))
+            return memoryview(mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ))
+
+
+def open_regular(path: str, use: Callable[[int, int], T], *, follow: bool = True) -> T:
+    """Opens a regular file for reading and calls use(handle, size); errors as OpenFile."""
+    with OpenFile(path, follow=follow) as file:
+        return use(file.handle, file.size)
 
 
 def _read_at(handle: int, offset: int, target: memoryview) -> int:

@@ -70,21 +70,35 @@ def cast(array: Array, number: int) -> Array:
 def _check_integers(array: Array, name: str) -> None:
     if not array.size:
         return
+    known = array if array.dtype.kind in "iu" else array.astype(np.int64)
     if _kind(name) == _FLOAT:
-        high = int(2 ** (_limits(name).nmant + 1))
-        low, why = -high, "holds integers exactly"
-    else:
-        low, high, why = int(_limits(name).min), int(_limits(name).max), "has its range"
-    least, most = int(array.min()), int(array.max())
+        lost = known[_inexact(known, _limits(name))]
+        if lost.size:
+            raise ValueError(f"{name} does not hold {lost.flat[0]} exactly")
+        return
+    low, high = int(_limits(name).min), int(_limits(name).max)
+    least, most = int(known.min()), int(known.max())
     if least < low or most > high:
         beyond = least if least < low else most
-        raise ValueError(f"{beyond} is beyond {low} to {high}, where {name} {why}")
+        raise ValueError(f"{beyond} is beyond the range of {name}, {low} to {high}")
+
+
+def _inexact(integers: Array, limits: Any) -> Array:
+    """Which integers a float of these limits rounds."""
+    sizes = integers.astype(np.uint64)  # of negative ones as two's complement
+    sizes = np.where(integers < 0, ~sizes + np.uint64(1), sizes)
+    odd = sizes // np.maximum(sizes & (~sizes + np.uint64(1)), np.uint64(1))
+    inexact: Array = (odd >= 2 ** (limits.nmant + 1)) | (sizes > int(limits.max))
+    return inexact
 
 
 def _rounded(array: Array, wanted: np.dtype[Any], name: str) -> Array:
+    limit = float(_limits(name).max)
+    if float(_limits(dtypes.of_numpy(array.dtype).name).max) < limit:
+        wider: Array = array.astype(wanted)
+        return wider
     wide = array if array.dtype.kind == "f" else array.astype(np.float32)
     finite = np.isfinite(wide)
-    limit = float(_limits(name).max)
     beyond = finite & (np.abs(wide) > limit)
     if beyond.any():
         raise ValueError(f"{wide[beyond].flat[0]} is beyond the range of {name}, {limit:g}")
