@@ -38,6 +38,7 @@ from graphio.train.example import (
     Int64List,
     SequenceExample,
 )
+from graphio.train.exporting import export_variables
 from graphio.train.hooks import (
     CheckpointSaverHook,
     CheckpointSaverListener,
@@ -94,6 +95,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.values import load_values
 from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
 __all__ = [
@@ -153,6 +155,7 @@ __all__ = [
     "create_global_step",
     "exponential_decay",
     "export_meta_graph",
+    "export_variables",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
@@ -166,6 +169,7 @@ __all__ = [
     "linear_cosine_decay",
     "list_variables",
     "load_checkpoint",
+    "load_values",
     "load_variable",
     "natural_exp_decay",
     "piecewise_constant",

@@ -36,17 +36,19 @@ class Entry(NamedTuple):
 
 
 class Source(Protocol):
-    """Named values.
+    """Named values."""
 
-    Attributes:
-        what: how messages call it, "safetensors file 'x'".
-        resources: generators, iterators, blobs; none in files of others.
-        skipped: names of what is there and is no tensor, to what it is.
-    """
+    @property
+    def what(self) -> str:
+        """How messages call it, "safetensors file 'x'"."""
 
-    what: str
-    resources: Mapping[str, Resource]
-    skipped: Mapping[str, str]
+    @property
+    def resources(self) -> Mapping[str, Resource]:
+        """Generators, iterators, blobs; none in files of others."""
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Names of what is there and is no tensor, to what it is."""
 
     def entries(self) -> Mapping[str, Entry]:
         """Name to dtype and dimensions."""
