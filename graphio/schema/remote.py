@@ -217,6 +217,10 @@ class FsspecStore:
         except errors.NotFoundError:
             return False
 
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        return self.modified(name)
+
     def modified(self, name: str) -> float:
         """As Store.modified."""
         with self._naming("read", name):

@@ -115,6 +115,10 @@ class Store(Protocol):
         """When a file was last written, in seconds since 1970 of the store's clock."""
         ...
 
+    def arrived(self, name: str) -> float:
+        """Likewise, when it came here: later than it was written if it was copied."""
+        ...
+
 
 class StoredFile(Protocol):
     """A file of a store that was opened.
@@ -249,6 +253,11 @@ class LocalStore:
         """As Store.modified."""
         with files.naming("read", self.path(name)):
             return os.stat(self.path(name)).st_mtime
+
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        with files.naming("read", self.path(name)):
+            return os.stat(self.path(name)).st_ctime
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:

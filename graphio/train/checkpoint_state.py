@@ -27,6 +27,8 @@ __all__ = [
 STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
 _SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
+#: a comment to others: what a crash may have kept from being deleted
+_EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -39,12 +41,14 @@ class CheckpointState:
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
         last_preserved_timestamp: when one was last kept for good; 0: never.
+        expired: those that were about to be deleted.
     """
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list)
     all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
     last_preserved_timestamp: float = 0.0
+    expired: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "".join(f"{line}\n" for line in _lines(self))
@@ -58,6 +62,8 @@ def _lines(state: CheckpointState) -> Iterator[str]:
         yield f"all_model_checkpoint_timestamps: {moment!r}"
     if state.last_preserved_timestamp:
         yield f"last_preserved_timestamp: {state.last_preserved_timestamp!r}"
+    for path in state.expired:
+        yield f"# to be deleted: {_quoted(path)}"
 
 
 def _quoted(text: str) -> str:
@@ -85,7 +91,8 @@ def _parse(text: str) -> CheckpointState:
     """Raises ValueError if a line is none of the file's."""
     state = CheckpointState()
     for line in filter(str.strip, text.splitlines()):
-        if line.startswith("#"):
+        if line.lstrip().startswith("#"):
+            state.expired += map(_unquoted, _EXPIRED.findall(line))
             continue
         match = _LINE.fullmatch(line)
         if match is None:
@@ -149,9 +156,13 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
     *,
+    expired: Sequence[str] = (),
     layer: files.FileLayer = files.SYSTEM,
 ) -> None:
     """Writes the file in one step: afterwards it is on the disk, or in the store.
+
+    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
+    from this file deletes them.
 
     Raises:
         OSError: it could not be written.
@@ -170,6 +181,7 @@ def update_checkpoint_state(
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
     )
+    state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
     store.put(name, [_sealed(state)])
     store.barrier()
@@ -206,6 +218,7 @@ def get_checkpoint_state(
     state.model_checkpoint_path = stores.join(checkpoint_dir, state.model_checkpoint_path)
     paths = [stores.join(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths = paths
+    state.expired = [stores.join(checkpoint_dir, p) for p in state.expired]
     return state
 
 

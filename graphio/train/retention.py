@@ -57,6 +57,7 @@ class Retention:
             latest_filename,
             times if np.isfinite(times).all() else None,
             self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
+            expired=self._expired,
             layer=layer,
         )
         self._delete_expired(layer)
@@ -106,14 +107,15 @@ class Retention:
         state = get_checkpoint_state(folder)
         if state is None:
             return
-        beside = [
-            os.path.join(os.path.dirname(where), os.path.basename(p))
-            for p in state.all_model_checkpoint_paths
-        ]
+        beside, expired = (
+            [os.path.join(os.path.dirname(where), os.path.basename(p)) for p in paths]
+            for paths in (state.all_model_checkpoint_paths, state.expired)
+        )
         if where not in beside:
             return
         existing = [p for p in beside if checkpoint_exists(p)]
         times = checkpoint_state.get_checkpoint_mtimes(existing)
         self.replace(list(zip(existing, times, strict=True)))
+        self._expired = tuple(p for p in expired if p not in beside and checkpoint_exists(p))
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
