@@ -26,6 +26,7 @@ from proofs import victims
 from proofs.slices import Mode, Result, main
 
 VARIABLES = 6
+LEAST = 5  # new checkpoints that a reader has to see
 TESTS = Path(__file__).resolve().parent.parent
 
 
@@ -132,8 +133,8 @@ READERS = {"Saver": by_python, "cinfer": by_c, "maps": by_view}
 
 
 def polled(reader: str, max_to_keep: int, same_prefix: bool, count: int, folder: Path) -> Result:
-    """`count` restores by one of READERS while another process writes."""
-    result, last = Result(), 0
+    """`count` restores by one of READERS while another process writes; more until it has."""
+    result, last, seen = Result(), 0, 0
     with (
         warnings.catch_warnings(),
         writing(folder, max_to_keep, same_prefix) as process,
@@ -141,7 +142,7 @@ def polled(reader: str, max_to_keep: int, same_prefix: bool, count: int, folder:
     ):
         warnings.simplefilter("error")
         read = READERS[reader](folder)
-        for _ in range(count):
+        while result.counts.get("polls", 0) < count or (seen < LEAST and process.poll() is None):
             result.count("polls")
             try:
                 steps = read()
@@ -150,8 +151,8 @@ def polled(reader: str, max_to_keep: int, same_prefix: bool, count: int, folder:
                 continue
             if len(steps) > 1 or min(steps) < last:
                 result.lost.append(f"steps {sorted(steps)} after {last}")
-            result.count("new checkpoints seen", min(steps) > last)
-            last = max(steps)
+            seen, last = seen + (min(steps) > last), max(steps)
+        result.count("new checkpoints seen", seen)
         if process.poll() is not None:
             result.lost.append(f"the writer ended: {process.stderr and process.stderr.read()}")
     return result
