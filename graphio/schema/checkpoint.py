@@ -14,7 +14,15 @@ from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
 from graphio.schema.crc32c import crc32c
 
-__all__ = ["Checkpoint", "Resource", "delete", "read_checkpoint", "read_index", "write_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "Resource",
+    "copy",
+    "delete",
+    "read_checkpoint",
+    "read_index",
+    "write_checkpoint",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -187,3 +195,24 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
                     raise
                 raise errors.DataLossError(message=f"a data file is missing: {error}") from None
             index = again
+
+
+def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Writes a checkpoint again, from one store to another: every byte is checked on the way.
+
+    Args:
+        source, target: prefixes; the copy has a save id of its own.
+
+    Raises:
+        as read_checkpoint and write_checkpoint.
+    """
+    found = read_checkpoint(source)
+    write_checkpoint(
+        target,
+        found.variables,
+        found.resources,
+        step=found.step,
+        meta=found.meta() if found.index.meta_file else None,
+        slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
+        time=found.index.time,
+    )

@@ -18,6 +18,7 @@ from graphio.schema.files import SYSTEM, FileLayer
 __all__ = [
     "LocalStore",
     "Store",
+    "is_folder",
     "is_remote",
     "join",
     "make_folder",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 Buffer = bytes | bytearray | memoryview
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
 
@@ -285,11 +286,11 @@ def split(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
     """The path of a name in a folder, unless the name is a whole path itself."""
-    where = plain(folder)
-    if not is_remote(where):
-        return name if is_remote(name) else os.path.join(where, name)
+    where, name = plain(folder), plain(name)
     if is_remote(name):
         return name
+    if not is_remote(where):
+        return os.path.join(where, name)
     return where + name if where.endswith("/") else f"{where}/{name}"
 
 
@@ -317,6 +318,12 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     return of_folder(folder, layer), base
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a store of objects has no folders to be missed."""
+    where = plain(path)
+    return is_remote(where) or not where or os.path.isdir(where)
+
+
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Makes a folder of this machine if it is not there; a store of objects needs none."""
     where = plain(folder)
@@ -325,8 +332,8 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             os.makedirs(where, exist_ok=True)
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
-    store, name = of(path)
+    store, name = of(path, layer)
     store.put(name, [data])
     store.barrier()

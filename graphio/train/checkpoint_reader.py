@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.schema import errors
-from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.schema import errors, stores
+from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
 from graphio.train.sources import open_source
 
 __all__ = [
@@ -90,7 +90,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         NotFoundError: there is no such checkpoint.
     """
     where = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(where):
+    if _is_folder(where):
         newest = latest_checkpoint(where)
         if newest is None and not _is_foreign(where):
             raise ValueError(
@@ -98,6 +98,12 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
             )
         where = newest or where
     return CheckpointReader(where)
+
+
+def _is_folder(where: str) -> bool:
+    if not stores.is_remote(where):
+        return os.path.isdir(stores.plain(where))
+    return stores.of_folder(where).exists(STATE_FILE)
 
 
 def _is_foreign(folder: str) -> bool:

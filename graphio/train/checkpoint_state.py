@@ -26,9 +26,9 @@ __all__ = [
 
 STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
-_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 #: a comment to others: what a crash may have kept from being deleted
 _EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
+_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -141,6 +141,7 @@ def generate_checkpoint_state_proto(
 
 def _relative(path: str, folder: str) -> str:
     """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    path, folder = stores.plain(path), stores.plain(folder)
     if stores.is_remote(path) or stores.is_remote(folder):
         root = stores.join(folder, "")
         return path.removeprefix(root) if stores.is_remote(folder) else path

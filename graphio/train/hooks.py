@@ -11,6 +11,7 @@ import numpy as np
 
 from graphio import logging, scopes
 from graphio.config import RunOptions
+from graphio.schema import stores
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
 from graphio.timeline import Timeline
@@ -289,13 +290,13 @@ class CheckpointSaverHook(SessionRunHook):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._saver, self._scaffold = saver, scaffold
-        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._path = stores.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._listeners = list(listeners or [])
 
     def begin(self) -> None:
         self._step = _step_tensor("CheckpointSaverHook")
-        os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+        stores.make_folder(stores.split(self._path)[0])
         if self._saver is None and self._scaffold is None:
             savers = scopes.get_default_graph().get_collection("savers")
             self._saver = savers[0] if savers else Saver()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from graphio.config import RunOptions
 from graphio.graph import Graph
 from graphio.ops.control_flow import group
 from graphio.run_metadata import RunMetadata
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.session import Session
 from graphio.summary.ops import merge_all
 from graphio.train.checkpoint_state import latest_checkpoint
@@ -384,13 +385,13 @@ def MonitoredTrainingSession(
         stop_grace_period_secs: how long threads of the hooks may run after the end.
         log_step_count_steps: how often steps a second are logged; None: never.
         max_wait_secs: accepted.
-        summary_dir: the folder of event files; None: checkpoint_dir.
+        summary_dir: the folder of event files; None: checkpoint_dir, if it is of this machine.
     """
     if not is_chief:
         raise NotImplementedError("is_chief=False: there is one process, which is the chief")
     chosen = scaffold or Scaffold()
     all_hooks: list[SessionRunHook] = list(chief_only_hooks or [])
-    folder = summary_dir or checkpoint_dir
+    folder = summary_dir or _local(checkpoint_dir)
     if folder:
         steps, secs = _either(save_summaries_steps, save_summaries_secs, (100, None))
         if log_step_count_steps and log_step_count_steps > 0:
@@ -404,6 +405,18 @@ def MonitoredTrainingSession(
     all_hooks.extend(hooks or [])
     creator = ChiefSessionCreator(chosen, master, config, checkpoint_dir)
     return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+
+
+def _local(checkpoint_dir: str | None) -> str | None:
+    """The folder of event files: they grow, which objects of a store cannot."""
+    if checkpoint_dir is None or not stores.is_remote(checkpoint_dir):
+        return checkpoint_dir
+    warnings.warn(
+        f"no summaries are written: event files cannot lie in {checkpoint_dir!r}; give "
+        "summary_dir, a folder of this machine",
+        stacklevel=3,
+    )
+    return None
 
 
 def _either(steps: Any, secs: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:

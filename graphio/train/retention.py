@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
-from graphio.schema import checkpoint, files
+from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
 
@@ -51,7 +50,7 @@ class Retention:
         self._note(where)
         times = [moment for _, moment in self._kept]
         checkpoint_state.update_checkpoint_state(
-            os.path.dirname(where),
+            stores.split(where)[0],
             where,
             self.paths(),
             latest_filename,
@@ -101,14 +100,15 @@ class Retention:
         """Takes over the list of the state file beside a checkpoint that was restored."""
         if self._kept or not self.max_to_keep:
             return
-        folder = os.path.dirname(where) or "."
-        if not os.path.isfile(os.path.join(folder, checkpoint_state.STATE_FILE)):
+        where = stores.plain(where)
+        folder = stores.split(where)[0]
+        if not stores.of_folder(folder).exists(checkpoint_state.STATE_FILE):
             return
         state = get_checkpoint_state(folder)
         if state is None:
             return
         beside, expired = (
-            [os.path.join(os.path.dirname(where), os.path.basename(p)) for p in paths]
+            [stores.join(folder, stores.split(p)[1]) for p in paths]
             for paths in (state.all_model_checkpoint_paths, state.expired)
         )
         if where not in beside:

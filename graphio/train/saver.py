@@ -15,7 +15,7 @@ from graphio.graph import Graph, Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, errors, files, model_pb2
+from graphio.schema import checkpoint, errors, files, model_pb2, stores
 from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
@@ -492,7 +492,8 @@ def remove_checkpoint(
     """Deletes a checkpoint: the index first, so that none is ever left half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
-        files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
 
 
 def _checked_size(shard_bytes: Any) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphio.graph import Graph, Tensor
-from graphio.schema import checkpoint, container, errors, files, model_pb2
+from graphio.schema import checkpoint, container, errors, files, model_pb2, stores
 from graphio.schema.checkpoint import Resource
 from graphio.train import checkpoint_state, user_state
 from graphio.train.background import Memory
@@ -85,11 +85,10 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     """
     _check_paths(request)
     step = None if request.global_step is None else _step_of(session, request.global_step)
-    where = request.path
+    where = stores.plain(request.path)
     if step is not None:
         where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
-    folder = os.path.dirname(where)
-    if folder and not os.path.isdir(folder):
+    if not stores.is_folder(stores.split(where)[0]):
         raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
     values = _values(session.state, contents.variables)
     if memory is not None and not session.state.lasting:
@@ -114,7 +113,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     """Writes a checkpoint, then the state file; then deletes what is too old."""
     request, meta = prepared.request, prepared.meta
     if meta is not None and request.meta_graph_suffix != "meta":
-        files.replace(f"{prepared.where}.{request.meta_graph_suffix}", [meta], layer)
+        stores.write(f"{prepared.where}.{request.meta_graph_suffix}", meta, layer)
         meta = None
     checkpoint.write_checkpoint(
         prepared.where,
@@ -144,7 +143,7 @@ def _check_paths(request: Request) -> None:
     name = request.latest_filename or checkpoint_state.STATE_FILE
     if os.path.split(name)[0]:
         raise ValueError("'latest_filename' must not contain path components")
-    if os.path.basename(request.path) == name:
+    if stores.split(request.path)[1] == name:
         raise ValueError(
             f"'latest_filename' collides with 'save_path': '{name}' and '{request.path}'"
         )

@@ -96,7 +96,7 @@ def _run(*command: str) -> None:
         raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def why_not(kind: str) -> str | None:
     """Why this proof cannot run here; None: it can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:

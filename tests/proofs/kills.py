@@ -61,7 +61,7 @@ class Child:
         if self._process == 0:
             _child(loop, folder, reader, writer)
         os.close(writer)
-        self._pipe = open(reader, "rb")  # noqa: SIM115 - closed in __exit__
+        self._pipe = open(reader, "rb")
 
     def kill(self) -> None:
         """Ends it at once."""
