@@ -95,6 +95,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.training_loop import TrainingLoop, train
 from graphio.train.values import load_values
 from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
@@ -147,6 +148,7 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "TrainingLoop",
     "assert_global_step",
     "checkpoint_exists",
     "checkpoints_iterator",
@@ -179,6 +181,7 @@ __all__ = [
     "restore_latest",
     "start_queue_runners",
     "summary_iterator",
+    "train",
     "update_checkpoint_state",
     "warm_start",
     "write_graph",

@@ -40,7 +40,8 @@ class CheckpointState:
         model_checkpoint_path: the prefix of the newest checkpoint.
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
-        last_preserved_timestamp: when one was last kept for good; 0: never.
+        last_preserved_timestamp: from when the hours count until one is kept for good the next
+            time; 0: not known.
         expired: those that were about to be deleted.
     """
 
