@@ -38,7 +38,18 @@ BYTES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4} | dict.from
     ("F16", "BF16", "I16", "U16"), 2
 )
 ALIGN = 64
-NAMES = ("w", "layer/kernel", "ü", "日本", 'quote"', "back\\slash", "tab\t", "😀/bias", "a b", "<&>")
+NAMES = (
+    "w",
+    "layer/kernel",
+    "ü",
+    "日本",
+    'quote"',
+    "back\\slash",
+    "tab\t",
+    "😀/bias",
+    "a b",
+    "<&>",
+)
 
 
 def random_variables(rng: random.Random) -> dict[str, Array]:
@@ -55,7 +66,9 @@ def random_variables(rng: random.Random) -> dict[str, Array]:
         elif row.name == "bool":
             value = np.frombuffer(rng.randbytes(count), np.uint8) > 127
         else:
-            codes = np.frombuffer(rng.randbytes(16 * count), np.uint8)[: max(row.bits // 8, 1) * count]
+            codes = np.frombuffer(rng.randbytes(16 * count), np.uint8)[
+                : max(row.bits // 8, 1) * count
+            ]
             if row.bits < 8:
                 value = (codes % 2).astype(small_types.numpy_dtype(row))
             else:

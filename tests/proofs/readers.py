@@ -33,9 +33,7 @@ TESTS = Path(__file__).resolve().parent.parent
 def graph() -> list[Any]:
     """Variables of different sizes."""
     return [
-        tf.get_variable(
-            f"v{i}", [1 << 2 * i], tf.int64, initializer=tf.zeros_initializer()
-        )
+        tf.get_variable(f"v{i}", [1 << 2 * i], tf.int64, initializer=tf.zeros_initializer())
         for i in range(VARIABLES)
     ]
 
