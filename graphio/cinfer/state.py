@@ -123,6 +123,38 @@ class State:
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
 
+    def blobs(self) -> dict[str, bytes]:
+        """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
+        with self.lock:
+            names = [
+                ffi.string(lib.ci_state_blob_name(self.handle, i))
+                for i in range(lib.ci_state_blob_count(self.handle))
+            ]
+            return {name.decode(): self._blob(name) for name in names}
+
+    def set_blob(self, name: str, data: bytes) -> None:
+        """Keeps bytes, which save commits together with the variables.
+
+        Raises:
+            InvalidArgumentError: no usable name.
+            AlreadyExistsError: a random generator is called so.
+            ResourceExhaustedError: all blobs together have more than 2^24 bytes.
+        """
+        encoded, view = _encoded(name), ffi.from_buffer(data)
+        with self.lock:
+            code = lib.ci_state_set_blob(self.handle, encoded, view, len(view), self._error)
+            self._check(code)
+
+    def remove_blob(self, name: str) -> None:
+        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
+        with self.lock:
+            self._check(lib.ci_state_remove_blob(self.handle, _encoded(name), self._error))
+
+    def _blob(self, name: bytes) -> bytes:
+        data, size = ffi.new("void **"), ffi.new("size_t *")
+        self._check(lib.ci_state_blob(self.handle, name, data, size, self._error))
+        return bytes(ffi.buffer(data[0], size[0]))
+
     def assign(
         self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
     ) -> None:
@@ -149,20 +181,28 @@ class State:
         del keep
 
     def save(
-        self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
+        self,
+        prefix: str | os.PathLike[str],
+        step: int | None = None,
+        meta: bytes | None = None,
+        shard_bytes: int | None = None,
     ) -> None:
-        """Writes a checkpoint, durable when this returns.
+        """Writes a checkpoint of all initialised variables, durable when this returns.
 
         Args:
             prefix: of its files' names.
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
+            shard_bytes: how large a data file may become; None: there is one.
         """
         if stores.is_remote(prefix):  # the C library knows files only
             with _near(prefix) as near:
-                self.save(near, step, meta)
+                self.save(near, step, meta, shard_bytes)
                 checkpoint.copy(near, prefix)
             return
+        options = ffi.new("ci_save_options *", lib.ci_save_defaults())
+        options.step = -1 if step is None else step
+        options.shard_bytes = 0 if shard_bytes is None else max(shard_bytes, 1)
         with self.lock:
             self._check(
                 lib.ci_checkpoint_save(
@@ -170,13 +210,16 @@ class State:
                     ffi.NULL if meta is None else ffi.from_buffer(meta),
                     0 if meta is None else len(meta),
                     os.fsencode(stores.plain(prefix)),
-                    -1 if step is None else step,
+                    options,
                     self._error,
                 )
             )
 
     def restore(self, prefix: str | os.PathLike[str]) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
+
+        Variables and generators that the state lacks are added. Blobs and places of iterators
+        become those of the checkpoint, and save writes them again.
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
@@ -206,3 +249,9 @@ class State:
 
     def _check(self, code: int) -> None:
         status.check(code, self._error)
+
+
+def _encoded(name: str) -> bytes:
+    if "\0" in name:
+        raise errors.InvalidArgumentError(message=f"a blob cannot be called {name!r}")
+    return name.encode()
