@@ -37,7 +37,7 @@ class Slot:
         self.name = name
         self.number = number
         self.dtype = numpy_dtype(number)
-        self.value: Array | None = None
+        self.value: Array | Stored | None = None  # Stored: checked when it is first read
         self.link: tuple[str, str] | None = None  # an optimizer's slot: of which variable, which
         self.ruled = True  # False: only a checkpoint had it, and the first model says its shape
         self.rule(shape)
@@ -46,10 +46,6 @@ class Slot:
         """Says which shapes a value may have."""
         self.shape = shape
         self.static = shape is not None and None not in shape
-<<<<<<< HEAD
-        self.value: Array | Stored | None = None  # Stored: checked when it is first read
-=======
->>>>>>> w-c
 
     def read(self) -> Array:
         """The value; FailedPreconditionError if there is none, DataLossError if it is damaged."""
@@ -213,11 +209,10 @@ class State:
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
 
-<<<<<<< HEAD
     def room(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
         return np.empty(dims, numpy_dtype(dtype))
-=======
+
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
         with self.lock:
@@ -251,7 +246,6 @@ class State:
         with self.lock:
             if self._kept.pop(name, None) is None:
                 raise errors.NotFoundError(message=f"the state has no blob {name!r}")
->>>>>>> w-c
 
     def assign(
         self,
@@ -301,13 +295,10 @@ class State:
         from graphio.schema import checkpoint
 
         with self.lock:
-<<<<<<< HEAD
             values = {n: s.read() for n, s in self._slots.items() if s.value is not None}
-=======
->>>>>>> w-c
             checkpoint.write_checkpoint(
                 os.fspath(prefix),
-                {n: s.value for n, s in self._slots.items() if s.value is not None},
+                values,
                 {**self.generators(), **self._kept},
                 step=step,
                 meta=meta,
@@ -331,15 +322,6 @@ class State:
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
             found = restore.read_fitting(prefix, wanted)
-<<<<<<< HEAD
-            for name in wanted:
-                self._slots[name].value = found.variables[name]
-            for resource in found.index.resource:
-                if resource.WhichOneof("state") == "generator":
-                    place = resource.generator
-                    self.set_generator(resource.name, place.key, place.counter)
-            return found.index.step if found.index.has_step else None
-=======
             values = {row.name: np.array(found.variables[row.name]) for row in found.index.variable}
             resources = found.resources
             for row in found.index.variable:
@@ -366,7 +348,6 @@ def _meet(one: Shape | None, other: Shape | None) -> bool:
     return len(one) == len(other) and all(
         None in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True)
     )
->>>>>>> w-c
 
 
 def uninitialized(name: str) -> errors.OpError:

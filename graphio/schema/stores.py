@@ -232,6 +232,15 @@ def plain(path: str | os.PathLike[str]) -> str:
     return where[found.end() :] if found and found.group(1) in _LOCAL else where
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The path from the root on, which means the same in every folder; a URL as it is.
+
+    "link/.." stays: it is not the folder of the link.
+    """
+    where = plain(path)
+    return where if is_remote(where) else os.path.join(os.getcwd(), where)
+
+
 def split(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Folder and base name of a path or a URL; the folder of a bare name is ""."""
     where = plain(path)

@@ -259,7 +259,7 @@ def latest_checkpoint(
     while state is not None and state != before:
         if checkpoint_exists(state.model_checkpoint_path):
             return state.model_checkpoint_path
-        # A save may have come in between and deleted it: then the file names another.
+        # Another process may have saved and deleted in between: then the file says so by now.
         state, before = get_checkpoint_state(folder, latest_filename), state
     found = _newest(folder)
     if state is not None or found is not None:
