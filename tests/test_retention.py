@@ -1,4 +1,4 @@
-"""Which checkpoints a Saver keeps, over restarts and failures, and its graph file's cache."""
+"""What a Saver keeps, over restarts and failures; states of objects; the graph file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import graphio as tf
 from graphio.schema import container
 from graphio.schema.checkpoint import read_checkpoint
 from graphio.schema.files import FileLayer
+from graphio.train import saving
 
 
 @pytest.fixture(autouse=True)
@@ -225,20 +226,39 @@ def test_objects_that_a_checkpoint_lacks_are_named_and_nothing_changes(tmp_path:
     assert objects["a"].value == b"mine"
 
 
-# ---- the graph file of a finalized graph ----
+# ---- the graph file, which is not made anew for each save ----
 
 
-def test_the_graph_file_follows_collections_and_graph(tmp_path: Path) -> None:
+def saved_graph(saver: Any, session: Any, folder: Path) -> Any:
+    return container.unpack(read_checkpoint(saver.save(session, folder / "m")).meta())[0]
+
+
+def test_the_graph_file_is_that_of_the_graph_as_it_is(tmp_path: Path) -> None:
     session, saver = started(), tf.train.Saver()
+    (v,) = tf.global_variables()
+    x = tf.placeholder(tf.float32, None, name="x")
+    changes = [
+        lambda: tf.constant(1.0, name="later"),
+        lambda: tf.add_to_collection("marks", 7),
+        lambda: tf.get_collection_ref("marks").append(8),
+        lambda: tf.get_collection_ref("marks").__setitem__(0, 9),
+        lambda: x.set_shape([None, 3]),
+        lambda: tf.set_random_seed(5),
+        lambda: tf.global_variables()[0].initializer,
+        lambda: tf.train.init_from_checkpoint(saver.save(session, tmp_path / "i"), {"v": v}),
+        lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]),
+    ]
+    for change in changes:
+        change()
+        model = saved_graph(saver, session, tmp_path)
+        fresh = saving.export_meta_bytes(tf.get_default_graph(), saver.saver_def._message)
+        assert model == container.unpack(fresh)[0]
 
-    def marks(name: str) -> list[Any]:
-        model, _ = container.unpack(read_checkpoint(saver.save(session, tmp_path / name)).meta())
-        return [(i.i for i in c.item) and [i.i for i in c.item] for c in model.collection
-                if c.name == "marks"]  # fmt: skip
 
-    tf.add_to_collection("marks", 7)
-    assert marks("a") == [[7]]
-    tf.get_default_graph().finalize()
-    assert marks("b") == marks("c") == [[7]]
-    tf.get_collection_ref("marks").append(8)
-    assert marks("d") == [[7, 8]]
+def test_the_graph_file_is_made_once_for_a_graph_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, saver = started(), tf.train.Saver()
+    first = saved_graph(saver, session, tmp_path)
+    monkeypatch.setattr(saving, "export_meta_bytes", lambda *_: pytest.fail("made again"))
+    assert saved_graph(saver, session, tmp_path) == first

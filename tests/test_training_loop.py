@@ -68,11 +68,13 @@ def test_a_training_goes_on_to_the_same_step(
             return {x: step}
 
         options = {"target": target, "asynchronous": asynchronous, "save_steps": 3}
-        return tf.train.train(op, str(tmp_path), steps, feed, metrics=metrics, **options)
+        return tf.train.train(op, tmp_path, steps, feed, metrics=metrics, **options)
 
     assert in_a_new_graph(lambda: run(4))["x"] == 6
     assert steps_of(tmp_path) == [0, 3, 4]
+    before = (tmp_path / "model.ckpt-4.index").read_bytes()
     assert in_a_new_graph(lambda: run(9))["x"] == 16
+    assert (tmp_path / "model.ckpt-4.index").read_bytes() == before  # not saved again
     assert seen == list(range(9)) and steps_of(tmp_path) == [0, 3, 4, 7, 9]
     assert in_a_new_graph(lambda: run(9)) == {} and steps_of(tmp_path) == [0, 3, 4, 7, 9]
     found = newest(tmp_path)
@@ -82,7 +84,7 @@ def test_a_training_goes_on_to_the_same_step(
 @TARGETS
 def test_the_loop_in_one_s_own_hands(target: str, tmp_path: Path) -> None:
     op, w = counting(2.0)
-    loop = tf.train.TrainingLoop(op, str(tmp_path), steps=3, metrics={"w": w}, target=target)
+    loop = tf.train.TrainingLoop(op, tmp_path, steps=3, metrics={"w": w}, target=target)
     with pytest.raises(RuntimeError, match="not running"):
         loop.run()
     with loop:
@@ -103,7 +105,7 @@ def test_the_global_step_is_made_and_counted_once(how: str, tmp_path: Path) -> N
     step = None if how == "none" else tf.train.create_global_step()
     optimizer = tf.train.GradientDescentOptimizer(0.25)
     op = optimizer.minimize(w * w, global_step=step if how == "counted" else None)
-    tf.train.train(op, str(tmp_path), 3)
+    tf.train.train(op, tmp_path, 3)
     found = newest(tmp_path)
     assert found.variables["global_step"] == 3 and found.variables["w"] == 0.5
 
@@ -112,7 +114,7 @@ def test_a_step_that_is_counted_in_a_branch_is_not_counted_again(tmp_path: Path)
     step = tf.train.create_global_step()
     go = tf.constant(True)
     op = tf.cond(go, lambda: step.assign_add(1), lambda: step.read_value())
-    tf.train.train(op, str(tmp_path), 2)
+    tf.train.train(op, tmp_path, 2)
     assert newest(tmp_path).variables["global_step"] == 2
 
 
@@ -129,7 +131,7 @@ def test_steps_and_seconds_both_count(tmp_path: Path, monkeypatch: pytest.Monkey
         now[0] += 150.0 if step in (12, 17) else 1.0
         return {}
 
-    tf.train.train(op, str(tmp_path), 30, feed, **options)
+    tf.train.train(op, tmp_path, 30, feed, **options)
     assert steps_of(tmp_path) == [0, 10, 13, 18, 28, 30]
 
 
@@ -147,7 +149,7 @@ def test_an_error_of_a_save_in_the_background_ends_the_loop(tmp_path: Path) -> N
 
     op, _ = counting()
     saver = tf.train.Saver(asynchronous=True)
-    loop = tf.train.TrainingLoop(op, str(tmp_path), steps=50, save_steps=2, saver=saver)
+    loop = tf.train.TrainingLoop(op, tmp_path, steps=50, save_steps=2, saver=saver)
     with pytest.raises(DiskFullError, match=r"the save of '.*-2' in the background failed"), loop:
         for step in loop:
             if step == 1:
@@ -162,7 +164,7 @@ def test_the_end_of_the_data_ends_the_loop_and_is_saved(target: str, tmp_path: P
     element = tf.data.Dataset.range(5).make_one_shot_iterator().get_next()
     total = tf.get_variable("total", initializer=tf.zeros([], tf.int64))
     op = total.assign_add(element)
-    metrics = tf.train.train(op, str(tmp_path), metrics={"element": element}, target=target)
+    metrics = tf.train.train(op, tmp_path, metrics={"element": element}, target=target)
     assert metrics == {"element": 4}
     assert newest(tmp_path).variables["total"] == 10 and newest(tmp_path).step == 5
 
@@ -179,7 +181,7 @@ def test_a_loss_that_is_nan_stops_and_good_checkpoints_stand(
     loss = tf.log(2.5 - w.read_value())  # of the third step: NaN
     options = {"save_steps": 1, "max_to_keep": 1, "target": target, "asynchronous": asynchronous}
     with pytest.raises(tf.train.NanLossDuringTrainingError):
-        tf.train.train(tf.group(op), str(tmp_path), 9, metrics={"loss": loss}, **options)
+        tf.train.train(tf.group(op), tmp_path, 9, metrics={"loss": loss}, **options)
     assert len(steps_of(tmp_path)) == 1 and np.isfinite(newest(tmp_path).variables["w"])
 
 
@@ -191,7 +193,7 @@ def test_variables_that_are_nan_are_not_saved(target: str, tmp_path: Path) -> No
     op = tf.group(worse, step.assign_add(1))
     options = {"save_steps": 1, "target": target, "asynchronous": False}
     with pytest.raises(tf.errors.InvalidArgumentError, match="the variables w hold NaN"):
-        tf.train.train(op, str(tmp_path), 9, **options)
+        tf.train.train(op, tmp_path, 9, **options)
     before = newest(tmp_path)
     assert np.isinf(before.variables["w"][1:]).all() and not np.isnan(before.variables["w"]).any()
 
@@ -199,7 +201,7 @@ def test_variables_that_are_nan_are_not_saved(target: str, tmp_path: Path) -> No
         tf.train.create_global_step()
         tf.get_variable("w", initializer=[3.0, np.inf, -np.inf])
         nan = tf.get_collection("variables")[1].assign([np.nan] * 3)
-        tf.train.train(nan, str(tmp_path), before.step + 1, stop_on_nan=False)
+        tf.train.train(nan, tmp_path, before.step + 1, stop_on_nan=False)
 
     in_a_new_graph(again)
     assert np.isnan(newest(tmp_path).variables["w"]).all()
@@ -221,7 +223,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(
 ) -> None:
     def run(steps: int) -> Any:
         op, w = counting()
-        tf.train.train(op, str(tmp_path), steps, save_steps=2)
+        tf.train.train(op, tmp_path, steps, save_steps=2)
 
     in_a_new_graph(lambda: run(4))
     damage(tmp_path, 4, pattern)
@@ -234,7 +236,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(
 def test_a_training_does_not_begin_anew_where_all_is_damaged(tmp_path: Path) -> None:
     def run() -> None:
         op, _ = counting()
-        tf.train.train(op, str(tmp_path), 2, save_steps=1)
+        tf.train.train(op, tmp_path, 2, save_steps=1)
 
     in_a_new_graph(run)
     for step in (0, 1, 2):
@@ -246,10 +248,10 @@ def test_a_training_does_not_begin_anew_where_all_is_damaged(tmp_path: Path) -> 
 
 
 def test_a_checkpoint_of_another_graph_is_no_damage(tmp_path: Path) -> None:
-    in_a_new_graph(lambda: tf.train.train(counting()[0], str(tmp_path), 2, save_steps=1))
+    in_a_new_graph(lambda: tf.train.train(counting()[0], tmp_path, 2, save_steps=1))
     tf.get_variable("other", initializer=1.0)
     with pytest.raises(tf.errors.NotFoundError, match="other"):
-        tf.train.train(counting()[0], str(tmp_path), 3)
+        tf.train.train(counting()[0], tmp_path, 3)
 
 
 # ---- what goes along ----
@@ -276,7 +278,7 @@ def test_objects_come_back(tmp_path: Path) -> None:
         order = Order()
         op = w.assign_add(x)
         feed = {"feed": lambda step: {x: order.generator.random(4)}, "objects": {"order": order}}
-        tf.train.train(op, str(folder), steps, **feed)
+        tf.train.train(op, folder, steps, **feed)
         return newest(folder).variables["w"]
 
     for steps in (3, 7):
@@ -293,7 +295,7 @@ def test_hooks_and_scaffold_take_part(tmp_path: Path) -> None:
     op, w = counting()
     begin = w.assign(10.0)
     scaffold = tf.train.Scaffold(init_fn=lambda scaffold, session: session.run(begin))
-    tf.train.train(op, str(tmp_path), hooks=[Stop()], scaffold=scaffold)
+    tf.train.train(op, tmp_path, hooks=[Stop()], scaffold=scaffold)
     assert newest(tmp_path).variables["w"] == 13 and newest(tmp_path).step == 3
 
 
@@ -301,12 +303,15 @@ def test_refusals(tmp_path: Path) -> None:
     w = tf.get_variable("w", initializer=0.0)
     saver = tf.train.Saver()
     with pytest.raises(ValueError, match="does not save the global step 'global_step'"):
-        tf.train.train(w.assign_add(1.0), str(tmp_path), 1, saver=saver)
+        tf.train.train(w.assign_add(1.0), tmp_path, 1, saver=saver)
     with pytest.raises(TypeError, match="train_op is 'w'"):
-        tf.train.train("w", str(tmp_path), 1)
+        tf.train.train("w", tmp_path, 1)
+    for wrong in ({"save_steps": 0}, {"save_secs": -1.0}):
+        with pytest.raises(ValueError, match="save_.*expected more than 0"):
+            tf.train.train(w, tmp_path, 1, **wrong)
     with pytest.raises(ValueError, match="give one of them"):
         scaffold = tf.train.Scaffold(saver=saver)
-        tf.train.TrainingLoop(w, str(tmp_path), saver=saver, scaffold=scaffold)
+        tf.train.TrainingLoop(w, tmp_path, saver=saver, scaffold=scaffold)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -463,7 +468,7 @@ def test_handlers_are_put_back_after_an_error(tmp_path: Path) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        tf.train.train(op, str(tmp_path), 3, feed)
+        tf.train.train(op, tmp_path, 3, feed)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
     if threading.current_thread() is threading.main_thread():
         assert not set(during) & set(before)
@@ -479,7 +484,7 @@ def test_a_loop_in_another_thread_leaves_signals_alone(tmp_path: Path) -> None:
     def run() -> None:
         with graph.as_default():
             op, _ = counting()
-            tf.train.train(op, str(tmp_path), 2, feed)
+            tf.train.train(op, tmp_path, 2, feed)
 
     before = signal.getsignal(signal.SIGTERM)
     thread = threading.Thread(target=run)
@@ -507,7 +512,7 @@ print("not here")
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_monitored_session_stops_at_a_signal_when_told(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", MONITORED, str(tmp_path)]
+    command = [sys.executable, "-c", MONITORED, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, ""), done.stderr
     assert newest(tmp_path).variables["global_step"] == 5

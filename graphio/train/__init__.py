@@ -23,6 +23,7 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.comparing import diff_checkpoints
 from graphio.train.coordinator import (
     Coordinator,
     start_queue_runners,
@@ -53,6 +54,7 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
+from graphio.train.inspecting import list_checkpoint, verify
 from graphio.train.latest import restore_latest
 from graphio.train.learning_rate_decay import (
     cosine_decay,
@@ -155,6 +157,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "diff_checkpoints",
     "exponential_decay",
     "export_meta_graph",
     "export_variables",
@@ -169,6 +172,7 @@ __all__ = [
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
+    "list_checkpoint",
     "list_variables",
     "load_checkpoint",
     "load_values",
@@ -183,6 +187,7 @@ __all__ = [
     "summary_iterator",
     "train",
     "update_checkpoint_state",
+    "verify",
     "warm_start",
     "write_graph",
 ]

@@ -137,7 +137,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
 
 
 class GraphFile:
-    """The graph file's bytes, made once for a graph that is finalized."""
+    """The graph file's bytes, made anew when the graph or one of its collections has changed."""
 
     def __init__(self) -> None:
         self._key: Any = None
@@ -146,13 +146,10 @@ class GraphFile:
 
     def bytes_of(self, graph: Graph, saver: model_pb2.Saver) -> bytes:
         """See export_meta_bytes."""
-        if not graph.finalized:
-            return export_meta_bytes(graph, saver)
-        # Collections are lists that anybody may change, finalized or not.
-        members = [list(items) for items in graph.root.collections.values()]
-        names = list(graph.root.collections)
-        ids = [[id(item) for item in items] for items in members]
-        key = (graph.root, names, ids, saver.SerializeToString(deterministic=True))
+        root = graph.root
+        members = [list(items) for items in root.collections.values()]
+        collections = list(root.collections), [[id(item) for item in items] for items in members]
+        key = root, root.version, root.seed, collections, saver.SerializeToString()
         if self._key != key:
             self._key, self._members, self._made = key, members, export_meta_bytes(graph, saver)
         return self._made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -68,13 +69,14 @@ class TrainingLoop:
 
     Raises:
         TypeError: train_op is no operation, tensor or list of them.
-        ValueError: saver is given and scaffold has one, or the Saver lacks the global step.
+        ValueError: saver is given and scaffold has one; the Saver lacks the global step; save_steps
+            or save_secs is not above 0.
     """
 
     def __init__(
         self,
         train_op: Any,
-        checkpoint_dir: str | None,
+        checkpoint_dir: str | os.PathLike[str] | None,
         *,
         steps: int | None = None,
         metrics: Mapping[str, Any] | None = None,
@@ -96,8 +98,10 @@ class TrainingLoop:
         with self._graph.as_default():
             self._train_op, self._step = _counting(train_op)
         self.metrics: dict[str, Any] = {}
-        self._fetches, self._steps, self._folder = dict(metrics or {}), steps, checkpoint_dir
-        self._timer = _EitherTimer(save_secs, save_steps)
+        self._fetches, self._steps = dict(metrics or {}), steps
+        self._folder = None if checkpoint_dir is None else os.fspath(checkpoint_dir)
+        self._make_timer = functools.partial(_EitherTimer, save_secs, save_steps)
+        self._make_timer()  # a wrong number is told now
         if saver is not None and scaffold is not None and scaffold.saver is not None:
             raise ValueError("saver is given, and scaffold has one: give one of them")
         self._scaffold = Scaffold(saver=saver, copy_from_scaffold=scaffold)
@@ -117,8 +121,12 @@ class TrainingLoop:
     def __enter__(self) -> TrainingLoop:
         if self._session is not None:
             raise RuntimeError("the loop is running already")
-        with self._graph.as_default():
-            self._session = self._opened()
+        try:
+            with self._graph.as_default():
+                self._session = self._opened()
+        except BaseException:
+            self._let_go()
+            raise
         if self._shows:
             self._progress = Progress(self.step, self._steps, 10.0)
         return self
@@ -139,7 +147,7 @@ class TrainingLoop:
             if "loss" in self._fetches:
                 hooks.append(NanTensorHook(self._fetches["loss"]))
         if self._folder is not None:
-            hooks.append(_Saving(self._folder, scaffold, self._timer, creator))
+            hooks.append(_Saving(self._folder, scaffold, self._make_timer(), creator))
         signals = StopSignals(self._signals)
         return MonitoredSession(creator, [*hooks, *self._hooks], stop_signals=signals)
 
@@ -151,6 +159,11 @@ class TrainingLoop:
         try:
             return session.__exit__(kind, error, traceback)
         finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """The Saver may be the program's own: it inspects nothing any more."""
+        if self._scaffold.saver is not None:
             self._scaffold.saver.inspect = None
 
     def _running(self) -> MonitoredSession:
@@ -199,7 +212,7 @@ class TrainingLoop:
 
 def train(
     train_op: Any,
-    checkpoint_dir: str | None,
+    checkpoint_dir: str | os.PathLike[str] | None,
     steps: int | None = None,
     feed: Feed = None,
     **options: Any,
@@ -228,6 +241,9 @@ class _EitherTimer(SecondOrStepTimer):
     """It is time when so many steps or so many seconds have passed."""
 
     def __init__(self, secs: float | None, steps: int | None) -> None:
+        for name, value in (("save_secs", secs), ("save_steps", steps)):
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}, expected more than 0")
         self._timers = []
         if steps is not None:
             self._timers.append(SecondOrStepTimer(every_steps=steps))
