@@ -15,10 +15,11 @@ from typing import Any
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
 from proofs import workload
+from proofs.building import built
 from proofs.log import ROOT
 from proofs.workload import GENERATOR, SHAPES, Lost, Options
 
-SOURCES = ("tests/checkpoint_loop.c", "cinfer/cinfer.c")
+CINFER = ROOT / "cinfer"
 FOR_EVER = 1 << 30
 
 MODES = {
@@ -36,16 +37,21 @@ def why_not() -> str | None:
 
 
 @functools.lru_cache(maxsize=1)
-def _built() -> Path:
-    """A folder with the program and its model, removed when the process ends."""
+def _loop() -> Path:
+    """The program, compiled."""
+    options = [f"-I{CINFER / 'include'}", "-O0", "-lm", "-pthread"]
+    sources = [ROOT / "tests/checkpoint_loop.c", CINFER / "cinfer.c"]
+    return built("checkpoint_loop", [*sources, CINFER / "include", CINFER / "src"], options)
+
+
+@functools.lru_cache(maxsize=1)
+def _model() -> Path:
+    """Its model, in a folder that is removed when the process ends."""
     kept = tempfile.TemporaryDirectory()
-    _built.kept = kept  # type: ignore[attr-defined]  # lives as long as the process
-    folder = Path(kept.name)
-    sources = [str(ROOT / name) for name in SOURCES]
-    command = ["cc", "-O1", f"-I{ROOT / 'cinfer/include'}", *sources, "-lm", "-pthread"]
-    subprocess.run([*command, "-o", str(folder / "loop")], check=True)
-    _export(folder / "model.gio")
-    return folder
+    _model.kept = kept  # type: ignore[attr-defined]  # lives as long as the process
+    path = Path(kept.name) / "model.gio"
+    _export(path)
+    return path
 
 
 def _export(path: Path) -> None:
@@ -102,13 +108,9 @@ class Program:
     def command(self, folder: Path, steps: int = FOR_EVER) -> list[str]:
         """The command line that trains until a step."""
         more = [str(self.options.shard_bytes or 0), str(self.options.keep)]
-        program = _built()
-        first = [str(program / "loop"), str(program / "model.gio")]
-        return [*first, self._prefix(folder), str(steps), *more]
+        return [str(_loop()), str(_model()), self._prefix(folder), str(steps), *more]
 
-    def run(
-        self, folder: Path, steps: int, environment: Mapping[str, str] | None = None
-    ) -> Ran:
+    def run(self, folder: Path, steps: int, environment: Mapping[str, str] | None = None) -> Ran:
         """Trains until a step, to its end or to an error."""
         done = subprocess.run(
             self.command(folder, steps), env=environment, capture_output=True, text=True
@@ -134,6 +136,4 @@ def ran(output: str, code: int, trouble: str) -> Ran:
     """What the program printed; a last line that is not whole does not count."""
     saved = re.findall(r"^saved (\d+)\n", output, re.MULTILINE)
     resumed = re.search(r"^resumed (\d+)\n", output, re.MULTILINE)
-    return Ran(
-        int(saved[-1]) if saved else -1, code, trouble, int(resumed[1]) if resumed else None
-    )
+    return Ran(int(saved[-1]) if saved else -1, code, trouble, int(resumed[1]) if resumed else None)

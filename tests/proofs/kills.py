@@ -15,6 +15,7 @@ import os
 import random
 import signal
 import struct
+import subprocess
 import sys
 import time
 import traceback
@@ -23,7 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from graphio.schema.checkpoint_index import read_index
-from proofs import workload
+from proofs import c_writer, workload
+from proofs.c_writer import Program, ran
 from proofs.slices import Mode, Result, Slice, main
 from proofs.workload import Lost, Options, Trainer
 
@@ -193,7 +195,75 @@ def empty(folder: Path) -> None:
         os.unlink(folder / name)
 
 
-MODES = {name: Mode(python_writer(options)) for name, options in workload.MODES.items()}
+def c_program(options: Options) -> Slice:
+    """Kills of the program in C, which restores and goes on by itself."""
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        program, chance, result = Program(options, folder), random.Random(seed), Result()
+        started = time.monotonic()
+        program.run(folder, SAVES)
+        longest = time.monotonic() - started
+        known = -1
+        for trial in range(count):
+            if trial % ROUND == 0:
+                empty(folder)
+                known = -1
+            try:
+                known = max(known, _killed(program, folder, chance.uniform(0, longest)))
+                found = program.newest(folder)
+                result.count("kills")
+                if found < known:
+                    raise Lost(f"step {found} was found, step {known} was acknowledged")
+                result.count("steps saved", found - known)
+                known = found
+                if trial % 10 == 9:
+                    known = _tidy_c(program, folder, known)
+                    result.count("looks for strays")
+            except Lost as lost:
+                result.lost.append(f"trial {trial}: {lost}")
+                empty(folder)
+                known = -1
+        return result
+
+    return run
+
+
+def _killed(program: Program, folder: Path, after: float) -> int:
+    """Runs the program and kills it; returns the last step acknowledged."""
+    command = program.command(folder)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        time.sleep(after)
+        run.kill()
+        output, trouble = run.communicate()
+    if trouble:
+        raise Lost(trouble)
+    return ran(output, 0, "").saved
+
+
+def _tidy_c(program: Program, folder: Path, known: int) -> int:
+    """One more save; afterwards only checkpoints lie there."""
+    made_old(folder)
+    last = program.run(folder, max(known, 0) + 1)
+    if last.code or last.saved != max(known, 0) + 1:
+        raise Lost(f"after step {known} one more save: {last}")
+    left = [name for name in strays(folder) if name.startswith("tmp-")]
+    if left:
+        raise Lost(f"after one more save these lie about: {', '.join(left)}")
+    return last.saved
+
+
+def made_old(folder: Path) -> None:
+    """As if an hour had passed since a crash."""
+    for name in os.listdir(folder):
+        os.utime(folder / name, (1, 1))
+
+
+MODES = {
+    **{name: Mode(python_writer(options)) for name, options in workload.MODES.items()},
+    **{f"C: {name}": Mode(c_program(options)) for name, options in c_writer.MODES.items()},
+}
 
 if __name__ == "__main__":
     sys.exit(main("R1", __doc__ or "", MODES, count=10000, slice_count=500))

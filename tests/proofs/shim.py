@@ -8,11 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from crash_states import Operation
+
+from proofs.building import built
 
 SOURCE = Path(__file__).with_name("io_shim.c")
 HALVES = -1  # in place of an errno: no call fails, each does half of what it could
@@ -25,15 +26,9 @@ def why_not() -> str | None:
     return None if shutil.which("cc") else "there is no C compiler"
 
 
-@functools.lru_cache(maxsize=1)
 def library() -> Path:
-    """The library, compiled; it is removed when the process ends."""
-    folder = tempfile.TemporaryDirectory()
-    library.folder = folder  # type: ignore[attr-defined]  # lives as long as the process
-    made = Path(folder.name) / "io_shim.so"
-    command = ["cc", "-shared", "-fPIC", "-O1", str(SOURCE), "-ldl", "-o", str(made)]
-    subprocess.run(command, check=True)
-    return made
+    """The library, compiled."""
+    return built("io_shim.so", [SOURCE], ["-shared", "-fPIC", "-O1", "-ldl"])
 
 
 def preloaded() -> bool:
