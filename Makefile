@@ -23,6 +23,7 @@ help:
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make bench  figures beside ONNX Runtime and torch'
+	@echo 'make proof-flips and -truncations, -resume, -readers, -files: the deep forms of proofs'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -59,6 +60,15 @@ bits: .venv/dev.stamp
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/perceptron.py
 	$(BIN)/python benchmarks/train_step.py
+
+# The deep forms of the proofs append to docs/proofs.jsonl; PROOF="--count 100 --no-log" and the like
+# are handed on, see `cd tests && python -m proofs.flips --help`.
+proof-%: .venv/dev.stamp
+	cd tests && ../$(BIN)/python -m proofs.$* $(PROOF)
+
+proof-files: .venv/dev.stamp
+	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)
+	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
 
 venv: .venv/dev.stamp
 

@@ -1,17 +1,18 @@
 /* checkpoint_list.c - the text file `checkpoint` of a folder, and its newest checkpoint.
  *
- * Lines `key: "text"` or `key: number`, as Python writes and reads them. Entries of other checkpoints are copied as
- * they stand, escapes included. */
+ * Lines `key: "text"` or `key: number`, as Python writes and reads them, comments, and as the last line a comment with
+ * the checksum of those before it. Entries of other checkpoints are copied as they stand, escapes included. */
 #include <stdio.h>
 #include <string.h>
 
 #include "checkpoint.h"
+#include "crc32c.h"
 #include "model.h"
 #include "wire.h"
 
 enum { LIST_MOST_BYTES = 1 << 28 };
 
-static const char list_file[] = "checkpoint";
+static const char list_file[] = "checkpoint", list_seal[] = "# crc32c: ";
 
 /* ---- reading ---- */
 
@@ -78,14 +79,32 @@ static bool list_take_line(const ci_allocator *allocator, ci_checkpoints *list, 
   return true;
 }
 
+/* "# crc32c: 01234567\n" at the end, after another line; a file of another writer, or edited by hand, may lack it. */
+static bool list_seal_matches(const ci_bytes *file) {
+  const size_t before = sizeof list_seal - 1, length = before + 9;
+  if (file->length <= length) return true;
+  const char *seal = (const char *)file->data + file->length - length;
+  uint32_t crc = 0;
+  if (seal[-1] != '\n' || memcmp(seal, list_seal, before) != 0 || seal[length - 1] != '\n') return true;
+  for (size_t i = before; i < length - 1; i++) {
+    const char *digits = "0123456789abcdef", *digit = seal[i] ? strchr(digits, seal[i]) : NULL;
+    if (!digit) return true;
+    crc = crc << 4 | (uint32_t)(digit - digits);
+  }
+  return ci_crc32c(0, file->data, file->length - length) == crc;
+}
+
 static ci_status list_parse(const ci_allocator *allocator, ci_checkpoints *list, ci_error *error) {
   const char *at = (const char *)list->file.data, *end = at + list->file.length;
   if (!ci_utf8_valid((ci_span){at, list->file.length}) || memchr(at, 0, list->file.length))
     return ci_fail(error, CI_DATA_LOSS, "the file '%s' is no text", list_file);
+  if (!list_seal_matches(&list->file))
+    return ci_fail(error, CI_DATA_LOSS, "the checksum of the file '%s' does not match", list_file);
   while (at < end) {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     list_line line = {.quoted = false};
-    if (list_blanks(at, stop) < stop) {
+    const char *text = list_blanks(at, stop);
+    if (text < stop && *text != '#') {
       if (!list_parse_line(at, stop, &line))
         return ci_fail(error, CI_DATA_LOSS, "the file '%s' has a line that cannot be read: %.*s", list_file,
                        (int)(stop - at < 200 ? stop - at : 200), at);
@@ -146,6 +165,7 @@ void ci_checkpoints_text(const ci_checkpoints *list, const char *base, size_t dr
     ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", seconds, (int)(nanoseconds / 1000));
   }
   if (list->preserved.length) list_put(out, "last_preserved_timestamp: ", list->preserved, "");
+  if (!out->failed) ci_out_text(out, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, out->data, out->length));
 }
 
 /* ---- the newest ---- */

@@ -132,7 +132,7 @@ def python_writer(options: Options) -> Slice:
 
     def run(seed: int, count: int, folder: Path) -> Result:
         trainer, chance, result = Trainer(options), random.Random(seed), Result()
-        span = _span(trainer, folder)
+        span = span_of(trainer, folder)
         known = -1
         for trial in range(count):
             if trial % ROUND == 0:
@@ -158,7 +158,7 @@ def python_writer(options: Options) -> Slice:
     return run
 
 
-def _span(trainer: Trainer, folder: Path) -> float:
+def span_of(trainer: Trainer, folder: Path) -> float:
     """The longest time before a kill: that of a fork, a restore and some saves."""
     started = time.monotonic()
     in_child(saving(trainer, SAVES), folder, None)
