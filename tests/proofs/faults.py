@@ -1,6 +1,6 @@
 """R4: every call on a file fails once; an error names the file and nothing is lost.
 
-python -m proofs.faults --folder /dev/shm
+python -m proofs.faults
 
 The n-th of the calls open, read, write, fsync, close, rename, unlink, fstat and mmap that a save
 makes on the files of its folder fails with ENOSPC, EDQUOT or EIO, for every n until the save makes

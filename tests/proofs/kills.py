@@ -1,6 +1,6 @@
 """R1: a process that saves in a loop is killed at random moments; nothing acknowledged is lost.
 
-python -m proofs.kills --count 10000 --folder /dev/shm
+python -m proofs.kills --count 10000
 
 Each trial forks a child from this process, which goes on from the newest checkpoint, saves one
 step after another and acknowledges each through a pipe. SIGKILL comes after a random time. Then

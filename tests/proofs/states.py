@@ -1,6 +1,6 @@
 """R2: every state that a kill or a power cut can leave is enumerated; each has what was saved.
 
-python -m proofs.states --folder /dev/shm
+python -m proofs.states
 
 The operations of the real writers are recorded. A state is what the folder may hold afterwards:
 after a kill the operations up to a moment, after a power cut any subset of the last 8 operations
