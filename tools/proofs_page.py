@@ -30,7 +30,22 @@ docs/proofs.jsonl, and this page quotes no other figure about graphio.
 
 ## What is promised
 
-{promises}
+1. **What `save` has acknowledged is never lost**: not by `kill -9` at any moment (R1), not by any
+   order in which a power cut may leave what was written (R2), not by power cuts of ext4 and XFS
+   (R3). The newest checkpoint is then the acknowledged one or a later one, whole, bit for bit, with
+   its graph.
+2. **An error loses nothing.** When a call of the operating system fails, `save` raises an `OSError`
+   that names the file (`DiskFullError` when there is no room), the checkpoint before it is as it
+   was, no temporary file is left, and the next save works. An interrupted call, or one that does
+   half, is no error (R4).
+3. **Damage is never read as values.** Each flipped bit, each truncation, each byte too many or
+   exchanged is refused, by Python and by C, before anything is assigned (R5, R6).
+4. **A resumed run is the same run**: variables, slots, generators, iterators and the program's own
+   state go on bit for bit in a new process (R18).
+5. **Readers may look at any time**: whoever restores the newest checkpoint while another process
+   saves and deletes gets a whole one (R25).
+6. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
+   umask leaves, and a crash leaves nothing that the next saves do not remove (R28).
 
 These hold for `tf.train.Saver` in both engines, with `asynchronous=True` (from the moment `wait`,
 the next `save` or `close` has returned), with data files of any number, for saves to one prefix
@@ -58,7 +73,22 @@ measured apart from this log, with the same enumeration of states and the same i
 
 ## How the proofs work
 
-{methods}
+- **R1, kill -9 of a process that saves in a loop.** A forked process, or the program in C, saves
+  one step after another and acknowledges each through a pipe; SIGKILL comes after a random time.
+  Another process looks at the folder and goes on in it. After each tenth kill one more save must
+  leave checkpoints and nothing else.
+- **R2, every state that a crash can leave.** The file operations of real saves are recorded, of the
+  C library by a preloaded library. After a kill any prefix of them has happened; after a power cut,
+  of the last 8 operations on the folder since its last sync any subset, with nothing, half or all
+  of what was written to the last 4 files since their last sync. Each state is made a folder and
+  read. From some of them other runs go on, are recorded and enumerated in turn, crash upon crash.
+- **R3, power cuts of ext4 and XFS.** As root: a process saves on a file system in a loop-mounted
+  image, which is shut down by ioctl at a random moment, with its log written before or not;
+  unmounted, mounted, looked at.
+- **R4, failing system calls, full disks.** A preloaded library lets the n-th call on the folder's
+  files fail with ENOSPC, EDQUOT or EIO, for every n, once or from then on; or interrupts it; or
+  lets every call do half. While restoring, with EIO, EMFILE or ENOMEM. And file systems that are
+  filled to the last blocks.
 
 ## What is not promised
 
@@ -83,75 +113,26 @@ measured apart from this log, with the same enumeration of states and the same i
 {runs}
 """
 
-PROMISES = (
-    "**What `save` has acknowledged is never lost**: not by `kill -9` at any moment (R1), not by any "
-    "order in which a power cut may leave what was written (R2), not by power cuts of ext4 and XFS "
-    "(R3). The newest checkpoint is then the acknowledged one or a later one, whole, bit for bit, "
-    "with its graph.",
-    "**An error loses nothing.** When a call of the operating system fails, `save` raises an "
-    "`OSError` that names the file (`DiskFullError` when there is no room), the checkpoint before "
-    "it is as it was, no temporary file is left, and the next save works. An interrupted call, or "
-    "one that does half, is no error (R4).",
-    "**Damage is never read as values.** Each flipped bit, each truncation, each byte too many or "
-    "exchanged is refused, by Python and by C, before anything is assigned (R5, R6).",
-    "**A resumed run is the same run**: variables, slots, generators, iterators and the program's own "
-    "state go on bit for bit in a new process (R18).",
-    "**Readers may look at any time**: whoever restores the newest checkpoint while another process "
-    "saves and deletes gets a whole one (R25).",
-    "**Files are plain**: data files open with the `safetensors` package (R27), have the mode that "
-    "the umask leaves, and a crash leaves nothing that the next saves do not remove (R28).",
-)
-
 
 class Proof(NamedTuple):
-    """A proof: what it is about, its command, the count that matters, how it works."""
+    """A proof: what it is about, its command, the count that matters."""
 
     what: str
     command: str
     unit: str
-    method: str
 
 
 PROOFS = {
-    "R1": Proof(
-        "kill -9 of a process that saves in a loop",
-        "kills",
-        "kills",
-        "A forked process, or the program in C, saves one step after another and acknowledges each "
-        "through a pipe; SIGKILL comes after a random time. Another process looks at the folder and "
-        "goes on in it. After each tenth kill one more save must leave checkpoints and nothing else.",
-    ),
-    "R2": Proof(
-        "every state that a crash can leave",
-        "states",
-        "distinct states",
-        "The file operations of real saves are recorded, of the C library by a preloaded library. "
-        "After a kill any prefix of them has happened; after a power cut, of the last 8 operations "
-        "on the folder since its last sync any subset, with nothing, half or all of what was written "
-        "to the last 4 files since their last sync. Each state is made a folder and read. From some "
-        "of them other runs go on, are recorded and enumerated in turn, crash upon crash.",
-    ),
-    "R3": Proof(
-        "power cuts of ext4 and XFS",
-        "cuts",
-        "cuts",
-        "As root: a process saves on a file system in a loop-mounted image, which is shut down by "
-        "ioctl at a random moment, with its log written before or not; unmounted, mounted, looked at.",
-    ),
-    "R4": Proof(
-        "failing system calls, full disks",
-        "errors",
-        "faults",
-        "A preloaded library lets the n-th call on the folder's files fail with ENOSPC, EDQUOT or "
-        "EIO, for every n, once or from then on; or interrupts it; or lets every call do half. While "
-        "restoring, with EIO, EMFILE or ENOMEM. And file systems that are filled to the last blocks.",
-    ),
-    "R5": Proof("every flipped bit", "flips", "flips", ""),
-    "R6": Proof("truncated, extended, spliced, forged files", "truncations", "files", ""),
-    "R18": Proof("exact resume in a new process", "resume", "resumed runs", ""),
-    "R25": Proof("readers beside a writer", "readers", "polls", ""),
-    "R27": Proof("data files in the safetensors package", "files", "files", ""),
-    "R28": Proof("modes of files, what crashes leave", "files", "", ""),
+    "R1": Proof("kill -9 of a process that saves in a loop", "kills", "kills"),
+    "R2": Proof("every state that a crash can leave", "states", "distinct states"),
+    "R3": Proof("power cuts of ext4 and XFS", "cuts", "cuts"),
+    "R4": Proof("failing system calls, full disks", "errors", "faults"),
+    "R5": Proof("every flipped bit", "flips", "flips"),
+    "R6": Proof("truncated, extended, spliced, forged files", "truncations", "files"),
+    "R18": Proof("exact resume in a new process", "resume", "resumed runs"),
+    "R25": Proof("readers beside a writer", "readers", "polls"),
+    "R27": Proof("data files in the safetensors package", "files", "files"),
+    "R28": Proof("modes of files, what crashes leave", "files", "kills"),
 }
 
 OTHERS = (
@@ -188,15 +169,9 @@ def made() -> str:
     """The page."""
     groups = newest(line for line in log.lines() if not line["code"].endswith("+"))
     return TEXT.format(
-        promises="\n".join(_wrapped(f"{n}. {p}", "   ") for n, p in enumerate(PROMISES, 1)),
         summary=_table(("", "what", "command", "counted", "lost"), _summary(groups)),
         controls=_table(("", "control", "counted", "lost"), _controls(groups)),
         others=_table(OTHERS[0], OTHERS[1:]),
-        methods="\n".join(
-            _wrapped(f"- **{name}, {proof.what}.** {proof.method}", "  ")
-            for name, proof in PROOFS.items()
-            if proof.method
-        ),
         runs=_table(
             ("", "mode", "counted", "lost", "seeds", "seconds", "last", "commit", "files on"),
             _runs(groups),
@@ -273,12 +248,6 @@ def _counts(lines: Sequence[Line], first: str = "") -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in lines)
-
-
-def _wrapped(text: str, indent: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
