@@ -197,10 +197,11 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
   return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct stat about;
   if (fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW)) return false;
-  *seconds = (int64_t)about.st_mtime;
+  *modified = (int64_t)about.st_mtime;
+  *arrived = (int64_t)about.st_ctime;
   return true;
 }
 

@@ -98,18 +98,19 @@ ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
   return status;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct _stat64 about;
   char *path = file_join(folder, name);
   bool known = path && _stat64(path, &about) == 0;
-  if (known) *seconds = (int64_t)about.st_mtime;
+  if (known) *modified = (int64_t)about.st_mtime;
+  if (known) *arrived = (int64_t)(about.st_ctime > about.st_mtime ? about.st_ctime : about.st_mtime);
   file_join_release(folder, name, path);
   return known;
 }
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
-  int64_t seconds;
-  return ci_folder_modified(folder, name, &seconds);
+  int64_t modified, arrived;
+  return ci_folder_times(folder, name, &modified, &arrived);
 }
 
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
