@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import shutil
 import subprocess
 import warnings
 from collections.abc import Iterator
@@ -238,6 +240,16 @@ def test_a_c_program_that_resumes_is_the_one_that_was_never_stopped(
     run_c(loop, training, tmp_path / "stopped" / "m", FIRST, 80)
     assert run_c(loop, training, tmp_path / "stopped" / "m", ALL)[0] == f"resumed {FIRST}"
     assert contents(tmp_path / "straight" / "m") == contents(tmp_path / "stopped" / "m")
+
+
+def test_the_program_of_the_documents_compiles(tmp_path: Path) -> None:
+    page = (c_programs.TESTS.parent / "docs" / "checkpoints.md").read_text()
+    (tmp_path / "train.c").write_text(re.findall(r"```c\n(.*?)```", page, re.DOTALL)[0])
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    flags = [*c_programs.FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    subprocess.run([compiler, *flags, str(tmp_path / "train.c")], check=True)
 
 
 # ---- files ----
