@@ -137,10 +137,10 @@ ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
 /* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
- * more than `age` seconds before the index of `base`: younger files may belong to a save under way. */
+ * more than `age` before the index of `base`: younger files may belong to a save under way. */
 void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
-/* Removes temporaries last written before `seconds`: those of others may be in use. */
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t seconds);
+/* Removes temporaries last written before `time`: those of others may be in use. */
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time);
 bool ci_checkpoint_is_temporary(const char *name);
 /* The index first, so that a crash leaves garbage and no half. */
 void ci_checkpoint_delete(const ci_folder *folder, const char *base);

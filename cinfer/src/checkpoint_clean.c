@@ -98,12 +98,12 @@ void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint
   clean_free(&list);
 }
 
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t seconds) {
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time) {
   clean_list list = {.what = CLEAN_TEMPORARIES};
   clean_find(folder, &list);
   for (size_t i = 0; i < list.names.count; i++) {
     int64_t modified, arrived;
-    if (ci_folder_times(folder, list.names.at[i], &modified, &arrived) && modified < seconds)
+    if (ci_folder_times(folder, list.names.at[i], &modified, &arrived) && modified < time)
       (void)ci_folder_unlink(folder, list.names.at[i]);
   }
   clean_free(&list);

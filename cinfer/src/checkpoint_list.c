@@ -205,15 +205,15 @@ static void list_put(ci_out *out, const char *before, ci_span text, const char *
 }
 
 void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out) {
-  int32_t nanoseconds;
-  const long long seconds = (long long)ci_file_now(&nanoseconds);
+  const int64_t microseconds = ci_file_now() / 1000;
   const size_t n = list->paths.count;
   ci_out_text(out, "model_checkpoint_path: \"%s\"\n", base);
   for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_paths: \"", list->paths.at[i], "\"");
   ci_out_text(out, "all_model_checkpoint_paths: \"%s\"\n", base);
   if (list->times.count == n) {
     for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_timestamps: ", list->times.at[i], "");
-    ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", seconds, (int)(nanoseconds / 1000));
+    ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", (long long)(microseconds / 1000000),
+                (int)(microseconds % 1000000));
   }
   if (list->preserved.length) list_put(out, "last_preserved_timestamp: ", list->preserved, "");
   for (size_t i = 0; i < list->expired.count; i++) {

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_ABANDONED_AGE = 3600 /* seconds */ };
+enum { SAVE_CHUNK = 4096, SAVE_ABANDONED_SECONDS = 3600 };
 
 typedef struct save_job {
   ci_state *state;
@@ -243,7 +243,7 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   for (size_t i = 0; i < job->data.count; i++) CI_TRY(save_describe_variable(job, &job->data.items[i], error));
   if (index->variables.count)
     qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
-  index->time = ci_file_now(NULL);
+  index->time = ci_file_now() / CI_SECOND;
   return CI_OK;
 }
 
@@ -328,7 +328,7 @@ static void save_settle(const save_job *job) {
     (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
   ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
-  ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_AGE);
+  ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
   save_delete_expired(job);
 }
 

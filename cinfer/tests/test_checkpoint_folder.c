@@ -403,9 +403,9 @@ static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
   write_text("notes.meta", "x");
   CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
   CHECK(ci_folder_open(NULL, in_folder("m"), &place, &base, NULL) == CI_OK);
-  ci_checkpoint_remove_abandoned(&place, "m", 3600);
+  ci_checkpoint_remove_abandoned(&place, "m", 3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
-  ci_checkpoint_remove_abandoned(&place, "m", -3600);
+  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
   CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
   ci_folder_close(&place);
