@@ -23,6 +23,7 @@ from object_stores import (
     save_in_place,
     unavailable,
 )
+from proofs.remote import MODES
 from schema_samples import same, state
 
 from graphio.schema import checkpoint, checkpoint_writer, errors, remote, stores
@@ -270,6 +271,15 @@ def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:
     assert len(refused) <= 1
 
 
+@pytest.mark.parametrize("mode", [name for name in MODES if name.startswith("turns")])
+def test_whatever_the_order_of_two_writers_calls_a_whole_checkpoint_is_found(
+    mode: str, tmp_path: Path
+) -> None:
+    result = MODES[mode].run(7, 25, tmp_path)
+    assert not result.lost
+    assert result.counts["saves"] > 20
+
+
 def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
     saved = [0]
     save_by_step(folder, 0)
@@ -419,3 +429,15 @@ def test_one_variable_of_a_big_checkpoint_is_fetched_alone(
     assert sum(fetched) < 10_000
     assert all(same(found.variables[name], value) for name, value in values.items())
     assert all(same(read_checkpoint(f"{folder}/m").variables[n], v) for n, v in values.items())
+
+
+@pytest.mark.parametrize("where", ["memory", "folder"])
+def test_a_graph_file_that_was_replaced_is_gone_and_not_damaged(
+    where: str, folder: str, tmp_path: Path
+) -> None:
+    folder = folder if where == "memory" else str(tmp_path)
+    save_in_place(folder, 1)
+    found = read_checkpoint(f"{folder}/m", lazy=True)
+    save_in_place(folder, 2)
+    with pytest.raises(errors.NotFoundError, match="another save .* has replaced the graph file"):
+        found.meta()

@@ -103,7 +103,7 @@ class Checkpoint:
         """The bytes of the graph file.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none, or none any more.
             DataLossError: it is not the one that was saved.
         """
         if not self.index.meta_file:
@@ -113,8 +113,19 @@ class Checkpoint:
         except errors.NotFoundError:  # renamed after the commit
             data = self._store.read(self._base + ".meta")
         if (len(data), crc32c(data)) != (self.index.meta_nbytes, self.index.meta_crc32c):
+            if self._replaced():
+                raise errors.NotFoundError(
+                    message=f"another save to {self.prefix!r} has replaced the graph file"
+                )
             raise errors.DataLossError(message=f"the graph file of {self.prefix!r} is damaged")
         return data
+
+    def _replaced(self) -> bool:
+        """Whether the checkpoint has been saved again, or deleted, since it was opened."""
+        try:
+            return read_index_of(self._store, self._base).save_id != self.index.save_id
+        except errors.NotFoundError:
+            return True
 
     def verify(self) -> None:
         """Checks every byte now; a graph file that is gone is no error. Raises DataLossError."""
