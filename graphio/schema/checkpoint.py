@@ -115,19 +115,12 @@ class Checkpoint:
         except errors.NotFoundError:  # renamed after the commit
             data = self._store.read(self._base + ".meta")
         if (len(data), crc32c(data)) != (self.index.meta_nbytes, self.index.meta_crc32c):
-            if self._replaced():
+            if self.replaced():
                 raise errors.NotFoundError(
                     message=f"another save to {self.prefix!r} has replaced the graph file"
                 )
             raise errors.DataLossError(message=f"the graph file of {self.prefix!r} is damaged")
         return data
-
-    def _replaced(self) -> bool:
-        """Whether the checkpoint has been saved again, or deleted, since it was opened."""
-        try:
-            return read_index_of(self._store, self._base).save_id != self.index.save_id
-        except errors.NotFoundError:
-            return True
 
     def verify(self) -> None:
         """Checks every byte now; a graph file that is gone is no error. Raises DataLossError."""
@@ -139,8 +132,11 @@ class Checkpoint:
         return self._variables.stored(name)
 
     def replaced(self) -> bool:
-        """Whether another save to the same prefix has taken this one's place."""
-        return read_index_of(self._store, self._base).save_id != self.index.save_id
+        """Whether it has been saved again, or deleted, since it was opened."""
+        try:
+            return read_index_of(self._store, self._base).save_id != self.index.save_id
+        except errors.NotFoundError:
+            return True
 
     def check_meta(self) -> None:
         """Checks the graph file; that it is gone is no error. Raises DataLossError."""
@@ -217,11 +213,16 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
             index = again
 
 
-def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+def copy(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    shard_bytes: int | None = None,
+) -> None:
     """Writes a checkpoint again, from one store to another: every byte is checked on the way.
 
     Args:
         source, target: prefixes; the copy has a save id of its own.
+        shard_bytes: how large a data file may become; None: there is one.
 
     Raises:
         as read_checkpoint and write_checkpoint.
@@ -235,4 +236,5 @@ def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None
         meta=found.meta() if found.index.meta_file else None,
         slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
         time=found.index.time,
+        shard_bytes=shard_bytes,
     )

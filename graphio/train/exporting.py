@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphio.collections import GraphKeys
-from graphio.schema import dtypes, errors, files, shards, tensors
+from graphio.schema import dtypes, errors, shards, stores, tensors
 from graphio.train.interop.safetensors import NAMES
 from graphio.train.interop.zip_file import CENTRAL, END, END64, FULL, FULL16, LOCAL, LOCATOR
 from graphio.train.sources import open_source
@@ -49,7 +49,7 @@ def export_variables(
         raise errors.InvalidArgumentError(
             message=f"{where!r} should end with one of {', '.join(WRITERS)}"
         )
-    files.replace(where, writer(_values(session_or_prefix), align_all))
+    stores.write(where, writer(_values(session_or_prefix), align_all))
 
 
 def _values(found: Any) -> Mapping[str, Array]:

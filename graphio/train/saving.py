@@ -120,7 +120,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     if contents.inspect is not None:
         contents.inspect(prepared.values)
     if meta is not None and request.meta_graph_suffix != "meta":
-        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", meta, layer)
+        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", [meta], layer)
         meta = None
     checkpoint.write_checkpoint(
         prepared.place,
