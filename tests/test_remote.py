@@ -26,7 +26,7 @@ from object_stores import (
 from proofs.remote import MODES
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, checkpoint_writer, errors, remote, stores
+from graphio.schema import checkpoint_writer, errors, remote, stores
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train.checkpoint_state import (
@@ -304,17 +304,18 @@ def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
 
 def test_garbage_goes_when_no_save_can_be_under_way(folder: str) -> None:
     store, memory = stores.of_folder(folder), fsspec.filesystem("memory")
-    young, old = (f"m.data-{i:016x}-00000-of-00001.safetensors" for i in (1, 2))
-    for name in (young, old, "mine", "mm.index"):
+    data = "data-00000000000000aa-00000-of-00001.safetensors"
+    young = {f"m.{data}", f"m-5.{data}", "m-5.meta-00000000000000aa", "mine"}
+    old = {f"m-6.{data}", f"m.{data.replace('aa', 'bb')}", "m-6.meta-00000000000000aa", "theirs"}
+    for name in young | old:
         store.put(name, [b"x"])
     past = time.time() - checkpoint_writer.GARBAGE_AGE - 60
     for key, file in memory.store.items():
-        if key.endswith(old):
+        if key.rpartition("/")[2] in old:
             file.modified = datetime.fromtimestamp(past, timezone.utc)
     save_in_place(folder, 0)
-    assert {young, "mine", "mm.index"} < set(files_of(folder)) and old not in files_of(folder)
-    checkpoint.delete(f"{folder}/m")
-    assert set(files_of(folder)) == {"checkpoint", "mine", "mm.index"}
+    left = set(files_of(folder)) - referred(folder) - {"m.index", "m.meta", "checkpoint"}
+    assert left == young | {"theirs"}
 
 
 # ---- stores that do not answer, are not there, or cannot hold checkpoints ----
