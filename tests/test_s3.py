@@ -8,6 +8,9 @@ whole cluster; MinIO, Garage and SeaweedFS are in no package registry that CI ha
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -214,3 +217,25 @@ def test_a_bucket_that_is_not_there_is_named(bucket: str) -> None:
     url = f"s3://{bucket}-none/run/m"
     with pytest.raises(errors.UnavailableError, match=f"cannot write '{url}.*bucket"):
         write_checkpoint(url, {"w": np.zeros(2)})
+
+
+LAST_SAVE = """
+import sys
+import graphio as tf
+tf.Variable(tf.zeros([1000]), name="v")
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+tf.train.Saver(asynchronous=True).save(session, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("endpoint", ["rclone"], indirect=True)
+def test_a_program_that_ends_has_finished_its_last_save(endpoint: str, folder: str) -> None:
+    """The client looks up a host's name in a thread, which an ending interpreter refuses."""
+    environment = object_stores.environment(endpoint.replace("127.0.0.1", "localhost"))
+    done = subprocess.run(
+        [sys.executable, "-c", LAST_SAVE, f"{folder}/m"],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_checkpoint(f"{folder}/m").variables["v"].tolist() == [0.0] * 1000
