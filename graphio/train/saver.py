@@ -20,9 +20,10 @@ from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.retention import FOR_EVER, Retention
+from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
 from graphio.train.sources import CheckpointSource
 from graphio.train.user_state import Stateful, checked_objects
-from graphio.variables import Variable, variables_of
+from graphio.variables import Variable
 
 __all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
 
@@ -97,6 +98,8 @@ class Saver:
                 "If `var_list` is provided then build cannot be deferred. Either set "
                 "defer_build=False or var_list=None."
             )
+        if write_version not in (None, SaverDef.V1, SaverDef.V2):
+            raise ValueError(f"write_version is 1 or 2 (both give our format), not {write_version}")
         self._reshape = reshape
         self._allow_empty = allow_empty
         self._pad = pad_step_number
@@ -108,59 +111,32 @@ class Saver:
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
-        self._retention = Retention(max_to_keep or 0, keep_checkpoint_every_n_hours)
+        self._retention = Retention(*_kept(max_to_keep, keep_checkpoint_every_n_hours))
+        self._sharded = bool(sharded)
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
-            self._take_over(message_of(saver_def), name)
+            self._take_over(saver_def, name)
         elif not defer_build:
-            self._variables = self._named(var_list)
+            self._take(of_var_list(var_list, allow_empty))
 
-    def _take_over(self, saver: model_pb2.Saver, import_scope: str | None) -> None:
+    def _take_over(self, saver_def: Any, import_scope: str | None) -> None:
         """Becomes the Saver that a message describes."""
+        if not isinstance(saver_def, SaverDef):
+            raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def!r}")
+        saver = message_of(saver_def)
         hours = saver.keep_every_hours or self._retention.hours
         self._retention = Retention(saver.max_to_keep, hours)
-        known = variables_of(scopes.get_default_graph().root)
-        prefix = f"{import_scope}/" if import_scope else ""
-        missing = [name for name in saver.variable if prefix + name not in known]
-        if missing:
-            raise ValueError(
-                f"the saver_def saves variables that the graph does not have: {', '.join(missing)}"
-            )
-        if saver.variable:
-            keys = saver.key or saver.variable
-            pairs = zip(keys, saver.variable, strict=True)
-            self._variables = {key: known[prefix + name] for key, name in pairs}
-        else:
-            self._variables = self._named(None)
+        self._sharded = saver.sharded
+        self._take(of_message(saver.key, saver.variable, import_scope))
+
+    def _take(self, found: Saveables) -> None:
+        self._variables, self._places = found
+        self._iterators = self._iterators or self._places
 
     def build(self) -> None:
         """Looks for the variables now, if that was deferred."""
         if self._variables is None:
-            self._variables = self._named(None)
-
-    def _named(self, var_list: Any) -> dict[str, Variable]:
-        """Name in the checkpoint to variable; a saveable iterator has none."""
-        if var_list is None:
-            graph = scopes.get_default_graph()
-            var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-            var_list = var_list + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
-        if not var_list and not self._allow_empty:
-            raise ValueError("No variables to save")
-        keyed = isinstance(var_list, Mapping)
-        items = sorted(var_list.items()) if keyed else [(None, v) for v in var_list]
-        self._places = any(_is_iterator(v) for _, v in items)
-        self._iterators = self._iterators or self._places
-        pairs = [
-            (key or _checked(v).op.name, _checked(v)) for key, v in items if not _is_iterator(v)
-        ]
-        named: dict[str, Variable] = {}
-        for key, variable in pairs:
-            if key in named:
-                raise ValueError(f"At least two variables have the same name: {key}")
-            if any(variable is other for other in named.values()):
-                raise ValueError(f"The same saveable will be restored with two names: {key}")
-            named[key] = variable
-        return named
+            self._take(of_var_list(None, self._allow_empty))
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -177,6 +153,9 @@ class Saver:
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
         """Replaces the list of checkpoints to keep: pairs of path and seconds since 1970."""
+        given = last_checkpoints_with_time
+        if not isinstance(given, (list, tuple)) or not all(map(_is_kept, given)):
+            raise TypeError(f"expected a list of (path, seconds since 1970), not {given!r}")
         self._retention.replace(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
@@ -219,7 +198,8 @@ class Saver:
             blobs: bytes by name that go along; tf.train.load_checkpoint reads them.
 
         Returns:
-            The prefix, to be given to restore; None if there are no variables.
+            The prefix, to be given to restore; None if there are no variables: then only the
+            graph file is written.
 
         Raises:
             TypeError: sess is no session.
@@ -229,9 +209,10 @@ class Saver:
                 are as they were.
             OpError: the save before failed in the background; nothing was done now.
         """
-        self._check_session(sess)
+        variables = self._built("save")
+        check_session(sess, variables)
         contents = saving.Contents(
-            self._built("save"),
+            variables,
             self._iterators,
             self._meta_bytes(sess.graph) if write_meta_graph else None,
             self._pad,
@@ -239,7 +220,7 @@ class Saver:
             self._objects,
         )
         request = saving.Request(
-            os.fspath(save_path),
+            os.fsdecode(save_path),
             global_step,
             latest_filename,
             meta_graph_suffix,
@@ -247,6 +228,7 @@ class Saver:
             blobs,
         )
         if not (contents.variables or self._places or self._objects or blobs):
+            saving.save_graph(sess, contents, request, self._layer)
             return None
         with self._background.turn:
             self._background.wait()
@@ -307,7 +289,9 @@ class Saver:
         """
         prefix = f"{export_scope}/" if export_scope else ""
         kept = self._retention
-        message = model_pb2.Saver(max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours)
+        message = model_pb2.Saver(
+            max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours, sharded=self._sharded
+        )
         for key, variable in self._built("to_proto").items():
             if variable.op.name.startswith(prefix):
                 message.variable.append(variable.op.name.removeprefix(prefix))
@@ -399,13 +383,13 @@ class Saver:
                 assignment_map or ignore is for nothing. These name all that is wrong at once.
             DataLossError: it is damaged.
         """
-        self._check_session(sess)
-        if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
         variables = self._built("restore")
+        check_session(sess, variables)
         self._background.join()
         if not (variables or self._places or self._objects):
             return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
         options = restoring.Options(
             strict,
             assignment_map,
@@ -423,11 +407,6 @@ class Saver:
         if self._variables is None:
             raise RuntimeError(f"`build()` should be called before {what} if defer_build==True")
         return self._variables
-
-    @staticmethod
-    def _check_session(sess: Any) -> None:
-        if not hasattr(sess, "state") or not hasattr(sess, "graph"):
-            raise TypeError(f"'sess' must be a Session; {sess}")
 
 
 def import_meta_graph(
@@ -506,15 +485,19 @@ def _checked_size(shard_bytes: Any) -> int | None:
     return int(shard_bytes)
 
 
-def _is_iterator(saveable: Any) -> bool:
-    if isinstance(saveable, Variable):
-        return False
-    from graphio.data.iterator import IteratorSaveable
+def _kept(max_to_keep: Any, hours: Any) -> tuple[int, float]:
+    """How many checkpoints are kept, 0 for all, and one in how many hours."""
+    if max_to_keep is not None and not isinstance(max_to_keep, (int, np.integer)):
+        raise TypeError(f"max_to_keep must be an int or None, not {max_to_keep!r}")
+    if hours is not None and not isinstance(hours, (int, float, np.number)):
+        raise TypeError(f"keep_checkpoint_every_n_hours must be a number, not {hours!r}")
+    return max(int(max_to_keep or 0), 0), FOR_EVER if hours is None else float(hours)
 
-    return isinstance(saveable, IteratorSaveable)
 
-
-def _checked(variable: Any) -> Variable:
-    if not isinstance(variable, Variable):
-        raise TypeError(f"Variable to save is not a Variable: {variable}")
-    return variable
+def _is_kept(pair: Any) -> bool:
+    return (
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and isinstance(pair[0], (str, os.PathLike))
+        and isinstance(pair[1], (int, float, np.number))
+    )
