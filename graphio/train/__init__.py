@@ -55,6 +55,7 @@ from graphio.train.hooks import (
     SummarySaverHook,
 )
 from graphio.train.inspecting import list_checkpoint, verify
+from graphio.train.latest import restore_latest
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -96,6 +97,7 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.training_loop import TrainingLoop, train
 from graphio.train.values import load_values
 from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
@@ -148,6 +150,7 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "TrainingLoop",
     "assert_global_step",
     "checkpoint_exists",
     "checkpoints_iterator",
@@ -179,8 +182,10 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "restore_latest",
     "start_queue_runners",
     "summary_iterator",
+    "train",
     "update_checkpoint_state",
     "verify",
     "warm_start",

@@ -40,7 +40,8 @@ class CheckpointState:
         model_checkpoint_path: the prefix of the newest checkpoint.
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
-        last_preserved_timestamp: when one was last kept for good; 0: never.
+        last_preserved_timestamp: from when the hours count until one is kept for good the next
+            time; 0: not known.
         expired: those that were about to be deleted.
     """
 
@@ -246,13 +247,20 @@ def latest_checkpoint(
 
     A file `checkpoint` that cannot be read, or names what is not there, does not count: then the
     newest valid checkpoint of the folder is found, with a warning.
+
+    Raises:
+        UnavailableError: the folder or an index in it cannot be read now: that is no reason to
+            go on from an older one, or from nothing.
     """
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
     if not _is_there(folder, name):
         return None
-    state = get_checkpoint_state(folder, latest_filename)
-    if state is not None and checkpoint_exists(state.model_checkpoint_path):
-        return state.model_checkpoint_path
+    state, before = get_checkpoint_state(folder, latest_filename), None
+    while state is not None and state != before:
+        if checkpoint_exists(state.model_checkpoint_path):
+            return state.model_checkpoint_path
+        # Another process may have saved and deleted in between: then the file says so by now.
+        state, before = get_checkpoint_state(folder, latest_filename), state
     found = _newest(folder)
     if state is not None or found is not None:
         warnings.warn(
@@ -267,7 +275,7 @@ def _is_there(folder: str, name: str) -> bool:
     """Whether there is a state file, be it a link to nothing."""
     if stores.is_remote(folder):
         return stores.of_folder(folder).exists(name)
-    return os.path.lexists(stores.join(folder, name))
+    return files.exists(stores.join(folder, name), follow=False)
 
 
 def _newest(folder: str) -> str | None:
@@ -281,7 +289,8 @@ def _newest(folder: str) -> str | None:
         try:
             index = read_index_of(store, base)
         except errors.OpError as error:
-            if store.shared and isinstance(error, errors.UnavailableError):
+            # One that cannot be read now may be the newest; what is no file, or damaged, is not.
+            if isinstance(error, errors.UnavailableError) and (store.shared or error.errno):
                 raise
             continue
         found.append((index.time, index.step, store.path(base)))
