@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from graphio.train.saveables import Saveables, check_session, of_message, of_var
 from graphio.train.sources import CheckpointSource
 from graphio.train.user_state import Stateful, checked_objects
 from graphio.variables import Variable
+
+if TYPE_CHECKING:
+    from graphio.train.saver_operators import Operators
 
 __all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
 
@@ -116,6 +119,9 @@ class Saver:
         self._places = False  # of iterators, in var_list
         self._retention = Retention(*_kept(max_to_keep, keep_checkpoint_every_n_hours))
         self._sharded = bool(sharded)
+        outer = scopes.get_default_graph().get_name_scope()
+        self._scope = "/".join(filter(None, [outer, name or "save"]))
+        self._operators: Operators | None = None
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
             self._take_over(saver_def, name)
@@ -301,14 +307,28 @@ class Saver:
                 message.key.append(key)
         return SaverDef(message)
 
-    def as_saver_def(self) -> SaverDef:
-        """The Saver as a message."""
-        return self.to_proto()
+    def as_saver_def(self) -> SaverDef | None:
+        """As saver_def."""
+        return self.saver_def
 
     @property
-    def saver_def(self) -> SaverDef:
-        """The Saver as a message."""
-        return self.to_proto()
+    def saver_def(self) -> SaverDef | None:
+        """The Saver as a message; None before build, if that was deferred.
+
+        It names operators that save and restore, which are added to the graph when this is first
+        asked for: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
+        """
+        if self._variables is None:
+            return None
+        made = self.to_proto()
+        if self._variables and self._operators is None:
+            from graphio.train import saver_operators
+
+            graph = next(iter(self._variables.values())).graph
+            self._operators = saver_operators.add(graph, self._variables, self._scope)
+        if self._operators is not None:
+            made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
+        return made
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
@@ -395,6 +415,7 @@ class Saver:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
+        where = os.fsdecode(save_path) if isinstance(save_path, bytes) else save_path
         options = restoring.Options(
             strict,
             assignment_map,
@@ -404,7 +425,7 @@ class Saver:
             verify,
         )
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
-        source = restoring.restore_from(save_path, target, options)
+        source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):
             self._retention.adopt(source.checkpoint.prefix)
 

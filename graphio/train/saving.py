@@ -31,6 +31,7 @@ __all__ = [
     "export_meta_bytes",
     "prepare",
     "save_graph",
+    "slots_of",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -150,7 +151,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
         prepared.resources,
         step=prepared.step,
         meta=meta,
-        slots=_slots(contents.variables),
+        slots=slots_of(contents.variables),
         shard_bytes=contents.shard_bytes,
         layer=layer,
     )
@@ -220,7 +221,8 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
     return dict(zip(variables, values, strict=True))
 
 
-def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+    """Names in the checkpoint of slots to those of their variables, and of the slots."""
     keys = {v.op.name: key for key, v in variables.items()}
     return {
         key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of
