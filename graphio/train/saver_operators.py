@@ -44,10 +44,14 @@ def add(graph: Graph, variables: Mapping[str, Variable], scope: str) -> Operator
     What they save and restore are the variables alone, and a save keeps no list of checkpoints:
     as TensorFlow's do, and Saver.save and restore do more.
     """
+    with graph.root.as_default(), scopes.control_dependencies(None), scopes.name_scope(None):
+        return _add(variables, scope)
+
+
+def _add(variables: Mapping[str, Variable], scope: str) -> Operators:
     made = list(variables.values())
     kinds = [(v.dtype, v.shape) for v in made]
-    root = scopes.control_dependencies(None), scopes.name_scope(None)
-    with graph.root.as_default(), root[0], root[1], scopes.name_scope(scope):
+    with scopes.name_scope(scope):
         filename = constants.placeholder_with_default("model", [], name="Const")
         saved = host_call(
             lambda session: _saving(session, variables),
