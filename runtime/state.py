@@ -322,7 +322,7 @@ class State:
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
             found = restore.read_fitting(prefix, wanted)
-            values = {row.name: np.array(found.variables[row.name]) for row in found.index.variable}
+            values = found.variables
             resources = found.resources
             for row in found.index.variable:
                 self._take(row, values[row.name])
