@@ -138,7 +138,6 @@ class _Variables(Mapping[str, Array]):
         self, rows: Mapping[str, CheckpointVariable], files: Sequence[stores.StoredFile]
     ) -> None:
         self._rows, self._files = rows, files
-        self._views: dict[int, memoryview] = {}
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -146,9 +145,7 @@ class _Variables(Mapping[str, Array]):
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         if name not in self.arrays:
             row = self._rows[name]
-            if row.shard not in self._views:
-                self._views[row.shard] = self._files[row.shard].view()
-            data = self._views[row.shard][row.offset : row.offset + row.nbytes]
+            data = self._files[row.shard].part(row.offset, row.nbytes)
             what = f"variable '{name}' in the checkpoint"
             stored = tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
             self.arrays[name] = stored.array()
