@@ -23,6 +23,7 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.comparing import diff_checkpoints
 from graphio.train.coordinator import (
     Coordinator,
     start_queue_runners,
@@ -53,6 +54,7 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
+from graphio.train.inspecting import list_checkpoint, verify
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -154,6 +156,7 @@ __all__ = [
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "diff_checkpoints",
     "exponential_decay",
     "export_meta_graph",
     "export_variables",
@@ -168,6 +171,7 @@ __all__ = [
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
+    "list_checkpoint",
     "list_variables",
     "load_checkpoint",
     "load_values",
@@ -181,6 +185,7 @@ __all__ = [
     "summary_iterator",
     "train",
     "update_checkpoint_state",
+    "verify",
     "warm_start",
     "write_graph",
 ]
