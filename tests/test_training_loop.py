@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging as python_logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -516,3 +517,17 @@ def test_a_monitored_session_stops_at_a_signal_when_told(tmp_path: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, ""), done.stderr
     assert newest(tmp_path).variables["global_step"] == 5
+
+
+def test_the_page_s_training_loop_runs_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parent.parent / "docs" / "checkpoints.md").read_text()
+    section = page[page.index("## Training loop") :]
+    whole, own = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(whole, names)
+    assert names["metrics"]["loss"] < 2 and steps_of(tmp_path / "run") == [0, 100, 200, 300]
+    exec(own, names)
+    assert re.findall(r"^\d+", capsys.readouterr().out, re.MULTILINE) == ["300", "400", "500"]

@@ -27,6 +27,7 @@ __all__ = ["TrainingLoop", "train"]
 Array = np.ndarray[Any, Any]
 Feed = Mapping[Any, Any] | Callable[[int], Mapping[Any, Any]] | None
 SAVE_SECS = 600.0  # where neither steps nor seconds are given
+_TABLE = "training_loops"  # of a graph: what counts the steps of operations that do not
 _CAN_BE_NAN = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 
@@ -303,8 +304,12 @@ def _counting(train_op: Any) -> tuple[Any, Any]:
     operations = _operations(train_op)
     if any(_assigns(operation, step.op.name) for operation in reach(operations, set())[0]):
         return train_op, step
-    with scopes.control_dependencies(operations):
-        return step.assign_add(1).op, step
+    # A loop finalizes the graph: a second one on it takes what the first has made.
+    made = scopes.get_default_graph().root.state_attributes.setdefault(_TABLE, {})
+    if tuple(operations) not in made:
+        with scopes.control_dependencies(operations):
+            made[tuple(operations)] = step.assign_add(1).op
+    return made[tuple(operations)], step
 
 
 def _assigns(operation: Operation, variable: str) -> bool:
