@@ -366,7 +366,7 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Mon
     tf.train.train(op, None, 3, progress=False)
     (bar,) = made
     assert bar.options == {"initial": 0, "total": 3, "unit": "step"}
-    assert bar.moves == [1, 1, 1] and bar.postfix == {"w": "0"} and bar.closed
+    assert sum(bar.moves) == 3 and bar.postfix == {"w": "0"} and bar.closed
 
 
 # ---- signals ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -129,7 +130,7 @@ class TrainingLoop:
             self._let_go()
             raise
         if self._shows:
-            self._progress = Progress(self.step, self._steps, 10.0)
+            self._progress = Progress(self.step, self._steps)
         return self
 
     def _opened(self) -> MonitoredSession:
@@ -153,10 +154,11 @@ class TrainingLoop:
         return MonitoredSession(creator, [*hooks, *self._hooks], stop_signals=signals)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
-        session, self._session = self._running(), None
         if self._progress is not None:
-            self._progress.close(self.metrics)
+            with contextlib.suppress(OSError):  # a terminal that is gone costs no checkpoint
+                self._progress.close(self.step, self.metrics)
             self._progress = None
+        session, self._session = self._running(), None
         try:
             return session.__exit__(kind, error, traceback)
         finally:
@@ -196,8 +198,8 @@ class TrainingLoop:
         """Runs a step; returns the metrics."""
         fetches = [self._train_op, self._fetches]
         self.metrics = self._running().run(fetches, feed_dict)[1]
-        if self._progress is not None:
-            self._progress.update(self.step, self.metrics)
+        if self._progress is not None and self._progress.due():
+            self._progress.show(self.step, self.metrics)
         return self.metrics
 
     def fit(self, feed: Feed = None) -> None:
