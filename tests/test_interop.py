@@ -22,6 +22,7 @@ FOREIGN = Path(__file__).resolve().parent / "golden" / "foreign"
 GOLDEN = {
     "torch_state": "torch_state.pt",
     "torch_training": "torch_training.pt",
+    "torch_tiny": "torch_tiny.pt",
     "tf_saver": "tf_saver",
     "tf_sharded": "tf_sharded",
     "tf_objects": "tf_objects",

@@ -69,6 +69,9 @@ def torch_files() -> None:
     for i, slots in optimizer.state_dict()["state"].items():
         values.update({f"optimizer.state.{i}.{slot}": value for slot, value in slots.items()})
     values.update({"history.0": torch.tensor(0.5), "history.1": torch.tensor(0.25)})
+    tiny = {"w": torch.tensor([1.5, -2.0])}
+    torch.save(tiny, FOLDER / "torch_tiny.pt")
+    save_expected("torch_tiny", {"w": _numpy(tiny["w"])})
     save_expected("torch_training", {name: _numpy(value) for name, value in values.items()})
 
 

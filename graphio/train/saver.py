@@ -393,7 +393,9 @@ class Saver:
                 float (rounded; beyond its range is an error), these a complex number. Nothing
                 goes the other way.
             reshape: True accepts another shape of as many elements; None: as the Saver was told.
-            verify: "full" checks every byte of the checkpoint, "lazy" what is restored.
+            verify: "full" reads every byte of the checkpoint and checks it. "lazy" maps its files,
+                which must stay as they are, and checks what is restored: in the Python runtime
+                when a variable is first used, in cinfer now.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
@@ -415,10 +417,10 @@ class Saver:
             ignore,
             cast,
             self._reshape if reshape is None else reshape,
+            verify,
         )
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
-        source = restoring.opened(save_path, verify)
-        restoring.restore(target, source, options)
+        source = restoring.restore_from(save_path, target, options)
         if self._recover and isinstance(source, CheckpointSource):
             self._retention.adopt(source.checkpoint.prefix)
 

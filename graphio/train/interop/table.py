@@ -40,10 +40,11 @@ class _Table:
         self._room = ROOM * len(data)
 
     def rows(self) -> dict[bytes, bytes]:
-        """All keys with their values."""
+        """All keys with their values: blocks, a block about filters, the list of blocks, footer."""
         table: dict[bytes, bytes] = {}
+        filters, index = self._footer()
         end, last = 0, b""
-        for bound, value in self._rows(self._block(*self._index())):
+        for bound, value in self._rows(self._block(*index)):
             offset, size, after = self._handle(value, 0)
             if after != len(value) or offset != end:
                 raise damaged(self.what, "its blocks do not follow one another")
@@ -54,18 +55,24 @@ class _Table:
                 table[key], last = content, key
             if last > bound:
                 raise damaged(self.what, "a key is larger than its block's")
+        for offset, size in (filters, index):
+            if offset != end:
+                raise damaged(self.what, "its last blocks do not follow one another")
+            end = offset + size + TRAILER
+        if end != len(self._data) - FOOTER or any(self._rows(self._block(*filters))):
+            raise damaged(self.what, "its last blocks do not end where its last bytes start")
         return table
 
-    def _index(self) -> tuple[int, int]:
-        """Where the block is that lists the others."""
+    def _footer(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Where the block about filters is, and the one that lists the others."""
         if len(self._data) < FOOTER or self._data[-8:] != MAGIC:
             raise damaged(self.what, "it does not end as a table of TensorFlow's does")
         footer = self._data[-FOOTER:-8]
-        _, _, at = self._handle(footer, 0)  # of a block about filters, of which there are none
-        offset, size, at = self._handle(footer, at)
+        offset, size, at = self._handle(footer, 0)
+        index, length, at = self._handle(footer, at)
         if footer[at:].strip(b"\0"):
             raise damaged(self.what, "the filling of its last bytes is not zero")
-        return offset, size
+        return (offset, size), (index, length)
 
     def _handle(self, data: bytes, at: int) -> tuple[int, int, int]:
         offset, at = varint(data, at, self.what)

@@ -121,7 +121,7 @@ class TorchSource:
         flat = decode(row.number, (count,), data, self.what, name, big=self._big)
         strides = [stride * width for stride in tensor.strides]
         raw = flat.view(np.uint8)
-        view = np.ndarray(tensor.dims, flat.dtype, raw.data, tensor.offset * width, strides)
+        view: Array = np.ndarray(tensor.dims, flat.dtype, raw.data, tensor.offset * width, strides)
         if tensor.flags.get("conj"):
             view = np.conj(view)
         if tensor.flags.get("neg"):
