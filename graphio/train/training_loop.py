@@ -14,10 +14,12 @@ from graphio import scopes
 from graphio.export import reach
 from graphio.graph import Graph, Operation
 from graphio.schema import dtypes, errors
-from graphio.train.hooks import CheckpointSaverHook, NanTensorHook, SecondOrStepTimer
-from graphio.train.monitored_session import ChiefSessionCreator, MonitoredSession, Scaffold
+from graphio.train.checkpoint_hook import CheckpointSaverHook
+from graphio.train.hooks import NanTensorHook, SecondOrStepTimer
+from graphio.train.monitored_session import MonitoredSession
 from graphio.train.progress import Progress
 from graphio.train.saver import Saver
+from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import SessionRunHook
 from graphio.train.step_counter import get_or_create_global_step
 from graphio.train.stop_signals import STOP_SIGNALS, StopSignals
