@@ -387,6 +387,7 @@ train_op = tf.train.AdamOptimizer(0.01).minimize(loss)
 def feed(step):
     if mode == "interrupted" and step == 7:
         print("ready", flush=True)
+        print("said before the signal")
         sys.stdin.readline()
     if mode == "twice" and step == 7:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -434,7 +435,7 @@ def test_sigterm_in_mid_training_loses_no_bit(target: str, tmp_path: Path) -> No
     process.send_signal(signal.SIGTERM)
     process.stdin.write("\n")
     out, err = finished(process)
-    assert process.returncode == -signal.SIGTERM and "over" not in out, err
+    assert (process.returncode, out) == (-signal.SIGTERM, "said before the signal\n"), err
     assert newest(tmp_path / "a").step == 8  # the running step was finished and saved
     for mode, folder in (("plain", "a"), ("plain", "b")):
         process = child(tmp_path / folder, target, mode)
@@ -457,6 +458,22 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     finished(process)
     assert process.returncode == -signal.SIGTERM
     assert newest(tmp_path).step in (0, 5)  # the save of step 5 may have been running
+
+
+def test_the_first_process_of_a_container_ends_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signal, "raise_signal", lambda number: None)  # as the system does there
+    op, _ = counting()
+    loop = tf.train.TrainingLoop(op, tmp_path, steps=9)
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals are the main thread's")
+    with pytest.raises(SystemExit) as caught, loop:
+        for step in loop:
+            loop.run()
+            if step == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+    assert caught.value.code == 128 + signal.SIGTERM and newest(tmp_path).step == 4
 
 
 def test_handlers_are_put_back_after_an_error(tmp_path: Path) -> None:
