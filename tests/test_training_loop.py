@@ -387,8 +387,8 @@ train_op = tf.train.AdamOptimizer(0.01).minimize(loss)
 def feed(step):
     if mode == "interrupted" and step == 7:
         print("ready", flush=True)
-        print("said before the signal")
         sys.stdin.readline()
+        print("said before the end")
     if mode == "twice" and step == 7:
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -408,7 +408,8 @@ print("over", before == [signal.getsignal(s) for s in (signal.SIGTERM, signal.SI
 def child(folder: Path, target: str, mode: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", PROGRAM, str(folder), target, mode]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=buffered)
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -435,7 +436,7 @@ def test_sigterm_in_mid_training_loses_no_bit(target: str, tmp_path: Path) -> No
     process.send_signal(signal.SIGTERM)
     process.stdin.write("\n")
     out, err = finished(process)
-    assert (process.returncode, out) == (-signal.SIGTERM, "said before the signal\n"), err
+    assert (process.returncode, out) == (-signal.SIGTERM, "said before the end\n"), err
     assert newest(tmp_path / "a").step == 8  # the running step was finished and saved
     for mode, folder in (("plain", "a"), ("plain", "b")):
         process = child(tmp_path / folder, target, mode)
