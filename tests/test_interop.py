@@ -257,8 +257,33 @@ def test_a_path_that_should_be_a_prefix_is_refused_with_words(tmp_path: Path) ->
         tf.train.load_values(tmp_path / "model.ckpt")
     with pytest.raises(errors.InvalidArgumentError, match="latest_checkpoint gives the newest"):
         tf.train.load_values(tmp_path)
-    with pytest.raises(errors.NotFoundError, match="there is no checkpoint and no file"):
+    with pytest.raises(errors.NotFoundError, match="and no such file"):
         tf.train.load_values(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("file", ["torch_state.pt", "tf_sharded"])
+def test_files_in_an_object_store_are_read(file: str) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    folder = f"/interop-{file}"
+    for part in FOREIGN.glob(f"{Path(file).stem}.*"):
+        store.pipe_file(f"{folder}/{part.name}", part.read_bytes())
+    values, expected = tf.train.load_values(f"memory:/{folder}/{file}"), golden(Path(file).stem)
+    for name, value in expected.items():
+        assert_same(values[name], value)
+    tf.train.export_variables({"x": [1.0]}, f"memory:/{folder}/model.safetensors")
+    assert tf.train.load_values(f"memory:/{folder}")["x"].tolist() == [1.0]
+    with pytest.raises(errors.NotFoundError, match="and no such file"):
+        tf.train.load_values(f"memory:/{folder}/nothing")
+
+
+def test_a_checkpoint_beside_a_folder_of_its_name_is_found(tmp_path: Path) -> None:
+    tf.Variable(2.0, name="v")
+    (tmp_path / "m").mkdir()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        prefix = tf.train.Saver().save(session, tmp_path / "m")
+    assert tf.train.load_values(prefix)["v"] == 2.0
 
 
 # ---- layouts ----

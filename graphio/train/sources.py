@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files
+from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, stores
 from graphio.schema.checkpoint import Resource
 
 __all__ = [
@@ -144,7 +144,7 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
     if isinstance(where, Mapping):
         return ArraysSource(where)
     path = os.fspath(where)
-    if not os.path.exists(path) and _starts_as_ours(path + ".index"):
+    if _starts_as_ours(path + ".index"):
         return CheckpointSource(path, lazy=lazy)
     from graphio.train.interop import formats
 
@@ -153,7 +153,8 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
 
 def _starts_as_ours(path: str) -> bool:
     try:
-        start = files.open_regular(path, lambda handle, size: os.read(handle, 8))
+        store, name = stores.of(path)
+        start = store.read(name, follow=True)[:8]
     except errors.OpError:
         return False
     return start == checkpoint_index.MAGIC

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, files
+from graphio.schema import dtypes, errors
 from graphio.schema.crc32c import crc32c
 from graphio.train.interop.reading import (
     UNKNOWN,
@@ -93,7 +93,7 @@ class TensorFlowSource:
 
     def __init__(self, prefix: str) -> None:
         self.what = f"TensorFlow checkpoint {prefix!r}"
-        table = read_table(files.read(prefix + ".index"), self.what)
+        table = read_table(bytes(map_bytes(prefix + ".index")), self.what)
         self._big, shards = self._header(table.pop(b"", b""))
         self._parts: dict[bytes, _Row] = {}
         rows: dict[str, _Row] = {}
