@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -91,14 +93,14 @@ def graphio_in(target: str) -> Callable[[str, Arrays], Work]:
 
         def restore(verify: str = "full") -> Any:
             other = tf.Session(target=target, graph=session.graph)
-            saver.restore(other, prefix)
+            saver.restore(other, prefix, verify=verify)
             return other
 
         def save() -> None:
             with session.graph.as_default():
                 saver.save(session, prefix)
 
-        return Work(save, restore)
+        return Work(save, restore, lazily=lambda: restore("lazy"))
 
     return make
 
@@ -259,7 +261,10 @@ def measure(call: Call) -> tuple[float, float]:
 
 
 def reset_peak() -> float:
-    """Forgets the peak of memory; returns what there is."""
+    """Gives freed memory back, forgets the peak; returns what there is."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
     return status("VmRSS")

@@ -15,6 +15,7 @@ from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
 from graphio.schema import calls, dtypes, errors
 from graphio.schema.run_lock import RunLock
+from graphio.schema.tensors import Stored
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -34,26 +35,35 @@ class Slot:
         self.dtype = numpy_dtype(number)
         self.shape = shape
         self.static = shape is not None and None not in shape
-        self.value: Array | None = None
+        self.value: Array | Stored | None = None  # Stored: checked when it is first read
 
     def read(self) -> Array:
-        """The value; FailedPreconditionError if there is none."""
-        if self.value is None:
+        """The value; FailedPreconditionError if there is none, DataLossError if it is damaged."""
+        value = self.value
+        if value.__class__ is np.ndarray:
+            return value
+        if value is None:
             raise uninitialized(self.name)
-        return self.value
+        self.value = array = value.array() if isinstance(value, Stored) else value
+        return array
 
-    def check(self, value: Array) -> None:
+    def check(self, value: Array | Stored) -> None:
         """Refuses a value of another dtype or shape."""
+        if value.dtype == self.dtype and (
+            self.shape is None or calls.fits(value.shape, self.shape)
+        ):
+            return
+        if isinstance(value, Stored):
+            value = value.array()
         if value.dtype != self.dtype:
             raise errors.InvalidArgumentError(
                 message=f"variable '{self.name}' is {dtypes.name(self.number)}, the value is "
                 f"{describe(value)}"
             )
-        if self.shape is not None and not calls.fits(value.shape, self.shape):
-            raise errors.InvalidArgumentError(
-                message=f"variable '{self.name}' has shape {shape_text(self.shape)}, the value is "
-                f"{describe(value)}"
-            )
+        raise errors.InvalidArgumentError(
+            message=f"variable '{self.name}' has shape {shape_text(self.shape)}, the value is "
+            f"{describe(value)}"
+        )
 
 
 class Generator:
@@ -185,22 +195,37 @@ class State:
         generator.counter = (first + blocks) % (1 << 64)
         return generator.key, first
 
+    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+        """An array for a value that assign is then given; the element type's number, its shape."""
+        return np.empty(dims, numpy_dtype(dtype))
+
     def assign(
-        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+        self,
+        values: Mapping[str, Array | Stored],
+        generators: Mapping[str, tuple[int, int]] | None = None,
+        *,
+        given: bool = False,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none when it raises.
 
         Args:
-            values: name of a variable to its value, of its dtype.
+            values: name of a variable to its value, of its dtype; a Stored one is checked when it
+                is first read.
             generators: name to key and counter.
+            given: True: the arrays are nobody else's from now on and need no copy.
         """
         with self.lock:
             slots = [self.slot(name) for name in values]
             for slot, value in zip(slots, values.values(), strict=True):
                 slot.check(value)
-            copies = [np.array(value, order="C") for value in values.values()]
-            for slot, copy in zip(slots, copies, strict=True):
-                slot.value = copy
+            made = [
+                value
+                if isinstance(value, Stored) or (given and value.flags.c_contiguous)
+                else np.array(value, order="C")
+                for value in values.values()
+            ]
+            for slot, value in zip(slots, made, strict=True):
+                slot.value = value
             for name, (key, counter) in (generators or {}).items():
                 self.set_generator(name, key, counter)
 
@@ -217,7 +242,7 @@ class State:
         from graphio.schema import checkpoint
 
         with self.lock:
-            values = {n: s.value for n, s in self._slots.items() if s.value is not None}
+            values = {n: s.read() for n, s in self._slots.items() if s.value is not None}
             checkpoint.write_checkpoint(
                 os.fspath(prefix), values, self.generators(), step=step, meta=meta
             )
@@ -235,9 +260,8 @@ class State:
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
             found = restore.read_fitting(prefix, wanted)
-            values = {name: np.array(found.variables[name]) for name in wanted}
-            for name, value in values.items():
-                self._slots[name].value = value
+            for name in wanted:
+                self._slots[name].value = found.variables[name]
             for resource in found.index.resource:
                 if resource.WhichOneof("state") == "generator":
                     place = resource.generator

@@ -437,7 +437,7 @@ def test_all_is_put_back_when_assigning_fails(
     session.run(number)
     mine.state = b"now"
 
-    def no_memory(*_: Any) -> None:
+    def no_memory(*_: Any, **__: Any) -> None:
         raise tf.errors.ResourceExhaustedError(message="no memory")
 
     monkeypatch.setattr(type(session.state), "assign", no_memory)

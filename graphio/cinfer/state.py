@@ -16,6 +16,7 @@ from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, checkpoint, errors, stores
 from graphio.schema.run_lock import RunLock
+from graphio.schema.tensors import Stored
 
 
 def new_state(seed: int | None = None) -> State:
@@ -123,19 +124,28 @@ class State:
         with self.lock:
             self._check(lib.ci_generator_set(self.handle, name.encode(), value, self._error))
 
+    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+        """An array for a value that assign is then given; the element type's number, its shape."""
+        return np.empty(dims, arrays.numpy_dtype(dtype))
+
     def assign(
-        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+        self,
+        values: Mapping[str, Array | Stored],
+        generators: Mapping[str, tuple[int, int]] | None = None,
+        *,
+        given: bool = False,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none when it raises.
 
         Args:
-            values: name of a variable to its value, of its dtype.
+            values: name of a variable to its value, of its dtype; a Stored one is checked now.
             generators: name to key and counter.
+            given: True: the arrays are nobody else's from now on.
         """
         places = generators or {}
         tensors = ffi.new("ci_tensor[]", len(values))
         keep: list[Any] = [
-            arrays.point_at(tensor, np.ascontiguousarray(value).reshape(value.shape))
+            arrays.point_at(tensor, np.ascontiguousarray(_array(value)).reshape(value.shape))
             for tensor, value in zip(tensors, values.values(), strict=True)
         ]
         names = [ffi.new("char[]", name.encode()) for name in places]
@@ -206,3 +216,7 @@ class State:
 
     def _check(self, code: int) -> None:
         status.check(code, self._error)
+
+
+def _array(value: Array | Stored) -> Array:
+    return value.array() if isinstance(value, Stored) else value

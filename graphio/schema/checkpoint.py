@@ -60,17 +60,19 @@ class Checkpoint:
         return file
 
     def read(self, into: Mapping[str, Array] | None = None) -> None:
-        """Reads all variables into memory and checks every byte of them.
+        """Reads all variables and checks every byte of them.
 
         Args:
             into: arrays by name to read values into, contiguous, of the variable's dtype and as
-                many elements; what they hold when this raises is undefined.
+                many elements; what they hold when this raises is undefined. The other variables
+                are checked only. None: all are held in memory, in arrays of their own.
 
         Raises:
             DataLossError: bytes are damaged.
         """
         for name, array in self._all(into or {}):
-            self._variables.arrays[name] = array
+            if into is None:
+                self._variables.arrays[name] = array
 
     def _all(self, into: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
         for file, rows in zip(self._files, self._rows, strict=True):
@@ -118,9 +120,16 @@ class Checkpoint:
 
     def verify(self) -> None:
         """Checks every byte now; a graph file that is gone is no error. Raises DataLossError."""
-        for _ in self._all({}):
-            pass
+        self.read({})
         self.check_meta()
+
+    def stored(self, name: str) -> tensors.Stored:
+        """A variable that is checked when its array is asked for. Raises NotFoundError."""
+        return self._variables.stored(name)
+
+    def replaced(self) -> bool:
+        """Whether another save to the same prefix has taken this one's place."""
+        return read_index_of(self._store, self._base).save_id != self.index.save_id
 
     def check_meta(self) -> None:
         """Checks the graph file; that it is gone is no error. Raises DataLossError."""
@@ -138,21 +147,21 @@ class _Variables(Mapping[str, Array]):
         self, rows: Mapping[str, CheckpointVariable], files: Sequence[stores.StoredFile]
     ) -> None:
         self._rows, self._files = rows, files
-        self._views: dict[int, memoryview] = {}
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
+        if name not in self.arrays:
+            self.arrays[name] = self.stored(name).array()
+        return self.arrays[name]
+
+    def stored(self, name: str) -> tensors.Stored:
+        """A variable in the mapped file. Raises NotFoundError."""
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
-        if name not in self.arrays:
-            row = self._rows[name]
-            if row.shard not in self._views:
-                self._views[row.shard] = self._files[row.shard].view()
-            data = self._views[row.shard][row.offset : row.offset + row.nbytes]
-            what = f"variable '{name}' in the checkpoint"
-            stored = tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
-            self.arrays[name] = stored.array()
-        return self.arrays[name]
+        row = self._rows[name]
+        data = self._files[row.shard].part(row.offset, row.nbytes)
+        what = f"variable '{name}' in the checkpoint"
+        return tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows

@@ -251,7 +251,7 @@ class _Writer:
                 self.store.remove(name)
             self.store.tidy()
             _remove_abandoned(self.store, self.base)
-        except OSError:
+        except (OSError, errors.NotFoundError):
             return  # the checkpoint stands; the next save tidies up again
 
     def _garbage(self) -> list[str]:
@@ -281,9 +281,8 @@ def _remove_abandoned(store: Store, base: str) -> None:
 
     The age is that of the name, not of the bytes: a folder may be copied into this one.
     """
-    if store.shared:
-        return
-    limit = store.arrived(base + ".index") - ABANDONED_AGE
+    age = GARBAGE_AGE if store.shared else ABANDONED_AGE
+    limit = store.arrived(base + ".index") - age
     names = set(store.names())
     saves: dict[str, list[str]] = {}
     for name in sorted(names):

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graphio.schema.run_lock import RunLock
+from graphio.schema.tensors import Stored
 
 Array = np.ndarray[Any, Any]
 #: what a HostCall calls: the node's inputs to its outputs
@@ -77,10 +78,18 @@ class State(Protocol):
     def set_generator(self, name: str, key: int, counter: int) -> None:
         """Puts a generator in its place."""
 
+    def room(self, dtype: int, dims: Sequence[int]) -> Array:
+        """An array for a value that assign is then given."""
+
     def assign(
-        self, values: Mapping[str, Array], generators: Mapping[str, tuple[int, int]] | None = None
+        self,
+        values: Mapping[str, Array | Stored],
+        generators: Mapping[str, tuple[int, int]] | None = None,
+        *,
+        given: bool = False,
     ) -> None:
-        """Gives many variables and generators their values: all of them, or none."""
+        """Gives many variables and generators their values: all of them, or none. What was given
+        is nobody else's and need not be copied."""
 
     def save(self, prefix: str, step: int | None = None, meta: bytes | None = None) -> None:
         """Writes a checkpoint."""

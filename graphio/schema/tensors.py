@@ -162,15 +162,28 @@ class Stored:
     """A tensor's bytes in a file: checked and decoded when first asked for.
 
     Args:
+        number: of the element type.
+        dims: the shape.
+        data: the bytes.
+        crc: their checksum.
         what: how messages call it, "tensor 3".
     """
 
     def __init__(
         self, number: int, dims: Sequence[int], data: memoryview, crc: int, what: str
     ) -> None:
-        self.number, self.dims, self.crc, self.what = number, tuple(dims), crc, what
+        self.number, self.shape, self.crc, self.what = number, tuple(dims), crc, what
         self._data = data
         self._array: Array | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The array's dtype."""
+        return small_types.numpy_dtype(dtypes.of_number(self.number))
+
+    def reshape(self, dims: Sequence[int]) -> Stored:
+        """The same bytes with another shape of as many elements."""
+        return Stored(self.number, dims, self._data, self.crc, self.what)
 
     def array(self) -> Array:
         """The read-only array.
@@ -181,8 +194,8 @@ class Stored:
         if self._array is None:
             if crc32c(self._data) != self.crc:
                 raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
-            check_dims(self.dims)
-            self._array = decode(self.number, self.dims, self._data)
+            check_dims(self.shape)
+            self._array = decode(self.number, self.shape, self._data)
         return self._array
 
 

@@ -89,15 +89,24 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         ValueError: the folder has none.
         NotFoundError: there is no such checkpoint.
     """
-    where = os.fspath(ckpt_dir_or_file)
-    if _is_folder(where):
-        newest = latest_checkpoint(where)
-        if newest is None and not _is_foreign(where):
-            raise ValueError(
-                f"Couldn't find 'checkpoint' file or checkpoints in given directory {where}"
-            )
-        where = newest or where
-    return CheckpointReader(where)
+    return CheckpointReader(resolved(ckpt_dir_or_file))
+
+
+def resolved(where: str | os.PathLike[str]) -> str:
+    """A prefix or file as it is; the newest checkpoint of a folder, or itself if it is one model.
+
+    Raises:
+        ValueError: the folder has none.
+    """
+    path = os.fspath(where)
+    if not _is_folder(path):
+        return path
+    newest = latest_checkpoint(path)
+    if newest is None and not _is_foreign(path):
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+        )
+    return newest or path
 
 
 def _is_folder(where: str) -> bool:

@@ -40,7 +40,8 @@ class CheckpointState:
         model_checkpoint_path: the prefix of the newest checkpoint.
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
-        last_preserved_timestamp: when one was last kept for good; 0: never.
+        last_preserved_timestamp: from when the hours count until one is kept for good the next
+            time; 0: not known.
         expired: those that were about to be deleted.
     """
 
@@ -250,9 +251,12 @@ def latest_checkpoint(
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
     if not _is_there(folder, name):
         return None
-    state = get_checkpoint_state(folder, latest_filename)
-    if state is not None and checkpoint_exists(state.model_checkpoint_path):
-        return state.model_checkpoint_path
+    state, before = get_checkpoint_state(folder, latest_filename), None
+    while state is not None and state != before:
+        if checkpoint_exists(state.model_checkpoint_path):
+            return state.model_checkpoint_path
+        # A save may have come in between and deleted it: then the file names another.
+        state, before = get_checkpoint_state(folder, latest_filename), state
     found = _newest(folder)
     if state is not None or found is not None:
         warnings.warn(

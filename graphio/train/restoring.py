@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from graphio.schema import errors
+from graphio.schema.engine import State
 from graphio.schema.model_pb2 import IteratorState
 from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
+from graphio.schema.tensors import Stored
 from graphio.train import casting, hints, renaming
 from graphio.train.sources import CheckpointSource, Resource, Source, open_source
 from graphio.train.user_state import Stateful, missing
@@ -22,34 +24,24 @@ Array = np.ndarray[Any, Any]
 VERIFY = ("full", "lazy")
 
 
-def opened(where: Any, verify: str) -> Source:
-    """What a restore reads from.
-
-    Args:
-        where: see graphio.train.sources.open_source.
-        verify: "full": every byte of a checkpoint is checked now; "lazy": what is read.
-
-    Raises:
-        ValueError: there is nothing, or verify is none of the two.
-    """
-    if verify not in VERIFY:
-        raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {verify!r}")
-    try:
-        return open_source(where, lazy=verify != "full")
-    except errors.NotFoundError as error:
-        text = f"The passed save_path is not a valid checkpoint: {where}"
-        raise ValueError(f"{text} ({error.message})") from None
-
-
 @dataclass(frozen=True)
 class Options:
-    """What tf.train.Saver.restore is told; see there."""
+    """What tf.train.Saver.restore is told; see there.
+
+    Raises:
+        ValueError: there is no such way to verify.
+    """
 
     strict: bool = True
     assignment_map: renaming.Renaming | None = None
     ignore: Any = None
     cast: bool = False
     reshape: bool = False
+    verify: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.verify not in VERIFY:
+            raise ValueError(f"verify is one of {', '.join(VERIFY)}, not {self.verify!r}")
 
 
 @dataclass
@@ -69,6 +61,28 @@ class Target:
     iterators: bool
     objects: Mapping[str, Stateful]
     whole: bool
+
+
+def restore_from(where: Any, target: Target, options: Options) -> Source:
+    """Gives a session the values of what open_source opens, which is returned.
+
+    Raises:
+        ValueError: there is nothing.
+        NotFoundError, InvalidArgumentError, DataLossError: as restore.
+    """
+    while True:
+        try:
+            source = open_source(where, lazy=True)
+        except errors.NotFoundError as error:
+            text = f"The passed save_path is not a valid checkpoint: {where}"
+            raise ValueError(f"{text} ({error.message})") from None
+        try:
+            restore(target, source, options)
+            return source
+        except (errors.NotFoundError, errors.DataLossError):
+            # A save to the same prefix may have come in between.
+            if not isinstance(source, CheckpointSource) or not source.checkpoint.replaced():
+                raise
 
 
 def restore(target: Target, source: Source, options: Options) -> None:
@@ -102,7 +116,8 @@ def restore(target: Target, source: Source, options: Options) -> None:
         target.session.state.declare(
             variable.op.name, variable.dtype.number, static_shape(variable)
         )
-    _assign(target, source, _converted(source, found, options.cast), ignored)
+    array = _reader(target.session.state, source, found, options)
+    _assign(target, source, _converted(array, found, options.cast), ignored)
 
 
 def _all_names(target: Target) -> Iterable[str]:
@@ -128,23 +143,43 @@ def _settle_missing(
     return set(absent)
 
 
-def _converted(source: Source, found: Mapping[str, Variable], cast: bool) -> dict[str, Array]:
+def _reader(
+    state: State, source: Source, found: Iterable[str], options: Options
+) -> Callable[[str], Array | Stored]:
+    """What gives the value of each name."""
+    if not isinstance(source, CheckpointSource):
+        return source.array
+    if options.verify == "full":
+        rows = source.entries()
+        into = {name: state.room(rows[name].dtype, rows[name].dims) for name in found}
+        source.checkpoint.read(into)
+        source.checkpoint.check_meta()
+        return into.__getitem__
+    return source.checkpoint.stored if state.lasting and not options.cast else source.array
+
+
+def _converted(
+    array_of: Callable[[str], Array | Stored], found: Mapping[str, Variable], cast: bool
+) -> dict[str, Array | Stored]:
     """Name of a variable to its value, each read and checked."""
     values, wrong = {}, []
     for name, variable in found.items():
-        array = source.array(name)
-        try:
-            fitting = casting.cast(array, variable.dtype.number) if cast else array
-        except ValueError as error:
-            wrong.append(f"{variable.op.name}: cast: {error}")
-            continue
-        values[variable.op.name] = _reshaped(fitting, static_shape(variable))
+        array = array_of(name)
+        if cast and isinstance(array, np.ndarray):
+            try:
+                array = casting.cast(array, variable.dtype.number)
+            except ValueError as error:
+                wrong.append(f"{variable.op.name}: cast: {error}")
+                continue
+        values[variable.op.name] = _reshaped(array, static_shape(variable))
     if wrong:
         raise Problems(wrong=wrong).error(())
     return values
 
 
-def _assign(target: Target, source: Source, values: Mapping[str, Array], ignored: set[str]) -> None:
+def _assign(
+    target: Target, source: Source, values: Mapping[str, Array | Stored], ignored: set[str]
+) -> None:
     """The only part that changes anything; what fails is undone."""
     session = target.session
     resources = {n: state for n, state in source.resources.items() if n not in ignored}
@@ -158,7 +193,7 @@ def _assign(target: Target, source: Source, values: Mapping[str, Array], ignored
         _give_back(target.objects, resources, undo)
         if target.iterators:
             _move_iterators(session, resources, undo)
-        session.state.assign(values, generators)
+        session.state.assign(values, generators, given=isinstance(source, CheckpointSource))
         undo.pop_all()
     if target.whole and isinstance(source, CheckpointSource):
         _tell_generators(session, set(generators) | ignored)
@@ -179,7 +214,7 @@ def static_shape(variable: Variable) -> tuple[int | None, ...] | None:
     return None if variable.shape.ndims is None else tuple(variable.shape.as_list())
 
 
-def _reshaped(array: Array, shape: Sequence[int | None] | None) -> Array:
+def _reshaped(array: Array | Stored, shape: Sequence[int | None] | None) -> Array | Stored:
     if array.shape == shape or not same_count(shape, array.shape):
         return array
     return array.reshape([d or 0 for d in shape or ()])

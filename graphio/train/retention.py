@@ -113,9 +113,10 @@ class Retention:
         )
         if where not in beside:
             return
+        times = dict(zip(beside, state.all_model_checkpoint_timestamps, strict=False))
         existing = [p for p in beside if checkpoint_exists(p)]
-        times = checkpoint_state.get_checkpoint_mtimes(existing)
-        self.replace(list(zip(existing, times, strict=True)))
+        written = checkpoint_state.get_checkpoint_mtimes(existing)
+        self.replace([(p, times.get(p, t)) for p, t in zip(existing, written, strict=True)])
         self._expired = tuple(p for p in expired if p not in beside and checkpoint_exists(p))
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
-from graphio.graph import Graph, Tensor
+from graphio.graph import Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
@@ -65,6 +65,8 @@ class Saver:
     """
 
     _layer = files.SYSTEM
+    #: called with name to value before a save writes; what it raises ends the save
+    inspect: Callable[[Mapping[str, np.ndarray[Any, Any]]], None] | None = None
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class Saver:
         self._objects = checked_objects(objects)
         self._asynchronous = asynchronous
         self._background, self._memory = Background(), Memory()
+        self._graph_file = saving.GraphFile()
         self._recover = recover
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
@@ -233,10 +236,13 @@ class Saver:
         contents = saving.Contents(
             self._built("save"),
             self._iterators,
-            self._meta_bytes(sess.graph) if write_meta_graph else None,
+            self._graph_file.bytes_of(sess.graph, message_of(self.to_proto()))
+            if write_meta_graph
+            else None,
             self._pad,
             self._shard_bytes,
             self._objects,
+            self.inspect,
         )
         request = saving.Request(
             os.fspath(save_path),
@@ -268,9 +274,6 @@ class Saver:
             f"the save of '{prepared.where}'", lambda: saving.commit(prepared, retention, layer)
         )
         return prepared.where
-
-    def _meta_bytes(self, graph: Graph) -> bytes:
-        return saving.export_meta_bytes(graph, message_of(self.to_proto()))
 
     def wait(self) -> None:
         """Waits until a save in the background has ended.
@@ -390,7 +393,9 @@ class Saver:
                 float (rounded; beyond its range is an error), these a complex number. Nothing
                 goes the other way.
             reshape: True accepts another shape of as many elements; None: as the Saver was told.
-            verify: "full" checks every byte of the checkpoint, "lazy" what is restored.
+            verify: "full" reads every byte of the checkpoint and checks it. "lazy" maps its files,
+                which must stay as they are, and checks what is restored: in the Python runtime
+                when a variable is first used, in cinfer now.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
@@ -412,10 +417,10 @@ class Saver:
             ignore,
             cast,
             self._reshape if reshape is None else reshape,
+            verify,
         )
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
-        source = restoring.opened(save_path, verify)
-        restoring.restore(target, source, options)
+        source = restoring.restore_from(save_path, target, options)
         if self._recover and isinstance(source, CheckpointSource):
             self._retention.adopt(source.checkpoint.prefix)
 

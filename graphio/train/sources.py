@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, stores
+from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files, stores
 from graphio.schema.checkpoint import Resource
 
 __all__ = [
@@ -130,7 +130,8 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
     Args:
         where: a prefix of our own or of a TensorFlow V2 checkpoint; a file .safetensors, .npz,
             .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
-            models out; a Source, or a mapping from names to arrays.
+            models out; a Source, or a mapping from names to arrays. In an object store
+            ("s3://bucket/run/model-5"): checkpoints of ours only.
         lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
 
     Raises:
@@ -143,7 +144,7 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
         return opened
     if isinstance(where, Mapping):
         return ArraysSource(where)
-    path = os.fspath(where)
+    path = stores.plain(where)
     if _starts_as_ours(path + ".index"):
         return CheckpointSource(path, lazy=lazy)
     from graphio.train.interop import formats
@@ -152,9 +153,13 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
 
 
 def _starts_as_ours(path: str) -> bool:
+    """Whether a checkpoint's index is there; what cannot be read now is an error."""
     try:
-        store, name = stores.of(path)
-        start = store.read(name, follow=True)[:8]
-    except errors.OpError:
+        if not stores.is_remote(path):
+            start = files.part(path, 0, len(checkpoint_index.MAGIC))
+        else:
+            store, name = stores.of(path)
+            start = store.read(name)[: len(checkpoint_index.MAGIC)]
+    except errors.NotFoundError:
         return False
     return start == checkpoint_index.MAGIC

@@ -39,7 +39,7 @@ def map_bytes(path: str) -> memoryview:
 def is_file(path: str) -> bool:
     """Whether there is something at a path that is no folder."""
     if not stores.is_remote(path):
-        return os.path.exists(path) and not os.path.isdir(path)
+        return files.exists(path) and not os.path.isdir(path)
     store, name = stores.of(path)
     return bool(name) and store.exists(name)
 
