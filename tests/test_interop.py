@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -371,6 +372,27 @@ def test_a_saver_restores_a_tensorflow_checkpoint_under_its_own_names(target: st
         tf.train.Saver().restore(session, FOREIGN / "tf_saver")
         for name, variable in variables.items():
             assert_same(session.run(variable), expected[name])
+
+
+def test_the_example_of_the_page_on_checkpoints_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a conv and an fc layer, whose values have been written in torch's layout."""
+    page = (FOREIGN.parents[2] / "docs" / "checkpoints.md").read_text().split("## Other formats")[1]
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    rng = np.random.default_rng(0)
+    shapes = {"conv.weight": (4, 3, 2, 2), "conv.bias": (4,), "fc.weight": (5, 4), "fc.bias": (5,)}
+    arrays = {name: rng.normal(size=shape).astype("f4") for name, shape in shapes.items()}
+    monkeypatch.chdir(tmp_path)
+    np.savez("net.npz", **arrays)
+    Path("net.npz").rename("net.pt")  # the bytes say what it is
+    tf.get_variable("conv/kernel", (2, 2, 3, 4)), tf.get_variable("conv/bias", (4,))
+    tf.get_variable("fc/kernel", (4, 5)), tf.get_variable("fc/bias", (5,))
+    with tf.Session() as session:
+        exec(program, {"tf": tf, "session": session})
+    found = tf.train.load_values("net.safetensors")
+    np.testing.assert_array_equal(found["fc/kernel"], arrays["fc.weight"].T)
+    np.testing.assert_array_equal(found["conv/kernel"][1, 0], arrays["conv.weight"][:, :, 1, 0].T)
 
 
 # ---- export ----
