@@ -120,7 +120,7 @@ def load_values(
         InvalidArgumentError: it is of no known format; an expression in `transpose` fits no
             name, or a name of another rank.
     """
-    source = open_source(where)
+    source = open_source(where, lazy=True)
     axes: dict[str, tuple[int, ...]] = {}
     for pattern, order in (transpose or {}).items():
         axes.update(_matching(source, pattern, order))

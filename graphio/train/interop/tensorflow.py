@@ -233,7 +233,10 @@ class TensorFlowSource:
         """The rows under the names that users see."""
         if OBJECT_GRAPH not in rows:
             return rows
-        graph = self._read(OBJECT_GRAPH, rows.pop(OBJECT_GRAPH))
+        row = rows.pop(OBJECT_GRAPH)
+        if row.number != dtypes.STRING or row.dims:
+            raise damaged(self.what, "how its objects hang together is no text")
+        graph = self._read(OBJECT_GRAPH, row)
         self.skipped[OBJECT_GRAPH] = "how the objects of the program hang together"
         short = {key: key.removesuffix(VALUE) for key in rows}
         if len(set(short.values())) < len(short):
