@@ -83,9 +83,7 @@ class Counter:
 
 
 @TARGETS
-def test_the_snapshot_is_of_the_moment_of_the_call(
-    target: str, gate: Gate, tmp_path: Path
-) -> None:
+def test_the_snapshot_is_of_the_moment_of_the_call(target: str, gate: Gate, tmp_path: Path) -> None:
     step = tf.train.create_global_step()
     w = tf.get_variable("w", initializer=np.arange(1000, dtype=np.float32))
     text = tf.Variable([b"a", b"bc"], name="text")

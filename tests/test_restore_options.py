@@ -256,7 +256,9 @@ def test_a_cast_restores_values_of_another_type(
     session = started(target)
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         tf.train.Saver().restore(session, prefix)
-    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(error.value)
+    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(
+        error.value
+    )
     assert "cast=True" in str(error.value)
     tf.train.Saver().restore(session, prefix, cast=True)
     found = session.run(v)
