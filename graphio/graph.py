@@ -98,7 +98,10 @@ class Tensor:
 
     def set_shape(self, shape: Any) -> None:
         """Adds what the program knows of the shape. Raises ValueError where that clashes."""
-        self._shape = self._shape.merge_with(shape)
+        merged = self._shape.merge_with(shape)
+        if merged.key != self._shape.key:
+            self._shape = merged
+            self.graph.changed()
 
     @property
     def device(self) -> str:
@@ -437,7 +440,7 @@ class Graph:
         root.changed()
 
     def changed(self) -> None:
-        """Notes that the graph has grown, so that plans are looked at anew."""
+        """Notes that a message of the graph would be another one now."""
         self.root.version += 1
 
     def mark(self) -> tuple[int, int]:

@@ -1,133 +1,260 @@
 """Every state that a kill or a power cut can leave, from a recording of file operations.
 
-A state is what the folder holds afterwards: names to bytes. After a kill all operations up to a
-moment have happened. After a power cut, of those since the folder was last synced any subset may
-have, and of a file that was not synced nothing, half or all of its bytes may be there.
+A state is what the folder holds afterwards: names to contents. After a kill all operations up to
+a moment have happened. After a power cut, of those since the folder was last synced any subset
+may have, and of what was written to a file since it was synced nothing, half or all may be there.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from graphio.schema.files import FileLayer
 
-OPTIONAL = 6  # of the last operations since a sync, all subsets are tried
-UNSYNCED = 3  # of the last files that were not synced, all contents are tried
+OPTIONAL = 8  # of the last operations since a sync, all subsets are tried
+UNSYNCED = 4  # of the last files that were not synced, all contents are tried
 
-State = dict[str, bytes]
+#: name to the number of its content, see Contents
+State = frozenset[tuple[str, int]]
+
+
+class Contents:
+    """Every content once: states refer to them by number."""
+
+    def __init__(self) -> None:
+        self.all: list[bytes] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def number(self, data: bytes) -> int:
+        """The number of a content."""
+        found = self._numbers.setdefault(data, len(self.all))
+        if found == len(self.all):
+            self.all.append(data)
+        return found
 
 
 @dataclass
-class File:
-    """A file as it is written."""
+class Operation:
+    """What was done: create, write, fsync, rename, remove, sync or ack.
 
-    data: bytearray = field(default_factory=bytearray)
-    synced: bool = False
+    Attributes:
+        kind: of those.
+        file: the number of the file that was created, written, synced or closed.
+        name, old: of the file made or removed; before the rename.
+        data: what was written.
+        step: what was acknowledged.
+    """
 
-
-@dataclass
-class Moment:
-    """What is known to be durable, what may be, and what has been acknowledged."""
-
-    durable: dict[str, File]
-    pending: list[tuple[str, str, File | None]]  # (name gone or "", name made or "", file)
-    acknowledged: int
+    kind: str
+    file: int = -1
+    name: str = ""
+    old: str = ""
+    data: bytes = b""
+    step: int = -1
 
 
 class Recorder(FileLayer):
-    """Does everything and notes every moment in between.
+    """Does everything and notes it. One folder; any number of threads.
 
     Attributes:
-        kills: the states that a kill can leave, with the step acknowledged before.
-        cuts: likewise for power cuts.
+        operations: in the order in which they happened.
+        initial: what the folder held when the recording began.
     """
 
-    def __init__(self) -> None:
-        self.kills: list[tuple[State, int]] = []
-        self.cuts: dict[tuple[tuple[str, bytes], ...], int] = {}
-        self._handles: dict[int, File] = {}
-        self._names: dict[str, File] = {}
-        self._durable: dict[str, File] = {}
-        self._pending: list[tuple[str, str, File | None]] = []
-        self.acknowledged = -1
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self.operations: list[Operation] = []
+        self.initial: dict[str, bytes] = {}
+        self._files = 0
+        self._handles: dict[int, int] = {}
+        self._begun: set[int] = set()
+        self._lock = threading.Lock()
+        for name in os.listdir(folder) if folder is not None else []:
+            with open(os.path.join(folder, name), "rb") as file:  # type: ignore[arg-type]
+                self.initial[name] = file.read()
 
     def acknowledge(self, step: int) -> None:
         """A save has returned."""
-        self.acknowledged = step
-        self._note()
+        self._note("ack", step=step)
+
+    def _note(self, kind: str, **what: object) -> None:
+        self.operations.append(Operation(kind, **what))  # type: ignore[arg-type]
 
     def create(self, path: str) -> int:
-        handle = super().create(path)
-        name = os.path.basename(path)
-        self._handles[handle] = self._names[name] = File()
-        self._pending.append(("", name, self._names[name]))
-        self._note()
-        return handle
+        with self._lock:
+            handle = super().create(path)
+            self._handles[handle] = self._files
+            self._note("create", file=self._files, name=os.path.basename(path))
+            self._files += 1
+            return handle
 
     def write(self, handle: int, data: memoryview) -> int:
-        written = super().write(handle, data[:100])  # short writes, as a system may do
-        self._handles[handle].data += data[:written]
-        self._note()
-        return written
+        with self._lock:
+            number, part = self._handles[handle], memoryview(data).cast("B")
+            if number not in self._begun:
+                self._begun.add(number)
+                part = part[: len(part) // 2 + 1]  # a short write, as a system may do
+            written = super().write(handle, part)
+            self._note("write", file=number, data=bytes(part[:written]))
+            return written
 
     def fsync(self, handle: int) -> None:
-        super().fsync(handle)
-        self._handles[handle].synced = True
-        self._note()
+        with self._lock:
+            super().fsync(handle)
+            self._note("fsync", file=self._handles[handle])
 
     def rename(self, old: str, new: str) -> None:
-        super().rename(old, new)
-        before, after = os.path.basename(old), os.path.basename(new)
-        self._names[after] = self._names.pop(before)
-        self._pending.append((before, after, self._names[after]))
-        self._note()
+        with self._lock:
+            super().rename(old, new)
+            self._note("rename", old=os.path.basename(old), name=os.path.basename(new))
 
     def remove(self, path: str) -> None:
-        super().remove(path)
-        name = os.path.basename(path)
-        del self._names[name]
-        self._pending.append((name, "", None))
-        self._note()
+        with self._lock:
+            super().remove(path)
+            self._note("remove", name=os.path.basename(path))
 
     def sync_folder(self, path: str) -> None:
-        super().sync_folder(path)
-        self._durable = dict(self._names)
-        self._pending = []
-        self._note()
+        with self._lock:
+            super().sync_folder(path)
+            self._note("sync")
 
-    def _note(self) -> None:
-        now = {name: bytes(file.data) for name, file in self._names.items()}
-        self.kills.append((now, self.acknowledged))
-        for state in self._power_cuts():
-            key = tuple(sorted(state.items()))
-            # The same state may come before and after an acknowledgement: the later one counts.
-            self.cuts[key] = max(self.cuts.get(key, -1), self.acknowledged)
 
-    def _power_cuts(self) -> Iterator[State]:
-        certain, optional = self._pending[:-OPTIONAL], self._pending[-OPTIONAL:]
+@dataclass
+class _File:
+    """A file as it is written: its bytes, and how many of them are surely on the disk."""
+
+    data: bytes = b""
+    synced: int = 0
+
+
+@dataclass
+class _Disk:
+    """What is known to be durable, what may be, and what has been acknowledged."""
+
+    names: dict[str, _File]
+    durable: dict[str, _File]
+    pending: list[tuple[str, str, _File | None]] = field(default_factory=list)  # gone, made, file
+    files: dict[int, _File] = field(default_factory=dict)
+    acknowledged: int = -1
+
+    def apply(self, done: Operation) -> None:
+        """Goes on by one operation."""
+        if done.kind == "create":
+            self.files[done.file] = self.names[done.name] = _File()
+            self.pending.append(("", done.name, self.files[done.file]))
+        elif done.kind == "write":
+            self.files[done.file].data += done.data
+        elif done.kind == "fsync":
+            self.files[done.file].synced = len(self.files[done.file].data)
+        elif done.kind == "rename":
+            self.names[done.name] = self.names.pop(done.old)
+            self.pending.append((done.old, done.name, self.names[done.name]))
+        elif done.kind == "remove":
+            del self.names[done.name]
+            self.pending.append((done.name, "", None))
+        elif done.kind == "sync":
+            self.durable, self.pending = dict(self.names), []
+        elif done.kind == "ack":
+            self.acknowledged = done.step
+        else:
+            raise ValueError(f"unknown operation {done.kind!r}")
+
+    def cuts(self) -> Iterator[dict[str, bytes]]:
+        """What a power cut can leave now."""
+        certain, optional = self.pending[:-OPTIONAL], self.pending[-OPTIONAL:]
         for chosen in itertools.product((False, True), repeat=len(optional)):
-            names = dict(self._durable)
-            done = [*certain, *(op for op, yes in zip(optional, chosen, strict=True) if yes)]
-            for gone, made, file in done:
+            names = dict(self.durable)
+            for gone, made, file in itertools.chain(certain, itertools.compress(optional, chosen)):
                 names.pop(gone, None)
                 if file is not None:
                     names[made] = file
-            unsynced = [n for n, f in names.items() if not f.synced and f.data][-UNSYNCED:]
-            for amounts in itertools.product((0, 0.5, 1), repeat=len(unsynced)):
-                state = {name: bytes(file.data) for name, file in names.items()}
-                for name, amount in zip(unsynced, amounts, strict=True):
-                    state[name] = state[name][: int(len(state[name]) * amount)]
-                yield state
+            yield from _amounts(names)
 
 
-def materialize(state: State, folder: str) -> None:
-    """Makes the folder hold exactly this state."""
-    for name in os.listdir(folder):
-        if name not in state:
-            os.unlink(os.path.join(folder, name))
-    for name, data in state.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(data)
+def _amounts(names: Mapping[str, _File]) -> Iterator[dict[str, bytes]]:
+    """All contents that the files may have after a power cut."""
+    unsynced = [n for n, f in names.items() if f.synced < len(f.data)][-UNSYNCED:]
+    state = {name: file.data for name, file in names.items()}
+    for amounts in itertools.product((0, 1, 2), repeat=len(unsynced)):
+        for name, amount in zip(unsynced, amounts, strict=True):
+            file = names[name]
+            size = file.synced + (len(file.data) - file.synced) * amount // 2
+            state[name] = file.data[:size]
+        yield state
+
+
+def states(
+    operations: Iterable[Operation],
+    initial: Mapping[str, bytes],
+    contents: Contents,
+    base: int = -1,
+) -> tuple[dict[State, int], dict[State, int]]:
+    """The states that kills and power cuts can leave.
+
+    Args:
+        operations: as they happened.
+        initial: what the folder held before, durably.
+        contents: takes what the states hold.
+        base: the step acknowledged before.
+
+    Returns:
+        Two dicts, for kills and for power cuts: state to the last step that was acknowledged
+        when it could arise.
+    """
+    old = {name: _File(data, len(data)) for name, data in initial.items()}
+    disk = _Disk(dict(old), dict(old), acknowledged=base)
+    kills: dict[State, int] = {}
+    cuts: dict[State, int] = {}
+
+    def add(found: dict[State, int], state: Mapping[str, bytes]) -> None:
+        key = frozenset((name, contents.number(data)) for name, data in state.items())
+        # The same state may come before and after an acknowledgement: the later one counts.
+        found[key] = max(found.get(key, -1), disk.acknowledged)
+
+    for done in operations:
+        disk.apply(done)
+        add(kills, {name: file.data for name, file in disk.names.items()})
+        for state in disk.cuts():
+            add(cuts, state)
+    return kills, cuts
+
+
+class Replica:
+    """A folder that takes on one state after another, quickly: its files are links.
+
+    Args:
+        folder: an empty one; the contents lie beside it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], contents: Contents) -> None:
+        self.folder, self.pool = os.fspath(folder), os.fspath(folder) + ".contents"
+        self.contents = contents
+        self._now: dict[str, int] = {}
+        self._made = 0
+        os.makedirs(self.folder, exist_ok=True)
+        os.mkdir(self.pool)
+
+    def become(self, state: State) -> None:
+        """Makes the folder hold exactly this state."""
+        for number in range(self._made, len(self.contents.all)):
+            with open(os.path.join(self.pool, str(number)), "wb") as file:
+                file.write(self.contents.all[number])
+        self._made = len(self.contents.all)
+        wanted = dict(state)
+        for name, number in list(self._now.items()):
+            if wanted.get(name) != number:
+                os.unlink(os.path.join(self.folder, name))
+                del self._now[name]
+        for name, number in wanted.items():
+            if name not in self._now:
+                os.link(os.path.join(self.pool, str(number)), os.path.join(self.folder, name))
+        self._now = wanted
+
+    def forget(self) -> None:
+        """Empties the folder, whatever was done in it."""
+        for name in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, name))
+        self._now = {}

@@ -1,4 +1,4 @@
-"""Saver(asynchronous=True): the snapshot is of one moment, errors are told once, nothing is lost."""
+"""Saver(asynchronous=True): a snapshot of one moment, errors told once, nothing lost."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import pytest
 import graphio as tf
 from graphio.schema import container
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+from graphio.train.retention import Retention
 
 TARGETS = ["", "cinfer"]
 
@@ -133,6 +134,23 @@ def test_old_checkpoints_go_and_a_restart_goes_on_counting(tmp_path: Path) -> No
     forgetful = tf.train.Saver(max_to_keep=2, recover=False)
     forgetful.restore(session, tf.train.latest_checkpoint(tmp_path))
     assert forgetful.last_checkpoints == []
+
+
+def test_what_a_crash_kept_from_being_deleted_is_deleted_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables()
+    session, saver = started(), tf.train.Saver(max_to_keep=1)
+    saver.save(session, tmp_path / "m", global_step=0)
+    with monkeypatch.context() as crash:
+        crash.setattr(Retention, "_delete_expired", lambda *_: None)
+        saver.save(session, tmp_path / "m", global_step=1)
+    assert steps_of(tmp_path) == [0, 1]
+    again = tf.train.Saver(max_to_keep=1)
+    again.restore(session, tf.train.latest_checkpoint(tmp_path))
+    assert again.last_checkpoints == [str(tmp_path / "m-1")]
+    again.save(session, tmp_path / "m", global_step=2)
+    assert steps_of(tmp_path) == [2]
 
 
 @pytest.mark.parametrize("keep", [None, 0])

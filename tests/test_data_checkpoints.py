@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import engines
 import numpy as np
 import pytest
 from data_pipelines import applied, modelled, pipelines, plain, rest
@@ -156,49 +153,6 @@ def test_a_state_shows_where_the_iterator_stands() -> None:
         state = resource.save_all(session)["OneShotIterator"]
     assert (state.epoch, state.offset) == (2, 3)
     assert state.shuffle_seed == mix_seeds(87654321, 5)
-
-
-TRAINING = """
-import sys
-import numpy as np
-import graphio as tf
-
-first, last, engine, prefix = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-tf.set_random_seed(1)
-rng = np.random.RandomState(0)
-xs = rng.randn(37, 3).astype(np.float32)
-ys = xs @ np.float32([[1], [-2], [0.5]])
-data = tf.data.Dataset.from_tensor_slices((xs, ys)).shuffle(16).repeat().batch(5)
-data = data.map(lambda x, y: (x + tf.random_normal(tf.shape(x), stddev=0.1), y)).prefetch(2)
-x, y = data.make_one_shot_iterator().get_next()
-w = tf.Variable(tf.zeros([3, 1]))
-loss = tf.reduce_mean((tf.matmul(x, w) - y) ** 2)
-train = tf.train.AdamOptimizer(0.05).minimize(loss)
-saver = tf.train.Saver()
-with tf.Session(engine) as session:
-    if first:
-        saver.restore(session, prefix)
-    else:
-        session.run(tf.global_variables_initializer())
-    for _ in range(first, last):
-        session.run(train)
-    saver.save(session, prefix)
-    print(session.run(w).tobytes().hex())
-"""
-
-
-@pytest.mark.parametrize("engine", engines.NAMES)
-def test_ten_steps_and_ten_in_a_new_process_are_twenty(tmp_path: Path, engine: str) -> None:
-    engines.module(engine)
-
-    def run(first: int, last: int, prefix: str) -> str:
-        command = [sys.executable, "-c", TRAINING, str(first), str(last), engine, prefix]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    halves, whole = str(tmp_path / "halves"), str(tmp_path / "whole")
-    one = run(0, 10, halves)
-    two = run(10, 20, halves)
-    assert one != two == run(0, 20, whole)
 
 
 def test_a_restore_moves_an_initialized_iterator_and_begins_one_without_captures(

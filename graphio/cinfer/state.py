@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, errors
+from graphio.schema import calls, checkpoint, errors, stores
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -24,6 +26,13 @@ def new_state(seed: int | None = None) -> State:
         seed: gives the keys of generators that a model does not seed; None: from the system.
     """
     return State(seed)
+
+
+@contextlib.contextmanager
+def _near(prefix: str | os.PathLike[str]) -> Iterator[str]:
+    """A prefix on this machine for the checkpoint of a remote one, for a while."""
+    with tempfile.TemporaryDirectory(prefix="graphio-") as folder:
+        yield os.path.join(folder, stores.split(prefix)[1])
 
 
 class State:
@@ -159,13 +168,18 @@ class State:
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
         """
+        if stores.is_remote(prefix):  # the C library knows files only
+            with _near(prefix) as near:
+                self.save(near, step, meta)
+                checkpoint.copy(near, prefix)
+            return
         with self.lock:
             self._check(
                 lib.ci_checkpoint_save(
                     self.handle,
                     ffi.NULL if meta is None else ffi.from_buffer(meta),
                     0 if meta is None else len(meta),
-                    os.fsencode(prefix),
+                    os.fsencode(stores.plain(prefix)),
                     -1 if step is None else step,
                     self._error,
                 )
@@ -179,9 +193,14 @@ class State:
             InvalidArgumentError: dtypes or shapes differ (all are named).
             DataLossError: a file is damaged.
         """
+        if stores.is_remote(prefix):
+            with _near(prefix) as near:
+                checkpoint.copy(prefix, near)
+                return self.restore(near)
         step = ffi.new("int64_t *")
         with self.lock:
-            self._check(lib.ci_restore(self.handle, os.fsencode(prefix), step, self._error))
+            where = os.fsencode(stores.plain(prefix))
+            self._check(lib.ci_restore(self.handle, where, step, self._error))
         return int(step[0]) if step[0] >= 0 else None
 
     def _index(self, name: str) -> int:

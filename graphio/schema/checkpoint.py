@@ -14,7 +14,15 @@ from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
 from graphio.schema.crc32c import crc32c
 
-__all__ = ["Checkpoint", "Resource", "delete", "read_checkpoint", "read_index", "write_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "Resource",
+    "copy",
+    "delete",
+    "read_checkpoint",
+    "read_index",
+    "write_checkpoint",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -136,7 +144,6 @@ class _Variables(Mapping[str, Array]):
         self, rows: Mapping[str, CheckpointVariable], files: Sequence[stores.StoredFile]
     ) -> None:
         self._rows, self._files = rows, files
-        self._views: dict[int, memoryview] = {}
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -149,9 +156,7 @@ class _Variables(Mapping[str, Array]):
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
-        if row.shard not in self._views:
-            self._views[row.shard] = self._files[row.shard].view()
-        data = self._views[row.shard][row.offset : row.offset + row.nbytes]
+        data = self._files[row.shard].part(row.offset, row.nbytes)
         what = f"variable '{name}' in the checkpoint"
         return tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
 
@@ -196,3 +201,24 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
                     raise
                 raise errors.DataLossError(message=f"a data file is missing: {error}") from None
             index = again
+
+
+def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Writes a checkpoint again, from one store to another: every byte is checked on the way.
+
+    Args:
+        source, target: prefixes; the copy has a save id of its own.
+
+    Raises:
+        as read_checkpoint and write_checkpoint.
+    """
+    found = read_checkpoint(source)
+    write_checkpoint(
+        target,
+        found.variables,
+        found.resources,
+        step=found.step,
+        meta=found.meta() if found.index.meta_file else None,
+        slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
+        time=found.index.time,
+    )

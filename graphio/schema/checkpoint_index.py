@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 import re
 import struct
@@ -95,12 +97,8 @@ def check(index: CheckpointIndex) -> None:
         raise damaged("its list of shards is inconsistent")
     _ascending("variables", [v.name for v in index.variable])
     _ascending("resources", [r.name for r in index.resource])
-    for variable in index.variable:
-        _check_size(variable)
-        if variable.shard >= len(names):
-            raise damaged(f"variable '{variable.name}' lies in shard {variable.shard}")
-    for shard, inside in zip(index.shard, by_shard(index), strict=True):
-        _check_tiling(shard.nbytes, inside, shard.file)
+    _check_sizes(index.variable)
+    _check_tiling(index)
     for resource in index.resource:
         if resource.WhichOneof("state") is None:
             raise damaged(f"resource '{resource.name}' has no state")
@@ -121,38 +119,52 @@ def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:
     return inside
 
 
-def _check_size(variable: CheckpointVariable) -> None:
-    tensors.check_dims(variable.dims)
-    row = dtypes.of_number(variable.dtype)
-    if row.number == dtypes.STRING:
-        return
-    count = 1
-    for dim in variable.dims:
-        count *= dim
-    if variable.nbytes != (count * row.bits + 7) // 8:
-        raise damaged(
-            f"variable '{variable.name}' {row.name}{list(variable.dims)} has "
-            f"{variable.nbytes} bytes"
-        )
+def _check_sizes(variables: Iterable[CheckpointVariable]) -> None:
+    """Each has the bytes of its dtype and shape; texts at least their lengths."""
+    known: dict[tuple[int, ...], int] = {}  # there are more variables than shapes
+    for variable in variables:
+        key = (variable.dtype, *variable.dims[:])
+        nbytes = known.get(key)
+        if nbytes is None:
+            nbytes = known[key] = _bytes_of(*key)
+        if variable.nbytes != nbytes and (
+            variable.dtype != dtypes.STRING or variable.nbytes < nbytes
+        ):
+            raise damaged(
+                f"variable '{variable.name}' {dtypes.name(variable.dtype)}{list(variable.dims)} "
+                f"has {variable.nbytes} bytes"
+            )
 
 
-def _check_tiling(size: int, inside: Sequence[CheckpointVariable], name: str) -> None:
+def _bytes_of(dtype: int, *dims: int) -> int:
+    tensors.check_dims(dims)
+    bits = 64 if dtype == dtypes.STRING else dtypes.of_number(dtype).bits
+    return (math.prod(dims) * bits + 7) // 8
+
+
+def _check_tiling(index: CheckpointIndex) -> None:
     """Every byte of a shard belongs to its header or to one variable."""
-    end = inside[0].offset if inside else size
-    for variable in inside:
-        if variable.offset != end:
-            raise damaged(f"variable '{variable.name}' leaves a gap or overlaps in {name}")
-        end += variable.nbytes
-    if end != size:
-        raise damaged(f"{name} has {size} bytes, its variables end at {end}")
+    places = sorted(map(operator.attrgetter("shard", "offset", "nbytes"), index.variable))
+    if places and places[-1][0] >= len(index.shard):
+        raise damaged(f"a variable lies in shard {places[-1][0]} of {len(index.shard)}")
+    ends = [shard.nbytes for shard in index.shard]
+    for shard, offset, _ in reversed(places):
+        ends[shard] = offset  # of the header
+    for shard, offset, nbytes in places:
+        if offset != ends[shard]:
+            raise damaged(f"its variables overlap or leave a gap in {index.shard[shard].file}")
+        ends[shard] = offset + nbytes
+    for shard, end in zip(index.shard, ends, strict=True):
+        if end != shard.nbytes:
+            raise damaged(f"{shard.file} has {shard.nbytes} bytes, its variables end at {end}")
 
 
-def _ascending(what: str, names: Iterable[str]) -> None:
-    last: bytes | None = None
-    for name in names:
-        if last is not None and name.encode() <= last:
-            raise damaged(f"its {what} are not sorted")
-        last = name.encode()
+def _ascending(what: str, names: Sequence[str]) -> None:
+    """Names are sorted by their bytes, as code points are, and none is empty."""
+    if any(map(operator.ge, names, names[1:])) or "" in names[:1]:
+        raise damaged(f"its {what} are not sorted, or one has no name")
+    if "\0" in "".join(names):
+        raise damaged(f"a name among its {what} has a byte 0")
 
 
 def damaged(what: str) -> errors.DataLossError:

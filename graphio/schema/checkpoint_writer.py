@@ -34,6 +34,9 @@ PRODUCER = "graphio 0.1.0"
 #: seconds after which a file that no index refers to is taken for a crashed save's in a shared
 #: store: a save to it must not take longer
 GARBAGE_AGE = 24 * 3600.0
+#: likewise for other prefixes of a folder of this machine
+ABANDONED_AGE = 3600.0
+_OWN = r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})"
 
 
 def write_checkpoint(
@@ -247,7 +250,8 @@ class _Writer:
             for name in self._garbage():
                 self.store.remove(name)
             self.store.tidy()
-        except OSError:
+            _remove_abandoned(self.store, self.base)
+        except (OSError, errors.NotFoundError):
             return  # the checkpoint stands; the next save tidies up again
 
     def _garbage(self) -> list[str]:
@@ -268,11 +272,48 @@ def _referred(index: CheckpointIndex) -> set[str]:
 
 def _own_files(store: Store, base: str) -> list[str]:
     """Names of data and graph files with a save id that belong to a prefix, whole or not."""
-    pattern = re.compile(
-        re.escape(base) + r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})",
-        re.ASCII,
-    )
+    pattern = re.compile(re.escape(base) + _OWN, re.ASCII)
     return [name for name in store.names() if pattern.fullmatch(name)]
+
+
+def _remove_abandoned(store: Store, base: str) -> None:
+    """Removes what saves and deletions that crashed left of other prefixes.
+
+    The age is that of the name, not of the bytes: a folder may be copied into this one.
+    """
+    age = GARBAGE_AGE if store.shared else ABANDONED_AGE
+    limit = store.arrived(base + ".index") - age
+    names = set(store.names())
+    saves: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if match := re.fullmatch("(.+)" + _OWN, name, re.ASCII):
+            saves.setdefault(match[1], []).append(name)
+    for prefix, found in saves.items():
+        if prefix + ".index" in names:
+            left = _unreferred(store, prefix, found)
+        else:
+            left = [*([prefix + ".meta"] if prefix + ".meta" in names else []), *found]
+        if left and max(map(store.arrived, left)) < limit:
+            _remove_in_order(store, left)
+
+
+def _unreferred(store: Store, prefix: str, found: Sequence[str]) -> list[str]:
+    """Of the files of a prefix those that its index does not name."""
+    if len(set(re.findall(r"\.(?:data|meta)-([0-9a-f]{16})", " ".join(found)))) < 2:
+        return []  # all of one save: the index need not be read
+    try:
+        keep = _referred(read_index_of(store, prefix))
+    except errors.OpError:
+        return []  # whose they are cannot be known
+    return [name for name in found if name not in keep]
+
+
+def _remove_in_order(store: Store, names: Sequence[str]) -> None:
+    """Removes a graph file before data files: without these nothing tells that it is ours."""
+    for number, name in enumerate(names):
+        store.remove(name)
+        if number == 0:
+            store.barrier()
 
 
 def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
@@ -281,5 +322,5 @@ def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
     if not store.remove(base + ".index"):
         return
     store.barrier()
-    for name in [*_own_files(store, base), base + ".meta"]:
+    for name in [base + ".meta", *_own_files(store, base)]:
         store.remove(name)

@@ -202,6 +202,7 @@ class OpenFile:
         flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
         flags |= getattr(os, "O_BINARY", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
         self.path = path
+        self._map: memoryview | None = None
         try:
             with naming("read", path):
                 handle = os.open(path, flags)
@@ -240,6 +241,12 @@ class OpenFile:
                     raise errors.DataLossError(message=f"{self.path!r} ends at byte {offset}")
                 offset += count
                 target = target[count:]
+
+    def part(self, offset: int, nbytes: int) -> memoryview:
+        """Some bytes of the mapped file; see view."""
+        if self._map is None:
+            self._map = self.view()
+        return self._map[offset : offset + nbytes]
 
     def view(self) -> memoryview:
         """The bytes, mapped. Whoever truncates the file while it is mapped stops the process

@@ -147,27 +147,19 @@ class FsspecStore:
         with self._naming("read", name):
             return bytes(self._fs.cat_file(self.path(name)))
 
-    def view(self, name: str) -> memoryview:
-        """As Store.view: fetched, a big file by several requests at a time."""
-        size = self.size(name)
-        if size <= SINGLE:
-            return memoryview(self.read(name))
-        data = memoryview(bytearray(size))
-        self.read_into(name, 0, data)
-        return data.toreadonly()
-
-    def size(self, name: str) -> int:
-        """As Store.size."""
+    def open(self, name: str) -> stores.StoredFile:
+        """As Store.open."""
         with self._naming("read", name):
-            return int(self._fs.info(self.path(name))["size"])
+            size = int(self._fs.info(self.path(name))["size"])
+        return _RemoteFile(self, name, size)
 
-    def read_into(self, name: str, offset: int, target: memoryview) -> None:
-        """As Store.read_into."""
-        path, data = self.path(name), target.cast("B")
-        starts = range(0, len(data), BLOCK)
+    def fetch(self, name: str, offset: int, target: memoryview) -> None:
+        """Fills target with a file's bytes from offset on, by several requests at a time."""
+        path = self.path(name)
+        starts = range(0, len(target), BLOCK)
         for first in range(0, len(starts), REQUESTS):
             group = starts[first : first + REQUESTS]
-            ends = [min(start + BLOCK, len(data)) for start in group]
+            ends = [min(start + BLOCK, len(target)) for start in group]
             with self._naming("read", name):
                 found = self._fs.cat_ranges(
                     [path] * len(group),
@@ -180,11 +172,7 @@ class FsspecStore:
                     raise errors.DataLossError(
                         message=f"{path!r} ends before byte {offset + end}, which was expected"
                     )
-                data[start:end] = part
-
-    def open(self, name: str) -> stores.StoredFile:
-        """As Store.open."""
-        return stores.FetchedFile(self, name)
+                target[start:end] = part
 
     def remove(self, name: str) -> bool:
         """As Store.remove."""
@@ -217,6 +205,10 @@ class FsspecStore:
         except errors.NotFoundError:
             return False
 
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        return self.modified(name)
+
     def modified(self, name: str) -> float:
         """As Store.modified."""
         with self._naming("read", name):
@@ -236,6 +228,43 @@ class FsspecStore:
             raise errors.NotFoundError(message=f"there is no file {path!r}") from None
         except Exception as error:  # each package has classes of its own
             raise _failed(what, path, error) from error
+
+
+class _RemoteFile:
+    """A StoredFile: a small one is fetched at once, of a big one what is asked for."""
+
+    piece = SINGLE
+
+    def __init__(self, store: FsspecStore, name: str, size: int) -> None:
+        self._store, self._name, self.size = store, name, size
+        self._start, self._window = 0, memoryview(b"")
+        if size <= SINGLE:
+            self._look(0, size)
+
+    def _look(self, start: int, nbytes: int) -> None:
+        data = memoryview(bytearray(nbytes))
+        self._store.fetch(self._name, start, data)
+        self._start, self._window = start, data.toreadonly()
+
+    def part(self, offset: int, nbytes: int) -> memoryview:
+        """As StoredFile.part: with what follows, since variables lie close together."""
+        at = offset - self._start
+        if not 0 <= at <= at + nbytes <= len(self._window):
+            ahead = min(max(nbytes, BLOCK), max(self.size - offset, nbytes))
+            self._look(offset, ahead)
+            at = 0
+        return self._window[at : at + nbytes]
+
+    def read_into(self, offset: int, target: memoryview) -> None:
+        """As StoredFile.read_into."""
+        at = offset - self._start
+        if 0 <= at <= at + len(target) <= len(self._window):
+            target[:] = self._window[at : at + len(target)]
+        else:
+            self._store.fetch(self._name, offset, target)
+
+    def close(self) -> None:
+        """As StoredFile.close."""
 
 
 def _failed(what: str, path: str, error: Exception) -> errors.OpError:

@@ -6,18 +6,20 @@ A Store knows base names only, so nothing that a file says leads out of its fold
 from __future__ import annotations
 
 import os
+import pathlib
 import re
 import secrets
 import time
 from collections.abc import Iterable
 from typing import Protocol
 
-from graphio.schema import files
+from graphio.schema import errors, files
 from graphio.schema.files import SYSTEM, FileLayer
 
 __all__ = [
     "LocalStore",
     "Store",
+    "is_folder",
     "is_remote",
     "join",
     "make_folder",
@@ -29,7 +31,8 @@ __all__ = [
 ]
 
 Buffer = bytes | bytearray | memoryview
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
+_BROKEN = re.compile(r"(s3a?|gc?s|az|abfss?|memory|file):/", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
 
@@ -79,18 +82,6 @@ class Store(Protocol):
         """
         ...
 
-    def view(self, name: str) -> memoryview:
-        """A file's bytes: mapped, or fetched where there is no map. Links are not followed."""
-        ...
-
-    def size(self, name: str) -> int:
-        """A file's length. Links are not followed."""
-        ...
-
-    def read_into(self, name: str, offset: int, target: memoryview) -> None:
-        """Fills target with a file's bytes from offset on; DataLossError if it has fewer."""
-        ...
-
     def open(self, name: str) -> StoredFile:
         """A file that is read at many places. Links are not followed."""
         ...
@@ -115,6 +106,10 @@ class Store(Protocol):
         """When a file was last written, in seconds since 1970 of the store's clock."""
         ...
 
+    def arrived(self, name: str) -> float:
+        """Likewise, when it came here: later than it was written if it was copied."""
+        ...
+
 
 class StoredFile(Protocol):
     """A file of a store that was opened.
@@ -131,39 +126,13 @@ class StoredFile(Protocol):
         """Fills target with the bytes from offset on; DataLossError if there are fewer."""
         ...
 
-    def view(self) -> memoryview:
-        """The bytes: mapped, or fetched where there is no map."""
+    def part(self, offset: int, nbytes: int) -> memoryview:
+        """Some bytes: mapped, or fetched where there is no map; DataLossError as read_into."""
         ...
 
     def close(self) -> None:
         """Closes the file; views of it stay."""
         ...
-
-
-class FetchedFile:
-    """A StoredFile of a store that can only be asked for ranges.
-
-    Args:
-        store: the store.
-        name: of the file.
-    """
-
-    piece = 1 << 25
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._store, self._name = store, name
-        self.size = store.size(name)
-
-    def read_into(self, offset: int, target: memoryview) -> None:
-        """As StoredFile.read_into."""
-        self._store.read_into(self._name, offset, target)
-
-    def view(self) -> memoryview:
-        """As StoredFile.view."""
-        return self._store.view(self._name)
-
-    def close(self) -> None:
-        """As StoredFile.close."""
 
 
 class LocalStore:
@@ -206,20 +175,6 @@ class LocalStore:
         """As Store.read."""
         return files.read(self.path(name), follow=follow)
 
-    def view(self, name: str) -> memoryview:
-        """As Store.view: mapped."""
-        return files.map_file(self.path(name), follow=False)
-
-    def size(self, name: str) -> int:
-        """As Store.size."""
-        with self.open(name) as file:
-            return file.size
-
-    def read_into(self, name: str, offset: int, target: memoryview) -> None:
-        """As Store.read_into."""
-        with self.open(name) as file:
-            file.read_into(offset, target)
-
     def open(self, name: str) -> files.OpenFile:
         """As Store.open."""
         return files.OpenFile(self.path(name), follow=False)
@@ -250,6 +205,11 @@ class LocalStore:
         with files.naming("read", self.path(name)):
             return os.stat(self.path(name)).st_mtime
 
+    def arrived(self, name: str) -> float:
+        """As Store.arrived."""
+        with files.naming("read", self.path(name)):
+            return os.stat(self.path(name)).st_ctime
+
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a URL of another store: "s3://bucket/run", not "file:///run"."""
@@ -258,8 +218,16 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 
 
 def plain(path: str | os.PathLike[str]) -> str:
-    """The path without the "file://" of a local one."""
+    """The path without the "file://" of a local one.
+
+    Raises:
+        InvalidArgumentError: pathlib has made "s3:/" of a URL.
+    """
     where = os.fspath(path)
+    if isinstance(path, pathlib.PurePath) and _BROKEN.match(path.as_posix()):
+        raise errors.InvalidArgumentError(
+            message=f"{where!r} was a URL before pathlib took a slash from it: pass text"
+        )
     found = _URL.match(where)
     return where[found.end() :] if found and found.group(1) in _LOCAL else where
 
@@ -276,11 +244,11 @@ def split(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 def join(folder: str | os.PathLike[str], name: str) -> str:
     """The path of a name in a folder, unless the name is a whole path itself."""
-    where = plain(folder)
-    if not is_remote(where):
-        return name if is_remote(name) else os.path.join(where, name)
+    where, name = plain(folder), plain(name)
     if is_remote(name):
         return name
+    if not is_remote(where):
+        return os.path.join(where, name)
     return where + name if where.endswith("/") else f"{where}/{name}"
 
 
@@ -308,6 +276,12 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     return of_folder(folder, layer), base
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a store of objects has no folders to be missed."""
+    where = plain(path)
+    return is_remote(where) or not where or os.path.isdir(where)
+
+
 def make_folder(folder: str | os.PathLike[str]) -> None:
     """Makes a folder of this machine if it is not there; a store of objects needs none."""
     where = plain(folder)
@@ -316,8 +290,8 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             os.makedirs(where, exist_ok=True)
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
-    store, name = of(path)
+    store, name = of(path, layer)
     store.put(name, [data])
     store.barrier()

@@ -130,12 +130,15 @@ def _decode_strings(count: int, data: bytes | memoryview) -> Array:
 
 
 def check_dims(dims: Sequence[int]) -> None:
-    """Refuses a rank above 16, negative dimensions and sizes beyond 2^62."""
+    """Refuses a rank above 16, negative dimensions and more than 2^58 elements.
+
+    Dimensions of 0 do not count: numpy has no arrays whose other dimensions exceed its memory.
+    """
     if not dims:
         return
     if len(dims) > 16:
         raise errors.DataLossError(message=f"rank {len(dims)} is above the limit of 16")
-    if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 62:
+    if any(d < 0 for d in dims) or math.prod(d for d in dims if d) > 1 << 58:
         raise errors.DataLossError(message=f"the shape {list(dims)} is impossible")
 
 

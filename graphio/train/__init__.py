@@ -23,6 +23,7 @@ from graphio.train.checkpoint_state import (
     latest_checkpoint,
     update_checkpoint_state,
 )
+from graphio.train.comparing import diff_checkpoints
 from graphio.train.coordinator import (
     Coordinator,
     start_queue_runners,
@@ -38,6 +39,7 @@ from graphio.train.example import (
     Int64List,
     SequenceExample,
 )
+from graphio.train.exporting import export_variables
 from graphio.train.hooks import (
     CheckpointSaverHook,
     CheckpointSaverListener,
@@ -52,6 +54,7 @@ from graphio.train.hooks import (
     StopAtStepHook,
     SummarySaverHook,
 )
+from graphio.train.inspecting import list_checkpoint, verify
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -93,6 +96,8 @@ from graphio.train.step_counter import (
     get_or_create_global_step,
     global_step,
 )
+from graphio.train.training_loop import TrainingLoop, train
+from graphio.train.values import load_values
 from graphio.train.warm_starting import checkpoints_iterator, init_from_checkpoint, warm_start
 
 __all__ = [
@@ -144,14 +149,17 @@ __all__ = [
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",
+    "TrainingLoop",
     "assert_global_step",
     "checkpoint_exists",
     "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",
+    "diff_checkpoints",
     "exponential_decay",
     "export_meta_graph",
+    "export_variables",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",
@@ -163,8 +171,10 @@ __all__ = [
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
+    "list_checkpoint",
     "list_variables",
     "load_checkpoint",
+    "load_values",
     "load_variable",
     "natural_exp_decay",
     "piecewise_constant",
@@ -173,7 +183,9 @@ __all__ = [
     "remove_checkpoint",
     "start_queue_runners",
     "summary_iterator",
+    "train",
     "update_checkpoint_state",
+    "verify",
     "warm_start",
     "write_graph",
 ]

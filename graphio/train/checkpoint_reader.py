@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from graphio import dtypes
-from graphio.schema import errors
-from graphio.train.checkpoint_state import latest_checkpoint
+from graphio.schema import errors, stores
+from graphio.train.checkpoint_state import STATE_FILE, latest_checkpoint
 from graphio.train.sources import open_source
 
 __all__ = [
@@ -89,15 +89,30 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         ValueError: the folder has none.
         NotFoundError: there is no such checkpoint.
     """
-    where = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(where):
-        newest = latest_checkpoint(where)
-        if newest is None and not _is_foreign(where):
-            raise ValueError(
-                f"Couldn't find 'checkpoint' file or checkpoints in given directory {where}"
-            )
-        where = newest or where
-    return CheckpointReader(where)
+    return CheckpointReader(resolved(ckpt_dir_or_file))
+
+
+def resolved(where: str | os.PathLike[str]) -> str:
+    """A prefix or file as it is; the newest checkpoint of a folder, or itself if it is one model.
+
+    Raises:
+        ValueError: the folder has none.
+    """
+    path = os.fspath(where)
+    if not _is_folder(path):
+        return path
+    newest = latest_checkpoint(path)
+    if newest is None and not _is_foreign(path):
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+        )
+    return newest or path
+
+
+def _is_folder(where: str) -> bool:
+    if not stores.is_remote(where):
+        return os.path.isdir(stores.plain(where))
+    return stores.of_folder(where).exists(STATE_FILE)
 
 
 def _is_foreign(folder: str) -> bool:

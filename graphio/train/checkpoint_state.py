@@ -12,6 +12,7 @@ from typing import Any
 
 from graphio.schema import errors, files, stores
 from graphio.schema.checkpoint_index import read_index_of
+from graphio.schema.crc32c import crc32c
 
 __all__ = [
     "CheckpointState",
@@ -25,6 +26,9 @@ __all__ = [
 
 STATE_FILE = "checkpoint"
 _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
+#: a comment to others: what a crash may have kept from being deleted
+_EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
+_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -36,13 +40,16 @@ class CheckpointState:
         model_checkpoint_path: the prefix of the newest checkpoint.
         all_model_checkpoint_paths: those that exist, oldest first, the newest last.
         all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
-        last_preserved_timestamp: when one was last kept for good; 0: never.
+        last_preserved_timestamp: from when the hours count until one is kept for good the next
+            time; 0: not known.
+        expired: those that were about to be deleted.
     """
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list)
     all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
     last_preserved_timestamp: float = 0.0
+    expired: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "".join(f"{line}\n" for line in _lines(self))
@@ -56,6 +63,8 @@ def _lines(state: CheckpointState) -> Iterator[str]:
         yield f"all_model_checkpoint_timestamps: {moment!r}"
     if state.last_preserved_timestamp:
         yield f"last_preserved_timestamp: {state.last_preserved_timestamp!r}"
+    for path in state.expired:
+        yield f"# to be deleted: {_quoted(path)}"
 
 
 def _quoted(text: str) -> str:
@@ -63,10 +72,29 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+def _sealed(state: CheckpointState) -> bytes:
+    """The file's bytes: the lines, then their checksum, a comment to other readers."""
+    text = str(state).encode()
+    return text + b"# crc32c: %08x\n" % crc32c(text)
+
+
+def _unsealed(data: bytes) -> str:
+    """The lines; a file of another writer has no checksum. Raises ValueError if it is wrong."""
+    match = _SEAL.fullmatch(data)
+    if match is not None and crc32c(match[1]) != int(match[2], 16):
+        raise ValueError(
+            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
+        )
+    return data.decode()
+
+
 def _parse(text: str) -> CheckpointState:
     """Raises ValueError if a line is none of the file's."""
     state = CheckpointState()
     for line in filter(str.strip, text.splitlines()):
+        if line.lstrip().startswith("#"):
+            state.expired += map(_unquoted, _EXPIRED.findall(line))
+            continue
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(f"cannot read the line {line!r}")
@@ -114,6 +142,7 @@ def generate_checkpoint_state_proto(
 
 def _relative(path: str, folder: str) -> str:
     """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    path, folder = stores.plain(path), stores.plain(folder)
     if stores.is_remote(path) or stores.is_remote(folder):
         root = stores.join(folder, "")
         return path.removeprefix(root) if stores.is_remote(folder) else path
@@ -129,9 +158,13 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
     *,
+    expired: Sequence[str] = (),
     layer: files.FileLayer = files.SYSTEM,
 ) -> None:
     """Writes the file in one step: afterwards it is on the disk, or in the store.
+
+    `expired` are the checkpoints that will be deleted now: if a crash prevents it, who goes on
+    from this file deletes them.
 
     Raises:
         OSError: it could not be written.
@@ -150,8 +183,9 @@ def update_checkpoint_state(
         all_model_checkpoint_timestamps,
         last_preserved_timestamp,
     )
+    state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
-    store.put(name, [str(state).encode()])
+    store.put(name, [_sealed(state)])
     store.barrier()
 
 
@@ -169,7 +203,7 @@ def get_checkpoint_state(
     """
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
-        state = _parse(store.read(name, follow=True).decode())
+        state = _parse(_unsealed(store.read(name, follow=True)))
     except errors.NotFoundError:
         return None
     except errors.UnavailableError as error:
@@ -186,6 +220,7 @@ def get_checkpoint_state(
     state.model_checkpoint_path = stores.join(checkpoint_dir, state.model_checkpoint_path)
     paths = [stores.join(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
     state.all_model_checkpoint_paths = paths
+    state.expired = [stores.join(checkpoint_dir, p) for p in state.expired]
     return state
 
 
@@ -216,9 +251,12 @@ def latest_checkpoint(
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
     if not _is_there(folder, name):
         return None
-    state = get_checkpoint_state(folder, latest_filename)
-    if state is not None and checkpoint_exists(state.model_checkpoint_path):
-        return state.model_checkpoint_path
+    state, before = get_checkpoint_state(folder, latest_filename), None
+    while state is not None and state != before:
+        if checkpoint_exists(state.model_checkpoint_path):
+            return state.model_checkpoint_path
+        # A save may have come in between and deleted it: then the file names another.
+        state, before = get_checkpoint_state(folder, latest_filename), state
     found = _newest(folder)
     if state is not None or found is not None:
         warnings.warn(

@@ -11,6 +11,7 @@ import numpy as np
 
 from graphio import logging, scopes
 from graphio.config import RunOptions
+from graphio.schema import stores
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
 from graphio.timeline import Timeline
@@ -263,6 +264,9 @@ class CheckpointSaverListener:
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints at the first step, every so often, and at the end.
 
+    With an asynchronous Saver the steps in between wait for a copy only; the end waits until all
+    is written, and so does each save if there are listeners.
+
     Args:
         checkpoint_dir: the folder.
         save_secs: every so many seconds.
@@ -289,13 +293,13 @@ class CheckpointSaverHook(SessionRunHook):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._saver, self._scaffold = saver, scaffold
-        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._path = stores.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._listeners = list(listeners or [])
 
     def begin(self) -> None:
         self._step = _step_tensor("CheckpointSaverHook")
-        os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+        stores.make_folder(stores.split(self._path)[0])
         if self._saver is None and self._scaffold is None:
             savers = scopes.get_default_graph().get_collection("savers")
             self._saver = savers[0] if savers else Saver()
@@ -318,8 +322,18 @@ class CheckpointSaverHook(SessionRunHook):
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
+        self._written()
         for listener in self._listeners:
             listener.end(session, step)
+
+    def _chosen(self) -> Any:
+        return self._saver if self._scaffold is None else self._scaffold.saver
+
+    def _written(self) -> None:
+        """Waits for what the Saver does in the background; raises its error."""
+        wait = getattr(self._chosen(), "wait", None)
+        if wait is not None:
+            wait()
 
     def _save(self, session: Any, step: int) -> bool:
         """Whether a listener wants to stop."""
@@ -327,8 +341,9 @@ class CheckpointSaverHook(SessionRunHook):
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        saver: Any = self._saver if self._scaffold is None else self._scaffold.saver
-        saver.save(session, self._path, global_step=step)
+        self._chosen().save(session, self._path, global_step=step)
+        if self._listeners:
+            self._written()
         stops = [listener.after_save(session, step) for listener in self._listeners]
         return any(stops)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,12 +12,12 @@ from graphio.config import RunOptions
 from graphio.graph import Graph
 from graphio.ops.control_flow import group
 from graphio.run_metadata import RunMetadata
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.session import Session
 from graphio.summary.ops import merge_all
-from graphio.train.checkpoint_state import latest_checkpoint
 from graphio.train.coordinator import Coordinator
 from graphio.train.hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
+from graphio.train.newest import restore_newest
 from graphio.train.saver import Saver
 from graphio.train.session_run_hook import (
     SessionRunArgs,
@@ -24,6 +25,7 @@ from graphio.train.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from graphio.train.stop_signals import StopSignals
 from graphio.variables import (
     global_variables_initializer,
     local_variables_initializer,
@@ -119,6 +121,8 @@ class Scaffold:
                 setattr(self, name, found)
                 if not members and found is not None:
                     graph.add_to_collection(collection, found)
+        if self.saver is not None:
+            self.saver.build()
         graph.finalize()
         return self
 
@@ -135,8 +139,12 @@ class ChiefSessionCreator:
         scaffold: None: an empty one.
         master: the session's target.
         config: a ConfigProto.
-        checkpoint_dir: a folder, whose latest checkpoint is restored if there is one.
+        checkpoint_dir: a folder, whose latest checkpoint is restored if there is one; where that is
+            damaged, with a warning, the one before.
         checkpoint_filename_with_path: or the checkpoint.
+
+    Attributes:
+        restored: the prefix of the checkpoint that the session began with; None: none.
     """
 
     def __init__(
@@ -150,6 +158,7 @@ class ChiefSessionCreator:
         self._scaffold = scaffold or Scaffold()
         self._master, self._config = master, config
         self._folder, self._file = checkpoint_dir, checkpoint_filename_with_path
+        self.restored: str | None = None
 
     def create_session(self) -> Session:
         """The session.
@@ -159,12 +168,8 @@ class ChiefSessionCreator:
         """
         scaffold = self._scaffold.finalize()
         session = Session(self._master, scopes.get_default_graph(), self._config)
-        latest = self._file
-        if latest is None and self._folder is not None:
-            latest = latest_checkpoint(self._folder)
-        if latest is not None:
-            scaffold.saver.restore(session, latest)
-        else:
+        self.restored = self._restore(session)
+        if self.restored is None:
             session.run(scaffold.init_op, scaffold.init_feed_dict)
             if scaffold.init_fn is not None:
                 scaffold.init_fn(scaffold, session)
@@ -175,9 +180,17 @@ class ChiefSessionCreator:
             raise RuntimeError(
                 f"Init operations did not make model ready. Variables without a value: {names}. "
                 f"Init op: {getattr(scaffold.init_op, 'name', None)}, init fn: {scaffold.init_fn}, "
-                f"checkpoint: {latest}"
+                f"checkpoint: {self.restored}"
             )
         return session
+
+    def _restore(self, session: Session) -> str | None:
+        if self._file is not None:
+            self._scaffold.saver.restore(session, self._file)
+            return self._file
+        if self._folder is None:
+            return None
+        return restore_newest(self._scaffold.saver, session, self._folder)
 
 
 class _StepContext:
@@ -210,6 +223,9 @@ class MonitoredSession:
         session_creator: None: ChiefSessionCreator().
         hooks: SessionRunHooks.
         stop_grace_period_secs: how long threads of the hooks may run after the end.
+        stop_signals: signals after which should_stop() is true. At the session's end, after the
+            hooks, the process gets the one that came, with its usual effect; a second one has that
+            at once. None: none.
     """
 
     def __init__(
@@ -217,7 +233,10 @@ class MonitoredSession:
         session_creator: Any = None,
         hooks: Iterable[SessionRunHook] | None = None,
         stop_grace_period_secs: float = 120,
+        *,
+        stop_signals: StopSignals | None = None,
     ) -> None:
+        self._signals = stop_signals or StopSignals(())
         self._hooks = list(hooks or [])
         self._grace = stop_grace_period_secs
         self._coordinator = Coordinator()
@@ -227,6 +246,7 @@ class MonitoredSession:
         self._session: Session | None = creator.create_session()
         for hook in self._hooks:
             hook.after_create_session(self._session, self._coordinator)
+        self._signals.catch()
 
     @property
     def graph(self) -> Graph | None:
@@ -234,8 +254,9 @@ class MonitoredSession:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Whether a hook has requested a stop, or the session has ended."""
-        return self._session is None or self._coordinator.should_stop()
+        """Whether a hook or a signal has requested a stop, or the session has ended."""
+        stops = self._coordinator.should_stop() or self._signals.caught is not None
+        return stops or self._session is None
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -266,7 +287,7 @@ class MonitoredSession:
             has = args is not None and args.fetches is not None
             results = next(rest) if has else None
             hook.after_run(context, SessionRunValues(results, options, run_metadata))
-        if context.stop_requested:
+        if context.stop_requested or self._signals.caught is not None:
             self._coordinator.request_stop()
         return found
 
@@ -319,10 +340,17 @@ class MonitoredSession:
                 self._coordinator.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
             finally:
                 session.close()
+                self._signals.release()
+        if call_hooks:
+            self._signals.send_again()
+
+    def raw_session(self) -> Session | None:
+        """The session, for runs without hooks; None after the end."""
+        return self._session
 
 
 class SingularMonitoredSession(MonitoredSession):
-    """A MonitoredSession whose session can be asked for.
+    """A MonitoredSession made with the arguments of a ChiefSessionCreator.
 
     Args:
         hooks: SessionRunHooks.
@@ -346,10 +374,6 @@ class SingularMonitoredSession(MonitoredSession):
         )
         super().__init__(creator, hooks, stop_grace_period_secs)
 
-    def raw_session(self) -> Session | None:
-        """The session, for runs without hooks; None after the end."""
-        return self._session
-
 
 def MonitoredTrainingSession(
     master: str = "",
@@ -367,6 +391,9 @@ def MonitoredTrainingSession(
     max_wait_secs: float = 7200,
     save_checkpoint_steps: Any = _DEFAULT,
     summary_dir: str | None = None,
+    *,
+    asynchronous: bool = False,
+    stop_signals: Iterable[int] = (),
 ) -> MonitoredSession:
     """A MonitoredSession that saves checkpoints and summaries and goes on from the latest one.
 
@@ -384,13 +411,20 @@ def MonitoredTrainingSession(
         stop_grace_period_secs: how long threads of the hooks may run after the end.
         log_step_count_steps: how often steps a second are logged; None: never.
         max_wait_secs: accepted.
-        summary_dir: the folder of event files; None: checkpoint_dir.
+        summary_dir: the folder of event files; None: checkpoint_dir, if it is of this machine.
+        asynchronous: True saves in the background, unless the scaffold or the collection SAVERS has
+            a Saver.
+        stop_signals: numbers of signals after which the session stops and saves, for instance
+            [signal.SIGTERM]; then the process gets the signal with its usual effect.
     """
     if not is_chief:
         raise NotImplementedError("is_chief=False: there is one process, which is the chief")
     chosen = scaffold or Scaffold()
+    if asynchronous and chosen.saver is None:
+        if not scopes.get_default_graph().get_collection(GraphKeys.SAVERS):
+            chosen.saver = Saver(defer_build=True, allow_empty=True, asynchronous=True)
     all_hooks: list[SessionRunHook] = list(chief_only_hooks or [])
-    folder = summary_dir or checkpoint_dir
+    folder = summary_dir or _local(checkpoint_dir)
     if folder:
         steps, secs = _either(save_summaries_steps, save_summaries_secs, (100, None))
         if log_step_count_steps and log_step_count_steps > 0:
@@ -403,7 +437,21 @@ def MonitoredTrainingSession(
             all_hooks.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=chosen))
     all_hooks.extend(hooks or [])
     creator = ChiefSessionCreator(chosen, master, config, checkpoint_dir)
-    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+    return MonitoredSession(
+        creator, all_hooks, stop_grace_period_secs, stop_signals=StopSignals(stop_signals)
+    )
+
+
+def _local(checkpoint_dir: str | None) -> str | None:
+    """The folder of event files: they grow, which objects of a store cannot."""
+    if checkpoint_dir is None or not stores.is_remote(checkpoint_dir):
+        return checkpoint_dir
+    warnings.warn(
+        f"no summaries are written: event files cannot lie in {checkpoint_dir!r}; give "
+        "summary_dir, a folder of this machine",
+        stacklevel=3,
+    )
+    return None
 
 
 def _either(steps: Any, secs: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
-from graphio.schema import checkpoint, files
+from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
 
@@ -51,12 +50,13 @@ class Retention:
         self._note(where)
         times = [moment for _, moment in self._kept]
         checkpoint_state.update_checkpoint_state(
-            os.path.dirname(where),
+            stores.split(where)[0],
             where,
             self.paths(),
             latest_filename,
             times if np.isfinite(times).all() else None,
             self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
+            expired=self._expired,
             layer=layer,
         )
         self._delete_expired(layer)
@@ -100,20 +100,23 @@ class Retention:
         """Takes over the list of the state file beside a checkpoint that was restored."""
         if self._kept or not self.max_to_keep:
             return
-        folder = os.path.dirname(where) or "."
-        if not os.path.isfile(os.path.join(folder, checkpoint_state.STATE_FILE)):
+        where = stores.plain(where)
+        folder = stores.split(where)[0]
+        if not stores.of_folder(folder).exists(checkpoint_state.STATE_FILE):
             return
         state = get_checkpoint_state(folder)
         if state is None:
             return
-        beside = [
-            os.path.join(os.path.dirname(where), os.path.basename(p))
-            for p in state.all_model_checkpoint_paths
-        ]
+        beside, expired = (
+            [stores.join(folder, stores.split(p)[1]) for p in paths]
+            for paths in (state.all_model_checkpoint_paths, state.expired)
+        )
         if where not in beside:
             return
+        times = dict(zip(beside, state.all_model_checkpoint_timestamps, strict=False))
         existing = [p for p in beside if checkpoint_exists(p)]
-        times = checkpoint_state.get_checkpoint_mtimes(existing)
-        self.replace(list(zip(existing, times, strict=True)))
+        written = checkpoint_state.get_checkpoint_mtimes(existing)
+        self.replace([(p, times.get(p, t)) for p, t in zip(existing, written, strict=True)])
+        self._expired = tuple(p for p in expired if p not in beside and checkpoint_exists(p))
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR

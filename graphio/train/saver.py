@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphio import meta_graph, scopes
 from graphio.collections import GraphKeys
-from graphio.graph import Graph, Tensor
+from graphio.graph import Tensor
 from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, errors, files, model_pb2
+from graphio.schema import checkpoint, errors, files, model_pb2, stores
 from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
@@ -65,6 +65,8 @@ class Saver:
     """
 
     _layer = files.SYSTEM
+    #: called with name to value before a save writes; what it raises ends the save
+    inspect: Callable[[Mapping[str, np.ndarray[Any, Any]]], None] | None = None
 
     def __init__(
         self,
@@ -104,6 +106,7 @@ class Saver:
         self._objects = checked_objects(objects)
         self._asynchronous = asynchronous
         self._background, self._memory = Background(), Memory()
+        self._graph_file = saving.GraphFile()
         self._recover = recover
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
@@ -233,10 +236,13 @@ class Saver:
         contents = saving.Contents(
             self._built("save"),
             self._iterators,
-            self._meta_bytes(sess.graph) if write_meta_graph else None,
+            self._graph_file.bytes_of(sess.graph, message_of(self.to_proto()))
+            if write_meta_graph
+            else None,
             self._pad,
             self._shard_bytes,
             self._objects,
+            self.inspect,
         )
         request = saving.Request(
             os.fspath(save_path),
@@ -268,9 +274,6 @@ class Saver:
             f"the save of '{prepared.where}'", lambda: saving.commit(prepared, retention, layer)
         )
         return prepared.where
-
-    def _meta_bytes(self, graph: Graph) -> bytes:
-        return saving.export_meta_bytes(graph, message_of(self.to_proto()))
 
     def wait(self) -> None:
         """Waits until a save in the background has ended.
@@ -494,7 +497,8 @@ def remove_checkpoint(
     """Deletes a checkpoint: the index first, so that none is ever left half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
-        files.remove(files.SYSTEM, f"{checkpoint_prefix}.{meta_graph_suffix}")
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
 
 
 def _checked_size(shard_bytes: Any) -> int | None:

@@ -7,14 +7,14 @@ what the first has gathered and may be done by another thread.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from graphio.graph import Graph, Tensor
-from graphio.schema import checkpoint, container, errors, files, model_pb2
+from graphio.schema import checkpoint, container, errors, files, model_pb2, stores
 from graphio.schema.checkpoint import Resource
 from graphio.train import checkpoint_state, user_state
 from graphio.train.background import Memory
@@ -22,7 +22,7 @@ from graphio.train.retention import Retention
 from graphio.train.user_state import Stateful
 from graphio.variables import Variable
 
-__all__ = ["Contents", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
+__all__ = ["Contents", "GraphFile", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
 
 Array = np.ndarray[Any, Any]
 SHARD_BYTES = 5_000_000_000  # of a data file, as the field's tools cut
@@ -39,6 +39,7 @@ class Contents:
         padded: whether the step in the path has eight digits.
         shard_bytes: how large a data file may become.
         objects: of the program's own, by name.
+        inspect: called with the values before anything is written; what it raises ends the save.
     """
 
     variables: Mapping[str, Variable]
@@ -47,6 +48,7 @@ class Contents:
     padded: bool = False
     shard_bytes: int | None = None
     objects: Mapping[str, Stateful] = field(default_factory=dict)
+    inspect: Callable[[Mapping[str, Array]], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,7 @@ class Prepared:
     values: Mapping[str, Array]
     resources: Mapping[str, Resource]
     step: int | None
-    meta: bytes | None
-    shard_bytes: int | None
-    slots: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    contents: Contents
 
 
 def prepare(session: Any, contents: Contents, request: Request, memory: Memory | None) -> Prepared:
@@ -85,11 +85,10 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     """
     _check_paths(request)
     step = None if request.global_step is None else _step_of(session, request.global_step)
-    where = request.path
+    where = stores.plain(request.path)
     if step is not None:
         where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
-    folder = os.path.dirname(where)
-    if folder and not os.path.isdir(folder):
+    if not stores.is_folder(stores.split(where)[0]):
         raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
     values = _values(session.state, contents.variables)
     if memory is not None and not session.state.lasting:
@@ -104,17 +103,17 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
         values,
         resources,
         step,
-        contents.meta,
-        contents.shard_bytes,
-        _slots(contents.variables),
+        contents,
     )
 
 
 def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
     """Writes a checkpoint, then the state file; then deletes what is too old."""
-    request, meta = prepared.request, prepared.meta
+    request, contents, meta = prepared.request, prepared.contents, prepared.contents.meta
+    if contents.inspect is not None:
+        contents.inspect(prepared.values)
     if meta is not None and request.meta_graph_suffix != "meta":
-        files.replace(f"{prepared.where}.{request.meta_graph_suffix}", [meta], layer)
+        stores.write(f"{prepared.where}.{request.meta_graph_suffix}", meta, layer)
         meta = None
     checkpoint.write_checkpoint(
         prepared.where,
@@ -122,12 +121,31 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
         prepared.resources,
         step=prepared.step,
         meta=meta,
-        slots=prepared.slots,
-        shard_bytes=prepared.shard_bytes,
+        slots=_slots(contents.variables),
+        shard_bytes=contents.shard_bytes,
         layer=layer,
     )
     if request.write_state:
         retention.record(prepared.where, request.latest_filename, layer)
+
+
+class GraphFile:
+    """The graph file's bytes, made anew when the graph or one of its collections has changed."""
+
+    def __init__(self) -> None:
+        self._key: Any = None
+        self._members: list[list[Any]] = []  # as long as they live their ids are theirs
+        self._made = b""
+
+    def bytes_of(self, graph: Graph, saver: model_pb2.Saver) -> bytes:
+        """See export_meta_bytes."""
+        root = graph.root
+        members = [list(items) for items in root.collections.values()]
+        collections = list(root.collections), [[id(item) for item in items] for items in members]
+        key = root, root.version, root.seed, collections, saver.SerializeToString()
+        if self._key != key:
+            self._key, self._members, self._made = key, members, export_meta_bytes(graph, saver)
+        return self._made
 
 
 def export_meta_bytes(graph: Graph, saver: model_pb2.Saver | None) -> bytes:
@@ -144,7 +162,7 @@ def _check_paths(request: Request) -> None:
     name = request.latest_filename or checkpoint_state.STATE_FILE
     if os.path.split(name)[0]:
         raise ValueError("'latest_filename' must not contain path components")
-    if os.path.basename(request.path) == name:
+    if stores.split(request.path)[1] == name:
         raise ValueError(
             f"'latest_filename' collides with 'save_path': '{name}' and '{request.path}'"
         )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files
+from graphio.schema import checkpoint, checkpoint_index, dtypes, errors, files, stores
 from graphio.schema.checkpoint import Resource
 
 __all__ = [
@@ -36,17 +36,19 @@ class Entry(NamedTuple):
 
 
 class Source(Protocol):
-    """Named values.
+    """Named values."""
 
-    Attributes:
-        what: how messages call it, "safetensors file 'x'".
-        resources: generators, iterators, blobs; none in files of others.
-        skipped: names of what is there and is no tensor, to what it is.
-    """
+    @property
+    def what(self) -> str:
+        """How messages call it, "safetensors file 'x'"."""
 
-    what: str
-    resources: Mapping[str, Resource]
-    skipped: Mapping[str, str]
+    @property
+    def resources(self) -> Mapping[str, Resource]:
+        """Generators, iterators, blobs; none in files of others."""
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Names of what is there and is no tensor, to what it is."""
 
     def entries(self) -> Mapping[str, Entry]:
         """Name to dtype and dimensions."""
@@ -128,7 +130,8 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
     Args:
         where: a prefix of our own or of a TensorFlow V2 checkpoint; a file .safetensors, .npz,
             .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
-            models out; a Source, or a mapping from names to arrays.
+            models out; a Source, or a mapping from names to arrays. In an object store
+            ("s3://bucket/run/model-5"): checkpoints of ours only.
         lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
 
     Raises:
@@ -141,7 +144,9 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
         return opened
     if isinstance(where, Mapping):
         return ArraysSource(where)
-    path = os.fspath(where)
+    path = stores.plain(where)
+    if stores.is_remote(path):
+        return CheckpointSource(path, lazy=lazy)
     if not os.path.exists(path) and _starts_as_ours(path + ".index"):
         return CheckpointSource(path, lazy=lazy)
     from graphio.train.interop import formats

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 import os
 
-from graphio.schema import errors
+from graphio.schema import errors, files
+from graphio.train.interop import huggingface, table
+from graphio.train.interop.npz import MAGIC as NPY
+from graphio.train.interop.npz import NpySource, NpzSource
+from graphio.train.interop.reading import refused
 from graphio.train.interop.safetensors import SafetensorsSource
+from graphio.train.interop.tensorflow import TensorFlowSource
+from graphio.train.interop.torch_file import TorchSource
+from graphio.train.interop.zip_file import ZipFile
 from graphio.train.sources import Source
+
+SAVED_MODEL = os.path.join("variables", "variables")
+
+#: first bytes of files that are not read: what they are and what to do
+REFUSED = (
+    (
+        b"\x80",
+        "it is a bare pickle, as torch.save wrote before version 1.6 and as pickle.dump writes; a "
+        "pickle is a program. In torch: torch.save(torch.load(old, weights_only=True), new)",
+    ),
+    (b"\x89HDF", "it is an HDF5 file; save the weights as .npz or .safetensors instead"),
+    (b"GGUF", "it is a GGUF file; take the .safetensors files that it was made of"),
+    (b"\x89GIO", "it is a model of graphio's, not a checkpoint; open it with graphio.runtime.load"),
+    (b"\x89GIX", "it is the index of a checkpoint; give the path without '.index'"),
+)
 
 
 def open_foreign(path: str) -> Source:
@@ -15,6 +37,66 @@ def open_foreign(path: str) -> Source:
     Raises:
         NotFoundError, DataLossError, InvalidArgumentError: as graphio.train.sources.open_source.
     """
-    if not os.path.exists(path):
-        raise errors.NotFoundError(message=f"there is no checkpoint and no file {path!r}")
-    return SafetensorsSource(path)
+    if os.path.isdir(path):
+        return _open_folder(path)
+    if os.path.exists(path):
+        return _open_index(path) if path.endswith(".index.json") else _open_file(path)
+    if os.path.exists(path + ".index"):
+        return TensorFlowSource(path)
+    raise errors.NotFoundError(message=f"there is no checkpoint and no file {path!r}")
+
+
+def _open_folder(path: str) -> Source:
+    found = huggingface.inside(path)
+    if found is not None:
+        return open_foreign(found)
+    saved = os.path.join(path, SAVED_MODEL)
+    if os.path.exists(saved + ".index"):
+        return TensorFlowSource(saved)
+    raise refused(
+        f"folder {path!r}",
+        f"it has none of {', '.join(huggingface.INDEXES + huggingface.ALONE)}, is no SavedModel; "
+        "of a folder of checkpoints, tf.train.latest_checkpoint gives the newest",
+    )
+
+
+def _open_index(path: str) -> Source:
+    return huggingface.HuggingFaceSource(path, _open_file)
+
+
+def _open_file(path: str) -> Source:
+    start = files.open_regular(path, lambda handle, size: os.read(handle, 9))
+    if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return _open_zip(path)
+    if start[:6] == NPY:
+        return NpySource(path)
+    if start[8:] == b"{":
+        return SafetensorsSource(path)
+    for mark, text in REFUSED:
+        if start.startswith(mark):
+            raise refused(f"file {path!r}", text)
+    if _is_table(path):
+        text = "it is the index of a TensorFlow checkpoint; give the path without '.index'"
+        if not path.endswith(".index"):
+            text = "it is a TensorFlow checkpoint of version 1; TensorFlow 1 saves it as version 2"
+        raise refused(f"file {path!r}", text)
+    raise refused(
+        f"file {path!r}",
+        "it is none of .safetensors, .npz, .npy, a file of torch.save's or a checkpoint (of which "
+        f"the prefix is given); it starts with {start!r}",
+    )
+
+
+def _open_zip(path: str) -> Source:
+    names = ZipFile(path, f"zip file {path!r}").members
+    if any(name.endswith("/data.pkl") for name in names):
+        return TorchSource(path)
+    return NpzSource(path)
+
+
+def _is_table(path: str) -> bool:
+    def tail(handle: int, size: int) -> bytes:
+        os.lseek(handle, max(size - len(table.MAGIC), 0), os.SEEK_SET)
+        return os.read(handle, len(table.MAGIC))
+
+    return files.open_regular(path, tail) == table.MAGIC

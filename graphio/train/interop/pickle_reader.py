@@ -209,10 +209,8 @@ class Reader:
     def _set(self, target: dict[Any, Any], key: Any, value: Any) -> None:
         # Texts and machine integers: no other key's hash can be made to collide without end.
         if type(key) is not str and not (type(key) is int and -(1 << 63) <= key < 1 << 63):
-            raise refused(
-                self.what,
-                f"a dict has a {type(key).__name__} as a key; texts and whole numbers are read",
-            )
+            kind = type(key).__name__
+            raise refused(self.what, f"a key is of type {kind}, expected a text or a whole number")
         target[key] = value
 
     def _global(self) -> None:

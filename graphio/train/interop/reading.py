@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -35,6 +36,32 @@ def find(items: Mapping[str, T], name: str, what: str) -> T:
     if name not in items:
         raise errors.NotFoundError(message=f"Key {name} not found in {what}")
     return items[name]
+
+
+def parse_json(data: bytes, what: str) -> dict[str, Any]:
+    """The object that a JSON text is: no key twice, all texts Unicode.
+
+    Raises:
+        DataLossError: it is another text.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            raise ValueError("a key stands twice in an object")
+        "".join(made).encode()  # an escaped half of a surrogate pair is no text
+        return made
+
+    def constant(text: str) -> Any:
+        raise ValueError(f"{text} is no JSON")
+
+    try:
+        made = json.loads(data.decode(), object_pairs_hook=unique, parse_constant=constant)
+        if not isinstance(made, dict):
+            raise ValueError("it is no object")
+    except (ValueError, RecursionError) as error:
+        raise damaged(what, f"its JSON is broken: {error}") from None
+    return made
 
 
 def check_dims(dims: Sequence[int], what: str, name: str) -> tuple[int, ...]:

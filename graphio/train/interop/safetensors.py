@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from graphio.train.interop.reading import (
     find,
     map_bytes,
     nbytes,
+    parse_json,
 )
 from graphio.train.sources import Entry, Resource
 
@@ -61,7 +61,9 @@ class SafetensorsSource:
         view = map_bytes(path)
         header = _header(view, self.what)
         self._data = view[8 + len(header) :]
-        rows = _parsed(bytes(header), self.what)
+        if bytes(header[:1]) != b"{":
+            raise damaged(self.what, "its header does not start with '{'")
+        rows = parse_json(bytes(header), self.what)
         self.metadata: dict[str, str] = _metadata(rows.pop("__metadata__", None), self.what)
         self._rows = {name: _row(name, row, self.what) for name, row in rows.items()}
         _check_tiling(self._rows, len(self._data), self.what)
@@ -99,27 +101,6 @@ def _header(view: memoryview, what: str) -> memoryview:
     return view[8 : 8 + length]
 
 
-def _parsed(header: bytes, what: str) -> dict[str, Any]:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            raise damaged(what, "a key stands twice in its header")
-        return made
-
-    def constant(text: str) -> Any:
-        raise ValueError(f"{text} is no JSON")
-
-    if header[:1] != b"{":
-        raise damaged(what, "its header does not start with '{'")
-    try:
-        text = header.decode()
-        made = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
-    except (ValueError, RecursionError) as error:
-        raise damaged(what, f"its header is no JSON: {error}") from None
-    assert isinstance(made, dict)  # it starts with '{'
-    return made
-
-
 def _metadata(found: Any, what: str) -> dict[str, str]:
     if found is None:
         return {}
@@ -129,10 +110,6 @@ def _metadata(found: Any, what: str) -> dict[str, str]:
 
 
 def _row(name: str, row: Any, what: str) -> _Row:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise damaged(what, f"the name {name!r} is no Unicode text") from None
     if not isinstance(row, dict) or not {"dtype", "shape", "data_offsets"} <= row.keys():
         raise damaged(what, f"{name!r} lacks one of dtype, shape, data_offsets")
     kind, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]

@@ -15,6 +15,7 @@ MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 FOOTER = 48  # two handles, filled with zeros, and the magic
 TRAILER = 5  # a block's compression and its masked CRC
 PLAIN, SNAPPY = 0, 1
+ROOM = 64  # what a byte may become when keys and blocks are unpacked
 
 
 def unmask(crc: int) -> int:
@@ -30,64 +31,90 @@ def read_table(data: bytes, what: str) -> dict[bytes, bytes]:
         DataLossError: it is no table, a checksum does not match, or keys are not ascending.
         InvalidArgumentError: its blocks are packed in a way that we do not read.
     """
-    if len(data) < FOOTER or data[-8:] != MAGIC:
-        raise damaged(what, "it does not end as a table of TensorFlow's does")
-    footer = data[-FOOTER:-8]
-    _, at = _handle(footer, 0, what)  # of blocks about blocks, which there are none of
-    index, at = _handle(footer, at, what)
-    if footer[at:].strip(b"\0"):
-        raise damaged(what, "the filling of its last bytes is not zero")
-    table: dict[bytes, bytes] = {}
-    end, last = 0, b""
-    for bound, value in _rows(_block(data, index, what), what):
-        (offset, size), after = _handle(value, 0, what)
-        if after != len(value) or offset != end:
-            raise damaged(what, "its blocks do not follow one another")
-        end = offset + size + TRAILER
-        for key, content in _rows(_block(data, (offset, size), what), what):
-            if table and key <= last:
-                raise damaged(what, "its keys are not ascending")
-            table[key], last = content, key
-        if last > bound:
-            raise damaged(what, "a key is larger than its block's")
-    return table
+    return _Table(data, what).rows()
 
 
-def _handle(data: bytes, at: int, what: str) -> tuple[tuple[int, int], int]:
-    offset, at = varint(data, at, what)
-    size, at = varint(data, at, what)
-    return (offset, size), at
+class _Table:
+    def __init__(self, data: bytes, what: str) -> None:
+        self._data, self.what = data, what
+        self._room = ROOM * len(data)
 
+    def rows(self) -> dict[bytes, bytes]:
+        """All keys with their values: blocks, a block about filters, the list of blocks, footer."""
+        table: dict[bytes, bytes] = {}
+        filters, index = self._footer()
+        end, last = 0, b""
+        for bound, value in self._rows(self._block(*index)):
+            offset, size, after = self._handle(value, 0)
+            if after != len(value) or offset != end:
+                raise damaged(self.what, "its blocks do not follow one another")
+            end = offset + size + TRAILER
+            for key, content in self._rows(self._block(offset, size)):
+                if table and key <= last:
+                    raise damaged(self.what, "its keys are not ascending")
+                table[key], last = content, key
+            if last > bound:
+                raise damaged(self.what, "a key is larger than its block's")
+        for offset, size in (filters, index):
+            if offset != end:
+                raise damaged(self.what, "its last blocks do not follow one another")
+            end = offset + size + TRAILER
+        if end != len(self._data) - FOOTER or any(self._rows(self._block(*filters))):
+            raise damaged(self.what, "its last blocks do not end where its last bytes start")
+        return table
 
-def _block(data: bytes, handle: tuple[int, int], what: str) -> bytes:
-    offset, size = handle
-    if offset + size + TRAILER > len(data) - FOOTER:
-        raise damaged(what, f"a block of {size} bytes at {offset} reaches beyond its end")
-    kind, stored = struct.unpack_from("<BI", data, offset + size)
-    if crc32c(data[offset : offset + size + 1]) != unmask(stored):
-        raise damaged(what, f"the checksum of the block at {offset} does not match")
-    if kind not in (PLAIN, SNAPPY):
-        raise refused(what, f"the block at {offset} is packed by method {kind}")
-    content = data[offset : offset + size]
-    return snappy.unpack(content, what) if kind == SNAPPY else content
+    def _footer(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Where the block about filters is, and the one that lists the others."""
+        if len(self._data) < FOOTER or self._data[-8:] != MAGIC:
+            raise damaged(self.what, "it does not end as a table of TensorFlow's does")
+        footer = self._data[-FOOTER:-8]
+        offset, size, at = self._handle(footer, 0)
+        index, length, at = self._handle(footer, at)
+        if footer[at:].strip(b"\0"):
+            raise damaged(self.what, "the filling of its last bytes is not zero")
+        return (offset, size), (index, length)
 
+    def _handle(self, data: bytes, at: int) -> tuple[int, int, int]:
+        offset, at = varint(data, at, self.what)
+        size, at = varint(data, at, self.what)
+        return offset, size, at
 
-def _rows(block: bytes, what: str) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block: a key says how much of the one before it starts with."""
-    restarts = int.from_bytes(block[-4:], "little")
-    end = len(block) - 4 * (restarts + 1)
-    if len(block) < 4 or end < 0:
-        raise damaged(what, "a block has no room for its restart points")
-    at, key = 0, b""
-    while at < end:
-        shared, at = varint(block, at, what)
-        fresh, at = varint(block, at, what)
-        size, at = varint(block, at, what)
-        if shared > len(key) or fresh + size > end - at:
-            raise damaged(what, "an entry of a block is cut off")
-        key = key[:shared] + block[at : at + fresh]
-        at += fresh + size
-        yield key, block[at - size : at]
+    def _block(self, offset: int, size: int) -> bytes:
+        if offset + size + TRAILER > len(self._data) - FOOTER:
+            raise damaged(self.what, f"a block of {size} bytes at {offset} reaches beyond its end")
+        kind, stored = struct.unpack_from("<BI", self._data, offset + size)
+        if crc32c(self._data[offset : offset + size + 1]) != unmask(stored):
+            raise damaged(self.what, f"the checksum of the block at {offset} does not match")
+        if kind not in (PLAIN, SNAPPY):
+            raise refused(self.what, f"the block at {offset} is packed by method {kind}")
+        content = self._data[offset : offset + size]
+        if kind == PLAIN:
+            return content
+        unpacked = snappy.unpack(content, self.what)
+        self._take(len(unpacked))
+        return unpacked
+
+    def _rows(self, block: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values of a block: a key says how much of the one before it starts with."""
+        end = len(block) - 4 * (int.from_bytes(block[-4:], "little") + 1)
+        if len(block) < 4 or end < 0:
+            raise damaged(self.what, "a block has no room for its restart points")
+        at, key = 0, b""
+        while at < end:
+            shared, at = varint(block, at, self.what)
+            fresh, at = varint(block, at, self.what)
+            size, at = varint(block, at, self.what)
+            if shared > len(key) or fresh + size > end - at:
+                raise damaged(self.what, "an entry of a block is cut off")
+            self._take(shared + fresh)
+            key = key[:shared] + block[at : at + fresh]
+            at += fresh + size
+            yield key, block[at - size : at]
+
+    def _take(self, count: int) -> None:
+        self._room -= count
+        if self._room < 0:
+            raise refused(self.what, f"it unpacks to more than {ROOM} times its size")
 
 
 def slice_key(name: str, extents: list[tuple[int, int]]) -> bytes:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from graphio.schema import dtypes
 from graphio.train.interop.pickle_reader import Global, Reader
@@ -121,7 +120,8 @@ class TorchSource:
         count = len(data) // width
         flat = decode(row.number, (count,), data, self.what, name, big=self._big)
         strides = [stride * width for stride in tensor.strides]
-        view = as_strided(flat[tensor.offset :], tensor.dims, strides, writeable=False)
+        raw = flat.view(np.uint8)
+        view: Array = np.ndarray(tensor.dims, flat.dtype, raw.data, tensor.offset * width, strides)
         if tensor.flags.get("conj"):
             view = np.conj(view)
         if tensor.flags.get("neg"):

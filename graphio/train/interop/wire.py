@@ -76,15 +76,15 @@ class Message:
 
 
 def varint(data: bytes, at: int, what: str) -> tuple[int, int]:
-    """A number of at most 64 bits and where it ends. Raises DataLossError."""
+    """A number of at most 64 bits, in its shortest form, and where it ends."""
     value = shift = 0
     while at < len(data) and shift < 70:
         byte = data[at]
         value |= (byte & 0x7F) << shift
         at += 1
         if byte < 0x80:
-            if value >= 1 << 64:
+            if value >= 1 << 64 or (shift and not byte):
                 break
             return value, at
         shift += 7
-    raise damaged(what, "a number is cut off or too large")
+    raise damaged(what, "a number is cut off, too large or too long")

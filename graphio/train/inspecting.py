@@ -1,0 +1,313 @@
+"""Looking into checkpoints: whether every byte is as it was written, and what they hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from graphio.schema import checkpoint_index, dtypes, errors, shard_reader, stores
+from graphio.schema.checkpoint_index import read_index_of
+from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
+from graphio.schema.crc32c import crc32c as checksum
+from graphio.train.checkpoint_reader import resolved
+from graphio.train.sources import CheckpointSource, Source, open_source
+
+__all__ = ["Listed", "Listing", "Verified", "list_checkpoint", "verify"]
+
+Where = str | os.PathLike[str]
+
+
+# ---- verify ----
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked, byte by byte.
+
+    Attributes:
+        prefixes: of the checkpoints.
+        files, variables, resources, bytes: how many, all checkpoints together; resources are
+            random generators, iterators and blobs.
+    """
+
+    prefixes: tuple[str, ...]
+    files: int
+    variables: int
+    resources: int
+    bytes: int
+
+    def __str__(self) -> str:
+        count = len(self.prefixes)
+        return (
+            f"{count} checkpoint{'s' * (count != 1)}, {self.files} files, {self.variables} "
+            f"variables, {self.resources} resources, {self.bytes:,} bytes: all as they were written"
+        )
+
+
+def verify(prefix: Where, *, all: bool = False) -> Verified:
+    """Checks every byte of a checkpoint: index, graph file and all data files.
+
+    Args:
+        prefix: of its files' names, or a folder, whose newest checkpoint is checked. A file of
+            another framework is checked as far as its format has checksums.
+        all: True checks all checkpoints of a folder.
+
+    Returns:
+        What was checked; print it.
+
+    Raises:
+        NotFoundError: there is no checkpoint.
+        DataLossError: something is damaged; the message lists all of it.
+    """
+    checks = [_check(where) for where in (_all_of(prefix) if all else [resolved(prefix)])]
+    wrong = [f"  {text}" for check in checks for text in check.wrong]
+    if wrong:
+        damaged = sum(bool(check.wrong) for check in checks)
+        raise errors.DataLossError(
+            message=f"{damaged} of {len(checks)} checkpoints damaged:\n" + "\n".join(wrong)
+        )
+    return Verified(
+        tuple(check.prefix for check in checks),
+        sum(check.files for check in checks),
+        sum(check.variables for check in checks),
+        sum(check.resources for check in checks),
+        sum(check.bytes for check in checks),
+    )
+
+
+class _Check:
+    """The check of one checkpoint: what was looked at, and what is wrong."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.files = self.variables = self.resources = self.bytes = 0
+        self.wrong: list[str] = []
+
+    def says(self, error: Exception) -> None:
+        """Notes what is wrong."""
+        self.wrong.append(f"{self.prefix}: {error}")
+
+    def file(self, size: int) -> None:
+        """Counts a file that is right."""
+        self.files += 1
+        self.bytes += size
+
+
+def _all_of(folder: Where) -> list[str]:
+    store = stores.of_folder(folder)
+    names = [name.removesuffix(".index") for name in store.names() if name.endswith(".index")]
+    if not names:
+        raise errors.NotFoundError(message=f"there is no checkpoint in {os.fspath(folder)!r}")
+    return [store.path(name) for name in names]
+
+
+def _check(prefix: str) -> _Check:
+    check = _Check(prefix)
+    store, base = stores.of(prefix)
+    try:
+        index = read_index_of(store, base)
+    except errors.NotFoundError:
+        return _check_foreign(check)
+    except errors.OpError as error:
+        check.says(error)
+        return check
+    check.file(store.size(base + ".index"))
+    check.resources = len(index.resource)
+    for number, rows in enumerate(checkpoint_index.by_shard(index)):
+        _check_shard(check, store, index, number, rows)
+    _check_meta(check, store, base, index)
+    return check
+
+
+def _check_shard(
+    check: _Check,
+    store: stores.Store,
+    index: CheckpointIndex,
+    number: int,
+    rows: Sequence[CheckpointVariable],
+) -> None:
+    shard = index.shard[number]
+    try:
+        file = store.open(shard.file)
+    except errors.OpError as error:
+        check.says(error)
+        return
+    try:
+        if file.size != shard.nbytes:
+            raise errors.DataLossError(
+                message=f"{shard.file} has {file.size} bytes, its index says {shard.nbytes}"
+            )
+        head = memoryview(bytearray(rows[0].offset if rows else shard.nbytes))
+        file.read_into(0, head)
+        if checksum(head) != index.shard_header[number]:
+            check.says(errors.DataLossError(message=f"the header of {shard.file} is damaged"))
+        for row in rows:
+            _check_variable(check, file, row)
+        check.file(file.size)
+    except errors.OpError as error:
+        check.says(error)
+    finally:
+        file.close()
+
+
+def _check_variable(check: _Check, file: stores.StoredFile, row: CheckpointVariable) -> None:
+    check.variables += 1
+    try:
+        for _ in shard_reader.read_shard(file, [row], {}):
+            pass
+    except errors.OpError as error:
+        check.says(error)
+
+
+def _check_meta(check: _Check, store: stores.Store, base: str, index: CheckpointIndex) -> None:
+    """A graph file that is gone can be done without: it is no damage."""
+    if not index.meta_file:
+        return
+    for name in (index.meta_file, base + ".meta"):
+        try:
+            data = store.read(name)
+        except errors.NotFoundError:
+            continue
+        except errors.OpError as error:
+            check.says(error)
+            return
+        if (len(data), checksum(data)) != (index.meta_nbytes, index.meta_crc32c):
+            check.says(errors.DataLossError(message=f"the graph file {name} is damaged"))
+        else:
+            check.file(len(data))
+        return
+
+
+def _check_foreign(check: _Check) -> _Check:
+    source = open_source(check.prefix)
+    for name in source.entries():
+        try:
+            check.bytes += source.array(name).nbytes
+            check.variables += 1
+        except errors.OpError as error:
+            check.says(error)
+    check.files = 1
+    return check
+
+
+# ---- listing ----
+
+
+class Listed(NamedTuple):
+    """A row of a listing.
+
+    Attributes:
+        name: in the checkpoint.
+        kind: variable, slot, generator, iterator or blob.
+        dtype: name of the element type; "" for what is no tensor.
+        shape: None for what is no tensor.
+        bytes: how many it takes.
+        shard: number of its data file; None: it lies in the index, or the file is not ours.
+        of: of a slot: the variable's name.
+    """
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int, ...] | None
+    bytes: int
+    shard: int | None
+    of: str = ""
+
+
+class Listing(Sequence[Listed]):
+    """What a checkpoint holds: rows, and a table when it is printed.
+
+    Attributes:
+        what: the checkpoint.
+        step: it was saved with; None: none.
+        rows: variables by name, then resources.
+    """
+
+    def __init__(self, what: str, step: int | None, rows: Sequence[Listed]) -> None:
+        self.what, self.step, self.rows = what, step, tuple(rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        step = "" if self.step is None else f", step {self.step}"
+        size = sum(row.bytes for row in self.rows)
+        cells = [
+            (
+                row.name,
+                f"{row.kind} of {row.of}" if row.of else row.kind,
+                row.dtype,
+                "" if row.shape is None else str(list(row.shape)),
+                f"{row.bytes:,}",
+                "" if row.shard is None else str(row.shard),
+            )
+            for row in self.rows
+        ]
+        table = as_table(("name", "kind", "dtype", "shape", "bytes", "shard"), cells, right=(4, 5))
+        return f"{self.what}{step}: {len(self.rows)} entries, {size:,} bytes\n{table}"
+
+    __repr__ = __str__
+
+
+def as_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Lines with aligned columns.
+
+    Args:
+        right: numbers of the columns that are aligned to the right.
+    """
+    lines = [tuple(head), *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def list_checkpoint(prefix: Where) -> Listing:
+    """What a checkpoint holds; of a checkpoint of ours only the index and headers are read.
+
+    Args:
+        prefix: of its files' names, a folder, whose newest is taken, or a file of another
+            framework that tf.train.Saver.restore reads.
+
+    Returns:
+        Rows; prints as a table.
+
+    Raises:
+        NotFoundError: there is none.
+        DataLossError: it is damaged.
+    """
+    source = open_source(resolved(prefix), lazy=True)
+    if not isinstance(source, CheckpointSource):
+        return Listing(source.what, None, list(_foreign_rows(source)))
+    found = source.checkpoint
+    return Listing(source.what, found.step, list(_own_rows(found.index)))
+
+
+def _own_rows(index: CheckpointIndex) -> Iterator[Listed]:
+    for row in index.variable:
+        kind = "slot" if row.slot_of else "variable"
+        dtype = dtypes.name(row.dtype)
+        yield Listed(row.name, kind, dtype, tuple(row.dims), row.nbytes, row.shard, row.slot_of)
+    for resource in index.resource:
+        kind = resource.WhichOneof("state") or ""
+        size = len(resource.blob) if kind == "blob" else resource.ByteSize()
+        yield Listed(resource.name, kind, "", None, size, None)
+
+
+def _foreign_rows(source: Source) -> Iterator[Listed]:
+    for name, entry in sorted(source.entries().items()):
+        size = dtypes.BY_NUMBER[entry.dtype].bits if entry.dtype in dtypes.BY_NUMBER else 0
+        for dim in entry.dims:
+            size *= dim
+        dtype = dtypes.name(entry.dtype)
+        yield Listed(name, "variable", dtype, entry.dims, (size + 7) // 8, None)

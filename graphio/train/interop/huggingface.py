@@ -1,0 +1,91 @@
+"""A model in several files as Hugging Face lays it out: an index says which file has what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from graphio.schema import errors
+from graphio.schema.checkpoint_index import is_safe_name
+from graphio.train.interop.reading import Array, damaged, find, map_bytes, parse_json
+from graphio.train.sources import Entry, Resource, Source
+
+#: the index files that a folder may have, the better format first
+INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+#: without an index: the only file
+ALONE = ("model.safetensors", "pytorch_model.bin")
+LARGEST_INDEX = 100_000_000
+
+
+class HuggingFaceSource:
+    """The tensors of all files that an index names; these lie beside it.
+
+    Args:
+        path: the index, `*.index.json`.
+        open_file: opens one of the files.
+
+    Raises:
+        NotFoundError: a file is missing.
+        DataLossError: the index or a file is damaged, or they do not agree.
+    """
+
+    resources: Mapping[str, Resource] = {}
+
+    def __init__(self, path: str, open_file: Callable[[str], Source]) -> None:
+        self.what = f"sharded model {path!r}"
+        placed = _weight_map(path, self.what)
+        folder = os.path.dirname(path)
+        self.skipped: dict[str, str] = {}
+        self._entries: dict[str, Entry] = {}
+        self._files: dict[str, Source] = {}
+        for file in sorted(set(placed.values())):
+            source = self._open(os.path.join(folder, file), open_file)
+            self._check(file, source.entries(), placed)
+            self.skipped.update(source.skipped)
+            self._entries.update(source.entries())
+            self._files.update(dict.fromkeys(source.entries(), source))
+
+    def entries(self) -> Mapping[str, Entry]:
+        """Name to dtype and dimensions."""
+        return self._entries
+
+    def array(self, name: str) -> Array:
+        """A read-only array; errors as those of the file that it is in."""
+        return find(self._files, name, self.what).array(name)
+
+    def _open(self, path: str, open_file: Callable[[str], Source]) -> Source:
+        try:
+            return open_file(path)
+        except errors.NotFoundError:
+            raise errors.NotFoundError(
+                message=f"{self.what}: the file {path!r}, which its index names, is missing"
+            ) from None
+
+    def _check(self, file: str, there: Mapping[str, Entry], placed: Mapping[str, str]) -> None:
+        expected = {name for name, where in placed.items() if where == file}
+        for name in sorted(expected ^ there.keys()):
+            word = "lacks" if name in expected else "has"
+            but = "says it has" if name in expected else "does not say so"
+            raise damaged(self.what, f"{file} {word} {name!r}, the index {but}")
+
+
+def _weight_map(path: str, what: str) -> dict[str, str]:
+    data = map_bytes(path)
+    if len(data) > LARGEST_INDEX:
+        raise damaged(what, f"its index has {len(data)} bytes, at most {LARGEST_INDEX} may be")
+    found = parse_json(bytes(data), what).get("weight_map")
+    if not isinstance(found, dict):
+        raise damaged(what, "its index has no weight_map")
+    for name, file in found.items():
+        if not isinstance(file, str) or not is_safe_name(file):
+            raise damaged(what, f"{name!r} is said to be in {file!r}, which is no plain file name")
+    return found
+
+
+def inside(folder: str) -> str | None:
+    """The index, or else the only file, of a model in a folder; None if there is none."""
+    for name in (*INDEXES, *ALONE):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    return None

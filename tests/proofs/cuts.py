@@ -1,0 +1,189 @@
+"""R3: the power of a real file system is cut at random moments; nothing acknowledged is lost.
+
+python -m proofs.cuts --folder /dev/shm          (as root, with loop devices)
+
+A process saves in a loop on a file system in a loop-mounted image. At a random moment the file
+system is shut down as fstests do it: nothing that is not on the disk gets there any more, with the
+log written before (flag 1) or not (flag 2). It is unmounted, mounted again, which replays its log,
+and the newest checkpoint must be of the last acknowledged step or a later one, whole, with its
+graph file. The controls write in TensorFlow's way, without fsync, and must lose something.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from graphio.schema.files import FileLayer
+from proofs import workload
+from proofs.kills import Child, saving, survivor
+from proofs.layers import through
+from proofs.slices import Mode, Result, Slice, main
+from proofs.workload import Lost, Trainer
+
+SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN
+FLAGS = {"log written": 1, "log lost": 2}
+MEBIBYTES = {"ext4": 64, "xfs": 320}  # mkfs.xfs makes none below 300
+ROUND = 50  # trials on one file system
+SPAN = 0.15  # seconds, the longest time before a cut
+
+
+class NoSync(FileLayer):
+    """Renames, and never waits for the disk."""
+
+    def fsync(self, handle: int) -> None:
+        """Nothing."""
+
+    def sync_folder(self, path: str) -> None:
+        """Nothing."""
+
+
+class Disk:
+    """An image and where it is mounted."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.image, self.point = kind, folder / f"{kind}.image", folder / kind
+        self.point.mkdir()
+
+    def make(self) -> None:
+        """An empty file system."""
+        with open(self.image, "wb") as file:
+            file.truncate(MEBIBYTES[self.kind] << 20)
+        quiet = {"ext4": ["-F", "-q"], "xfs": ["-f", "-q"]}[self.kind]
+        _run(f"mkfs.{self.kind}", *quiet, str(self.image))
+
+    def mount(self) -> None:
+        """Mounts it; its log is replayed."""
+        _run("mount", "-t", self.kind, "-o", "loop", str(self.image), str(self.point))
+
+    def unmount(self) -> None:
+        """Unmounts it."""
+        _run("umount", str(self.point))
+
+    def shut_down(self, flag: int) -> None:
+        """Cuts its power."""
+        handle = os.open(self.point, os.O_RDONLY)
+        try:
+            fcntl.ioctl(handle, SHUTDOWN, struct.pack("<I", flag))
+        finally:
+            os.close(handle)
+
+    @contextlib.contextmanager
+    def mounted(self) -> Iterator[Path]:
+        """A new file system, mounted."""
+        self.make()
+        self.mount()
+        try:
+            yield self.point
+        finally:
+            self.unmount()
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+@functools.cache
+def why_not(kind: str) -> str | None:
+    """Why this proof cannot run here; None: it can."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return "power cuts need root"
+    if shutil.which(f"mkfs.{kind}") is None:
+        return f"there is no mkfs.{kind}"
+    with tempfile.TemporaryDirectory() as folder:
+        disk = Disk(kind, Path(folder))
+        try:
+            with disk.mounted():
+                disk.shut_down(2)
+        except OSError as error:
+            return f"no {kind} can be mounted and shut down here: {error}"
+    return None
+
+
+def cuts(kind: str, flag: int, unsafe: bool = False) -> Slice:
+    """Trials on one kind of file system; the way of saving goes with the seed."""
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        trouble = why_not(kind)
+        if trouble:
+            raise SystemExit(f"R3: {trouble}")
+        options = list(workload.MODES.values())
+        trainer = Trainer(options[seed % len(options)])
+        chance, result, disk = random.Random(seed), Result(), Disk(kind, folder)
+        while result.counts.get("cuts", 0) < count:
+            with disk.mounted() as point:
+                for _ in range(min(ROUND, count - result.counts.get("cuts", 0))):
+                    result.count("cuts")
+                    try:
+                        _trial(trainer, disk, point / "run", flag, unsafe, chance)
+                    except Lost as lost:
+                        result.lost.append(f"{trainer.options}: {lost}")
+                        shutil.rmtree(point / "run", ignore_errors=True)
+        return result
+
+    return run
+
+
+def _trial(
+    trainer: Trainer, disk: Disk, folder: Path, flag: int, unsafe: bool, chance: random.Random
+) -> None:
+    """One cut; raises Lost."""
+    folder.mkdir(exist_ok=True)
+    with Child(_writing(trainer, unsafe), folder) as child:
+        time.sleep(chance.uniform(0, SPAN))
+        disk.shut_down(flag)
+        child.kill()
+    disk.unmount()
+    disk.mount()
+    if not folder.exists() and child.acknowledged < 0:
+        return
+    with Child(lambda where, tell: tell(survivor(trainer, where)), folder) as reader:
+        pass
+    if reader.trouble:
+        raise Lost(reader.trouble)
+    if reader.acknowledged < child.acknowledged:
+        raise Lost(
+            f"step {reader.acknowledged} was found, step {child.acknowledged} was acknowledged"
+        )
+
+
+def _writing(trainer: Trainer, unsafe: bool) -> Callable[[Path, Callable[[int], None]], None]:
+    loop = saving(trainer)
+    if not unsafe:
+        return loop
+
+    def without_sync(folder: Path, acknowledge: Callable[[int], None]) -> None:
+        with through(NoSync()):
+            loop(folder, acknowledge)
+
+    return without_sync
+
+
+MODES = {
+    **{
+        f"{kind}, {name}": Mode(cuts(kind, flag))
+        for kind in MEBIBYTES
+        for name, flag in FLAGS.items()
+    },
+    **{
+        f"control: {kind}, {name}, nothing synced": Mode(cuts(kind, flag, True), control=True)
+        for kind in MEBIBYTES
+        for name, flag in FLAGS.items()
+    },
+}
+
+if __name__ == "__main__":
+    sys.exit(main("R3", __doc__ or "", MODES, count=1000, slice_count=50))

@@ -1,0 +1,199 @@
+"""R1: a process that saves in a loop is killed at random moments; nothing acknowledged is lost.
+
+python -m proofs.kills --count 10000 --folder /dev/shm
+
+Each trial forks a child from this process, which goes on from the newest checkpoint, saves one
+step after another and acknowledges each through a pipe. SIGKILL comes after a random time. Then
+the newest checkpoint must be of the last acknowledged step or a later one, restore bit for bit,
+and have its graph file; after one more save nothing may lie about.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import struct
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from graphio.schema.checkpoint_index import read_index
+from proofs import workload
+from proofs.slices import Mode, Result, Slice, main
+from proofs.workload import Lost, Options, Trainer
+
+ROUND = 50  # trials in one folder, which is then emptied
+SAVES = 6  # so many saves last as long as the longest time before the kill
+
+Loop = Callable[[Path, Callable[[int], None]], None]
+
+
+def saving(trainer: Trainer, saves: int | None = None) -> Loop:
+    """What the child does: goes on from the newest checkpoint, for ever or for some saves."""
+
+    def loop(folder: Path, acknowledge: Callable[[int], None]) -> None:
+        trainer.restart()
+        begin = trainer.resume(folder) + 1
+        for step in itertools.islice(itertools.count(begin), saves):
+            trainer.save(folder, step)
+            acknowledge(step)
+
+    return loop
+
+
+class Child:
+    """A forked process that runs a loop; leaving the block waits for its end.
+
+    Attributes:
+        acknowledged: the last step that it acknowledged, -1 for none; known after the block.
+        trouble: what it failed with by itself, "" if it did not; likewise.
+    """
+
+    def __init__(self, loop: Loop, folder: Path) -> None:
+        self.acknowledged, self.trouble = -1, ""
+        reader, writer = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            _child(loop, folder, reader, writer)
+        os.close(writer)
+        self._pipe = open(reader, "rb")
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        os.kill(self._process, signal.SIGKILL)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._pipe as pipe:
+            steps, _, trouble = pipe.read().partition(b"trouble:")
+        os.waitpid(self._process, 0)
+        whole = len(steps) // 8 * 8
+        if whole:
+            (self.acknowledged,) = struct.unpack("<q", steps[whole - 8 : whole])
+        self.trouble = trouble.decode(errors="replace")
+
+
+def in_child(loop: Loop, folder: Path, kill_after: float | None) -> int:
+    """Runs a loop in a child that is killed; returns the last step acknowledged, -1 for none.
+
+    Raises:
+        Lost: the child failed by itself.
+    """
+    with Child(loop, folder) as child:
+        if kill_after is not None:
+            time.sleep(kill_after)
+            child.kill()
+    if child.trouble:
+        raise Lost(child.trouble)
+    return child.acknowledged
+
+
+def _child(loop: Loop, folder: Path, reader: int, writer: int) -> None:
+    """Never returns: nothing of the parent's may run twice."""
+    try:
+        os.close(reader)
+        warnings.simplefilter("ignore")
+        loop(folder, lambda step: _say(writer, struct.pack("<q", step)))
+    except BaseException:
+        _say(writer, b"trouble:" + traceback.format_exc().encode())
+    finally:
+        os._exit(0)
+
+
+def _say(writer: int, data: bytes) -> None:
+    os.write(writer, data)
+
+
+def strays(folder: Path) -> list[str]:
+    """Names in a folder that no checkpoint of it needs.
+
+    A graph file alone may stay after a power cut: it might as well be one that a user exported.
+    """
+    names = sorted(os.listdir(folder))
+    needed = {"checkpoint", *(name for name in names if name.endswith(".meta"))}
+    for name in names:
+        if name.endswith(".index") and not name.startswith("tmp-"):
+            index = read_index(folder / name.removesuffix(".index"))
+            needed |= {name, *(shard.file for shard in index.shard)}
+    return [name for name in names if name not in needed]
+
+
+def python_writer(options: Options) -> Slice:
+    """Kills of the Saver."""
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        trainer, chance, result = Trainer(options), random.Random(seed), Result()
+        span = _span(trainer, folder)
+        known = -1
+        for trial in range(count):
+            if trial % ROUND == 0:
+                empty(folder)
+                known = -1
+            try:
+                known = max(known, in_child(saving(trainer), folder, chance.uniform(0, span)))
+                found = survivor(trainer, folder)
+                result.count("kills")
+                if found < known:
+                    raise Lost(f"step {found} was found, step {known} was acknowledged")
+                result.count("steps saved", max(found - known, 0))
+                known = found
+                if trial % 10 == 9:
+                    known = _tidy(trainer, folder, known)
+                    result.count("looks for strays")
+            except Lost as lost:
+                result.lost.append(f"trial {trial}: {lost}")
+                empty(folder)
+                known = -1
+        return result
+
+    return run
+
+
+def _span(trainer: Trainer, folder: Path) -> float:
+    """The longest time before a kill: that of a fork, a restore and some saves."""
+    started = time.monotonic()
+    in_child(saving(trainer, SAVES), folder, None)
+    return time.monotonic() - started
+
+
+def survivor(trainer: Trainer, folder: Path) -> int:
+    """The newest step, read from the files and restored by the Saver."""
+    found = trainer.newest(folder)
+    restored = trainer.resume(folder)
+    if restored != found:
+        raise Lost(f"the Saver restores step {restored}, the files have step {found}")
+    return found
+
+
+def _tidy(trainer: Trainer, folder: Path, known: int) -> int:
+    """One more save in a new process; afterwards only checkpoints lie there."""
+    last = in_child(saving(trainer, 1), folder, None)
+    if last != known + 1:
+        raise Lost(f"after step {known} one more save acknowledged step {last}")
+    left = strays(folder)
+    if left:
+        raise Lost(f"after one more save these lie about: {', '.join(left)}")
+    kept = [name for name in os.listdir(folder) if name.endswith(".index")]
+    most = 1 if trainer.options.same else trainer.options.keep
+    if len(kept) > most:
+        raise Lost(f"{len(kept)} checkpoints lie there, {most} should be kept")
+    return last
+
+
+def empty(folder: Path) -> None:
+    """Removes every file of a folder."""
+    for name in os.listdir(folder):
+        os.unlink(folder / name)
+
+
+MODES = {name: Mode(python_writer(options)) for name, options in workload.MODES.items()}
+
+if __name__ == "__main__":
+    sys.exit(main("R1", __doc__ or "", MODES, count=10000, slice_count=500))

