@@ -33,6 +33,8 @@
 
 /* runs, state and checkpoints */
 #include "src/state.c"
+#include "src/variables.c"
+#include "src/resources.c"
 #include "src/kernel.c"
 #include "src/sequence.c"
 #include "src/half.c"
@@ -43,7 +45,11 @@
 #include "src/session.c"
 #include "src/checkpoint_index.c"
 #include "src/checkpoint_meta.c"
+#include "src/checkpoint_shards.c"
+#include "src/checkpoint_list.c"
+#include "src/checkpoint_clean.c"
 #include "src/checkpoint_save.c"
+#include "src/checkpoint_fit.c"
 #include "src/checkpoint_restore.c"
 #include "src/isa.c"
 

@@ -126,6 +126,8 @@ def _declare(proto: pb.Model, arrays: Sequence[Array], state: State) -> None:
         shape = static_shape(variable.shape) if variable.HasField("shape") else None
         state.declare(variable.name, variable.dtype, shape)
         slot = state.slot(variable.name)
+        if variable.slot_of and slot.link is None:
+            slot.link = (variable.slot_of, variable.slot)
         if variable.HasField("value") and slot.value is None:
             slot.check(arrays[variable.value])
             slot.value = arrays[variable.value]

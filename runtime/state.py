@@ -20,22 +20,32 @@ from graphio.schema.tensors import Stored
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from graphio.schema.checkpoint_pb2 import CheckpointVariable
+    from graphio.schema.model_pb2 import IteratorState
+
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
+MOST_BLOB_BYTES = 1 << 24  # of all together: they lie in the index, which is one message
 
 
 class Slot:
     """A variable. Its array is replaced, never changed, so a value once read stays as it was."""
 
-    __slots__ = ("dtype", "name", "number", "shape", "static", "value")
+    __slots__ = ("dtype", "link", "name", "number", "ruled", "shape", "static", "value")
 
     def __init__(self, name: str, number: int, shape: Shape | None) -> None:
         self.name = name
         self.number = number
         self.dtype = numpy_dtype(number)
+        self.value: Array | Stored | None = None  # Stored: checked when it is first read
+        self.link: tuple[str, str] | None = None  # an optimizer's slot: of which variable, which
+        self.ruled = True  # False: only a checkpoint had it, and the first model says its shape
+        self.rule(shape)
+
+    def rule(self, shape: Shape | None) -> None:
+        """Says which shapes a value may have."""
         self.shape = shape
         self.static = shape is not None and None not in shape
-        self.value: Array | Stored | None = None  # Stored: checked when it is first read
 
     def read(self) -> Array:
         """The value; FailedPreconditionError if there is none, DataLossError if it is damaged."""
@@ -90,6 +100,7 @@ class State:
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
         self._slots: dict[str, Slot] = {}
         self._generators: dict[str, Generator] = {}
+        self._kept: dict[str, bytes | IteratorState] = {}  # blobs, and places of iterators
         self._pool: ThreadPoolExecutor | None = None
         self._pool_lock, self._pool_size = threading.Lock(), 0
 
@@ -145,19 +156,22 @@ class State:
             shape: None: any; None as a dimension: any.
 
         Raises:
-            InvalidArgumentError: it is there with another dtype or shape.
+            InvalidArgumentError: it is there with a dtype or shape that contradicts.
         """
         wanted = None if shape is None else tuple(shape)
         with self.lock:
             slot = self._slots.get(name)
             if slot is None:
                 self._slots[name] = Slot(name, dtype, wanted)
-            elif slot.number != dtype or slot.shape != wanted:
+            elif slot.number != dtype or not _meet(slot.shape, wanted):
                 raise errors.InvalidArgumentError(
                     message=f"variable '{name}' is declared as {dtypes.name(dtype)}"
                     f"{shape_text(wanted)}, but the state has it as {dtypes.name(slot.number)}"
                     f"{shape_text(slot.shape)}"
                 )
+            elif not slot.ruled:
+                slot.rule(wanted)
+                slot.ruled = True
 
     def generators(self) -> dict[str, tuple[int, int]]:
         """Key and counter of every generator in use."""
@@ -199,6 +213,40 @@ class State:
         """An array for a value that assign is then given; the element type's number, its shape."""
         return np.empty(dims, numpy_dtype(dtype))
 
+    def blobs(self) -> dict[str, bytes]:
+        """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
+        with self.lock:
+            return {n: kept for n, kept in sorted(self._kept.items()) if isinstance(kept, bytes)}
+
+    def set_blob(self, name: str, data: bytes) -> None:
+        """Keeps bytes, which save commits together with the variables.
+
+        Raises:
+            InvalidArgumentError: no usable name.
+            AlreadyExistsError: a random generator is called so.
+            ResourceExhaustedError: all blobs together have more than 2^24 bytes.
+        """
+        if not 0 < len(name.encode()) <= 4096 or "\0" in name:
+            raise errors.InvalidArgumentError(message=f"a blob cannot be called {name!r}")
+        with self.lock:
+            if name in self._generators:
+                raise errors.AlreadyExistsError(
+                    message=f"{name!r} is a random generator of the state: call the blob otherwise"
+                )
+            total = len(data) + sum(len(b) for n, b in self.blobs().items() if n != name)
+            if total > MOST_BLOB_BYTES:
+                raise errors.ResourceExhaustedError(
+                    message=f"with {name!r} the blobs of the state have {total} bytes, the limit "
+                    f"is {MOST_BLOB_BYTES}: large values are for variables"
+                )
+            self._kept[name] = bytes(data)
+
+    def remove_blob(self, name: str) -> None:
+        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
+        with self.lock:
+            if self._kept.pop(name, None) is None:
+                raise errors.NotFoundError(message=f"the state has no blob {name!r}")
+
     def assign(
         self,
         values: Mapping[str, Array | Stored],
@@ -230,7 +278,11 @@ class State:
                 self.set_generator(name, key, counter)
 
     def save(
-        self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
+        self,
+        prefix: str | os.PathLike[str],
+        step: int | None = None,
+        meta: bytes | None = None,
+        shard_bytes: int | None = None,
     ) -> None:
         """Writes a checkpoint of all initialised variables, durable when this returns.
 
@@ -238,17 +290,26 @@ class State:
             prefix: of its files' names.
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
+            shard_bytes: how large a data file may become; None: there is one.
         """
         from graphio.schema import checkpoint
 
         with self.lock:
-            values = {n: s.read() for n, s in self._slots.items() if s.value is not None}
             checkpoint.write_checkpoint(
-                os.fspath(prefix), values, self.generators(), step=step, meta=meta
+                os.fspath(prefix),
+                {n: s.read() for n, s in self._slots.items() if s.value is not None},
+                {**self.generators(), **self._kept},
+                step=step,
+                meta=meta,
+                slots={n: s.link for n, s in self._slots.items() if s.link is not None},
+                shard_bytes=shard_bytes,
             )
 
     def restore(self, prefix: str | os.PathLike[str]) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
+
+        Variables and generators that the state lacks are added. Blobs and places of iterators
+        become those of the checkpoint, and save writes them again.
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
@@ -260,13 +321,31 @@ class State:
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
             found = restore.read_fitting(prefix, wanted)
-            for name in wanted:
-                self._slots[name].value = found.variables[name]
-            for resource in found.index.resource:
-                if resource.WhichOneof("state") == "generator":
-                    place = resource.generator
-                    self.set_generator(resource.name, place.key, place.counter)
-            return found.index.step if found.index.has_step else None
+            resources = found.resources
+            for row in found.index.variable:
+                self._take(row, found.variables[row.name])
+            for name, (key, counter) in found.generators.items():
+                self.set_generator(name, key, counter)
+            self._kept = {n: kept for n, kept in resources.items() if not isinstance(kept, tuple)}
+            return found.step
+
+    def _take(self, row: CheckpointVariable, value: Array) -> None:
+        slot = self._slots.get(row.name)
+        if slot is None:
+            slot = self._slots[row.name] = Slot(row.name, row.dtype, tuple(row.dims))
+            slot.ruled = False
+        slot.value = value
+        if slot.link is None and row.slot_of:
+            slot.link = (row.slot_of, row.slot)
+
+
+def _meet(one: Shape | None, other: Shape | None) -> bool:
+    """Whether a value may fit both shapes."""
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(
+        None in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True)
+    )
 
 
 def uninitialized(name: str) -> errors.OpError:

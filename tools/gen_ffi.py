@@ -17,7 +17,8 @@ from cffi import FFI
 #: What the binding uses beside the public header; the static library has it, the ABI does not.
 PRIVATE = """
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes,
-                             const char *prefix, int64_t step, ci_error *error);
+                             const char *prefix, const ci_save_options *options,
+                             ci_error *error);
 """
 
 #: What the library calls: Python functions, which graphio/cinfer/host.py and watch.py define.

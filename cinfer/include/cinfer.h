@@ -200,10 +200,69 @@ typedef struct ci_assignment {
   int generator_count;
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
-/* Checkpoints, the same files as Python's Saver. `prefix` names the checkpoint; step < 0: none. The save is atomic
- * and on the disk when the call returns. Restore checks everything first and changes nothing when it fails. */
+/* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
+ * replaces a blob of that name; the name is UTF-8 and not that of a generator, all blobs together have at most 2^24
+ * bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
+ * removed, the state is restored or closed; a name that is not there is CI_NOT_FOUND.
+ * Places of data iterators that a checkpoint from Python has are kept like blobs and saved as they were, but are not
+ * listed; ci_state_remove_blob or a blob of the same name ends that. */
+CI_API ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error);
+CI_API ci_status ci_state_blob(const ci_state *state, const char *name, const void **data, size_t *bytes,
+                               ci_error *error);
+CI_API ci_status ci_state_remove_blob(ci_state *state, const char *name, ci_error *error);
+CI_API int ci_state_blob_count(const ci_state *state);
+/* By number in the order of names, NULL past the last; the name lives as long as its blob. */
+CI_API const char *ci_state_blob_name(const ci_state *state, int index);
+
+/* ---- checkpoints: the same files as Python's Saver ---- */
+
+/* `prefix` names the checkpoint: a folder that exists, then letters, digits, '_', '-' and '.'. step < 0: none; model
+ * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
+ * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
+ * prefix go. A full disk is CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE; the message names
+ * the file. */
 CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);
+typedef struct ci_save_options {
+  size_t size;
+  int64_t step; /* -1 (default): none */
+  uint64_t shard_bytes; /* how large a data file may become; 0 (default): there is one */
+  int32_t max_to_keep; /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the
+                          disk; 0 (default): none. That a deletion fails is no error: then the checkpoint is left */
+  int32_t write_state; /* 1 (default): this one becomes the newest in the file `checkpoint`. 0: the file stays as it is
+                          and nothing is deleted */
+} ci_save_options;
+CI_API ci_save_options ci_save_defaults(void);
+CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char *prefix,
+                              const ci_save_options *options, ci_error *error);
+/* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, or variables of the state that it
+ * lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names that are
+ * near), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format. Variables and generators that the state lacks are added;
+ * generators that the checkpoint lacks stay; blobs and places of iterators become those of the checkpoint. *step is -1
+ * if it was saved without; step may be NULL. */
 CI_API ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error);
+enum { /* what a partial restore leaves as it is, added up */
+       CI_PARTIAL_MISSING = 1, /* variables that the checkpoint lacks */
+       CI_PARTIAL_DIFFERENT = 2 /* variables of which it has another element type or shape */
+};
+typedef struct ci_restore_options {
+  size_t size;
+  uint32_t partial; /* CI_PARTIAL_...; 0 (default): these are errors */
+} ci_restore_options;
+CI_API ci_restore_options ci_restore_defaults(void);
+typedef struct ci_restored { /* the caller sets size, the library the rest */
+  size_t size;
+  int64_t step; /* -1: none */
+  int32_t left_out; /* variables that a partial restore left as they were */
+  char name[256]; /* the last part of the prefix; "": ci_restore_latest found no checkpoint */
+} ci_restored;
+/* options and restored may be NULL. */
+CI_API ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_options *options,
+                                 ci_restored *restored, ci_error *error);
+/* The newest checkpoint of a folder: the one that its file `checkpoint` names, else the valid one with the latest time.
+ * CI_OK with an empty name when the folder has none or does not exist, so that a program initialises and goes on;
+ * checkpoints of which none is whole are CI_DATA_LOSS. Another process may save and delete there meanwhile. */
+CI_API ci_status ci_restore_latest(ci_state *state, const char *folder, const ci_restore_options *options,
+                                   ci_restored *restored, ci_error *error);
 
 /* ---- sessions ---- */
 

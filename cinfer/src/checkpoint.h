@@ -2,7 +2,8 @@
  *
  * Nothing of a checkpoint is valid unless a valid index refers to it. checkpoint_index.c turns an index into bytes and
  * back, checkpoint_meta.c makes the graph file, checkpoint_save.c writes all files in crash-safe order,
- * checkpoint_restore.c reads and checks everything first.
+ * checkpoint_restore.c reads and checks everything first. checkpoint_list.c keeps the text file `checkpoint` and finds
+ * the newest; checkpoint_clean.c deletes.
  */
 #ifndef CI_CHECKPOINT_H
 #define CI_CHECKPOINT_H
@@ -30,10 +31,12 @@ typedef struct ci_saved { /* one variable in the index */
   ci_span slot_of, slot;
 } ci_saved;
 
-typedef struct ci_saved_random {
+typedef struct ci_saved_resource {
   ci_span name;
-  ci_generator value;
-} ci_saved_random;
+  uint32_t kind; /* CI_RESOURCE_... */
+  ci_generator generator;
+  ci_span bytes; /* of other kinds */
+} ci_saved_resource;
 
 typedef struct ci_saved_shard {
   ci_span file;
@@ -45,14 +48,46 @@ typedef struct ci_index { /* spans point into the bytes that were read, or are t
   const ci_allocator *allocator;
   uint64_t save_id;
   CI_LIST(ci_saved_shard) shards;
-  CI_LIST(ci_saved) variables;      /* sorted by name */
-  CI_LIST(ci_saved_random) randoms; /* sorted by name */
+  CI_LIST(ci_saved) variables;          /* sorted by name */
+  CI_LIST(ci_saved_resource) resources; /* sorted by name */
   ci_span meta_file;
   uint64_t meta_nbytes;
   uint32_t meta_crc32c;
   int64_t step; /* -1: none */
   int64_t time;
 } ci_index;
+
+/* ---- checkpoint_shards.c: what lies where in the data files of a save ---- */
+
+typedef struct ci_shard_item { /* one variable */
+  const ci_slot *slot;
+  ci_span name;
+  size_t nbytes;    /* in the shard */
+  size_t item_size; /* what the bytes should be aligned to */
+  uint32_t shard;
+  uint64_t begin; /* from the first tensor */
+  uint32_t crc;   /* once it is written */
+} ci_shard_item;
+
+typedef struct ci_shard { /* one data file */
+  char name[CI_NAME_BYTES];
+  size_t first, count; /* its items */
+  ci_out header;       /* what stands before the first tensor */
+} ci_shard;
+
+typedef struct ci_shards {
+  const ci_allocator *allocator;
+  ci_shard_item *items; /* shard by shard, in the order of its bytes */
+  size_t count, items_bytes;
+  CI_LIST(ci_shard) files; /* at least one */
+} ci_shards;
+
+/* All initialised variables; shard_bytes 0: one file. Free the plan also after a failure. */
+ci_status ci_shards_plan(ci_state *state, uint64_t shard_bytes, ci_shards *plan, ci_error *error);
+ci_status ci_shards_headers(ci_shards *plan, uint64_t save_id, ci_error *error);
+void ci_shards_free(ci_shards *plan);
+
+/* ---- checkpoint_index.c ---- */
 
 void ci_index_free(ci_index *index);
 /* The whole file: envelope and message. */
@@ -67,7 +102,42 @@ void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
 /* The bytes of P.meta: the model's file without the values of its variables. */
 ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error);
 
-/* ci_save with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
-ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix, int64_t step,
-                             ci_error *error);
+/* ci_save_with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
+ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
+                             const ci_save_options *options, ci_error *error);
+/* Compares the variables of a state with those of a checkpoint. What a partial restore leaves as it is, is counted, and
+ * marked in `skip`, one for each variable of the index; else all of it is in one message. */
+ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial, bool *skip,
+                            int32_t *left_out, ci_error *error);
+
+/* ---- checkpoint_list.c: the file `checkpoint`, a hint and never the truth ---- */
+
+typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, still escaped, without quotes */
+  ci_bytes file;
+  ci_span latest;
+  CI_LIST(ci_span) paths;
+  CI_LIST(ci_span) times; /* one for each path, or none */
+  ci_span preserved;
+} ci_checkpoints;
+
+/* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read. Free it in any case. */
+ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
+void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
+/* The file with `base` as the newest one, the others as they are. The first `dropped` of them that lie in the folder are
+ * left out. */
+void ci_checkpoints_text(const ci_checkpoints *list, const char *base, size_t dropped, ci_out *out);
+/* Whether an entry is a checkpoint of this folder other than `base`. */
+bool ci_checkpoints_other(ci_span path, const char *base);
+/* The base name of the newest checkpoint of the folder. CI_NOT_FOUND: there is none. CI_DATA_LOSS: none is whole. */
+ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
+
+/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole ---- */
+
+/* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
+void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
+/* Removes temporaries last written before `seconds`: those of others may be in use. */
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t seconds);
+bool ci_checkpoint_is_temporary(const char *name);
+/* The index first, so that a crash leaves garbage and no half. */
+void ci_checkpoint_delete(const ci_folder *folder, const char *base);
 #endif

@@ -11,7 +11,7 @@ static const uint8_t index_magic[CI_CHECKPOINT_MAGIC_BYTES] = {0x89, 'G', 'I', '
 void ci_index_free(ci_index *index) {
   CI_LIST_FREE(index->allocator, &index->shards);
   CI_LIST_FREE(index->allocator, &index->variables);
-  CI_LIST_FREE(index->allocator, &index->randoms);
+  CI_LIST_FREE(index->allocator, &index->resources);
   *index = (ci_index){.allocator = index->allocator};
 }
 
@@ -48,12 +48,18 @@ static void index_put_variable(ci_out *m, const ci_saved *v) {
   index_put_span(m, CI_PB_CHECKPOINTVARIABLE_SLOT, v->slot);
 }
 
-static void index_put_random(ci_out *m, const ci_saved_random *r) {
+/* The state is written even when it is empty: the field says of which kind it is. */
+static void index_put_resource(ci_out *m, const ci_saved_resource *r) {
   ci_out state = {.allocator = m->allocator};
   index_put_span(m, CI_PB_CHECKPOINTRESOURCE_NAME, r->name);
-  ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_KEY, r->value.key);
-  ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_COUNTER, r->value.counter);
-  ci_out_field_message(m, CI_PB_CHECKPOINTRESOURCE_GENERATOR, &state);
+  if (r->kind == CI_RESOURCE_GENERATOR) {
+    ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_KEY, r->generator.key);
+    ci_out_field_fixed64(&state, CI_PB_GENERATORSTATE_COUNTER, r->generator.counter);
+  } else {
+    ci_out_bytes(&state, r->bytes.data, r->bytes.length);
+  }
+  m->failed = m->failed || state.failed;
+  ci_out_field_message(m, r->kind, &state);
   ci_out_free(&state);
 }
 
@@ -70,8 +76,8 @@ static void index_put_message(ci_out *out, const ci_index *index) {
     index_put_variable(&m, &index->variables.at[i]);
     ci_out_field_message(out, CI_PB_CHECKPOINTINDEX_VARIABLE, &m);
   }
-  for (size_t i = 0; i < index->randoms.count; i++, m.length = 0) {
-    index_put_random(&m, &index->randoms.at[i]);
+  for (size_t i = 0; i < index->resources.count; i++, m.length = 0) {
+    index_put_resource(&m, &index->resources.at[i]);
     ci_out_field_message(out, CI_PB_CHECKPOINTINDEX_RESOURCE, &m);
   }
   index_put_span(out, CI_PB_CHECKPOINTINDEX_META_FILE, index->meta_file);
@@ -191,24 +197,29 @@ static bool index_get_generator(ci_span message, ci_generator *value) {
   return !w.broken;
 }
 
-/* Resources other than generators belong to the program that saved them. */
 static ci_status index_get_resource(index_reader *r, ci_span message) {
-  ci_saved_random random = {0};
+  ci_saved_resource resource = {.kind = 0};
   ci_wire w = ci_wire_open(message);
   ci_field f;
-  bool good = true, generator = false;
+  bool good = true;
   while (good && ci_wire_next(&w, &f)) switch (f.key) {
-      case CI_KEY(CHECKPOINTRESOURCE_NAME): random.name = f.bytes; break;
+      case CI_KEY(CHECKPOINTRESOURCE_NAME): resource.name = f.bytes; break;
       case CI_KEY(CHECKPOINTRESOURCE_GENERATOR):
-        good = index_get_generator(f.bytes, &random.value);
-        generator = true;
+        resource.kind = CI_RESOURCE_GENERATOR;
+        good = index_get_generator(f.bytes, &resource.generator);
+        break;
+      case CI_KEY(CHECKPOINTRESOURCE_ITERATOR):
+      case CI_KEY(CHECKPOINTRESOURCE_BLOB):
+        resource.kind = f.key >> 3;
+        resource.bytes = f.bytes;
         break;
       default: break;
     }
-  if (!good || w.broken || random.name.length == 0) return index_damaged(r, "a resource's entry cannot be read");
-  if (!generator) return CI_OK;
-  if (!CI_LIST_GROW(r->index->allocator, &r->index->randoms)) return index_no_memory(r);
-  r->index->randoms.at[r->index->randoms.count++] = random;
+  if (!good || w.broken || resource.name.length == 0 || memchr(resource.name.data, 0, resource.name.length))
+    return index_damaged(r, "a resource's entry cannot be read");
+  if (resource.kind == 0) return index_damaged(r, "a resource has no state");
+  if (!CI_LIST_GROW(r->index->allocator, &r->index->resources)) return index_no_memory(r);
+  r->index->resources.at[r->index->resources.count++] = resource;
   return CI_OK;
 }
 
@@ -301,8 +312,8 @@ static ci_status index_check(const index_reader *r) {
     if (i && ci_span_order(index->variables.at[i - 1].name, index->variables.at[i].name) >= 0)
       return index_damaged(r, "its variables are not sorted");
   }
-  for (size_t i = 1; i < index->randoms.count; i++)
-    if (ci_span_order(index->randoms.at[i - 1].name, index->randoms.at[i].name) >= 0)
+  for (size_t i = 1; i < index->resources.count; i++)
+    if (ci_span_order(index->resources.at[i - 1].name, index->resources.at[i].name) >= 0)
       return index_damaged(r, "its resources are not sorted");
   return CI_OK;
 }

@@ -10,13 +10,20 @@
 typedef struct restore_job {
   ci_state *state;
   const ci_allocator *allocator;
-  ci_folder folder;
+  const ci_folder *folder;
+  const char *base;         /* last part of the prefix */
   char name[CI_NAME_BYTES]; /* of the index */
+  uint32_t partial;
+  bool stale; /* a file that the index names is not there, or another */
+  bool *skip; /* by variable of the checkpoint: not restored */
+  size_t skip_bytes;
+  int32_t left_out;
   ci_index index;
   ci_bytes index_bytes;
   CI_LIST(ci_bytes) shards;
   CI_LIST(ci_slot_change) slots;
   CI_LIST(ci_random_change) randoms;
+  ci_resources resources;
   ci_pool strings;
 } restore_job;
 
@@ -48,9 +55,9 @@ static ci_status restore_read_shard(restore_job *job, size_t i, ci_error *error)
   char name[CI_NAME_BYTES];
   memcpy(name, shard->file.data, shard->file.length);
   name[shard->file.length] = 0;
-  ci_status status = ci_folder_read(&job->folder, name, restore_limit(job), &job->shards.at[i], error);
-  if (status == CI_NOT_FOUND)
-    return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
+  ci_status status = ci_folder_read(job->folder, name, restore_limit(job), &job->shards.at[i], error);
+  job->stale = status == CI_NOT_FOUND;
+  if (job->stale) return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
   CI_TRY(status);
   if (job->shards.at[i].length == shard->nbytes) return CI_OK;
   return ci_fail(error, CI_DATA_LOSS, "the checkpoint shard '%s' is damaged: it has %llu bytes, expected %llu", name,
@@ -108,83 +115,6 @@ static ci_status restore_shards(restore_job *job, ci_error *error) {
   return status;
 }
 
-/* ---- what does not fit, all of it in one message ---- */
-
-typedef struct restore_list {
-  char text[800];
-  size_t length;
-  int named, dropped;
-  bool missing;
-} restore_list;
-
-static void restore_note(restore_list *list, const char *format, ...) CI_PRINTF(2, 3);
-static void restore_note(restore_list *list, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  const size_t space = sizeof list->text - list->length;
-  int n = vsnprintf(list->text + list->length, space, format, arguments);
-  va_end(arguments);
-  if (n < 0 || (size_t)n >= space) {
-    list->text[list->length] = 0;
-    list->dropped++;
-    return;
-  }
-  list->length += (size_t)n;
-  list->named++;
-}
-
-static const char *restore_shape(int32_t dtype, int rank, const int64_t *dims, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "%s[", ci_dtype_name(dtype));
-  for (int i = 0; i < rank && used < size; i++) {
-    const char *comma = i ? "," : "";
-    int n = dims[i] < 0 ? snprintf(text + used, size - used, "%s?", comma)
-                        : snprintf(text + used, size - used, "%s%lld", comma, (long long)dims[i]);
-    used += n > 0 ? (size_t)n : 0;
-  }
-  if (used < size) snprintf(text + used, size - used, rank < 0 ? "...]" : "]");
-  return text;
-}
-
-static void restore_compare(const ci_slot *slot, const ci_saved *v, restore_list *list) {
-  char wanted[200], found[200];
-  if (!v) {
-    restore_note(list, "; '%s' is missing", slot->name);
-    list->missing = true;
-  } else if (!ci_slot_accepts(slot, v->dtype, v->rank, v->dims)) {
-    restore_note(list, "; '%s' is %s, expected %s", slot->name,
-                 restore_shape(v->dtype, v->rank, v->dims, found, sizeof found),
-                 restore_shape(slot->dtype, slot->rank, slot->dims, wanted, sizeof wanted));
-  }
-}
-
-static const ci_saved *restore_find(const ci_index *index, ci_span name) {
-  size_t low = 0, high = index->variables.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    int order = ci_span_order(index->variables.at[middle].name, name);
-    if (order == 0) return &index->variables.at[middle];
-    if (order < 0) low = middle + 1;
-    else high = middle;
-  }
-  return NULL;
-}
-
-static ci_status restore_compare_all(const restore_job *job, ci_error *error) {
-  restore_list list = {.named = 0};
-  bool mismatch = false;
-  for (int i = 0; i < ci_state_slot_count(job->state); i++) {
-    const ci_slot *slot = ci_state_slot(job->state, i);
-    const ci_saved *v = restore_find(&job->index, (ci_span){slot->name, strlen(slot->name)});
-    restore_compare(slot, v, &list);
-    mismatch = mismatch || (v && !ci_slot_accepts(slot, v->dtype, v->rank, v->dims));
-  }
-  if (list.named + list.dropped == 0) return CI_OK;
-  char more[40] = "";
-  if (list.dropped) snprintf(more, sizeof more, "; and %d more", list.dropped);
-  return ci_fail(error, mismatch ? CI_INVALID_ARGUMENT : CI_NOT_FOUND,
-                 "the checkpoint '%s' does not fit the model%s%s. Nothing was restored", job->name, list.text, more);
-}
-
 /* ---- values ---- */
 
 static ci_status restore_strings(restore_job *job, const ci_saved *v, const uint8_t *data, ci_value *value,
@@ -228,91 +158,212 @@ static ci_status restore_value(restore_job *job, const ci_saved *v, ci_value *va
   return CI_OK;
 }
 
-/* A state that lacks a variable or a generator gets it: a model that is opened later will find it. */
+/* Everything that needs memory or can be refused; the state stays as it is. */
 static ci_status restore_prepare(restore_job *job, ci_error *error) {
   for (size_t i = 0; i < job->index.variables.count; i++) {
-    const ci_saved *v = &job->index.variables.at[i];
+    if (job->skip[i]) continue;
     if (!CI_LIST_GROW(job->allocator, &job->slots)) return restore_no_memory(error);
     ci_slot_change *change = &job->slots.at[job->slots.count++];
-    CI_TRY(restore_value(job, v, &change->value, error));
+    change->slot = (int)i; /* until restore_declare */
+    CI_TRY(restore_value(job, &job->index.variables.at[i], &change->value, error));
   }
-  if (!CI_LIST_GROW_BY(job->allocator, &job->randoms, job->index.randoms.count)) return restore_no_memory(error);
+  for (size_t i = 0; i < job->index.resources.count; i++) {
+    const ci_saved_resource *r = &job->index.resources.at[i];
+    bool made = r->kind == CI_RESOURCE_GENERATOR
+                    ? CI_LIST_GROW_BY(job->allocator, &job->randoms, i + 1)
+                    : ci_resources_put(job->allocator, &job->resources, r->name, r->kind, r->bytes);
+    if (!made) return restore_no_memory(error);
+  }
   return CI_OK;
 }
 
+/* A state that lacks a variable or a generator gets it: a model that is opened later will find it. */
 static ci_status restore_declare(restore_job *job, ci_error *error) {
   for (size_t i = 0; i < job->slots.count; i++) {
-    const ci_saved *v = &job->index.variables.at[i];
-    int slot = ci_state_find(job->state, v->name);
-    if (slot < 0) CI_TRY(ci_state_declare(job->state, v->name, v->dtype, v->rank, v->dims, &slot, error));
-    job->slots.at[i].slot = slot;
+    ci_slot_change *change = &job->slots.at[i];
+    const ci_saved *v = &job->index.variables.at[change->slot];
+    CI_TRY(ci_state_adopt(job->state, v->name, v->dtype, v->rank, v->dims, &change->slot, error));
+    CI_TRY(ci_state_link(job->state, change->slot, v->slot_of, v->slot, error));
   }
-  for (size_t i = 0; i < job->index.randoms.count; i++) {
-    const ci_saved_random *r = &job->index.randoms.at[i];
+  for (size_t i = 0; i < job->index.resources.count; i++) {
+    const ci_saved_resource *r = &job->index.resources.at[i];
+    if (r->kind != CI_RESOURCE_GENERATOR) continue;
     int random = ci_state_find_random(job->state, r->name);
     if (random < 0) CI_TRY(ci_state_declare_random(job->state, r->name, false, 0, &random, error));
-    job->randoms.at[job->randoms.count++] = (ci_random_change){random, r->value};
+    job->randoms.at[job->randoms.count++] = (ci_random_change){random, r->generator};
   }
   return CI_OK;
 }
+
+/* All or nothing: what a failure leaves half declared is forgotten. */
+static ci_status restore_change(restore_job *job, ci_error *error) {
+  const int slots = ci_state_slot_count(job->state), randoms = ci_state_random_count(job->state);
+  ci_status status = restore_declare(job, error);
+  if (status == CI_OK)
+    status = ci_state_change(job->state, job->slots.at, (int)job->slots.count, job->randoms.at, (int)job->randoms.count,
+                             error);
+  if (status != CI_OK) {
+    ci_state_forget(job->state, slots, randoms);
+    return status;
+  }
+  ci_resources *kept = ci_state_resources(job->state), before = *kept;
+  *kept = job->resources;
+  job->resources = before;
+  return CI_OK;
+}
+
+/* ---- files ---- */
 
 /* The graph file is not used here; if it is there it must be the one that was saved. A save renames it to the plain
  * name after its commit. */
-static ci_status restore_check_meta(const restore_job *job, const char *base, ci_error *error) {
+static ci_status restore_check_meta(restore_job *job, ci_error *error) {
   char name[CI_NAME_BYTES];
   ci_bytes meta = {0};
   const ci_span file = job->index.meta_file;
   if (file.length == 0) return CI_OK;
   memcpy(name, file.data, file.length);
   name[file.length] = 0;
-  ci_status status = ci_folder_read(&job->folder, name, restore_limit(job), &meta, error);
+  ci_status status = ci_folder_read(job->folder, name, restore_limit(job), &meta, error);
   if (status == CI_NOT_FOUND) {
-    snprintf(name, sizeof name, "%s.meta", base);
-    status = ci_folder_read(&job->folder, name, restore_limit(job), &meta, error);
+    snprintf(name, sizeof name, "%s.meta", job->base);
+    status = ci_folder_read(job->folder, name, restore_limit(job), &meta, error);
   }
   if (status == CI_NOT_FOUND) return CI_OK;
   CI_TRY(status);
   const bool same =
       meta.length == job->index.meta_nbytes && ci_crc32c(0, meta.data, meta.length) == job->index.meta_crc32c;
   ci_file_unmap(job->allocator, &meta);
+  job->stale = !same;
   return same ? CI_OK
               : ci_fail(error, CI_DATA_LOSS, "the graph file '%s' is damaged: it is not the one that was saved", name);
 }
 
-static ci_status restore_all(restore_job *job, const char *base, ci_error *error) {
-  ci_status status = ci_folder_read(&job->folder, job->name, restore_limit(job), &job->index_bytes, error);
+static void restore_unload(restore_job *job) {
+  for (size_t i = 0; i < job->shards.count; i++) ci_file_unmap(job->allocator, &job->shards.at[i]);
+  job->shards.count = 0;
+  ci_index_free(&job->index);
+  ci_file_unmap(job->allocator, &job->index_bytes);
+}
+
+static ci_status restore_read(restore_job *job, ci_error *error) {
+  ci_status status = ci_folder_read(job->folder, job->name, restore_limit(job), &job->index_bytes, error);
   if (status == CI_NOT_FOUND)
     return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name,
-                   job->folder.path);
+                   job->folder->path);
   CI_TRY(status);
   CI_TRY(ci_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
   CI_TRY(restore_shards(job, error));
-  CI_TRY(restore_check_meta(job, base, error));
-  CI_TRY(restore_compare_all(job, error));
+  return restore_check_meta(job, error);
+}
+
+/* While files were read, a save to the same prefix may have replaced them: then the index is another. */
+static ci_status restore_load(restore_job *job, ci_error *error) {
+  for (bool again = false;; again = true) {
+    const uint64_t last = job->index.save_id;
+    restore_unload(job);
+    job->stale = false;
+    ci_status status = restore_read(job, error);
+    if (status == CI_OK || !job->stale || (again && job->index.save_id == last)) return status;
+  }
+}
+
+static ci_status restore_all(restore_job *job, ci_error *error) {
+  CI_TRY(restore_load(job, error));
+  job->skip_bytes = job->index.variables.count * sizeof *job->skip;
+  job->skip = ci_alloc(job->allocator, job->skip_bytes);
+  if (!job->skip) return restore_no_memory(error);
+  CI_TRY(ci_checkpoint_fit(job->state, &job->index, job->base, job->partial, job->skip, &job->left_out, error));
   CI_TRY(restore_prepare(job, error));
-  CI_TRY(restore_declare(job, error));
-  return ci_state_change(job->state, job->slots.at, (int)job->slots.count, job->randoms.at, (int)job->randoms.count,
-                         error);
+  return restore_change(job, error);
+}
+
+static void restore_free(restore_job *job) {
+  restore_unload(job);
+  CI_LIST_FREE(job->allocator, &job->shards);
+  CI_LIST_FREE(job->allocator, &job->slots);
+  CI_LIST_FREE(job->allocator, &job->randoms);
+  ci_resources_free(job->allocator, &job->resources);
+  if (job->skip) ci_release(job->allocator, job->skip, job->skip_bytes);
+  ci_pool_release(&job->strings);
+}
+
+static void restore_tell(const restore_job *job, ci_restored *restored) {
+  ci_restored told = {.size = restored->size, .step = job->index.step, .left_out = job->left_out};
+  snprintf(told.name, sizeof told.name, "%s", job->base);
+  memcpy(restored, &told, told.size < sizeof told ? told.size : sizeof told);
+}
+
+static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base,
+                              const ci_restore_options *given, ci_restored *restored, ci_error *error) {
+  ci_restore_options options = ci_restore_defaults();
+  if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  restore_job job = {.state = state, .allocator = ci_state_allocator(state), .folder = folder, .base = base};
+  job.partial = options.partial;
+  job.index.allocator = job.strings.allocator = job.allocator;
+  int length = snprintf(job.name, sizeof job.name, "%s.index", base);
+  ci_status status = length < CI_NAME_BYTES ? restore_all(&job, error)
+                                            : ci_fail(error, CI_INVALID_ARGUMENT, "the name '%s' is too long", base);
+  if (status == CI_OK && restored) restore_tell(&job, restored);
+  restore_free(&job);
+  return status;
+}
+
+/* ---- public ---- */
+
+ci_restore_options ci_restore_defaults(void) { return (ci_restore_options){.size = sizeof(ci_restore_options)}; }
+
+ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_options *options, ci_restored *restored,
+                          ci_error *error) {
+  const char *base;
+  ci_folder folder;
+  if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a prefix");
+  CI_TRY(ci_state_idle(state, error));
+  CI_TRY(ci_folder_open(ci_state_allocator(state), prefix, &folder, &base, error));
+  ci_status status = restore_base(state, &folder, base, options, restored, error);
+  ci_folder_close(&folder);
+  return status;
 }
 
 ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error) {
+  ci_restored restored = {.size = sizeof restored};
+  CI_TRY(ci_restore_with(state, prefix, NULL, &restored, error));
+  if (step) *step = restored.step;
+  return CI_OK;
+}
+
+/* One that is deleted while it is read has a newer one. */
+static ci_status restore_newest(ci_state *state, const ci_folder *folder, const ci_restore_options *options,
+                                ci_restored *restored, ci_error *error) {
+  char base[CI_NAME_BYTES], index[CI_NAME_BYTES + 8];
+  for (;;) {
+    ci_status status = ci_checkpoints_latest(folder, base, error);
+    if (status == CI_NOT_FOUND) return CI_OK;
+    CI_TRY(status);
+    status = restore_base(state, folder, base, options, restored, error);
+    snprintf(index, sizeof index, "%s.index", base);
+    if (status == CI_OK || ci_folder_has(folder, index)) return status;
+  }
+}
+
+ci_status ci_restore_latest(ci_state *state, const char *path, const ci_restore_options *options, ci_restored *restored,
+                            ci_error *error) {
   const char *base;
-  if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "ci_restore needs a state and a prefix");
+  ci_folder folder;
+  if (!state || !path || !*path) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a folder");
   CI_TRY(ci_state_idle(state, error));
-  restore_job job = {.state = state, .allocator = ci_state_allocator(state)};
-  job.index.allocator = job.strings.allocator = job.allocator;
-  CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &base, error));
-  int length = snprintf(job.name, sizeof job.name, "%s.index", base);
-  ci_status status = length < CI_NAME_BYTES ? restore_all(&job, base, error)
-                                            : ci_fail(error, CI_INVALID_ARGUMENT, "the name '%s' is too long", base);
-  if (status == CI_OK && step) *step = job.index.step;
-  for (size_t i = 0; i < job.shards.count; i++) ci_file_unmap(job.allocator, &job.shards.at[i]);
-  CI_LIST_FREE(job.allocator, &job.shards);
-  CI_LIST_FREE(job.allocator, &job.slots);
-  CI_LIST_FREE(job.allocator, &job.randoms);
-  ci_pool_release(&job.strings);
-  ci_index_free(&job.index);
-  ci_file_unmap(job.allocator, &job.index_bytes);
-  ci_folder_close(&job.folder);
+  if (restored) {
+    const ci_restored none = {.size = restored->size, .step = -1};
+    memcpy(restored, &none, none.size < sizeof none ? none.size : sizeof none);
+  }
+  ci_out inside = {.allocator = ci_state_allocator(state)}; /* a name in the folder, as ci_folder_open wants it */
+  ci_out_bytes(&inside, path, strlen(path));
+  ci_out_bytes(&inside, "/checkpoint", sizeof "/checkpoint");
+  ci_status status = inside.failed ? restore_no_memory(error)
+                                   : ci_folder_open(inside.allocator, (char *)inside.data, &folder, &base, error);
+  ci_out_free(&inside);
+  if (status == CI_NOT_FOUND) return CI_OK;
+  CI_TRY(status);
+  status = restore_newest(state, &folder, options, restored, error);
+  ci_folder_close(&folder);
   return status;
 }

@@ -1,43 +1,35 @@
 /* checkpoint_save.c - writes a checkpoint so that a crash at any moment leaves the old one or the new one.
  *
- * Order: shard, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced;
- * then the shards that an older checkpoint of this prefix had. Every file is written under a temporary name, brought to
- * the disk and renamed. An error before the commit point removes what was written. */
+ * Order: shards, graph, folder synced; index, folder synced: the commit point; the file `checkpoint`, folder synced;
+ * then garbage of this prefix and checkpoints that are too old. Every file is written under a temporary name, brought
+ * to the disk and renamed. An error before the commit point removes what was written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint.h"
 #include "model.h"
+#include "wire.h"
 
-enum { SAVE_ALIGN = 64, SAVE_CHUNK = 4096, SAVE_STATE_FILE_MOST = 1 << 20 };
-
-typedef struct save_item { /* one variable */
-  const ci_slot *slot;
-  ci_span name;
-  size_t nbytes;    /* in the shard */
-  size_t item_size; /* what the bytes should be aligned to */
-  uint64_t begin;   /* from the first tensor */
-  uint32_t crc;
-} save_item;
+enum { SAVE_CHUNK = 4096 };
 
 typedef struct save_job {
   ci_state *state;
   const ci_allocator *allocator;
+  const ci_save_options *options;
   ci_folder folder;
   const char *base; /* last part of the prefix */
   ci_index index;
-  save_item *items; /* in the order of the shard */
-  size_t item_count, items_bytes;
-  ci_out header;     /* of the shard */
-  ci_out state_text; /* of the file `checkpoint` */
-  char shard[CI_NAME_BYTES], index_file[CI_NAME_BYTES];
+  ci_shards data;
+  ci_checkpoints list; /* what the file `checkpoint` says before */
+  ci_out list_text;    /* and after */
+  char index_file[CI_NAME_BYTES];
   char meta[CI_NAME_BYTES], plain_meta[CI_NAME_BYTES]; /* as written, and after the commit */
   const void *meta_data;
   size_t meta_bytes;
-  ci_bytes old_bytes; /* the index that the new one replaces, if there is one */
-  ci_index old;
-  int written; /* final names that no index refers to yet: the shard, then the graph file */
+  bool meta_shared; /* the index that the new one replaces refers to the same bytes */
+  size_t written; /* shards under their final names that no index refers to yet */
+  bool meta_written;
 } save_job;
 
 static ci_status save_no_memory(ci_error *error) {
@@ -46,84 +38,44 @@ static ci_status save_no_memory(ci_error *error) {
 
 /* ---- what is saved ---- */
 
-/* The type in the shard's header; NULL: bytes, whose true type is in the index. */
-static const char *save_type(int32_t dtype) {
-  switch (dtype) {
-    case CI_FLOAT: return "F32";
-    case CI_UINT8: return "U8";
-    case CI_INT8: return "I8";
-    case CI_UINT16: return "U16";
-    case CI_INT16: return "I16";
-    case CI_INT32: return "I32";
-    case CI_INT64: return "I64";
-    case CI_BOOL: return "BOOL";
-    case CI_FLOAT16: return "F16";
-    case CI_DOUBLE: return "F64";
-    case CI_UINT32: return "U32";
-    case CI_UINT64: return "U64";
-    case CI_BFLOAT16: return "BF16";
-    default: return NULL;
-  }
-}
-
-static bool save_string_bytes(const ci_value *value, size_t *bytes) {
-  const ci_string *strings = value->data;
-  size_t total;
-  if (!ci_mul_size((size_t)value->count, 8, &total)) return false;
-  for (int64_t i = 0; i < value->count; i++)
-    if (!ci_add_size(total, strings[i].length, &total)) return false;
-  *bytes = total;
-  return true;
-}
-
-/* Whole multiples of 64 first, then by falling element size, so that all tensors are aligned without gaps. */
-static int save_order(const void *left, const void *right) {
-  const save_item *a = left, *b = right;
-  int ragged_a = a->nbytes % SAVE_ALIGN != 0, ragged_b = b->nbytes % SAVE_ALIGN != 0;
-  if (ragged_a != ragged_b) return ragged_a - ragged_b;
-  if (a->item_size != b->item_size) return a->item_size < b->item_size ? 1 : -1;
-  return ci_span_order(a->name, b->name);
-}
-
 static int save_variable_order(const void *a, const void *b) {
   return ci_span_order(((const ci_saved *)a)->name, ((const ci_saved *)b)->name);
 }
 
-static int save_random_order(const void *a, const void *b) {
-  return ci_span_order(((const ci_saved_random *)a)->name, ((const ci_saved_random *)b)->name);
+static int save_resource_order(const void *a, const void *b) {
+  return ci_span_order(((const ci_saved_resource *)a)->name, ((const ci_saved_resource *)b)->name);
 }
 
-static ci_status save_collect(save_job *job, ci_error *error) {
-  int slots = ci_state_slot_count(job->state), randoms = ci_state_random_count(job->state);
-  uint64_t end = 0;
-  job->items_bytes = ((size_t)slots + 1) * sizeof *job->items;
-  job->items = ci_alloc(job->allocator, job->items_bytes);
-  if (!job->items) return save_no_memory(error);
-  for (int i = 0; i < slots; i++) {
-    const ci_slot *slot = ci_state_slot(job->state, i);
-    if (!slot->initialized) continue;
-    if (strcmp(slot->name, "__metadata__") == 0)
-      return ci_fail(error, CI_INVALID_ARGUMENT, "a variable that is saved cannot be called '__metadata__'");
-    save_item item = {.slot = slot, .name = {slot->name, strlen(slot->name)}, .nbytes = slot->value.bytes};
-    item.item_size = slot->dtype == CI_STRING ? 1 : ci_dtype_size(slot->dtype);
-    if (slot->dtype == CI_STRING && !save_string_bytes(&slot->value, &item.nbytes)) return save_no_memory(error);
-    if (ci_dtype_bits(slot->dtype) < 8) item.nbytes = ci_packed_bytes(slot->dtype, item.nbytes);
-    job->items[job->item_count++] = item;
-  }
-  qsort(job->items, job->item_count, sizeof *job->items, save_order);
-  for (size_t i = 0; i < job->item_count; i++) {
-    job->items[i].begin = end;
-    end += job->items[i].nbytes;
-  }
-  for (int i = 0; i < randoms; i++) {
+static ci_span save_text(const char *text) { return (ci_span){text, text ? strlen(text) : 0}; }
+
+static ci_status save_add_resource(save_job *job, ci_saved_resource resource, ci_error *error) {
+  if (!ci_utf8_valid(resource.name))
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the name '%.*s' of a generator that is saved is no UTF-8",
+                   CI_SPAN_ARG(resource.name));
+  if (!CI_LIST_GROW(job->allocator, &job->index.resources)) return save_no_memory(error);
+  job->index.resources.at[job->index.resources.count++] = resource;
+  return CI_OK;
+}
+
+static ci_status save_resources(save_job *job, ci_error *error) {
+  const ci_resources *kept = ci_state_resources(job->state);
+  for (int i = 0; i < ci_state_random_count(job->state); i++) {
     const ci_random *random = ci_state_random(job->state, i);
-    if (!random->initialized) continue;
-    if (!CI_LIST_GROW(job->allocator, &job->index.randoms)) return save_no_memory(error);
-    job->index.randoms.at[job->index.randoms.count++] =
-        (ci_saved_random){{random->name, strlen(random->name)}, random->now};
+    ci_saved_resource resource = {save_text(random->name), CI_RESOURCE_GENERATOR, random->now, {NULL, 0}};
+    if (random->initialized) CI_TRY(save_add_resource(job, resource, error));
   }
-  if (job->index.randoms.count)
-    qsort(job->index.randoms.at, job->index.randoms.count, sizeof *job->index.randoms.at, save_random_order);
+  for (size_t i = 0; i < kept->count; i++) {
+    const ci_resource *r = &kept->at[i];
+    const ci_span bytes = {(const char *)r->data, r->bytes};
+    CI_TRY(save_add_resource(job, (ci_saved_resource){save_text(r->name), r->kind, {0, 0}, bytes}, error));
+  }
+  const size_t count = job->index.resources.count;
+  const ci_saved_resource *sorted = job->index.resources.at;
+  if (count) qsort(job->index.resources.at, count, sizeof *sorted, save_resource_order);
+  for (size_t i = 1; i < count; i++)
+    if (ci_span_order(sorted[i - 1].name, sorted[i].name) == 0)
+      return ci_fail(error, CI_INVALID_ARGUMENT, "a generator and a blob are both called '%.*s'",
+                     CI_SPAN_ARG(sorted[i].name));
   return CI_OK;
 }
 
@@ -135,71 +87,54 @@ static ci_status save_name(const save_job *job, char name[CI_NAME_BYTES], const 
 }
 
 static ci_status save_names(save_job *job, ci_error *error) {
-  char suffix[80];
+  char suffix[96];
   if (!ci_file_random(&job->index.save_id, sizeof job->index.save_id))
     return ci_fail(error, CI_UNAVAILABLE, "the operating system gives no random numbers");
-  snprintf(suffix, sizeof suffix, ".data-%016llx-00000-of-00001.safetensors", (unsigned long long)job->index.save_id);
-  CI_TRY(save_name(job, job->shard, suffix, error));
+  for (size_t i = 0; i < job->data.files.count; i++) {
+    snprintf(suffix, sizeof suffix, ".data-%016llx-%05zu-of-%05zu.safetensors", (unsigned long long)job->index.save_id,
+             i, job->data.files.count);
+    CI_TRY(save_name(job, job->data.files.at[i].name, suffix, error));
+  }
   CI_TRY(save_name(job, job->plain_meta, ".meta", error));
   return save_name(job, job->index_file, ".index", error);
 }
 
-static void save_read_old(save_job *job) {
-  job->old.allocator = job->allocator;
-  if (ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &job->old_bytes, NULL) != CI_OK) return;
-  if (ci_index_decode(job->allocator, &job->old_bytes, job->index_file, &job->old, NULL) != CI_OK)
-    ci_index_free(&job->old);
+/* Whether a graph file may be written as P.meta before the commit. Not if the present index refers to other bytes of
+ * that name, and not if that index cannot be read. */
+static bool save_meta_is_free(save_job *job) {
+  ci_bytes bytes = {0};
+  ci_index old = {.allocator = job->allocator};
+  ci_status status = ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &bytes, NULL);
+  bool free_name = status == CI_NOT_FOUND;
+  if (status == CI_OK && ci_index_decode(job->allocator, &bytes, job->index_file, &old, NULL) == CI_OK) {
+    job->meta_shared = old.meta_file.length > 0 && old.meta_nbytes == job->index.meta_nbytes &&
+                       old.meta_crc32c == job->index.meta_crc32c;
+    free_name = old.meta_file.length == 0 || job->meta_shared;
+  }
+  ci_index_free(&old);
+  ci_file_unmap(job->allocator, &bytes);
+  return free_name;
 }
 
-/* A graph file that the old index refers to is not overwritten before the commit: a different one goes beside it. */
 static ci_status save_meta_name(save_job *job, ci_error *error) {
   char suffix[32] = ".meta";
   if (!job->meta_data) return CI_OK;
   job->index.meta_nbytes = job->meta_bytes;
   job->index.meta_crc32c = ci_crc32c(0, job->meta_data, job->meta_bytes);
-  if (job->old.meta_file.length > 0 &&
-      (job->old.meta_nbytes != job->index.meta_nbytes || job->old.meta_crc32c != job->index.meta_crc32c))
-    snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
+  if (!save_meta_is_free(job)) snprintf(suffix, sizeof suffix, ".meta-%016llx", (unsigned long long)job->index.save_id);
   CI_TRY(save_name(job, job->meta, suffix, error));
   job->index.meta_file = (ci_span){job->meta, strlen(job->meta)};
   return CI_OK;
 }
 
-/* ---- the shard ---- */
-
-static void save_entry(ci_out *json, const save_item *item) {
-  const ci_value *value = &item->slot->value;
-  ci_out_text(json, ",");
-  ci_out_json_string(json, item->slot->name);
-  const char *type = save_type(value->dtype);
-  ci_out_text(json, ":{\"dtype\":\"%s\",\"shape\":[", type ? type : "U8");
-  if (!type) ci_out_text(json, "%llu", (unsigned long long)item->nbytes);
-  for (int d = 0; type && d < value->rank; d++) ci_out_text(json, d ? ",%lld" : "%lld", (long long)value->dims[d]);
-  ci_out_text(json, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)item->begin,
-              (unsigned long long)item->begin + item->nbytes);
-}
-
-/* Spaces behind the JSON put the first tensor on a multiple of 64. */
-static ci_status save_header(save_job *job, ci_error *error) {
-  ci_out json = {.allocator = job->allocator};
-  ci_out_text(&json, "{\"__metadata__\":{\"format\":\"graphio-shard\",\"version\":\"1\",\"save_id\":\"%016llx\"}",
-              (unsigned long long)job->index.save_id);
-  for (size_t i = 0; i < job->item_count; i++) save_entry(&json, &job->items[i]);
-  ci_out_text(&json, "}");
-  while (!json.failed && (json.length + 8) % SAVE_ALIGN != 0) ci_out_bytes(&json, " ", 1);
-  ci_out_u64(&job->header, json.length);
-  ci_out_bytes(&job->header, json.data, json.length);
-  bool failed = json.failed || job->header.failed;
-  ci_out_free(&json);
-  return failed ? save_no_memory(error) : CI_OK;
-}
+/* ---- the bytes of the shards ---- */
 
 static ci_status save_put(ci_writer *writer, const void *data, size_t bytes, uint32_t *crc, ci_error *error) {
   *crc = ci_crc32c(*crc, data, bytes);
   return ci_writer_put(writer, data, bytes, error);
 }
 
-static ci_status save_strings(ci_writer *writer, save_item *item, ci_error *error) {
+static ci_status save_strings(ci_writer *writer, ci_shard_item *item, ci_error *error) {
   const ci_string *strings = item->slot->value.data;
   uint8_t chunk[SAVE_CHUNK];
   size_t used = 0;
@@ -215,7 +150,7 @@ static ci_status save_strings(ci_writer *writer, save_item *item, ci_error *erro
   return CI_OK;
 }
 
-static ci_status save_packed(ci_writer *writer, save_item *item, ci_error *error) {
+static ci_status save_packed(ci_writer *writer, ci_shard_item *item, ci_error *error) {
   const ci_value *value = &item->slot->value;
   const size_t each = (size_t)(8 / ci_dtype_bits(value->dtype)), count = value->bytes;
   uint8_t chunk[SAVE_CHUNK];
@@ -227,7 +162,7 @@ static ci_status save_packed(ci_writer *writer, save_item *item, ci_error *error
   return CI_OK;
 }
 
-static ci_status save_value(ci_writer *writer, save_item *item, ci_error *error) {
+static ci_status save_value(ci_writer *writer, ci_shard_item *item, ci_error *error) {
   const uint8_t *from = item->slot->value.data;
   const uint16_t one = 1;
   uint8_t chunk[SAVE_CHUNK], little;
@@ -244,10 +179,15 @@ static ci_status save_value(ci_writer *writer, save_item *item, ci_error *error)
   return CI_OK;
 }
 
+typedef struct save_shard_job {
+  ci_shard_item *items;
+  const ci_shard *shard;
+} save_shard_job;
+
 static ci_status save_shard_body(ci_writer *writer, void *argument, ci_error *error) {
-  save_job *job = argument;
-  CI_TRY(ci_writer_put(writer, job->header.data, job->header.length, error));
-  for (size_t i = 0; i < job->item_count; i++) CI_TRY(save_value(writer, &job->items[i], error));
+  const save_shard_job *job = argument;
+  CI_TRY(ci_writer_put(writer, job->shard->header.data, job->shard->header.length, error));
+  for (size_t i = 0; i < job->shard->count; i++) CI_TRY(save_value(writer, &job->items[i], error));
   return CI_OK;
 }
 
@@ -272,30 +212,38 @@ static ci_status save_file(const save_job *job, const char *name, save_body body
   }
   CI_TRY(ci_writer_finish(&writer, error));
   status = ci_folder_rename(&job->folder, temporary, name, error);
-  if (status != CI_OK) ci_folder_unlink(&job->folder, temporary);
+  if (status != CI_OK) (void)ci_folder_unlink(&job->folder, temporary);
   return status;
+}
+
+static ci_status save_describe_variable(save_job *job, const ci_shard_item *item, ci_error *error) {
+  const ci_value *value = &item->slot->value;
+  if (!CI_LIST_GROW(job->allocator, &job->index.variables)) return save_no_memory(error);
+  ci_saved *v = &job->index.variables.at[job->index.variables.count++];
+  *v = (ci_saved){.name = item->name, .dtype = value->dtype, .rank = value->rank, .crc32c = item->crc};
+  memcpy(v->dims, value->dims, (size_t)value->rank * sizeof *v->dims);
+  v->shard = item->shard;
+  v->offset = job->data.files.at[item->shard].header.length + item->begin;
+  v->nbytes = item->nbytes;
+  v->slot_of = save_text(item->slot->slot_of);
+  v->slot = save_text(item->slot->slot);
+  return CI_OK;
 }
 
 static ci_status save_describe(save_job *job, ci_error *error) {
   ci_index *index = &job->index;
-  uint64_t end = job->header.length;
-  for (size_t i = 0; i < job->item_count; i++) {
-    const save_item *item = &job->items[i];
-    const ci_value *value = &item->slot->value;
-    if (!CI_LIST_GROW(job->allocator, &index->variables)) return save_no_memory(error);
-    ci_saved *v = &index->variables.at[index->variables.count++];
-    *v = (ci_saved){.name = item->name, .dtype = value->dtype, .rank = value->rank, .crc32c = item->crc};
-    memcpy(v->dims, value->dims, (size_t)value->rank * sizeof *v->dims);
-    v->offset = job->header.length + item->begin;
-    v->nbytes = item->nbytes;
-    end = v->offset + v->nbytes;
+  for (size_t i = 0; i < job->data.files.count; i++) {
+    const ci_shard *shard = &job->data.files.at[i];
+    const ci_shard_item *last = shard->count ? &job->data.items[shard->first + shard->count - 1] : NULL;
+    const uint64_t bytes = shard->header.length + (last ? last->begin + last->nbytes : 0);
+    if (!CI_LIST_GROW(job->allocator, &index->shards)) return save_no_memory(error);
+    index->shards.at[index->shards.count++] =
+        (ci_saved_shard){save_text(shard->name), bytes, ci_crc32c(0, shard->header.data, shard->header.length)};
   }
+  for (size_t i = 0; i < job->data.count; i++) CI_TRY(save_describe_variable(job, &job->data.items[i], error));
   if (index->variables.count)
     qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
-  if (!CI_LIST_GROW(job->allocator, &index->shards)) return save_no_memory(error);
-  index->shards.at[index->shards.count++] =
-      (ci_saved_shard){{job->shard, strlen(job->shard)}, end, ci_crc32c(0, job->header.data, job->header.length)};
-  index->time = ci_file_time();
+  index->time = ci_file_now(NULL);
   return CI_OK;
 }
 
@@ -309,116 +257,147 @@ static ci_status save_index(save_job *job, ci_error *error) {
   return status;
 }
 
-/* The lines of other checkpoints in the file `checkpoint` stay; ours is the last. An unreadable file is replaced. */
-static void save_other_paths(const save_job *job, ci_out *text) {
-  static const char key[] = "all_model_checkpoint_paths: \"";
-  ci_bytes old = {0};
-  if (ci_folder_read(&job->folder, "checkpoint", SAVE_STATE_FILE_MOST, &old, NULL) != CI_OK) return;
-  const char *at = (const char *)old.data, *end = at + old.length;
-  while (at < end) {
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    size_t length = (size_t)((stop ? stop : end) - at), base = strlen(job->base);
-    bool path = length > sizeof key && memcmp(at, key, sizeof key - 1) == 0 && at[length - 1] == '"';
-    bool ours = path && length == sizeof key + base && memcmp(at + sizeof key - 1, job->base, base) == 0;
-    if (path && !ours) {
-      ci_out_bytes(text, at, length);
-      ci_out_bytes(text, "\n", 1);
-    }
-    at += length + 1;
+/* ---- the file `checkpoint` and what is too old ---- */
+
+/* How many of the others are dropped so that max_to_keep stay, the oldest first. */
+static size_t save_excess(const save_job *job) {
+  const size_t most = job->options->max_to_keep > 0 ? (size_t)job->options->max_to_keep : SIZE_MAX;
+  size_t others = 0;
+  for (size_t i = 0; i < job->list.paths.count; i++) others += ci_checkpoints_other(job->list.paths.at[i], job->base);
+  return others >= most ? others - (most - 1) : 0;
+}
+
+/* A file that cannot be read is replaced: it is a hint. */
+static ci_status save_list_text(save_job *job, ci_error *error) {
+  if (!job->options->write_state) return CI_OK;
+  ci_status status = ci_checkpoints_read(&job->folder, &job->list, NULL);
+  if (status == CI_RESOURCE_EXHAUSTED) return save_no_memory(error);
+  if (status != CI_OK) {
+    ci_checkpoints_free(job->allocator, &job->list);
+    job->list = (ci_checkpoints){.latest = {NULL, 0}};
   }
-  ci_file_unmap(job->allocator, &old);
+  ci_checkpoints_text(&job->list, job->base, save_excess(job), &job->list_text);
+  return job->list_text.failed ? save_no_memory(error) : CI_OK;
 }
 
-static ci_status save_state_text(save_job *job, ci_error *error) {
-  ci_out_text(&job->state_text, "model_checkpoint_path: \"%s\"\n", job->base);
-  save_other_paths(job, &job->state_text);
-  ci_out_text(&job->state_text, "all_model_checkpoint_paths: \"%s\"\n", job->base);
-  return job->state_text.failed ? save_no_memory(error) : CI_OK;
+static ci_status save_list(const save_job *job, ci_error *error) {
+  ci_span text = {(const char *)job->list_text.data, job->list_text.length};
+  if (!job->options->write_state) return CI_OK;
+  CI_TRY(save_file(job, "checkpoint", save_span_body, &text, error));
+  return ci_folder_sync(&job->folder, error);
 }
 
-static bool save_is_own(const save_job *job, const char *name) {
-  size_t base = strlen(job->base);
-  return strncmp(name, job->base, base) == 0 && strncmp(name + base, ".data-", 6) == 0;
-}
-
-/* After the commit: the graph file gets its plain name, and the shards of the index that the new one replaced go. It
- * names none of them. */
-static void save_settle(const save_job *job) {
-  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
-    (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
-  for (size_t i = 0; i < job->old.shards.count; i++) {
-    char name[CI_NAME_BYTES];
-    ci_span file = job->old.shards.at[i].file;
-    memcpy(name, file.data, file.length);
-    name[file.length] = 0;
-    if (save_is_own(job, name) && strcmp(name, job->shard) != 0) ci_folder_unlink(&job->folder, name);
+static void save_delete_old(const save_job *job) {
+  size_t excess = job->options->write_state ? save_excess(job) : 0;
+  for (size_t i = 0; i < job->list.paths.count && excess > 0; i++) {
+    const ci_span path = job->list.paths.at[i];
+    char base[CI_NAME_BYTES];
+    if (!ci_checkpoints_other(path, job->base)) continue;
+    snprintf(base, sizeof base, "%.*s", (int)path.length, path.data);
+    ci_checkpoint_delete(&job->folder, base);
+    excess--;
   }
+}
+
+/* ---- the order ---- */
+
+static ci_status save_shards(save_job *job, ci_error *error) {
+  for (size_t i = 0; i < job->data.files.count; i++) {
+    const ci_shard *shard = &job->data.files.at[i];
+    save_shard_job one = {job->data.items + shard->first, shard};
+    CI_TRY(save_file(job, shard->name, save_shard_body, &one, error));
+    job->written++;
+  }
+  return save_describe(job, error);
 }
 
 static ci_status save_commit(save_job *job, ci_error *error) {
   ci_span meta = {job->meta_data, job->meta_bytes};
-  CI_TRY(save_file(job, job->shard, save_shard_body, job, error));
-  job->written = 1;
-  CI_TRY(save_describe(job, error));
+  CI_TRY(save_shards(job, error));
   if (job->meta_data) {
     CI_TRY(save_file(job, job->meta, save_span_body, &meta, error));
-    job->written = 2;
+    job->meta_written = true;
   }
   CI_TRY(ci_folder_sync(&job->folder, error));
   CI_TRY(save_index(job, error));
   job->written = 0;
+  job->meta_written = false;
   return ci_folder_sync(&job->folder, error);
 }
 
-/* A graph file under its plain name may be one that the old index refers to: it stays. */
 static void save_abandon(const save_job *job) {
-  if (job->written > 0) ci_folder_unlink(&job->folder, job->shard);
-  if (job->written > 1 && (job->old.meta_file.length == 0 || strcmp(job->meta, job->plain_meta) != 0))
-    ci_folder_unlink(&job->folder, job->meta);
+  for (size_t i = 0; i < job->written; i++) (void)ci_folder_unlink(&job->folder, job->data.files.at[i].name);
+  if (job->meta_written && !job->meta_shared) (void)ci_folder_unlink(&job->folder, job->meta);
+}
+
+/* The save has succeeded: what fails here is left for the next one. */
+static void save_settle(const save_job *job) {
+  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
+    (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
+  ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
+  ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
+  save_delete_old(job);
 }
 
 static ci_status save_all(save_job *job, ci_error *error) {
+  CI_TRY(ci_shards_plan(job->state, job->options->shard_bytes, &job->data, error));
+  CI_TRY(save_resources(job, error));
   CI_TRY(save_names(job, error));
-  save_read_old(job);
   CI_TRY(save_meta_name(job, error));
-  CI_TRY(save_collect(job, error));
-  CI_TRY(save_header(job, error));
-  CI_TRY(save_state_text(job, error));
+  CI_TRY(ci_shards_headers(&job->data, job->index.save_id, error));
+  CI_TRY(save_list_text(job, error));
   ci_status status = save_commit(job, error);
   if (status != CI_OK) {
     save_abandon(job);
     return status;
   }
-  ci_span text = {(const char *)job->state_text.data, job->state_text.length};
-  CI_TRY(save_file(job, "checkpoint", save_span_body, &text, error));
-  CI_TRY(ci_folder_sync(&job->folder, error));
+  CI_TRY(save_list(job, error));
   save_settle(job);
   return CI_OK;
 }
 
-ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix, int64_t step,
-                             ci_error *error) {
-  if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "ci_save needs a state and a prefix");
-  save_job job = {.state = state, .allocator = ci_state_allocator(state), .meta_data = meta, .meta_bytes = meta_bytes};
-  job.index = (ci_index){.allocator = job.allocator, .step = step < 0 ? -1 : step};
-  job.header.allocator = job.state_text.allocator = job.allocator;
+static void save_free(save_job *job) {
+  ci_shards_free(&job->data);
+  ci_index_free(&job->index);
+  ci_checkpoints_free(job->allocator, &job->list);
+  ci_out_free(&job->list_text);
+  ci_folder_close(&job->folder);
+}
+
+/* ---- public ---- */
+
+ci_save_options ci_save_defaults(void) {
+  return (ci_save_options){.size = sizeof(ci_save_options), .step = -1, .write_state = 1};
+}
+
+ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
+                             const ci_save_options *given, ci_error *error) {
+  ci_save_options options = ci_save_defaults();
+  if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a save needs a state and a prefix");
+  if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  save_job job = {.state = state, .allocator = ci_state_allocator(state), .options = &options};
+  job.meta_data = meta;
+  job.meta_bytes = meta_bytes;
+  job.index = (ci_index){.allocator = job.allocator, .step = options.step < 0 ? -1 : options.step};
+  job.data.allocator = job.list_text.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
   ci_status status = save_all(&job, error);
-  ci_index_free(&job.index);
-  ci_index_free(&job.old);
-  ci_file_unmap(job.allocator, &job.old_bytes);
-  ci_out_free(&job.header);
-  ci_out_free(&job.state_text);
-  ci_release(job.allocator, job.items, job.items_bytes);
-  ci_folder_close(&job.folder);
+  save_free(&job);
+  return status;
+}
+
+ci_status ci_save_with(ci_state *state, const ci_model *model, const char *prefix, const ci_save_options *options,
+                       ci_error *error) {
+  if (!state || !model) return ci_checkpoint_save(state, NULL, 0, prefix, options, error);
+  ci_out meta = {.allocator = ci_state_allocator(state)};
+  ci_status status = ci_checkpoint_meta(model, &meta, error);
+  if (status == CI_OK) status = ci_checkpoint_save(state, meta.data, meta.length, prefix, options, error);
+  ci_out_free(&meta);
   return status;
 }
 
 ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error) {
-  if (!state || !model) return ci_checkpoint_save(state, NULL, 0, prefix, step, error);
-  ci_out meta = {.allocator = ci_state_allocator(state)};
-  ci_status status = ci_checkpoint_meta(model, &meta, error);
-  if (status == CI_OK) status = ci_checkpoint_save(state, meta.data, meta.length, prefix, step, error);
-  ci_out_free(&meta);
-  return status;
+  ci_save_options options = ci_save_defaults();
+  options.step = step;
+  return ci_save_with(state, model, prefix, &options, error);
 }

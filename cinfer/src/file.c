@@ -1,4 +1,7 @@
-/* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h. */
+/* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h.
+ *
+ * All that the library asks of a file system is here. No return code goes unseen: a short write goes on, an interrupted
+ * call is made again, a failed fsync never, because the system may then call lost pages clean. */
 #include "posix.h"
 
 #include "file.h"
@@ -8,12 +11,19 @@
 #include <string.h>
 #include <time.h>
 
+static bool file_is_full(int reason) {
+#ifdef EDQUOT
+  if (reason == EDQUOT) return true;
+#endif
+  return reason == ENOSPC;
+}
+
 static ci_status file_fail(ci_error *error, const char *verb, const char *name) {
   int reason = errno;
-  ci_status status = reason == ENOENT   ? CI_NOT_FOUND
-                     : reason == EEXIST ? CI_ALREADY_EXISTS
-                     : reason == ENOSPC ? CI_RESOURCE_EXHAUSTED
-                                        : CI_UNAVAILABLE;
+  ci_status status = reason == ENOENT       ? CI_NOT_FOUND
+                     : reason == EEXIST     ? CI_ALREADY_EXISTS
+                     : file_is_full(reason) ? CI_RESOURCE_EXHAUSTED
+                                            : CI_UNAVAILABLE;
   return ci_fail(error, status, "cannot %s '%s': %s", verb, name, strerror(reason));
 }
 
@@ -33,8 +43,6 @@ bool ci_file_safe_name(const char *name, size_t length) {
     if (name[i] == 0 || !strchr(safe, name[i])) return false;
   return true;
 }
-
-int64_t ci_file_time(void) { return (int64_t)time(NULL); }
 
 /* Splits prefix into folder and base name; folder->path is NULL when out of memory. */
 static const char *file_split(const ci_allocator *allocator, const char *prefix, ci_folder *folder) {
@@ -65,10 +73,18 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 
 #ifndef _WIN32
 /* ---- POSIX ---- */
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+int64_t ci_file_now(int32_t *nanoseconds) {
+  struct timespec now = {0};
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  if (nanoseconds) *nanoseconds = (int32_t)now.tv_nsec;
+  return (int64_t)now.tv_sec;
+}
 
 static int file_open_at(int folder, const char *name, int flags) {
   int handle;
@@ -159,12 +175,53 @@ ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char
   return renameat(folder->handle, from, folder->handle, to) ? file_fail(error, "rename a new file to", to) : CI_OK;
 }
 
-ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
-  /* EINVAL: a file system that has no such thing. */
-  return fsync(folder->handle) && errno != EINVAL ? file_fail(error, "sync the folder", folder->path) : CI_OK;
+/* fsync that was interrupted has said nothing about the data. */
+static int file_sync(int handle) {
+  int failed;
+  do failed = fsync(handle);
+  while (failed && errno == EINTR);
+  return failed;
 }
 
-void ci_folder_unlink(const ci_folder *folder, const char *name) { unlinkat(folder->handle, name, 0); }
+ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
+  /* EINVAL: a file system that has no such thing. */
+  return file_sync(folder->handle) && errno != EINVAL ? file_fail(error, "sync the folder", folder->path) : CI_OK;
+}
+
+ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
+  return unlinkat(folder->handle, name, 0) ? file_fail(NULL, "remove", name) : CI_OK;
+}
+
+bool ci_folder_has(const ci_folder *folder, const char *name) {
+  struct stat about;
+  return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+  struct stat about;
+  if (fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW)) return false;
+  *seconds = (int64_t)about.st_mtime;
+  return true;
+}
+
+ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
+  int handle = file_open_at(folder->handle, ".", O_RDONLY | O_DIRECTORY); /* with a place of its own in the list */
+  DIR *entries = handle < 0 ? NULL : fdopendir(handle);
+  if (!entries) {
+    ci_status status = file_fail(error, "list the folder", folder->path);
+    if (handle >= 0) close(handle);
+    return status;
+  }
+  errno = 0;
+  for (struct dirent *entry; (entry = readdir(entries)); errno = 0)
+    if (!visit(argument, entry->d_name)) {
+      errno = 0;
+      break;
+    }
+  ci_status status = errno ? file_fail(error, "list the folder", folder->path) : CI_OK;
+  closedir(entries);
+  return status;
+}
 
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
   *writer = (ci_writer){.folder = folder, .name = name};
@@ -177,7 +234,8 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
   while (bytes > 0) {
     ssize_t n = write(writer->handle, from, bytes < 1u << 30 ? bytes : 1u << 30);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return file_fail(error, "write", writer->name);
+    if (n == 0) errno = EIO;
+    if (n <= 0) return file_fail(error, "write", writer->name);
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
@@ -189,7 +247,7 @@ static int file_to_disk(int handle) {
 #ifdef F_FULLFSYNC /* macOS: fsync alone leaves the data in the drive's cache */
   if (fcntl(handle, F_FULLFSYNC) == 0) return 0;
 #endif
-  return fsync(handle);
+  return file_sync(handle);
 }
 
 ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
@@ -197,7 +255,7 @@ ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
   int handle = writer->handle;
   writer->handle = -1;
   if (close(handle) && errno != EINTR && status == CI_OK) status = file_fail(error, "close", writer->name);
-  if (status != CI_OK) ci_folder_unlink(writer->folder, writer->name);
+  if (status != CI_OK) (void)ci_folder_unlink(writer->folder, writer->name);
   return status;
 }
 
@@ -205,7 +263,7 @@ void ci_writer_abandon(ci_writer *writer) {
   if (writer->handle < 0) return;
   close(writer->handle);
   writer->handle = -1;
-  ci_folder_unlink(writer->folder, writer->name);
+  (void)ci_folder_unlink(writer->folder, writer->name);
 }
 
 bool ci_file_random(void *bytes, size_t count) {

@@ -37,7 +37,16 @@ ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max
                          ci_error *error);
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error);
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);
-void ci_folder_unlink(const ci_folder *folder, const char *name);
+/* CI_OK, CI_NOT_FOUND, or what the system said. */
+ci_status ci_folder_unlink(const ci_folder *folder, const char *name);
+/* Whether there is an entry of that name. */
+bool ci_folder_has(const ci_folder *folder, const char *name);
+/* When a file was last written, in seconds since 1970. */
+bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds);
+/* Calls visit with the name of each entry, in the system's order; visit returns false to end that. It changes nothing
+ * in the folder. */
+typedef bool (*ci_folder_visit)(void *argument, const char *name);
+ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error);
 
 /* ---- writing: create, put ..., finish; any failure is remembered and finish returns it ---- */
 
@@ -58,6 +67,6 @@ void ci_writer_abandon(ci_writer *writer);
 
 /* Random bytes of the operating system. */
 bool ci_file_random(void *bytes, size_t count);
-/* Seconds since 1970, UTC. */
-int64_t ci_file_time(void);
+/* Seconds since 1970, UTC; nanoseconds may be NULL. */
+int64_t ci_file_now(int32_t *nanoseconds);
 #endif

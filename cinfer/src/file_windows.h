@@ -20,6 +20,14 @@ static void file_join_release(const ci_folder *folder, const char *name, char *p
   if (path) ci_release(folder->allocator, path, file_join_bytes(folder, name));
 }
 
+int64_t ci_file_now(int32_t *nanoseconds) {
+  FILETIME now; /* units of 100 ns since 1601 */
+  GetSystemTimeAsFileTime(&now);
+  uint64_t units = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
+  if (nanoseconds) *nanoseconds = (int32_t)(units % 10000000 * 100);
+  return (int64_t)(units / 10000000) - 11644473600;
+}
+
 ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
                       ci_error *error) {
   int handle = -1;
@@ -83,10 +91,41 @@ ci_status ci_folder_sync(const ci_folder *folder, ci_error *error) {
   return CI_OK;
 }
 
-void ci_folder_unlink(const ci_folder *folder, const char *name) {
+ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
   char *path = file_join(folder, name);
-  if (path) _unlink(path);
+  ci_status status = !path ? CI_RESOURCE_EXHAUSTED : _unlink(path) ? file_fail(NULL, "remove", name) : CI_OK;
   file_join_release(folder, name, path);
+  return status;
+}
+
+bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+  struct _stat64 about;
+  char *path = file_join(folder, name);
+  bool known = path && _stat64(path, &about) == 0;
+  if (known) *seconds = (int64_t)about.st_mtime;
+  file_join_release(folder, name, path);
+  return known;
+}
+
+bool ci_folder_has(const ci_folder *folder, const char *name) {
+  int64_t seconds;
+  return ci_folder_modified(folder, name, &seconds);
+}
+
+ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {
+  WIN32_FIND_DATAA entry;
+  char *pattern = file_join(folder, "*");
+  if (!pattern) return file_no_memory(error, folder->path);
+  HANDLE entries = FindFirstFileA(pattern, &entry);
+  file_join_release(folder, "*", pattern);
+  if (entries == INVALID_HANDLE_VALUE)
+    return ci_fail(error, GetLastError() == ERROR_PATH_NOT_FOUND ? CI_NOT_FOUND : CI_UNAVAILABLE,
+                   "cannot list the folder '%s': Windows error %lu", folder->path, GetLastError());
+  do
+    if (!visit(argument, entry.cFileName)) break;
+  while (FindNextFileA(entries, &entry));
+  FindClose(entries);
+  return CI_OK;
 }
 
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
@@ -103,7 +142,7 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
   const uint8_t *from = data;
   while (bytes > 0) {
     int n = _write(writer->handle, from, bytes < 1u << 30 ? (unsigned)bytes : 1u << 30);
-    if (n < 0) return file_fail(error, "write", writer->name);
+    if (n <= 0) return file_fail(error, "write", writer->name);
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
@@ -115,7 +154,7 @@ ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
   ci_status status = _commit(writer->handle) ? file_fail(error, "bring to the disk", writer->name) : CI_OK;
   if (_close(writer->handle) && status == CI_OK) status = file_fail(error, "close", writer->name);
   writer->handle = -1;
-  if (status != CI_OK) ci_folder_unlink(writer->folder, writer->name);
+  if (status != CI_OK) (void)ci_folder_unlink(writer->folder, writer->name);
   return status;
 }
 
@@ -123,7 +162,7 @@ void ci_writer_abandon(ci_writer *writer) {
   if (writer->handle < 0) return;
   _close(writer->handle);
   writer->handle = -1;
-  ci_folder_unlink(writer->folder, writer->name);
+  (void)ci_folder_unlink(writer->folder, writer->name);
 }
 
 bool ci_file_random(void *bytes, size_t count) { return RtlGenRandom(bytes, (ULONG)count) != 0; }

@@ -49,7 +49,7 @@ static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t
 static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
-  ci_span name = {NULL, 0};
+  ci_span name = {NULL, 0}, slot_of = {NULL, 0}, slot = {NULL, 0};
   ci_type type = {.rank = -1};
   uint64_t value = 0, dtype = 0;
   bool has_value = false;
@@ -58,6 +58,8 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
       case CI_KEY(VARIABLE_NAME): name = field.bytes; break;
       case CI_KEY(VARIABLE_DTYPE): dtype = field.number; break;
       case CI_KEY(VARIABLE_SHAPE): CI_TRY(ci_shape_parse(field.bytes, &type, error)); break;
+      case CI_KEY(VARIABLE_SLOT_OF): slot_of = field.bytes; break;
+      case CI_KEY(VARIABLE_SLOT): slot = field.bytes; break;
       case CI_KEY(VARIABLE_VALUE):
         value = field.number;
         has_value = true;
@@ -73,6 +75,8 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   ci_variable_info *v = &m->variables.at[m->variables.count];
   *v = (ci_variable_info){.dtype = (int32_t)dtype, .rank = type.rank, .value = has_value ? (int32_t)value : CI_NONE};
   memcpy(v->dims, type.dims, sizeof v->dims);
+  v->slot_of = slot_of;
+  v->slot = slot;
   CI_TRY(model_text(m, name, &v->name, error));
   if (m->variables.count > 0 && strcmp(m->variables.at[m->variables.count - 1].name, v->name) >= 0) {
     return model_damaged(error, "variables are not sorted and unique");

@@ -82,6 +82,7 @@ typedef struct ci_variable_info {
   int32_t dtype, rank; /* rank -1: any */
   int64_t dims[CI_MAX_RANK];
   int32_t value; /* constant or CI_NONE */
+  ci_span slot_of, slot; /* of an optimizer's slot: its variable, and which it is */
 } ci_variable_info;
 
 typedef struct ci_generator_info {

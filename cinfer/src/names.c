@@ -76,6 +76,11 @@ ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, con
   return CI_NAMES_ADDED;
 }
 
+void ci_names_clear(ci_names *names) {
+  if (names->capacity > 0) memset(names->at, 0, names->capacity * sizeof(ci_name));
+  names->count = 0;
+}
+
 void ci_names_free(const ci_allocator *allocator, ci_names *names) {
   ci_release(allocator, names->at, names->capacity * sizeof(ci_name));
   names->at = NULL;

@@ -24,6 +24,7 @@ typedef enum ci_names_result {
 } ci_names_result;
 /* Crowded: too many names of one hash, which honest files do not have. */
 ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_name *name);
+void ci_names_clear(ci_names *names); /* forgets all, keeps the room */
 void ci_names_free(const ci_allocator *allocator, ci_names *names);
 uint64_t ci_hash(ci_span text); /* FNV-1a, 64 bits */
 #endif

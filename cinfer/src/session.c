@@ -71,6 +71,7 @@ static ci_status session_variables(struct ci_session *session, ci_error *error) 
     ci_slot_change change = {0};
     CI_TRY(ci_state_declare(session->state, (ci_span){v->name, strlen(v->name)}, v->dtype, v->rank, v->dims,
                             &change.slot, error));
+    CI_TRY(ci_state_link(session->state, change.slot, v->slot_of, v->slot, error));
     if (v->value == CI_NONE || ci_state_slot(session->state, change.slot)->initialized) continue;
     CI_TRY(ci_session_constant(session, v->value, error));
     change.value = m->constants.at[v->value].value;

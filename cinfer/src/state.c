@@ -4,8 +4,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "file.h"
 #include "model.h"
 #include "philox.h"
+#include "wire.h"
 
 struct ci_state {
   atomic_int references;
@@ -17,6 +19,8 @@ struct ci_state {
   ci_names slot_names, random_names; /* first: the index */
   CI_LIST(ci_slot *) slots; /* each allocated alone: plans keep pointers */
   CI_LIST(ci_random *) randoms;
+  ci_resources resources;
+  int64_t opened;
 };
 
 /* ---- one run at a time ---- */
@@ -83,27 +87,36 @@ ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_erro
   s->limits = options.limits;
   ci_limits_fill(&s->limits);
   s->seed = options.seed;
+  s->opened = ci_file_now(NULL);
   *state = s;
   return CI_OK;
 }
 
 void ci_state_retain(ci_state *state) { atomic_fetch_add(&state->references, 1); }
 
+static void state_text_free(const ci_allocator *allocator, char *text) {
+  if (text != NULL) ci_release(allocator, text, strlen(text) + 1);
+}
+
 static void state_slot_free(const ci_allocator *allocator, ci_slot *slot) {
   ci_release(allocator, slot->value.data, slot->capacity);
-  ci_release(allocator, slot->name, strlen(slot->name) + 1);
+  state_text_free(allocator, slot->slot_of);
+  state_text_free(allocator, slot->slot);
+  state_text_free(allocator, slot->name);
   ci_release(allocator, slot, sizeof *slot);
+}
+
+static void state_random_free(const ci_allocator *allocator, ci_random *random) {
+  state_text_free(allocator, random->name);
+  ci_release(allocator, random, sizeof *random);
 }
 
 void ci_state_close(ci_state *state) {
   if (state == NULL || atomic_fetch_sub(&state->references, 1) != 1) return;
   ci_allocator allocator = state->allocator;
   for (size_t i = 0; i < state->slots.count; i++) state_slot_free(&allocator, state->slots.at[i]);
-  for (size_t i = 0; i < state->randoms.count; i++) {
-    ci_random *random = state->randoms.at[i];
-    ci_release(&allocator, random->name, strlen(random->name) + 1);
-    ci_release(&allocator, random, sizeof *random);
-  }
+  for (size_t i = 0; i < state->randoms.count; i++) state_random_free(&allocator, state->randoms.at[i]);
+  ci_resources_free(&allocator, &state->resources);
   CI_LIST_FREE(&allocator, &state->slots);
   CI_LIST_FREE(&allocator, &state->randoms);
   ci_names_free(&allocator, &state->slot_names);
@@ -114,12 +127,14 @@ void ci_state_close(ci_state *state) {
 /* ---- looking up ---- */
 
 int ci_state_slot_count(const ci_state *state) { return (int)state->slots.count; }
-ci_slot *ci_state_slot(ci_state *state, int index) { return state->slots.at[index]; }
+ci_slot *ci_state_slot(const ci_state *state, int index) { return state->slots.at[index]; }
 int ci_state_random_count(const ci_state *state) { return (int)state->randoms.count; }
-ci_random *ci_state_random(ci_state *state, int index) { return state->randoms.at[index]; }
+ci_random *ci_state_random(const ci_state *state, int index) { return state->randoms.at[index]; }
 const ci_allocator *ci_state_allocator(const ci_state *state) { return &state->allocator; }
 const ci_limits *ci_state_limits(const ci_state *state) { return &state->limits; }
 uint64_t ci_state_layout(const ci_state *state) { return state->layout; }
+int64_t ci_state_opened(const ci_state *state) { return state->opened; }
+ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
 int ci_state_find(const ci_state *state, ci_span name) {
   const ci_name *found = ci_names_find(&state->slot_names, name);
@@ -158,10 +173,14 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
                  slot->name, k_describe(&had, a, sizeof a), k_describe(&wants, b, sizeof b));
 }
 
+static bool state_enter_name(const ci_state *state, ci_names *names, const char *name, int number) {
+  ci_name entry = {.text = {name, strlen(name)}, .first = number, .count = 1};
+  return ci_names_add(&state->allocator, names, &entry) == CI_NAMES_ADDED;
+}
+
 static ci_status state_add_slot(ci_state *state, ci_slot *slot, ci_error *error) {
-  ci_name entry = {.text = {slot->name, strlen(slot->name)}, .first = (int32_t)state->slots.count, .count = 1};
   if (!CI_LIST_GROW(&state->allocator, &state->slots)) return state_memory(error);
-  if (ci_names_add(&state->allocator, &state->slot_names, &entry) != CI_NAMES_ADDED) return state_memory(error);
+  if (!state_enter_name(state, &state->slot_names, slot->name, (int)state->slots.count)) return state_memory(error);
   state->slots.at[state->slots.count++] = slot;
   state->layout++;
   return CI_OK;
@@ -169,10 +188,13 @@ static ci_status state_add_slot(ci_state *state, ci_slot *slot, ci_error *error)
 
 static bool state_name_fits(ci_span name) { return name.length > 0 && memchr(name.data, '\0', name.length) == NULL; }
 
-ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
-                           ci_error *error) {
-  *index = ci_state_find(state, name);
-  if (*index >= 0) return state_same_rule(state->slots.at[*index], dtype, rank, dims, error);
+static void state_rule(ci_slot *slot, int32_t rank, const int64_t *dims) {
+  slot->rank = rank;
+  for (int32_t i = 0; i < rank; i++) slot->dims[i] = dims[i] < 0 ? -1 : dims[i];
+}
+
+static ci_status state_new_slot(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims,
+                                bool ruled, int *index, ci_error *error) {
   if (!state_name_fits(name) || ci_dtype_size(dtype) == 0 || rank < -1 || rank > CI_MAX_RANK) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.*s' has dtype %s and rank %d, which no variable can have",
                    CI_SPAN_ARG(name), ci_dtype_name(dtype), (int)rank);
@@ -186,18 +208,35 @@ ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t
   }
   slot->name = text;
   slot->dtype = dtype;
-  slot->rank = rank;
-  for (int32_t i = 0; i < rank; i++) slot->dims[i] = dims[i] < 0 ? -1 : dims[i];
+  slot->ruled = ruled;
+  state_rule(slot, rank, dims);
   ci_status status = state_add_slot(state, slot, error);
   if (status != CI_OK) state_slot_free(&state->allocator, slot);
   else *index = (int)state->slots.count - 1;
   return status;
 }
 
+ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
+                           ci_error *error) {
+  *index = ci_state_find(state, name);
+  if (*index < 0) return state_new_slot(state, name, dtype, rank, dims, true, index, error);
+  ci_slot *slot = state->slots.at[*index];
+  CI_TRY(state_same_rule(slot, dtype, rank, dims, error));
+  if (!slot->ruled) state_rule(slot, rank, dims);
+  slot->ruled = true;
+  return CI_OK;
+}
+
+ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
+                         ci_error *error) {
+  *index = ci_state_find(state, name);
+  return *index < 0 ? state_new_slot(state, name, dtype, rank, dims, false, index, error) : CI_OK;
+}
+
 static ci_status state_add_random(ci_state *state, ci_random *random, ci_error *error) {
-  ci_name entry = {.text = {random->name, strlen(random->name)}, .first = (int32_t)state->randoms.count, .count = 1};
   if (!CI_LIST_GROW(&state->allocator, &state->randoms)) return state_memory(error);
-  if (ci_names_add(&state->allocator, &state->random_names, &entry) != CI_NAMES_ADDED) return state_memory(error);
+  if (!state_enter_name(state, &state->random_names, random->name, (int)state->randoms.count))
+    return state_memory(error);
   state->randoms.at[state->randoms.count++] = random;
   return CI_OK;
 }
@@ -221,6 +260,33 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
     ci_release(&state->allocator, text, name.length + 1);
   }
   return status;
+}
+
+ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, ci_error *error) {
+  ci_slot *linked = state->slots.at[index];
+  if (linked->slot_of != NULL || slot_of.length == 0 || !ci_utf8_valid(slot_of) || !ci_utf8_valid(slot)) return CI_OK;
+  char *of = state_text(state, slot_of), *which = state_text(state, slot);
+  if (of != NULL && which != NULL) {
+    linked->slot_of = of;
+    linked->slot = which;
+    return CI_OK;
+  }
+  ci_release(&state->allocator, of, slot_of.length + 1);
+  ci_release(&state->allocator, which, slot.length + 1);
+  return state_memory(error);
+}
+
+/* The tables have room for what they had before, so nothing can fail. */
+void ci_state_forget(ci_state *state, int slot_count, int random_count) {
+  while (state->slots.count > (size_t)slot_count)
+    state_slot_free(&state->allocator, state->slots.at[--state->slots.count]);
+  while (state->randoms.count > (size_t)random_count)
+    state_random_free(&state->allocator, state->randoms.at[--state->randoms.count]);
+  ci_names_clear(&state->slot_names);
+  ci_names_clear(&state->random_names);
+  for (int i = 0; i < slot_count; i++) state_enter_name(state, &state->slot_names, state->slots.at[i]->name, i);
+  for (int i = 0; i < random_count; i++) state_enter_name(state, &state->random_names, state->randoms.at[i]->name, i);
+  state->layout++;
 }
 
 /* The first words of the Philox block of the name: what the Python runtime does. */
@@ -336,153 +402,5 @@ ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot
     random->initialized = true;
   }
   ci_release(&state->allocator, blocks, list_bytes);
-  return status;
-}
-
-/* ---- public ---- */
-
-static ci_slot *state_slot_at(const ci_state *state, int index) {
-  return state == NULL || index < 0 || (size_t)index >= state->slots.count ? NULL : state->slots.at[index];
-}
-
-int ci_variable_count(const ci_state *state) { return state == NULL ? 0 : ci_state_slot_count(state); }
-
-int ci_variable_index(const ci_state *state, const char *name) {
-  return state == NULL || name == NULL ? -1 : ci_state_find(state, (ci_span){name, strlen(name)});
-}
-
-ci_status ci_variable(const ci_state *state, int index, ci_info *info) {
-  const ci_slot *slot = state_slot_at(state, index);
-  if (slot == NULL || info == NULL) return CI_OUT_OF_RANGE;
-  *info = (ci_info){.name = slot->name, .dtype = slot->dtype, .rank = slot->rank};
-  memcpy(info->dims, slot->dims, sizeof info->dims);
-  return CI_OK;
-}
-
-int ci_variable_initialized(const ci_state *state, int index) {
-  const ci_slot *slot = state_slot_at(state, index);
-  return slot != NULL && slot->initialized;
-}
-
-static ci_status state_no_slot(int index, ci_error *error) {
-  return ci_fail(error, CI_OUT_OF_RANGE, "the state has no variable number %d", index);
-}
-
-ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
-  const ci_slot *slot = state_slot_at(state, index);
-  if (slot == NULL || value == NULL) return state_no_slot(index, error);
-  if (!slot->initialized) {
-    return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
-  }
-  *value = (ci_tensor){slot->value.data, slot->value.bytes, slot->value.dtype, slot->value.rank, {0}};
-  memcpy(value->dims, slot->value.dims, sizeof value->dims);
-  return CI_OK;
-}
-
-ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error) {
-  size_t item = ci_dtype_size(tensor->dtype), bytes = item;
-  *value = (ci_value){.data = tensor->data, .dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
-  bool fits = item > 0 && tensor->rank >= 0 && tensor->rank <= CI_MAX_RANK;
-  for (int32_t i = 0; fits && i < tensor->rank; i++) {
-    value->dims[i] = tensor->dims[i];
-    fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
-           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && bytes <= INT64_MAX;
-  }
-  if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
-  value->count = (int64_t)(bytes / item);
-  value->bytes = bytes;
-  if (tensor->data == NULL && bytes > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has no data");
-  return CI_OK;
-}
-
-static ci_status state_change_of(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
-                                 ci_error *error) {
-  if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
-  change->slot = index;
-  CI_TRY(ci_value_of_tensor(tensor, &change->value, error));
-  if (tensor->bytes < change->value.bytes) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
-                   change->value.bytes);
-  }
-  return CI_OK;
-}
-
-ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
-  if (state_slot_at(state, index) == NULL || tensor == NULL) return state_no_slot(index, error);
-  ci_slot_change change = {0};
-  CI_TRY(ci_state_idle(state, error));
-  CI_TRY(state_change_of(state, index, tensor, &change, error));
-  return ci_state_change(state, &change, 1, NULL, 0, error);
-}
-
-ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error) {
-  int found;
-  if (state == NULL || info == NULL || info->name == NULL) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "a declaration needs a state and a name");
-  }
-  ci_span name = {info->name, strlen(info->name)};
-  CI_TRY(ci_state_declare(state, name, info->dtype, info->rank, info->dims, &found, error));
-  if (index != NULL) *index = found;
-  return CI_OK;
-}
-
-int ci_generator_count(const ci_state *state) { return state == NULL ? 0 : ci_state_random_count(state); }
-
-const char *ci_generator_name(const ci_state *state, int index) {
-  if (index < 0 || index >= ci_generator_count(state)) return NULL;
-  return state->randoms.at[index]->name;
-}
-
-ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized) {
-  if (index < 0 || index >= ci_generator_count(state)) return CI_OUT_OF_RANGE;
-  const ci_random *random = state->randoms.at[index];
-  if (value != NULL) *value = random->now;
-  if (initialized != NULL) *initialized = random->initialized;
-  return CI_OK;
-}
-
-ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error) {
-  ci_random_change change = {.random = -1};
-  if (state == NULL || name == NULL || value == NULL) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "setting a generator needs a state, a name and a value");
-  }
-  CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
-  change.value = *value;
-  return ci_state_change(state, NULL, 0, &change, 1, error);
-}
-
-static ci_status state_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
-                              ci_random_change *randoms, ci_error *error) {
-  for (int i = 0; i < wanted->variable_count; i++) {
-    CI_TRY(state_change_of(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
-  }
-  for (int i = 0; i < wanted->generator_count; i++) {
-    const char *name = wanted->generators[i];
-    if (name == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "generator %d has no name", i);
-    CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
-    randoms[i].value = wanted->places[i];
-  }
-  return ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
-}
-
-ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error) {
-  if (state == NULL || assignment == NULL) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment needs a state and a list of values");
-  }
-  if (assignment->variable_count < 0 || assignment->generator_count < 0) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
-  }
-  CI_TRY(ci_state_idle(state, error));
-  size_t slot_bytes, random_bytes;
-  if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
-      !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
-    return state_memory(error);
-  }
-  ci_slot_change *slots = ci_alloc(&state->allocator, slot_bytes);
-  ci_random_change *randoms = ci_alloc(&state->allocator, random_bytes);
-  ci_status status =
-      slots == NULL || randoms == NULL ? state_memory(error) : state_assign(state, assignment, slots, randoms, error);
-  ci_release(&state->allocator, slots, slot_bytes);
-  ci_release(&state->allocator, randoms, random_bytes);
   return status;
 }

@@ -2,16 +2,19 @@
 #ifndef CI_STATE_H
 #define CI_STATE_H
 #include "ci_kernel.h"
+#include "resources.h"
 
 typedef struct ci_slot { /* one variable */
   char *name;            /* terminated; owned */
   int32_t dtype;
   int32_t rank; /* -1: a value of any shape may be assigned */
   int64_t dims[CI_MAX_RANK]; /* -1: any size */
+  bool ruled; /* false: only a checkpoint had it, and the first that declares it says its shape */
   bool initialized;
   ci_value value; /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
   size_t capacity; /* of value.data */
   uint64_t version; /* +1 with every change of the value */
+  char *slot_of, *slot; /* owned: an optimizer's slot knows its variable and which it is; else NULL */
 } ci_slot;
 
 typedef struct ci_random { /* one generator */
@@ -24,19 +27,28 @@ typedef struct ci_random { /* one generator */
 
 /* Slots and generators keep their index for the life of the state. */
 int ci_state_slot_count(const ci_state *state);
-ci_slot *ci_state_slot(ci_state *state, int index);
+ci_slot *ci_state_slot(const ci_state *state, int index);
 int ci_state_find(const ci_state *state, ci_span name); /* or -1 */
 int ci_state_random_count(const ci_state *state);
-ci_random *ci_state_random(ci_state *state, int index);
+ci_random *ci_state_random(const ci_state *state, int index);
 int ci_state_find_random(const ci_state *state, ci_span name); /* or -1 */
 const ci_allocator *ci_state_allocator(const ci_state *state);
 const ci_limits *ci_state_limits(const ci_state *state);
+ci_resources *ci_state_resources(const ci_state *state);
+int64_t ci_state_opened(const ci_state *state); /* seconds since 1970 */
 
-/* Adds what a model declares; one that is there already must agree in dtype and shape. */
+/* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
+ * checkpoint has, whose shape is no rule. */
+ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
+                         ci_error *error);
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                            ci_error *error);
 ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, uint64_t key, int *index,
                                   ci_error *error);
+/* Says of which variable this one is the slot; the first word stands, an empty one says nothing. */
+ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, ci_error *error);
+/* Forgets what was declared last: variables and generators from these numbers on. No session may know them. */
+void ci_state_forget(ci_state *state, int slot_count, int random_count);
 /* Gives a generator that was never used its first key. */
 void ci_random_start(const ci_state *state, ci_random *random);
 

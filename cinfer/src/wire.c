@@ -79,3 +79,26 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
     default: return wire_broken(wire); /* groups, and types that do not exist */
   }
 }
+
+/* Lengths by the first byte; overlong forms, surrogates and what is above U+10FFFF show in the second. */
+static int wire_utf8_length(uint8_t first, uint8_t *low, uint8_t *high) {
+  *low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  *high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+bool ci_utf8_valid(ci_span text) {
+  const uint8_t *at = (const uint8_t *)text.data, *end = at + text.length;
+  while (at < end) {
+    uint8_t low, high;
+    int length = wire_utf8_length(*at, &low, &high);
+    if (length == 0 || end - at < length) return false;
+    if (length > 1 && (at[1] < low || at[1] > high)) return false;
+    for (int i = 2; i < length; i++)
+      if (at[i] < 0x80 || at[i] > 0xbf) return false;
+    at += length;
+  }
+  return true;
+}

@@ -32,6 +32,8 @@ bool ci_wire_next(ci_wire *wire, ci_field *field);
 bool ci_wire_varint(ci_wire *wire, uint64_t *number);
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);
 
+bool ci_utf8_valid(ci_span text); /* what a field of type string may hold */
+
 uint32_t ci_load_u32(const void *at); /* little-endian */
 uint64_t ci_load_u64(const void *at);
 CI_INLINE float ci_float_of(uint32_t bits) {

@@ -14,7 +14,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, checkpoint, errors, stores
+from graphio.schema import calls, errors, stores
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -128,6 +128,38 @@ class State:
         """An array for a value that assign is then given; the element type's number, its shape."""
         return np.empty(dims, arrays.numpy_dtype(dtype))
 
+    def blobs(self) -> dict[str, bytes]:
+        """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
+        with self.lock:
+            names = [
+                ffi.string(lib.ci_state_blob_name(self.handle, i))
+                for i in range(lib.ci_state_blob_count(self.handle))
+            ]
+            return {name.decode(): self._blob(name) for name in names}
+
+    def set_blob(self, name: str, data: bytes) -> None:
+        """Keeps bytes, which save commits together with the variables.
+
+        Raises:
+            InvalidArgumentError: no usable name.
+            AlreadyExistsError: a random generator is called so.
+            ResourceExhaustedError: all blobs together have more than 2^24 bytes.
+        """
+        encoded, view = _encoded(name), ffi.from_buffer(data)
+        with self.lock:
+            code = lib.ci_state_set_blob(self.handle, encoded, view, len(view), self._error)
+            self._check(code)
+
+    def remove_blob(self, name: str) -> None:
+        """Forgets a blob, or the place of an iterator of a checkpoint. Raises NotFoundError."""
+        with self.lock:
+            self._check(lib.ci_state_remove_blob(self.handle, _encoded(name), self._error))
+
+    def _blob(self, name: bytes) -> bytes:
+        data, size = ffi.new("void **"), ffi.new("size_t *")
+        self._check(lib.ci_state_blob(self.handle, name, data, size, self._error))
+        return bytes(ffi.buffer(data[0], size[0]))
+
     def assign(
         self,
         values: Mapping[str, Array | Stored],
@@ -159,20 +191,30 @@ class State:
         del keep
 
     def save(
-        self, prefix: str | os.PathLike[str], step: int | None = None, meta: bytes | None = None
+        self,
+        prefix: str | os.PathLike[str],
+        step: int | None = None,
+        meta: bytes | None = None,
+        shard_bytes: int | None = None,
     ) -> None:
-        """Writes a checkpoint, durable when this returns.
+        """Writes a checkpoint of all initialised variables, durable when this returns.
 
         Args:
             prefix: of its files' names.
             step: the global step, or None.
             meta: the bytes of the graph file `prefix`.meta, or None for none.
+            shard_bytes: how large a data file may become; None: there is one.
         """
         if stores.is_remote(prefix):  # the C library knows files only
+            from graphio.schema import checkpoint
+
             with _near(prefix) as near:
-                self.save(near, step, meta)
+                self.save(near, step, meta, shard_bytes)
                 checkpoint.copy(near, prefix)
             return
+        options = ffi.new("ci_save_options *", lib.ci_save_defaults())
+        options.step = -1 if step is None else step
+        options.shard_bytes = 0 if shard_bytes is None else max(shard_bytes, 1)
         with self.lock:
             self._check(
                 lib.ci_checkpoint_save(
@@ -180,7 +222,7 @@ class State:
                     ffi.NULL if meta is None else ffi.from_buffer(meta),
                     0 if meta is None else len(meta),
                     os.fsencode(stores.plain(prefix)),
-                    -1 if step is None else step,
+                    options,
                     self._error,
                 )
             )
@@ -188,12 +230,17 @@ class State:
     def restore(self, prefix: str | os.PathLike[str]) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
 
+        Variables and generators that the state lacks are added. Blobs and places of iterators
+        become those of the checkpoint, and save writes them again.
+
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
             InvalidArgumentError: dtypes or shapes differ (all are named).
             DataLossError: a file is damaged.
         """
         if stores.is_remote(prefix):
+            from graphio.schema import checkpoint
+
             with _near(prefix) as near:
                 checkpoint.copy(prefix, near)
                 return self.restore(near)
@@ -220,3 +267,9 @@ class State:
 
 def _array(value: Array | Stored) -> Array:
     return value.array() if isinstance(value, Stored) else value
+
+
+def _encoded(name: str) -> bytes:
+    if "\0" in name:
+        raise errors.InvalidArgumentError(message=f"a blob cannot be called {name!r}")
+    return name.encode()

@@ -1,0 +1,155 @@
+/* variables.c - the public face of a state: its variables and generators by number and name. */
+#include <string.h>
+
+#include "model.h"
+#include "state.h"
+
+static ci_status variables_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the state");
+}
+
+static ci_slot *variables_at(const ci_state *state, int index) {
+  return state == NULL || index < 0 || index >= ci_state_slot_count(state) ? NULL : ci_state_slot(state, index);
+}
+
+int ci_variable_count(const ci_state *state) { return state == NULL ? 0 : ci_state_slot_count(state); }
+
+int ci_variable_index(const ci_state *state, const char *name) {
+  return state == NULL || name == NULL ? -1 : ci_state_find(state, (ci_span){name, strlen(name)});
+}
+
+ci_status ci_variable(const ci_state *state, int index, ci_info *info) {
+  const ci_slot *slot = variables_at(state, index);
+  if (slot == NULL || info == NULL) return CI_OUT_OF_RANGE;
+  *info = (ci_info){.name = slot->name, .dtype = slot->dtype, .rank = slot->rank};
+  memcpy(info->dims, slot->dims, sizeof info->dims);
+  return CI_OK;
+}
+
+int ci_variable_initialized(const ci_state *state, int index) {
+  const ci_slot *slot = variables_at(state, index);
+  return slot != NULL && slot->initialized;
+}
+
+static ci_status variables_none(int index, ci_error *error) {
+  return ci_fail(error, CI_OUT_OF_RANGE, "the state has no variable number %d", index);
+}
+
+ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error) {
+  const ci_slot *slot = variables_at(state, index);
+  if (slot == NULL || value == NULL) return variables_none(index, error);
+  if (!slot->initialized) {
+    return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+  }
+  *value = (ci_tensor){slot->value.data, slot->value.bytes, slot->value.dtype, slot->value.rank, {0}};
+  memcpy(value->dims, slot->value.dims, sizeof value->dims);
+  return CI_OK;
+}
+
+ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error *error) {
+  size_t item = ci_dtype_size(tensor->dtype), bytes = item;
+  *value = (ci_value){.data = tensor->data, .dtype = tensor->dtype, .rank = tensor->rank, .count = 1};
+  bool fits = item > 0 && tensor->rank >= 0 && tensor->rank <= CI_MAX_RANK;
+  for (int32_t i = 0; fits && i < tensor->rank; i++) {
+    value->dims[i] = tensor->dims[i];
+    fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
+           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && bytes <= INT64_MAX;
+  }
+  if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
+  value->count = (int64_t)(bytes / item);
+  value->bytes = bytes;
+  if (tensor->data == NULL && bytes > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has no data");
+  return CI_OK;
+}
+
+static ci_status variables_change(const ci_state *state, int index, const ci_tensor *tensor, ci_slot_change *change,
+                                  ci_error *error) {
+  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  change->slot = index;
+  CI_TRY(ci_value_of_tensor(tensor, &change->value, error));
+  if (tensor->bytes < change->value.bytes) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "the value has %zu bytes, its shape needs %zu", tensor->bytes,
+                   change->value.bytes);
+  }
+  return CI_OK;
+}
+
+ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *tensor, ci_error *error) {
+  if (variables_at(state, index) == NULL || tensor == NULL) return variables_none(index, error);
+  ci_slot_change change = {0};
+  CI_TRY(ci_state_idle(state, error));
+  CI_TRY(variables_change(state, index, tensor, &change, error));
+  return ci_state_change(state, &change, 1, NULL, 0, error);
+}
+
+ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error) {
+  int found;
+  if (state == NULL || info == NULL || info->name == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "a declaration needs a state and a name");
+  }
+  ci_span name = {info->name, strlen(info->name)};
+  CI_TRY(ci_state_declare(state, name, info->dtype, info->rank, info->dims, &found, error));
+  if (index != NULL) *index = found;
+  return CI_OK;
+}
+
+int ci_generator_count(const ci_state *state) { return state == NULL ? 0 : ci_state_random_count(state); }
+
+const char *ci_generator_name(const ci_state *state, int index) {
+  if (index < 0 || index >= ci_generator_count(state)) return NULL;
+  return ci_state_random(state, index)->name;
+}
+
+ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized) {
+  if (index < 0 || index >= ci_generator_count(state)) return CI_OUT_OF_RANGE;
+  const ci_random *random = ci_state_random(state, index);
+  if (value != NULL) *value = random->now;
+  if (initialized != NULL) *initialized = random->initialized;
+  return CI_OK;
+}
+
+ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error) {
+  ci_random_change change = {.random = -1};
+  if (state == NULL || name == NULL || value == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "setting a generator needs a state, a name and a value");
+  }
+  CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
+  change.value = *value;
+  return ci_state_change(state, NULL, 0, &change, 1, error);
+}
+
+static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
+                                  ci_random_change *randoms, ci_error *error) {
+  for (int i = 0; i < wanted->variable_count; i++) {
+    CI_TRY(variables_change(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
+  }
+  for (int i = 0; i < wanted->generator_count; i++) {
+    const char *name = wanted->generators[i];
+    if (name == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "generator %d has no name", i);
+    CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
+    randoms[i].value = wanted->places[i];
+  }
+  return ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
+}
+
+ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error) {
+  if (state == NULL || assignment == NULL) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment needs a state and a list of values");
+  }
+  if (assignment->variable_count < 0 || assignment->generator_count < 0) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
+  }
+  CI_TRY(ci_state_idle(state, error));
+  size_t slot_bytes, random_bytes;
+  if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
+      !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
+    return variables_memory(error);
+  }
+  ci_slot_change *slots = ci_alloc(ci_state_allocator(state), slot_bytes);
+  ci_random_change *randoms = ci_alloc(ci_state_allocator(state), random_bytes);
+  ci_status status = slots == NULL || randoms == NULL ? variables_memory(error)
+                                                      : variables_assign(state, assignment, slots, randoms, error);
+  ci_release(ci_state_allocator(state), slots, slot_bytes);
+  ci_release(ci_state_allocator(state), randoms, random_bytes);
+  return status;
+}

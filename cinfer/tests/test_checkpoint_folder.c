@@ -1,0 +1,426 @@
+/* test_checkpoint_folder.c - blobs, shards, partial restores, and what lies in a folder of checkpoints. */
+#include "posix.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "checkpoints.h"
+
+/* ---- small helpers ---- */
+
+static bool has_file(const char *name) {
+  struct stat about;
+  return lstat(in_folder(name), &about) == 0;
+}
+
+static void write_text(const char *name, const char *text) {
+  store_file(name, (const unsigned char *)text, strlen(text));
+}
+
+static bool file_holds(const char *name, const char *part) {
+  size_t size;
+  char *data = (char *)load_file(name, &size);
+  data[size < (1 << 20) ? size : size - 1] = 0;
+  bool found = strstr(data, part) != NULL;
+  free(data);
+  return found;
+}
+
+static bool is_blob(const ci_state *state, const char *name, const char *bytes) {
+  const void *data = NULL;
+  size_t size = 0;
+  return ci_state_blob(state, name, &data, &size, NULL) == CI_OK && size == strlen(bytes) &&
+         memcmp(data, bytes, size) == 0;
+}
+
+static void blob(ci_state *state, const char *name, const char *bytes) {
+  ci_error error;
+  CHECK(ci_state_set_blob(state, name, bytes, strlen(bytes), &error) == CI_OK);
+}
+
+static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+  ci_save_options options = ci_save_defaults();
+  ci_error error;
+  options.step = step;
+  options.shard_bytes = shard_bytes;
+  options.max_to_keep = keep;
+  return ci_save_with(state, NULL, in_folder(name), &options, &error);
+}
+
+static ci_restored latest(ci_state *state, ci_status expected) {
+  ci_restored restored = {.size = sizeof restored, .step = -9, .name = "?"};
+  ci_error error;
+  CHECK(ci_restore_latest(state, folder, NULL, &restored, &error) == expected);
+  return restored;
+}
+
+/* ---- blobs and places of iterators ---- */
+
+static void test_blobs_are_listed_replaced_and_removed(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  blob(state, "schedule", "one");
+  blob(state, "a/config", "{}");
+  blob(state, "empty", "");
+  blob(state, "schedule", "two");
+  CHECK(ci_state_blob_count(state) == 3 && strcmp(ci_state_blob_name(state, 0), "a/config") == 0);
+  CHECK(strcmp(ci_state_blob_name(state, 2), "schedule") == 0 && is_blob(state, "schedule", "two"));
+  CHECK(is_blob(state, "empty", ""));
+  CHECK(!ci_state_blob_name(state, 3) && !ci_state_blob_name(state, -1) && !ci_state_blob_name(NULL, 0));
+  CHECK(ci_state_blob(state, "absent", NULL, NULL, &error) == CI_NOT_FOUND && strstr(error.message, "absent"));
+  CHECK(ci_state_remove_blob(state, "empty", &error) == CI_OK && ci_state_blob_count(state) == 2);
+  CHECK(ci_state_remove_blob(state, "empty", &error) == CI_NOT_FOUND);
+  ci_state_close(state);
+}
+
+static void test_blobs_that_cannot_be_kept_are_refused(void) {
+  static const char *const names[] = {"", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "cut\xe2\x82"};
+  ci_state *state = full_state();
+  ci_error error;
+  char name[5000];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    CHECK(ci_state_set_blob(state, names[i], "x", 1, &error) == CI_INVALID_ARGUMENT);
+  memset(name, 'a', sizeof name);
+  name[sizeof name - 1] = 0;
+  CHECK(ci_state_set_blob(state, name, "x", 1, &error) == CI_INVALID_ARGUMENT);
+  CHECK(ci_state_set_blob(state, "dropout", "x", 1, &error) == CI_ALREADY_EXISTS);
+  CHECK(ci_state_set_blob(state, "x", NULL, 1, &error) == CI_INVALID_ARGUMENT);
+  CHECK(ci_state_set_blob(state, "x", "x", ((size_t)1 << 24) + 1, &error) == CI_RESOURCE_EXHAUSTED);
+  CHECK(ci_state_set_blob(state, "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82", NULL, 0, &error) == CI_OK);
+  CHECK(ci_state_blob_count(state) == 1);
+  ci_state_close(state);
+}
+
+/* What a restore kept is saved again byte by byte, also what no C program looks into. */
+static void test_resources_pass_through(void) {
+  static const char place[] = "\x08\x02\x10\x2a\x22\x03xyz"; /* an IteratorState that Python has written */
+  const ci_span name = {"train/iterator", 14}, bytes = {place, sizeof place - 1};
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  size_t size;
+  CHECK(ci_resources_put(ci_state_allocator(state), ci_state_resources(state), name, CI_RESOURCE_ITERATOR, bytes));
+  blob(state, "config", "bytes");
+  blob(state, "nothing", "");
+  CHECK(ci_state_blob_count(state) == 2);
+  CHECK(ci_state_blob(state, "train/iterator", NULL, NULL, &error) == CI_NOT_FOUND);
+  CHECK(ci_save(state, NULL, in_folder("a"), 1, &error) == CI_OK);
+  blob(other, "stale", "of another run");
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_OK && is_full(other));
+  CHECK(ci_state_blob_count(other) == 2 && is_blob(other, "config", "bytes") && is_blob(other, "nothing", ""));
+  CHECK(ci_save(other, NULL, in_folder("b"), 1, &error) == CI_OK);
+  const ci_resource *kept = ci_resources_find(ci_state_resources(other), name);
+  CHECK(kept && kept->bytes == bytes.length && memcmp(kept->data, place, bytes.length) == 0);
+  unsigned char *file = load_file("b.index", &size);
+  CHECK(file_holds("b.index", "GIX") && size > 0);
+  int found = 0;
+  for (size_t i = 0; i + bytes.length <= size; i++) found += memcmp(file + i, place, bytes.length) == 0;
+  CHECK(found == 1);
+  free(file);
+  CHECK(ci_state_remove_blob(other, "train/iterator", &error) == CI_OK);
+  CHECK(!ci_resources_find(ci_state_resources(other), name));
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+static void test_a_failed_restore_leaves_the_blobs(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  blob(state, "config", "new");
+  CHECK(ci_save(state, NULL, in_folder("a"), 1, &error) == CI_OK);
+  blob(other, "config", "old");
+  declare(other, "absent", CI_FLOAT, 0, 0, 0);
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_NOT_FOUND && is_blob(other, "config", "old"));
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+static void test_a_generator_and_a_blob_of_one_name_are_not_saved(void) {
+  ci_state *state = new_state();
+  ci_generator generator = {1, 2};
+  ci_error error;
+  blob(state, "dice", "x");
+  CHECK(ci_generator_set(state, "dice", &generator, &error) == CI_OK);
+  CHECK(ci_save(state, NULL, in_folder("a"), 1, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'dice'"));
+  CHECK(list_files().count == 0);
+  ci_state_close(state);
+}
+
+/* ---- shards ---- */
+
+static void test_shards(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  /* By name: flags 3 bytes, global_step 8, halves 128, net/w 24, nothing 0, words 21. */
+  CHECK(save_as(state, "a", 1, 30, 0) == CI_OK && find_file("00000-of-00004") && find_file("00003-of-00004"));
+  CHECK(save_as(state, "a", 2, 1, 0) == CI_OK && find_file("-of-00006") && !find_file("-of-00004"));
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_OK && is_full(other));
+  CHECK(save_as(state, "a", 3, 0, 0) == CI_OK && list_files().count == 3);
+  ci_state *empty = new_state();
+  CHECK(save_as(empty, "empty", 1, 10, 0) == CI_OK && ci_restore(empty, in_folder("empty"), NULL, &error) == CI_OK);
+  ci_state_close(state);
+  ci_state_close(other);
+  ci_state_close(empty);
+  remove_all();
+}
+
+/* ---- partial ---- */
+
+static void test_partial_restore(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_restore_options options = ci_restore_defaults();
+  ci_restored restored = {.size = sizeof restored};
+  ci_error error;
+  const float mine[2] = {7, 8};
+  CHECK(save_as(state, "a", 5, 0, 0) == CI_OK);
+  give(other, "head/bias", CI_FLOAT, 1, 2, 0, mine);
+  give(other, "net/w", CI_FLOAT, 1, 2, 0, mine);
+  options.partial = CI_PARTIAL_MISSING;
+  CHECK(ci_restore_with(other, in_folder("a"), &options, &restored, &error) == CI_INVALID_ARGUMENT);
+  CHECK(!strstr(error.message, "head/bias") && ci_variable_count(other) == 2);
+  options.partial = CI_PARTIAL_DIFFERENT;
+  CHECK(ci_restore_with(other, in_folder("a"), &options, &restored, &error) == CI_NOT_FOUND);
+  options.partial = CI_PARTIAL_MISSING | CI_PARTIAL_DIFFERENT;
+  CHECK(ci_restore_with(other, in_folder("a"), &options, &restored, &error) == CI_OK);
+  CHECK(restored.left_out == 2 && restored.step == 5 && strcmp(restored.name, "a") == 0);
+  CHECK(same_bytes(other, "head/bias", mine, sizeof mine) && same_bytes(other, "net/w", mine, sizeof mine));
+  CHECK(same_bytes(other, "halves", halves, sizeof halves) && ci_generator_count(other) == 1);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+static void test_missing_names_come_with_near_ones(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  char name[40];
+  CHECK(save_as(state, "a", 5, 0, 0) == CI_OK);
+  declare(other, "net2/w", CI_FLOAT, 0, 0, 0);
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_NOT_FOUND);
+  CHECK(strstr(error.message, "Key net2/w not found in checkpoint (it has net/w)"));
+  for (int i = 0; i < 200; i++) {
+    snprintf(name, sizeof name, "a/rather/long/name/%d", i);
+    declare(other, name, CI_FLOAT, 0, 0, 0);
+  }
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_NOT_FOUND);
+  CHECK(strstr(error.message, "201 variables are missing") && strstr(error.message, "\nand 1"));
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+/* A shape that only a checkpoint has is no rule: the first model that declares the variable says it. */
+static void test_a_restored_shape_is_no_rule(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  const float longer[3] = {1, 2, 3};
+  give(state, "any", CI_FLOAT, 1, 2, 0, longer);
+  CHECK(save_as(state, "a", 5, 0, 0) == CI_OK);
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_OK);
+  int index = declare(other, "any", CI_FLOAT, 1, -1, 0);
+  ci_tensor value = {(void *)(uintptr_t)longer, sizeof longer, CI_FLOAT, 1, {3}};
+  CHECK(ci_variable_set(other, index, &value, &error) == CI_OK);
+  ci_info wrong = {.name = "net/w", .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}};
+  CHECK(ci_variable_declare(other, &wrong, NULL, &error) == CI_INVALID_ARGUMENT);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+/* ---- the file `checkpoint` ---- */
+
+static void test_max_to_keep(void) {
+  ci_state *state = full_state();
+  char name[16];
+  for (int i = 1; i <= 5; i++) {
+    snprintf(name, sizeof name, "m-%d", i);
+    CHECK(save_as(state, name, i, 40, 2) == CI_OK);
+  }
+  CHECK(has_file("m-4.index") && has_file("m-5.index") && !find_file("m-3") && !find_file("m-1"));
+  CHECK(!file_holds("checkpoint", "m-3") && file_holds("checkpoint", "paths: \"m-4\"\nall"));
+  CHECK(save_as(state, "m-5", 6, 0, 2) == CI_OK && has_file("m-4.index")); /* the same name counts once */
+  CHECK(save_as(state, "m-6", 6, 0, 1) == CI_OK && !find_file("m-4") && !find_file("m-5"));
+  CHECK(list_files().count == 3);
+  ci_state_close(state);
+  remove_all();
+}
+
+static void test_lines_of_others_stay(void) {
+  static const char before[] =
+      "model_checkpoint_path: \"old\"\n"
+      "all_model_checkpoint_paths: \"/else/where \\\"x\\\"\"  # far away\n"
+      "  all_model_checkpoint_paths : \"old\"\n\n"
+      "all_model_checkpoint_timestamps: 1790000000.25\n"
+      "all_model_checkpoint_timestamps: 1.79e9\n"
+      "last_preserved_timestamp: 1780000000.5\nunknown: 3\n";
+  static const char after[] =
+      "model_checkpoint_path: \"new\"\n"
+      "all_model_checkpoint_paths: \"/else/where \\\"x\\\"\"\n"
+      "all_model_checkpoint_paths: \"old\"\nall_model_checkpoint_paths: \"new\"\n"
+      "all_model_checkpoint_timestamps: 1790000000.25\nall_model_checkpoint_timestamps: 1.79e9\n"
+      "all_model_checkpoint_timestamps: ";
+  ci_state *state = full_state();
+  write_text("checkpoint", before);
+  CHECK(save_as(state, "new", 1, 0, 0) == CI_OK);
+  CHECK(file_holds("checkpoint", after) && file_holds("checkpoint", "\nlast_preserved_timestamp: 1780000000.5\n"));
+  CHECK(save_as(state, "newer", 1, 0, 1) == CI_OK); /* deletes nothing outside the folder */
+  CHECK(file_holds("checkpoint", "/else/where") && !file_holds("checkpoint", "\"old\"") && !has_file("new.index"));
+  ci_state_close(state);
+  remove_all();
+}
+
+static void test_an_unreadable_list_is_replaced(void) {
+  static const char *const lists[] = {"nonsense\n", "model_checkpoint_path: \"open\n", "a: \"x\" y\n",
+                                      "\xff: 1\n",  "model_checkpoint_path: \"x\\\"",  ": 3\n",
+                                      "a:\n"};
+  ci_state *state = full_state(), *other = new_state();
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    write_text("checkpoint", lists[i]);
+    CHECK(save_as(state, "m", 1, 0, 0) == CI_OK && file_holds("checkpoint", "model_checkpoint_path: \"m\"\nall"));
+    write_text("checkpoint", lists[i]);
+    CHECK(strcmp(latest(other, CI_OK).name, "m") == 0);
+  }
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+static void test_the_list_is_left_alone_when_asked(void) {
+  ci_save_options options = ci_save_defaults();
+  ci_state *state = full_state();
+  ci_error error;
+  options.write_state = 0;
+  options.max_to_keep = 1;
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
+  CHECK(ci_save_with(state, NULL, in_folder("b"), &options, &error) == CI_OK);
+  CHECK(has_file("a.index") && has_file("b.index") && !file_holds("checkpoint", "\"b\""));
+  ci_state_close(state);
+  remove_all();
+}
+
+/* ---- the latest ---- */
+
+static void test_latest(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_restored restored = {.size = sizeof restored};
+  ci_error error;
+  CHECK(latest(other, CI_OK).name[0] == 0 && latest(other, CI_OK).step == -1);
+  CHECK(ci_restore_latest(other, in_folder("no/where"), NULL, &restored, &error) == CI_OK && !restored.name[0]);
+  CHECK(save_as(state, "b", 1, 0, 0) == CI_OK && save_as(state, "a", 2, 0, 0) == CI_OK);
+  restored = latest(other, CI_OK);
+  CHECK(strcmp(restored.name, "a") == 0 && restored.step == 2 && is_full(other));
+  write_text("checkpoint", "model_checkpoint_path: \"b\"\n");
+  CHECK(strcmp(latest(other, CI_OK).name, "b") == 0);
+  write_text("checkpoint", "model_checkpoint_path: \"../a\"\n");
+  CHECK(strcmp(latest(other, CI_OK).name, "a") == 0);
+  write_text("checkpoint", "model_checkpoint_path: \"gone\"\n");
+  CHECK(strcmp(latest(other, CI_OK).name, "a") == 0); /* the later step of one second */
+  unlink(in_folder("checkpoint"));
+  write_text("a.index", "damaged");
+  CHECK(strcmp(latest(other, CI_OK).name, "b") == 0);
+  write_text("b.index", "damaged");
+  CHECK(latest(other, CI_DATA_LOSS).name[0] == 0); /* never silently from the start */
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+/* ---- garbage ---- */
+
+static void test_garbage_of_crashes_goes(void) {
+  static const char *const goes[] = {"m.data-0123456789abcdef-00000-of-00002.safetensors", "m.meta-0123456789abcdef",
+                                     "tmp-0123456789abcdef-m.index"};
+  static const char *const stays[] = {"m2.data-0123456789abcdef-00000-of-00002.safetensors",
+                                      "m.data-0123456789abcdeg-00000-of-00002.safetensors",
+                                      "m.data-0123456789abcdef-0000x-of-00002.safetensors",
+                                      "m.data-0123456789abcdef-00000-of-00002.safetensors.bak",
+                                      "m.data-0123456789abcdef",
+                                      "m.meta-0123456789abcdef0",
+                                      "tmp-0123456789ABCDEF-m.index",
+                                      "tmp-0123456789abcdef-",
+                                      "tmp-mine",
+                                      "notes"};
+  const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+  ci_state *state = full_state();
+  CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
+  for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) write_text(goes[i], "x");
+  for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) write_text(stays[i], "x");
+  write_text("tmp-1123456789abcdef-new", "x"); /* of somebody who is writing now */
+  CHECK(utimensat(AT_FDCWD, in_folder(goes[2]), old, 0) == 0);
+  CHECK(save_as(state, "m", 2, 0, 0) == CI_OK);
+  for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) CHECK(!has_file(goes[i]));
+  for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) CHECK(has_file(stays[i]));
+  CHECK(has_file("tmp-1123456789abcdef-new"));
+  ci_state_close(state);
+  remove_all();
+}
+
+/* ---- memory ---- */
+
+/* Shards, blobs, a list to shorten: whatever allocation fails, the state and the older checkpoints are as they were. */
+static void test_no_memory(void) {
+  meter m = {-1, 0};
+  ci_state *state = fill(metered_state(&m));
+  ci_save_options options = ci_save_defaults();
+  ci_error error;
+  options.shard_bytes = 30;
+  options.max_to_keep = 1;
+  blob(state, "config", "bytes");
+  CHECK(save_as(state, "old", 1, 30, 0) == CI_OK);
+  long failures = 0;
+  for (ci_status status = CI_RESOURCE_EXHAUSTED; status != CI_OK; failures++) {
+    m.left = failures;
+    status = ci_save_with(state, NULL, in_folder("new"), &options, &error);
+    CHECK(status == CI_OK || (status == CI_RESOURCE_EXHAUSTED && has_file("old.index")));
+    CHECK(status == CI_OK || !find_file("tmp-"));
+  }
+  CHECK(failures > 20 && has_file("new.index"));
+  failures = 0;
+  for (ci_status status = CI_RESOURCE_EXHAUSTED; status != CI_OK; failures++) {
+    m.left = -1;
+    ci_state *other = metered_state(&m);
+    ci_restored restored = {.size = sizeof restored};
+    blob(other, "config", "before");
+    m.left = failures;
+    status = ci_restore_latest(other, folder, NULL, &restored, &error);
+    m.left = -1;
+    if (status == CI_OK && restored.name[0]) CHECK(is_full(other) && is_blob(other, "config", "bytes"));
+    else CHECK(ci_variable_count(other) == 0 && ci_generator_count(other) == 0 && is_blob(other, "config", "before"));
+    ci_state_close(other);
+  }
+  CHECK(failures > 20);
+  failures = 0;
+  for (ci_status status = CI_RESOURCE_EXHAUSTED; status != CI_OK; failures++) {
+    m.left = failures;
+    status = ci_state_set_blob(state, "more", "x", 1, &error);
+    CHECK(ci_state_blob_count(state) == (status == CI_OK ? 2 : 1));
+  }
+  m.left = -1;
+  CHECK(is_blob(state, "more", "x"));
+  ci_state_close(state);
+  CHECK(m.blocks == 0 && ample.blocks == 0);
+  remove_all();
+}
+
+int main(void) {
+  CHECK(mkdtemp(folder) != NULL);
+  test_blobs_are_listed_replaced_and_removed();
+  test_blobs_that_cannot_be_kept_are_refused();
+  test_resources_pass_through();
+  test_a_failed_restore_leaves_the_blobs();
+  test_a_generator_and_a_blob_of_one_name_are_not_saved();
+  test_shards();
+  test_partial_restore();
+  test_missing_names_come_with_near_ones();
+  test_a_restored_shape_is_no_rule();
+  test_max_to_keep();
+  test_lines_of_others_stay();
+  test_an_unreadable_list_is_replaced();
+  test_the_list_is_left_alone_when_asked();
+  test_latest();
+  test_garbage_of_crashes_goes();
+  test_no_memory();
+  CHECK(rmdir(folder) == 0);
+  return CHECK_END;
+}
