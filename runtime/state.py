@@ -295,9 +295,10 @@ class State:
         from graphio.schema import checkpoint
 
         with self.lock:
+            values = {n: s.read() for n, s in self._slots.items() if s.value is not None}
             checkpoint.write_checkpoint(
                 os.fspath(prefix),
-                {n: s.read() for n, s in self._slots.items() if s.value is not None},
+                values,
                 {**self.generators(), **self._kept},
                 step=step,
                 meta=meta,

@@ -28,6 +28,18 @@ class DiskFullError(errors.ResourceExhaustedError, OSError):
     """There is no room on the disk, or the quota is used up."""
 
 
+def _close(handle: int) -> None:
+    """Closes a file; an interrupt leaves it closed, and says nothing of its bytes."""
+    with contextlib.suppress(InterruptedError):
+        os.close(handle)
+
+
+def _let_go(handle: int) -> None:
+    """Closes a file that was only read: what goes wrong has no meaning."""
+    with contextlib.suppress(OSError):
+        os.close(handle)
+
+
 class FileLayer:
     """The operating system's calls, one method each."""
 
@@ -48,7 +60,7 @@ class FileLayer:
 
     def close(self, handle: int) -> None:
         """Closes a file."""
-        os.close(handle)
+        _close(handle)
 
     def rename(self, old: str, new: str) -> None:
         """Puts a file in the place of another."""
@@ -62,7 +74,7 @@ class FileLayer:
         try:
             os.fsync(handle)
         finally:
-            os.close(handle)
+            _close(handle)
 
     def remove(self, path: str) -> None:
         """Removes a file."""
@@ -102,6 +114,8 @@ def write_all(layer: FileLayer, handle: int, data: Any) -> None:
     view = memoryview(data)
     while len(view):
         written = layer.write(handle, view[:CHUNK])
+        if written == 0:
+            raise OSError(errno.EIO, "the system writes nothing")
         view = view[written:]
 
 
@@ -206,7 +220,7 @@ class OpenFile:
         try:
             with naming("read", path):
                 handle = os.open(path, flags)
-                self._closes = weakref.finalize(self, os.close, handle)
+                self._closes = weakref.finalize(self, _let_go, handle)
                 status = os.fstat(handle)
         except errors.UnavailableError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
@@ -281,6 +295,40 @@ def read(path: str, *, follow: bool = True) -> bytes:
         data = bytearray(file.size)
         file.read_into(0, memoryview(data))
         return bytes(data)
+
+
+def part(path: str, begin: int, count: int) -> bytes:
+    """At most `count` bytes of a regular file from `begin` on, from its end if that is negative;
+    errors as OpenFile."""
+    with OpenFile(path) as file:
+        begin = min(begin, file.size) if begin >= 0 else max(file.size + begin, 0)
+        data = bytearray(min(count, file.size - begin))
+        file.read_into(begin, memoryview(data))
+        return bytes(data)
+
+
+def exists(path: str, *, follow: bool = True) -> bool:
+    """Whether there is a regular file; follow=False: or a link in its place.
+
+    Raises:
+        UnavailableError: that cannot be known.
+    """
+    mode = _mode(path, follow)
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder; UnavailableError if that cannot be known."""
+    return stat.S_ISDIR(_mode(path, True))
+
+
+def _mode(path: str, follow: bool) -> int:
+    """Kind and permissions, 0 if there is nothing."""
+    with naming("look for", path):
+        try:
+            return os.stat(path, follow_symlinks=follow).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
 
 
 def map_file(path: str, *, follow: bool = True) -> memoryview:

@@ -198,7 +198,7 @@ class LocalStore:
 
     def exists(self, name: str) -> bool:
         """As Store.exists."""
-        return os.path.isfile(self.path(name))
+        return files.exists(self.path(name))
 
     def modified(self, name: str) -> float:
         """As Store.modified."""
@@ -230,6 +230,15 @@ def plain(path: str | os.PathLike[str]) -> str:
         )
     found = _URL.match(where)
     return where[found.end() :] if found and found.group(1) in _LOCAL else where
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The path from the root on, which means the same in every folder; a URL as it is.
+
+    "link/.." stays: it is not the folder of the link.
+    """
+    where = plain(path)
+    return where if is_remote(where) else os.path.join(os.getcwd(), where)
 
 
 def split(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -279,7 +288,7 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether files can be put there: a store of objects has no folders to be missed."""
     where = plain(path)
-    return is_remote(where) or not where or os.path.isdir(where)
+    return is_remote(where) or not where or files.is_folder(where)
 
 
 def make_folder(folder: str | os.PathLike[str]) -> None:

@@ -55,6 +55,7 @@ from graphio.train.hooks import (
     SummarySaverHook,
 )
 from graphio.train.inspecting import list_checkpoint, verify
+from graphio.train.latest import restore_latest
 from graphio.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -181,6 +182,7 @@ __all__ = [
     "piecewise_constant_decay",
     "polynomial_decay",
     "remove_checkpoint",
+    "restore_latest",
     "start_queue_runners",
     "summary_iterator",
     "train",

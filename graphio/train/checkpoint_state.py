@@ -247,6 +247,10 @@ def latest_checkpoint(
 
     A file `checkpoint` that cannot be read, or names what is not there, does not count: then the
     newest valid checkpoint of the folder is found, with a warning.
+
+    Raises:
+        UnavailableError: the folder or an index in it cannot be read now: that is no reason to
+            go on from an older one, or from nothing.
     """
     folder, name = os.fspath(checkpoint_dir), latest_filename or STATE_FILE
     if not _is_there(folder, name):
@@ -255,7 +259,7 @@ def latest_checkpoint(
     while state is not None and state != before:
         if checkpoint_exists(state.model_checkpoint_path):
             return state.model_checkpoint_path
-        # A save may have come in between and deleted it: then the file names another.
+        # Another process may have saved and deleted in between: then the file says so by now.
         state, before = get_checkpoint_state(folder, latest_filename), state
     found = _newest(folder)
     if state is not None or found is not None:
@@ -271,7 +275,7 @@ def _is_there(folder: str, name: str) -> bool:
     """Whether there is a state file, be it a link to nothing."""
     if stores.is_remote(folder):
         return stores.of_folder(folder).exists(name)
-    return os.path.lexists(stores.join(folder, name))
+    return files.exists(stores.join(folder, name), follow=False)
 
 
 def _newest(folder: str) -> str | None:
@@ -285,7 +289,8 @@ def _newest(folder: str) -> str | None:
         try:
             index = read_index_of(store, base)
         except errors.OpError as error:
-            if store.shared and isinstance(error, errors.UnavailableError):
+            # One that cannot be read now may be the newest; what is no file, or damaged, is not.
+            if isinstance(error, errors.UnavailableError) and (store.shared or error.errno):
                 raise
             continue
         found.append((index.time, index.step, store.path(base)))

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,13 @@ __all__ = ["FOR_EVER", "Retention"]
 HOUR = 3600.0
 FOR_EVER = 10000.0  # hours: what TensorFlow means by never
 
-#: path and seconds since 1970
-Kept = tuple[str, float]
+
+class Kept(NamedTuple):
+    """A checkpoint: its prefix as it was given, from the root on, and seconds since 1970."""
+
+    path: str
+    place: str
+    time: float
 
 
 class Retention:
@@ -39,20 +45,29 @@ class Retention:
 
     def paths(self) -> list[str]:
         """Of the checkpoints that are kept, oldest first; those kept for good left out."""
-        return [path for path, _ in self._kept]
+        return [kept.path for kept in self._kept]
 
-    def replace(self, kept: Sequence[Kept]) -> None:
-        """Takes over a list of checkpoints, oldest first."""
-        self._kept = tuple(kept)
+    def replace(self, kept: Sequence[tuple[str, float]]) -> None:
+        """Takes over a list of checkpoints with their times, oldest first."""
+        self._kept = tuple(Kept(path, stores.absolute(path), moment) for path, moment in kept)
 
-    def record(self, where: str, latest_filename: str | None, layer: files.FileLayer) -> None:
-        """Writes the state file after a commit, then deletes what is too old."""
-        self._note(where)
-        times = [moment for _, moment in self._kept]
+    def record(
+        self, where: str, place: str, latest_filename: str | None, layer: files.FileLayer
+    ) -> None:
+        """Writes the state file after a commit, then deletes what is too old.
+
+        Args:
+            where: the prefix as it was given.
+            place: the same from the root on: this process may be elsewhere by now.
+            latest_filename: of the state file.
+            layer: the operating system.
+        """
+        self._note(where, place)
+        times = [kept.time for kept in self._kept]
         checkpoint_state.update_checkpoint_state(
-            stores.split(where)[0],
-            where,
-            self.paths(),
+            stores.split(place)[0],
+            place,
+            [kept.place for kept in self._kept],
             latest_filename,
             times if np.isfinite(times).all() else None,
             self._next_preserved - self.hours * HOUR if self.hours < FOR_EVER else None,
@@ -61,18 +76,19 @@ class Retention:
         )
         self._delete_expired(layer)
 
-    def _note(self, where: str) -> None:
+    def _note(self, where: str, place: str) -> None:
         """Adds the newest checkpoint; the oldest expire or are preserved."""
         if not self.max_to_keep:
             return
-        kept = [pair for pair in self._kept if pair[0] != where] + [(where, time.time())]
+        kept = [one for one in self._kept if one.place != place]
+        kept.append(Kept(where, place, time.time()))
         surplus = len(kept) - self.max_to_keep
-        for path, moment in kept[: max(surplus, 0)]:
-            if math.isfinite(moment) and moment > self._next_preserved:
-                self._go_on_after(moment)
+        for one in kept[: max(surplus, 0)]:
+            if math.isfinite(one.time) and one.time > self._next_preserved:
+                self._go_on_after(one.time)
             else:
-                self._expired += (path,)
-        self._expired = tuple(path for path in self._expired if path != where)
+                self._expired += (one.place,)
+        self._expired = tuple(path for path in self._expired if path != place)
         self._kept = tuple(kept[max(surplus, 0) :])
 
     def _go_on_after(self, moment: float) -> None:
@@ -117,6 +133,8 @@ class Retention:
         existing = [p for p in beside if checkpoint_exists(p)]
         written = checkpoint_state.get_checkpoint_mtimes(existing)
         self.replace([(p, times.get(p, t)) for p, t in zip(existing, written, strict=True)])
-        self._expired = tuple(p for p in expired if p not in beside and checkpoint_exists(p))
+        self._expired = tuple(
+            stores.absolute(p) for p in expired if p not in beside and checkpoint_exists(p)
+        )
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR

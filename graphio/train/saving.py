@@ -65,9 +65,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that a commit needs; the session is not looked at any more."""
+    """All that a commit needs; the session is not looked at any more.
+
+    Attributes:
+        where: the prefix as the caller gave it, who may go to another folder before the commit.
+        place: the same from the root on.
+    """
 
     where: str
+    place: str
     request: Request
     values: Mapping[str, Array]
     resources: Mapping[str, Resource]
@@ -99,6 +105,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     resources.update(user_state.gather(contents.objects, request.blobs, resources))
     return Prepared(
         where,
+        stores.absolute(where),
         request,
         values,
         resources,
@@ -113,10 +120,10 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     if contents.inspect is not None:
         contents.inspect(prepared.values)
     if meta is not None and request.meta_graph_suffix != "meta":
-        stores.write(f"{prepared.where}.{request.meta_graph_suffix}", meta, layer)
+        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", meta, layer)
         meta = None
     checkpoint.write_checkpoint(
-        prepared.where,
+        prepared.place,
         prepared.values,
         prepared.resources,
         step=prepared.step,
@@ -126,7 +133,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
         layer=layer,
     )
     if request.write_state:
-        retention.record(prepared.where, request.latest_filename, layer)
+        retention.record(prepared.where, prepared.place, request.latest_filename, layer)
 
 
 class GraphFile:

@@ -156,7 +156,6 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
 
 def _starts_as_ours(path: str) -> bool:
     try:
-        start = files.open_regular(path, lambda handle, size: os.read(handle, 8))
-    except errors.OpError:
+        return files.part(path, 0, len(checkpoint_index.MAGIC)) == checkpoint_index.MAGIC
+    except errors.NotFoundError:
         return False
-    return start == checkpoint_index.MAGIC

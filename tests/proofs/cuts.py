@@ -34,7 +34,8 @@ from proofs.workload import Lost, Trainer
 
 SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN
 FLAGS = {"log written": 1, "log lost": 2}
-MEBIBYTES = {"ext4": 64, "xfs": 320}  # mkfs.xfs makes none below 300
+MEBIBYTES = {"ext4": 64, "xfs": 320, "tmpfs": 1}  # mkfs.xfs makes none below 300
+KINDS = ("ext4", "xfs")
 ROUND = 50  # trials on one file system
 SPAN = 0.15  # seconds, the longest time before a cut
 
@@ -58,18 +59,23 @@ class Disk:
 
     def make(self) -> None:
         """An empty file system."""
+        if self.kind == "tmpfs":
+            return
         with open(self.image, "wb") as file:
             file.truncate(MEBIBYTES[self.kind] << 20)
-        quiet = {"ext4": ["-F", "-q"], "xfs": ["-f", "-q"]}[self.kind]
-        _run(f"mkfs.{self.kind}", *quiet, str(self.image))
+        quiet = {"ext4": ["-F", "-q", "-m", "0"], "xfs": ["-f", "-q"]}[self.kind]
+        _run(f"mkfs.{self.kind}", *quiet, self.image)
 
     def mount(self) -> None:
         """Mounts it; its log is replayed."""
-        _run("mount", "-t", self.kind, "-o", "loop", str(self.image), str(self.point))
+        if self.kind == "tmpfs":
+            _run("mount", "-t", "tmpfs", "-o", f"size={MEBIBYTES[self.kind]}m", "none", self.point)
+        else:
+            _run("mount", "-t", self.kind, "-o", "loop", self.image, self.point)
 
     def unmount(self) -> None:
         """Unmounts it."""
-        _run("umount", str(self.point))
+        _run("umount", self.point)
 
     def shut_down(self, flag: int) -> None:
         """Cuts its power."""
@@ -90,10 +96,10 @@ class Disk:
             self.unmount()
 
 
-def _run(*command: str) -> None:
+def _run(*command: str | Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
+        raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
 
 
 @functools.cache
@@ -101,13 +107,14 @@ def why_not(kind: str) -> str | None:
     """Why this proof cannot run here; None: it can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "power cuts need root"
-    if shutil.which(f"mkfs.{kind}") is None:
+    if kind != "tmpfs" and shutil.which(f"mkfs.{kind}") is None:
         return f"there is no mkfs.{kind}"
     with tempfile.TemporaryDirectory() as folder:
         disk = Disk(kind, Path(folder))
         try:
             with disk.mounted():
-                disk.shut_down(2)
+                if kind != "tmpfs":
+                    disk.shut_down(2)
         except OSError as error:
             return f"no {kind} can be mounted and shut down here: {error}"
     return None
@@ -173,14 +180,10 @@ def _writing(trainer: Trainer, unsafe: bool) -> Callable[[Path, Callable[[int], 
 
 
 MODES = {
-    **{
-        f"{kind}, {name}": Mode(cuts(kind, flag))
-        for kind in MEBIBYTES
-        for name, flag in FLAGS.items()
-    },
+    **{f"{kind}, {name}": Mode(cuts(kind, flag)) for kind in KINDS for name, flag in FLAGS.items()},
     **{
         f"control: {kind}, {name}, nothing synced": Mode(cuts(kind, flag, True), control=True)
-        for kind in MEBIBYTES
+        for kind in KINDS
         for name, flag in FLAGS.items()
     },
 }

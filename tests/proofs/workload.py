@@ -6,6 +6,7 @@ process agree on them. The graph changes at every second save.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -66,12 +67,10 @@ MODES = {
 
 
 def value(name: str, step: int) -> Array:
-    """What a variable holds at a step."""
+    """What a variable holds at a step: its first value and one more at every step."""
     shape, dtype = SHAPES[name]
-    if name == "n":
-        return np.array(step, dtype)
-    places = np.arange(int(np.prod(shape)), dtype=np.int64)
-    return ((places * 7 + step * 31 + 1) % 4093).astype(dtype).reshape(shape)
+    first = 7 * np.arange(math.prod(shape), dtype=np.int64) % 4093
+    return (first + step).astype(dtype).reshape(shape)
 
 
 def generator(step: int) -> tuple[int, int]:
@@ -159,16 +158,26 @@ class Trainer:
                 raise Lost(f"variable '{name}' is not what was saved at step {step}")
         return step
 
+    def values(self) -> dict[str, Any]:
+        """All that a restore may change."""
+        state = self.session.state
+        return {name: state.get(name).tobytes() for name in SHAPES} | state.generators()
+
     def newest(self, folder: str | os.PathLike[str]) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""
         return newest(folder, lambda step: self.graphs[step // 2 % 2])
 
 
-def newest(folder: str | os.PathLike[str], graph_file: Callable[[int], bytes]) -> int:
+def newest(
+    folder: str | os.PathLike[str],
+    graph_file: Callable[[int], bytes],
+    place: Callable[[int], tuple[int, int]] = generator,
+) -> int:
     """The step of a folder's newest checkpoint after every byte of it was checked; -1: none.
 
     Args:
         graph_file: from the step to the bytes that its graph file must have.
+        place: from the step to key and counter of the random generator.
 
     Raises:
         Lost: it is damaged, incomplete or not what was saved.
@@ -189,7 +198,7 @@ def newest(folder: str | os.PathLike[str], graph_file: Callable[[int], bytes]) -
     for name in SHAPES:
         if found.variables[name].tobytes() != value(name, step).tobytes():
             raise Lost(f"variable '{name}' is not what was saved at step {step}")
-    if found.generators.get(GENERATOR) != generator(step):
+    if found.generators.get(GENERATOR) != place(step):
         raise Lost(f"the random generator is not where it was at step {step}")
     if graph != graph_file(step):
         raise Lost(f"the graph file is not that of step {step}")

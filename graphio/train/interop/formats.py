@@ -65,7 +65,7 @@ def _open_index(path: str) -> Source:
 
 
 def _open_file(path: str) -> Source:
-    start = files.open_regular(path, lambda handle, size: os.read(handle, 9))
+    start = files.part(path, 0, 9)
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return _open_zip(path)
     if start[:6] == NPY:
@@ -95,8 +95,4 @@ def _open_zip(path: str) -> Source:
 
 
 def _is_table(path: str) -> bool:
-    def tail(handle: int, size: int) -> bytes:
-        os.lseek(handle, max(size - len(table.MAGIC), 0), os.SEEK_SET)
-        return os.read(handle, len(table.MAGIC))
-
-    return files.open_regular(path, tail) == table.MAGIC
+    return files.part(path, -len(table.MAGIC), len(table.MAGIC)) == table.MAGIC

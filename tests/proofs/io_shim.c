@@ -1,0 +1,253 @@
+/* io_shim.c - stands between a program and the system's calls on the files of one folder: notes them or fails one.
+ *
+ *   cc -shared -fPIC -O1 io_shim.c -ldl -o io_shim.so;  IO_SHIM_FOLDER=/tmp/run IO_SHIM_NTH=3 IO_SHIM_ERROR=28 \
+ *   LD_PRELOAD=./io_shim.so program
+ *
+ * IO_SHIM_FOLDER: calls on it and on files in it are watched, all others pass. IO_SHIM_NTH: which of them fails, from
+ * 1 on; 0: none. IO_SHIM_ERROR: with which errno; -1: none fails, but every write and read does half of what it could.
+ * IO_SHIM_FOREVER=1: all from that one on fail. IO_SHIM_LOG: file to which they are appended, one line each, after a
+ * write its bytes. A program may call io_shim_arm itself. Linux, glibc. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HANDLES = 65536, HALVES = -1 };
+
+static char folder[4096];
+static long nth, calls;
+static int error_number;
+static bool forever;
+static int log_handle = -1;
+static unsigned char watched[HANDLES]; /* 1: a file of the folder, 2: the folder itself */
+
+#define NEXT(type, name, ...) \
+  static type (*next)(__VA_ARGS__); \
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
+
+void io_shim_arm(const char *where, long at, int number, int for_ever) {
+  snprintf(folder, sizeof folder, "%s", where);
+  error_number = number;
+  forever = for_ever != 0;
+  __atomic_store_n(&calls, 0, __ATOMIC_SEQ_CST);
+  nth = at;
+}
+
+long io_shim_calls(void) { return __atomic_load_n(&calls, __ATOMIC_SEQ_CST); }
+
+__attribute__((constructor)) static void io_shim_begin(void) {
+  const char *where = getenv("IO_SHIM_FOLDER"), *at = getenv("IO_SHIM_NTH"), *number = getenv("IO_SHIM_ERROR");
+  const char *log = getenv("IO_SHIM_LOG"), *ever = getenv("IO_SHIM_FOREVER");
+  if (where) io_shim_arm(where, at ? atol(at) : 0, number ? atoi(number) : 0, ever && *ever == '1');
+  if (log) log_handle = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+}
+
+static void note(const char *format, ...) {
+  char line[1024];
+  va_list arguments;
+  if (log_handle < 0) return;
+  va_start(arguments, format);
+  int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  syscall(SYS_write, log_handle, line, (size_t)length);
+}
+
+/* 1: a file of the folder, 2: the folder, 0: neither. */
+static int place(int at, const char *path) {
+  size_t length = strlen(folder);
+  if (!length) return 0;
+  if (path[0] != '/' && at >= 0 && at < HANDLES) return watched[at] == 2;
+  if (strncmp(path, folder, length) != 0) return 0;
+  path += length;
+  while (*path == '/') path++;
+  return *path ? (path[-1] == '/' && !strchr(path, '/')) : 2;
+}
+
+static const char *base(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static int known(int handle) { return handle >= 0 && handle < HANDLES ? watched[handle] : 0; }
+
+/* Counts a call that is watched; whether it fails. EINTR comes only from calls that wait. */
+static bool fails(bool waits) {
+  if (error_number == HALVES || (error_number == EINTR && !waits)) return false;
+  long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+  if (nth <= 0 || (forever ? number < nth : number != nth)) return false;
+  errno = error_number;
+  return true;
+}
+
+static size_t some(size_t count) { return nth > 0 && error_number == HALVES && count > 1 ? count / 2 : count; }
+
+static int opened(int handle, int kind, int flags, const char *path) {
+  if (handle >= 0 && handle < HANDLES) watched[handle] = (unsigned char)kind;
+  if (handle >= 0 && kind == 1 && flags & O_CREAT) note("create %d %s\n", handle, base(path));
+  return handle;
+}
+
+#define OPEN_AT(name) \
+  int name(int at, const char *path, int flags, ...) { \
+    NEXT(int, name, int, const char *, int, ...); \
+    va_list arguments; \
+    va_start(arguments, flags); \
+    mode_t mode = va_arg(arguments, mode_t); \
+    va_end(arguments); \
+    int kind = place(at, path); \
+    if (kind && fails(true)) return -1; \
+    return opened(next(at, path, flags, mode), kind, flags, path); \
+  }
+OPEN_AT(openat)
+OPEN_AT(openat64)
+
+#define OPEN(name) \
+  int name(const char *path, int flags, ...) { \
+    NEXT(int, name, const char *, int, ...); \
+    va_list arguments; \
+    va_start(arguments, flags); \
+    mode_t mode = va_arg(arguments, mode_t); \
+    va_end(arguments); \
+    int kind = place(AT_FDCWD, path); \
+    if (kind && fails(true)) return -1; \
+    return opened(next(path, flags, mode), kind, flags, path); \
+  }
+OPEN(open)
+OPEN(open64)
+
+int close(int handle) {
+  NEXT(int, close, int);
+  int kind = known(handle);
+  if (kind) watched[handle] = 0;
+  bool failed = kind && fails(true);
+  int number = errno, done = next(handle);
+  if (!failed) return done;
+  errno = number;
+  return -1;
+}
+
+static ssize_t wrote(int handle, const void *data, ssize_t done) {
+  if (known(handle) && done >= 0) {
+    note("write %d %zd\n", handle, done);
+    if (log_handle >= 0) syscall(SYS_write, log_handle, data, (size_t)done);
+  }
+  return done;
+}
+
+ssize_t write(int handle, const void *data, size_t count) {
+  NEXT(ssize_t, write, int, const void *, size_t);
+  if (!known(handle)) return next(handle, data, count);
+  return fails(true) ? -1 : wrote(handle, data, next(handle, data, some(count)));
+}
+
+ssize_t read(int handle, void *data, size_t count) {
+  NEXT(ssize_t, read, int, void *, size_t);
+  if (!known(handle)) return next(handle, data, count);
+  return fails(true) ? -1 : next(handle, data, some(count));
+}
+
+#define READ_AT(name, offset_type) \
+  ssize_t name(int handle, void *data, size_t count, offset_type offset) { \
+    NEXT(ssize_t, name, int, void *, size_t, offset_type); \
+    if (!known(handle)) return next(handle, data, count, offset); \
+    return fails(true) ? -1 : next(handle, data, some(count), offset); \
+  }
+READ_AT(pread, off_t)
+READ_AT(pread64, off64_t)
+
+#define MAP(name, offset_type) \
+  void *name(void *where, size_t length, int protection, int flags, int handle, offset_type offset) { \
+    NEXT(void *, name, void *, size_t, int, int, int, offset_type); \
+    if (known(handle) && fails(false)) return MAP_FAILED; \
+    return next(where, length, protection, flags, handle, offset); \
+  }
+MAP(mmap, off_t)
+MAP(mmap64, off64_t)
+
+#define STAT(name, type) \
+  int name(int handle, struct type *about) { \
+    NEXT(int, name, int, struct type *); \
+    return known(handle) && fails(false) ? -1 : next(handle, about); \
+  }
+STAT(fstat, stat)
+STAT(fstat64, stat64)
+
+#define STAT_PATH(name, type) \
+  int name(const char *path, struct type *about) { \
+    NEXT(int, name, const char *, struct type *); \
+    return place(AT_FDCWD, path) && fails(false) ? -1 : next(path, about); \
+  }
+STAT_PATH(stat, stat)
+STAT_PATH(stat64, stat64)
+STAT_PATH(lstat, stat)
+STAT_PATH(lstat64, stat64)
+
+#define STAT_AT(name, type) \
+  int name(int at, const char *path, struct type *about, int flags) { \
+    NEXT(int, name, int, const char *, struct type *, int); \
+    return place(at, path) && fails(false) ? -1 : next(at, path, about, flags); \
+  }
+STAT_AT(fstatat, stat)
+STAT_AT(fstatat64, stat64)
+
+DIR *opendir(const char *path) {
+  NEXT(DIR *, opendir, const char *);
+  return place(AT_FDCWD, path) && fails(false) ? NULL : next(path);
+}
+
+#define SYNC(name) \
+  int name(int handle) { \
+    NEXT(int, name, int); \
+    int kind = known(handle); \
+    if (kind && fails(true)) return -1; \
+    int done = next(handle); \
+    if (kind == 2 && done == 0) note("sync\n"); \
+    if (kind == 1 && done == 0) note("fsync %d\n", handle); \
+    return done; \
+  }
+SYNC(fsync)
+SYNC(fdatasync)
+
+static int renamed(int done, const char *old, const char *new_name) {
+  if (done == 0) note("rename %s %s\n", base(old), base(new_name));
+  return done;
+}
+
+int rename(const char *old, const char *new_name) {
+  NEXT(int, rename, const char *, const char *);
+  if (!place(AT_FDCWD, new_name)) return next(old, new_name);
+  return fails(false) ? -1 : renamed(next(old, new_name), old, new_name);
+}
+
+int renameat(int from, const char *old, int to, const char *new_name) {
+  NEXT(int, renameat, int, const char *, int, const char *);
+  if (!place(to, new_name)) return next(from, old, to, new_name);
+  return fails(false) ? -1 : renamed(next(from, old, to, new_name), old, new_name);
+}
+
+static int removed(int done, const char *path) {
+  if (done == 0) note("remove %s\n", base(path));
+  return done;
+}
+
+int unlink(const char *path) {
+  NEXT(int, unlink, const char *);
+  if (!place(AT_FDCWD, path)) return next(path);
+  return fails(false) ? -1 : removed(next(path), path);
+}
+
+int unlinkat(int at, const char *path, int flags) {
+  NEXT(int, unlinkat, int, const char *, int);
+  if (!place(at, path)) return next(at, path, flags);
+  return fails(false) ? -1 : removed(next(at, path, flags), path);
+}
