@@ -113,7 +113,8 @@ def _check(prefix: str) -> _Check:
     except errors.OpError as error:
         check.says(error)
         return check
-    check.file(store.size(base + ".index"))
+    with store.open(base + ".index") as file:
+        check.file(file.size)
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)

@@ -10,7 +10,6 @@ next. Nothing else may go wrong, and steps never go back.
 from __future__ import annotations
 
 import contextlib
-import functools
 import subprocess
 import sys
 import warnings
