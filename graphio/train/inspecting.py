@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ def _check(prefix: str) -> _Check:
     except errors.OpError as error:
         check.says(error)
         return check
-    with store.open(base + ".index") as file:
+    with contextlib.closing(store.open(base + ".index")) as file:
         check.file(file.size)
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
