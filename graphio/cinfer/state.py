@@ -8,7 +8,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, errors, stores
 from graphio.schema.run_lock import RunLock
-from graphio.schema.tensors import Stored
+
+if TYPE_CHECKING:
+    from graphio.schema.tensors import Stored
 
 
 def new_state(seed: int | None = None) -> State:
@@ -280,7 +282,7 @@ class State:
 
 
 def _array(value: Array | Stored) -> Array:
-    return value.array() if isinstance(value, Stored) else value
+    return value if isinstance(value, np.ndarray) else value.array()
 
 
 def _encoded(name: str) -> bytes:
