@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from graphio.schema.run_lock import RunLock
-from graphio.schema.tensors import Stored
+
+if TYPE_CHECKING:
+    from graphio.schema.tensors import Stored
 
 Array = np.ndarray[Any, Any]
 #: what a HostCall calls: the node's inputs to its outputs
