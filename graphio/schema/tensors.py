@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphio.schema import dtypes, errors, small_types
 from graphio.schema.crc32c import crc32c
-from graphio.schema.model_pb2 import Tensor
+
+if TYPE_CHECKING:
+    from graphio.schema.model_pb2 import Tensor
 
 Array = np.ndarray[Any, Any]
 _LITTLE = sys.byteorder == "little"
@@ -144,6 +146,8 @@ def check_dims(dims: Sequence[int]) -> None:
 
 def from_array(array: Array) -> Tensor:
     """An inline tensor."""
+    from graphio.schema.model_pb2 import Tensor
+
     made = Tensor()
     fill(made, array, encode(array))
     return made
