@@ -17,15 +17,16 @@ CACHE = TESTS.parent / "build" / "c_programs"
 FLAGS = ["-std=c11", "-O0", f"-I{CINFER / 'include'}"]
 
 
-def build(name: str) -> Path:
-    """The program of a C file beside this one, linked with cinfer; skips without a compiler."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
+def build(name: str, cc: str = "cc", *flags: str) -> Path:
+    """The program of a C file beside this one, linked with cinfer; skips without the compiler."""
+    found = shutil.which(cc)
+    if found is None:
+        pytest.skip(f"the C compiler {cc} is not installed")
+    compiler = [found, *FLAGS, *flags]
     parts = sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
-    library = _made([compiler, *FLAGS, "-c", str(CINFER / "cinfer.c")], parts, "cinfer.o")
+    library = _made([*compiler, "-c", str(CINFER / "cinfer.c")], parts, "cinfer.o")
     source = TESTS / name
-    command = [compiler, *FLAGS, str(source), str(library), "-lm", "-pthread"]
+    command = [*compiler, str(source), str(library), "-lm", "-pthread"]
     return _made(command, [*parts, source], source.stem)
 
 

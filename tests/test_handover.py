@@ -76,10 +76,20 @@ def loop() -> Path:
     return c_programs.build("checkpoint_loop.c")
 
 
-def run_c(loop: Path, training: Training, prefix: Path, steps: int, *options: int) -> list[str]:
+def run_c(
+    loop: Path, training: Training, prefix: Path, steps: int, *options: int, runner: str = ""
+) -> list[str]:
     """Goes on in C from the newest checkpoint beside prefix; what the program printed."""
     sizes = [*map(str, options), *["0"] * (2 - len(options))]
-    command = [loop, training.model, prefix, str(steps), *sizes, training.batches]
+    command = [
+        *([runner] if runner else []),
+        loop,
+        training.model,
+        prefix,
+        str(steps),
+        *sizes,
+        training.batches,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -240,6 +250,22 @@ def test_a_c_program_that_resumes_is_the_one_that_was_never_stopped(
     run_c(loop, training, tmp_path / "stopped" / "m", FIRST, 80)
     assert run_c(loop, training, tmp_path / "stopped" / "m", ALL)[0] == f"resumed {FIRST}"
     assert contents(tmp_path / "straight" / "m") == contents(tmp_path / "stopped" / "m")
+
+
+def test_a_training_goes_between_machines_of_either_byte_order(
+    training: Training, loop: Path, tmp_path: Path
+) -> None:
+    runner = shutil.which("qemu-s390x")
+    if runner is None:
+        pytest.skip("qemu-s390x is not installed")
+    other = c_programs.build("checkpoint_loop.c", "s390x-linux-gnu-gcc", "-static")
+    for folder in ("straight", "moved"):
+        (tmp_path / folder).mkdir()
+    run_c(loop, training, tmp_path / "straight" / "m", ALL, 80)
+    run_c(loop, training, tmp_path / "moved" / "m", 2)
+    run_c(other, training, tmp_path / "moved" / "m", 2, runner=runner)
+    assert run_c(loop, training, tmp_path / "moved" / "m", ALL, 80)[0] == "resumed 2"
+    assert contents(tmp_path / "moved" / "m") == contents(tmp_path / "straight" / "m")
 
 
 def test_the_program_of_the_documents_compiles(tmp_path: Path) -> None:
