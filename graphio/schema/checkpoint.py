@@ -70,13 +70,10 @@ class Checkpoint:
         Raises:
             DataLossError: bytes are damaged.
         """
-        for name, array in self._all(into or {}):
-            if into is None:
-                self._variables.arrays[name] = array
-
-    def _all(self, into: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
         for file, rows in zip(self._files, self._rows, strict=True):
-            yield from shard_reader.read_shard(file, rows, into)
+            for name, array in shard_reader.read_shard(file, rows, into):
+                if into is None:
+                    self._variables.arrays[name] = array
 
     @property
     def step(self) -> int | None:
@@ -127,9 +124,13 @@ class Checkpoint:
         self.read({})
         self.check_meta()
 
-    def stored(self, name: str) -> tensors.Stored:
-        """A variable that is checked when its array is asked for. Raises NotFoundError."""
-        return self._variables.stored(name)
+    def stored(self, name: str, *, checked: bool = True) -> tensors.Stored:
+        """A variable that is checked when its array is asked for. Raises NotFoundError.
+
+        Args:
+            checked: False does not look at its checksum.
+        """
+        return self._variables.stored(name, checked)
 
     def replaced(self) -> bool:
         """Whether it has been saved again, or deleted, since it was opened."""
@@ -161,14 +162,14 @@ class _Variables(Mapping[str, Array]):
             self.arrays[name] = self.stored(name).array()
         return self.arrays[name]
 
-    def stored(self, name: str) -> tensors.Stored:
+    def stored(self, name: str, checked: bool = True) -> tensors.Stored:
         """A variable in the mapped file. Raises NotFoundError."""
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
         data = self._files[row.shard].part(row.offset, row.nbytes)
         what = f"variable '{name}' in the checkpoint"
-        return tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
+        return tensors.Stored(row.dtype, row.dims, data, row.crc32c if checked else None, what)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows

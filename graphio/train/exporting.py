@@ -33,7 +33,7 @@ def export_variables(
     Args:
         session_or_prefix: a session, whose global variables are written; or whatever
             tf.train.load_values opens, a mapping from names to arrays among it.
-        path: of the file; an older one is replaced.
+        path: of the file, or a URL of an object store; an older one is replaced.
         align_all: in a .safetensors file tensors of a multiple of 64 bytes start at one, others at
             a multiple of their elements' size. True: all start at a multiple of 64; tensors named
             `__pad__/0`, `__pad__/1` ... fill the gaps, since the format allows none.
