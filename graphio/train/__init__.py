@@ -66,6 +66,7 @@ from graphio.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+from graphio.train.meta_graphs import import_meta_graph
 from graphio.train.monitored_session import (
     MonitoredSession,
     MonitoredTrainingSession,
@@ -80,7 +81,7 @@ from graphio.train.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.saver import Saver, import_meta_graph, remove_checkpoint
+from graphio.train.saver import Saver, remove_checkpoint
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import (
     SessionRunArgs,

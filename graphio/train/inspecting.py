@@ -113,8 +113,7 @@ def _check(prefix: str) -> _Check:
     except errors.OpError as error:
         check.says(error)
         return check
-    with store.open(base + ".index") as file:
-        check.file(file.size)
+    check.file(len(store.read(base + ".index", follow=True)))
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)
