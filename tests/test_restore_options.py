@@ -181,8 +181,10 @@ def test_what_is_there_is_restored_when_not_strict(target: str, tmp_path: Path) 
     v, new, newer = zeros("v", "new", "newer")
     session = started(target)
     saver = tf.train.Saver()
-    with pytest.warns(UserWarning, match=r"2 of 3 variables .*m' and stay as they are: new, newer"):
+    said = r"2 of 3 variables .*m' and stay as they are: new, newer"
+    with pytest.warns(UserWarning, match=said) as told:
         saver.restore(session, prefix, strict=False)
+    assert told[0].filename == __file__
     assert [x.tolist() for x in session.run([v, new, newer])] == [[1], [0], [0]]
     with pytest.warns(UserWarning, match="2 of 3"), tf.Session(target) as empty:
         saver.restore(empty, prefix, strict=False)
@@ -574,6 +576,35 @@ def test_initial_values_come_from_files_of_others_too(tmp_path: Path) -> None:
     assert started().run(a).tolist() == [1, 2]
     assert tf.train.list_variables(path) == [("a", [2]), ("n", [1])]
     assert tf.train.load_variable(path, "n").tolist() == [3]
+
+
+def test_initial_values_that_do_not_fit_are_all_named() -> None:
+    values = {"a/w": np.float32([1, 2]), "a/n": np.float32([3]), "a/form": np.float32([0, 0, 0])}
+    with tf.variable_scope("net"):
+        wide, *_ = [tf.get_variable(name, [1], tf.int32) for name in ("wide", "n", "form", "new")]
+    with pytest.raises(ValueError) as error:
+        tf.train.init_from_checkpoint(values, {"a/": "net/", "a/w": wide})
+    shape = "Shape of variable net/{}:0 ((1,)) doesn't match with shape of tensor a/{} ([{}])"
+    kind = "Dtype of variable net/{}:0 (int32) cannot hold that of tensor a/{} (float32)"
+    found = str(error.value).splitlines()
+    assert [text.removesuffix(" from checkpoint reader.") for text in found[:-1]] == [
+        shape.format("wide", "w", 2),
+        kind.format("wide", "w"),
+        kind.format("n", "n"),
+        shape.format("form", "form", 3),
+        kind.format("form", "form"),
+    ]
+    said = (
+        "Tensor a/new is not found in the given arrays checkpoint, for net/new:0 (near: a/n, a/w)"
+    )
+    assert found[-1].startswith(said)
+
+
+def test_loaded_values_are_initial_values(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.float32([[1, 2, 3]]))
+    w = tf.get_variable("w", [1, 3])
+    tf.train.init_from_checkpoint(tf.train.load_values(tmp_path / "x.npz"), {"w": w})
+    assert started().run(w).tolist() == [[1, 2, 3]]
 
 
 def rename_by_function(name: str) -> str | None:

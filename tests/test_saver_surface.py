@@ -507,6 +507,15 @@ def test_operators_save_and_restore_by_the_names_in_saver_def(target: str, tmp_p
         session.run(made.restore_op_name, {made.filename_tensor_name: str(tmp_path / "none")})
 
 
+def test_a_finalized_graph_gets_no_operators() -> None:
+    variables()
+    saver = tf.train.Saver(max_to_keep=3)
+    tf.get_default_graph().finalize()
+    made = saver.saver_def
+    assert made.max_to_keep == 3
+    assert made.filename_tensor_name == made.save_tensor_name == made.restore_op_name == ""
+
+
 def test_the_operators_of_another_saver_are_called_otherwise(tmp_path: Path) -> None:
     variables()
     with tf.name_scope("q"):
@@ -551,6 +560,7 @@ def test_a_graph_file_gives_a_saver_of_its_names(target: str, tmp_path: Path) ->
     v, _ = variables()
     tf.add_to_collection("kept", v)
     saver = tf.train.Saver({"a": v}, max_to_keep=2)
+    assert saver.saver_def.restore_op_name == "save/restore_all"  # these operators go along
     prefix = saver.save(started(target), str(tmp_path / "m"), 1)
     for scope, name in [(None, "v:0"), ("inside", "inside/v:0")]:
         with tf.Graph().as_default(), tf.Session(target) as session:
@@ -558,6 +568,8 @@ def test_a_graph_file_gives_a_saver_of_its_names(target: str, tmp_path: Path) ->
             again.restore(session, prefix)
             assert session.run(name).tolist() == [1, 2]
             assert again.saver_def.max_to_keep == 2
+            feed = {again.saver_def.filename_tensor_name: prefix}
+            session.run(again.saver_def.restore_op_name, feed)
             assert bases(again.last_checkpoints) == ["m-1"]  # [TensorFlow's forgets them]
     with pytest.raises(OSError, match="does not exist"):
         tf.train.import_meta_graph(str(tmp_path / "none.meta"))
