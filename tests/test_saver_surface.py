@@ -529,11 +529,17 @@ def test_the_operators_of_another_saver_are_called_otherwise(tmp_path: Path) -> 
 @BOTH
 def test_operators_refuse_what_does_not_fit_and_assign_nothing(target: str, tmp_path: Path) -> None:
     v, w = variables()
-    made = tf.train.Saver({"v": v, "x": w}).saver_def
     prefix = tf.train.Saver().save(session := started(target), str(tmp_path / "m"))
+    made = tf.train.Saver({"v": v, "x": w, "w": tf.Variable([1.0], name="y")}).saver_def
     session.run(v.assign([7, 7]))
-    with pytest.raises(tf.errors.NotFoundError, match="Key x not found in checkpoint"):
+    with pytest.raises(tf.errors.NotFoundError) as error:
         session.run(made.restore_op_name, {made.filename_tensor_name: prefix})
+    for said in (
+        "Key x not found in checkpoint",
+        "w: the variable has dtype",
+        "w: Assign requires",
+    ):
+        assert said in str(error.value)
     assert session.run(v).tolist() == [7, 7]
 
 
