@@ -436,7 +436,7 @@ def write_message(path: str, model: model_pb2.Model, as_text: bool) -> None:
     """Writes a model without arrays, in one step: a .gio file, or text; makes the folder."""
     stores.make_folder(stores.split(path)[0])
     data = text_format.MessageToString(model).encode() if as_text else container.pack(model, [])
-    stores.write(path, data)
+    stores.write(path, [data])
 
 
 def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:

@@ -502,7 +502,7 @@ def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> Non
     assert session.run(v).all()
     data[-401] ^= 1  # of v
     shard.write_bytes(data)
-    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):
+    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):  # when it is first used
         tf.train.Saver().restore(session, prefix, verify="lazy")
         session.run(v)  # at the latest
 

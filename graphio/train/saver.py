@@ -365,7 +365,7 @@ class Saver:
     def restore(
         self,
         sess: Any,
-        save_path: str | os.PathLike[str] | None,
+        save_path: Any,
         *,
         strict: bool = True,
         assignment_map: Any = None,
@@ -381,7 +381,8 @@ class Saver:
 
         Args:
             sess: the session.
-            save_path: what save returned, or latest_checkpoint.
+            save_path: what save returned, or latest_checkpoint; or a file of another framework, or
+                a mapping from names to arrays: whatever tf.train.load_values takes or gives.
             strict: False leaves variables that have no value there as they are, with a warning;
                 values of another dtype or shape are errors all the same.
             assignment_map: what the values are called in the graph. A dict of names, or of scopes
