@@ -49,9 +49,7 @@ def export_variables(
         raise errors.InvalidArgumentError(
             message=f"{where!r} should end with one of {', '.join(WRITERS)}"
         )
-    store, name = stores.of(where)
-    store.put(name, writer(_values(session_or_prefix), align_all))
-    store.barrier()
+    stores.write(where, writer(_values(session_or_prefix), align_all))
 
 
 def _values(found: Any) -> Mapping[str, Array]:
