@@ -308,6 +308,11 @@ def test_a_checkpoint_beside_a_folder_of_its_name_is_found(tmp_path: Path) -> No
     assert tf.train.load_values(prefix)["v"] == 2.0
 
 
+def test_names_that_would_move_a_terminals_cursor_are_printed_as_escapes() -> None:
+    shown = str(tf.train.load_values({"a\x1b[2J": [1.0], "ü": [[2]]}))
+    assert shown == "'a\\x1b[2J' (float64) [1]\nü (int64) [1, 1]"
+
+
 # ---- layouts ----
 
 

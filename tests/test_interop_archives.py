@@ -69,6 +69,16 @@ def test_numpy_headers_are_never_evaluated(header: str, tmp_path: Path) -> None:
         open_source(path)
 
 
+def test_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    np.save(data, np.array(["ab"]))
+    for code in (0x110000, 0xD800, 0xFFFFFFFF):
+        raw = data.getvalue()[:-4] + code.to_bytes(4, "little")
+        (tmp_path / "m.npy").write_bytes(raw)
+        with pytest.raises(errors.DataLossError, match="no Unicode text"):
+            everything(tmp_path / "m.npy")
+
+
 # ---- zip archives ----
 
 
