@@ -256,7 +256,9 @@ def test_a_cast_restores_values_of_another_type(
     session = started(target)
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         tf.train.Saver().restore(session, prefix)
-    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(error.value)
+    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(
+        error.value
+    )
     assert "cast=True" in str(error.value)
     tf.train.Saver().restore(session, prefix, cast=True)
     found = session.run(v)
@@ -487,8 +489,9 @@ def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> Non
     assert session.run(v).all()
     data[-401] ^= 1  # of v
     shard.write_bytes(data)
-    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):
+    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):  # when it is first used
         tf.train.Saver().restore(session, prefix, verify="lazy")
+        session.run(v)
 
 
 def test_objects_that_a_checkpoint_lacks_are_named_or_stay_as_they_are(tmp_path: Path) -> None:

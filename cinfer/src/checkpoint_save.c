@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_ABANDONED_SECONDS = 3600 };
+enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 19, SAVE_ABANDONED_SECONDS = 3600 };
 
 typedef struct save_job {
   ci_state *state;
@@ -129,9 +129,15 @@ static ci_status save_meta_name(save_job *job, ci_error *error) {
 
 /* ---- the bytes of the shards ---- */
 
+/* Each piece is checked, then written while it is in cache. */
 static ci_status save_put(ci_writer *writer, const void *data, size_t bytes, uint32_t *crc, ci_error *error) {
-  *crc = ci_crc32c(*crc, data, bytes);
-  return ci_writer_put(writer, data, bytes, error);
+  const uint8_t *from = data;
+  for (size_t n; bytes > 0; from += n, bytes -= n) {
+    n = bytes < SAVE_PIECE ? bytes : SAVE_PIECE;
+    *crc = ci_crc32c(*crc, from, n);
+    CI_TRY(ci_writer_put(writer, from, n, error));
+  }
+  return CI_OK;
 }
 
 static ci_status save_strings(ci_writer *writer, ci_shard_item *item, ci_error *error) {

@@ -35,6 +35,17 @@ bool ci_file_safe_name(const char *name, size_t length);
 /* Reads a file of the folder whole; symbolic links are not followed out of it. */
 ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_bytes *bytes,
                          ci_error *error);
+/* A file of the folder that is read at places; not through a symbolic link. */
+typedef struct ci_reader {
+  const char *name; /* the caller's, for messages */
+  int handle;       /* -1: not open */
+  uint64_t size;    /* when it was opened */
+} ci_reader;
+ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_reader *reader,
+                         ci_error *error);
+/* CI_DATA_LOSS: the file ends before. */
+ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error);
+void ci_reader_close(ci_reader *reader);
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error);
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);
 /* CI_OK, CI_NOT_FOUND, or what the system said. */

@@ -57,6 +57,7 @@ void ci_random_start(const ci_state *state, ci_random *random);
 typedef struct ci_slot_change {
   int slot;
   ci_value value;
+  bool given; /* not copied: value.data is memory of ci_state_room, which becomes the slot's unless the change fails */
 } ci_slot_change;
 typedef struct ci_random_change {
   int random;

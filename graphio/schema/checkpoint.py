@@ -70,13 +70,10 @@ class Checkpoint:
         Raises:
             DataLossError: bytes are damaged.
         """
-        for name, array in self._all(into or {}):
-            if into is None:
-                self._variables.arrays[name] = array
-
-    def _all(self, into: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
         for file, rows in zip(self._files, self._rows, strict=True):
-            yield from shard_reader.read_shard(file, rows, into)
+            for name, array in shard_reader.read_shard(file, rows, into):
+                if into is None:
+                    self._variables.arrays[name] = array
 
     @property
     def step(self) -> int | None:

@@ -96,15 +96,20 @@ def decode(number: int, dims: Sequence[int], data: bytes | memoryview) -> Array:
             f"{count * row.numpy.itemsize}"
         )
     order = row.numpy if _LITTLE else row.numpy.newbyteorder("<")
+    if not are_values(row, data):
+        raise no_values(row)
     array: Array = np.frombuffer(data, order).reshape(dims)
-    check_values(row, array)
     return array if array.dtype.isnative else array.astype(row.numpy)
 
 
-def check_values(row: dtypes.ElementType, array: Array) -> None:
-    """Refuses bytes that no value has: DataLossError."""
-    if row.name == "bool" and array.size and array.reshape(-1).view(np.uint8).max() > 1:
-        raise errors.DataLossError(message="a bool tensor holds a byte other than 0 and 1")
+def are_values(row: dtypes.ElementType, data: bytes | memoryview) -> bool:
+    """Whether bytes, as many as there may be, are values of the type."""
+    return row.name != "bool" or not len(data) or bool(np.frombuffer(data, np.uint8).max() < 2)
+
+
+def no_values(row: dtypes.ElementType) -> errors.DataLossError:
+    """The error of bytes that no value has."""
+    return errors.DataLossError(message=f"a {row.name} tensor holds a byte other than 0 and 1")
 
 
 def _decode_strings(count: int, data: bytes | memoryview) -> Array:
