@@ -364,6 +364,33 @@ static void test_latest(void) {
 
 /* ---- garbage ---- */
 
+/* Every bit of the list: the newest checkpoint is found all the same, be it by the list or without. */
+static void test_a_damaged_list_leaves_the_newest(void) {
+  ci_state *state = full_state();
+  size_t size;
+  for (int step = 1; step <= 3; step++) {
+    const char name[] = {'m', (char)('0' + step), 0};
+    CHECK(save_as(state, name, step, 0, 0) == CI_OK);
+  }
+  unsigned char *list = load_file("checkpoint", &size);
+  CHECK(file_holds("checkpoint", "# crc32c: "));
+  for (size_t bit = 0; bit < 8 * size; bit++) {
+    list[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    store_file("checkpoint", list, size);
+    list[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    CHECK(strcmp(latest(state, CI_OK).name, "m3") == 0);
+  }
+  for (size_t length = 0; length < size; length++) {
+    store_file("checkpoint", list, length);
+    CHECK(strcmp(latest(state, CI_OK).name, "m3") == 0);
+  }
+  free(list);
+  write_text("checkpoint", "# by hand\nmodel_checkpoint_path: \"m1\"\n  # to be deleted: \"m0\"\n");
+  CHECK(strcmp(latest(state, CI_OK).name, "m1") == 0);
+  ci_state_close(state);
+  remove_all();
+}
+
 static void test_garbage_of_crashes_goes(void) {
   static const char *const goes[] = {"m.data-0123456789abcdef-00000-of-00002.safetensors", "m.meta-0123456789abcdef",
                                      "tmp-0123456789abcdef-m.index"};
@@ -478,6 +505,7 @@ int main(void) {
   test_a_list_with_a_wrong_checksum_is_not_read();
   test_the_list_is_left_alone_when_asked();
   test_latest();
+  test_a_damaged_list_leaves_the_newest();
   test_garbage_of_crashes_goes();
   test_what_crashes_left_of_others_goes_when_it_is_old();
   test_no_memory();

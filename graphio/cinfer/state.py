@@ -225,8 +225,8 @@ class State:
             from graphio.schema import checkpoint
 
             with _near(prefix) as near:
-                self.save(near, step, meta, shard_bytes)
-                checkpoint.copy(near, prefix)
+                self.save(near, step, meta)
+                checkpoint.copy(near, prefix, shard_bytes)
             return
         options = ffi.new("ci_save_options *", lib.ci_save_defaults())
         options.step = -1 if step is None else step
