@@ -461,6 +461,9 @@ static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
   ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
+  write_text("n-2.data-00000000000000ab-00000-of-00001.safetensors", "of a save that n-2.index does not name");
+  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
+  CHECK(!has_file("n-2.data-00000000000000ab-00000-of-00001.safetensors"));
   CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
   ci_folder_close(&place);
   ci_state_close(state);
