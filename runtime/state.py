@@ -322,10 +322,9 @@ class State:
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
             found = restore.read_fitting(prefix, wanted)
-            values = found.variables
             resources = found.resources
             for row in found.index.variable:
-                self._take(row, values[row.name])
+                self._take(row, found.variables[row.name])
             for name, (key, counter) in found.generators.items():
                 self.set_generator(name, key, counter)
             self._kept = {n: kept for n, kept in resources.items() if not isinstance(kept, tuple)}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-MEMORY = "/dev/shm"
+from proofs.slices import memory
 
 
 @pytest.fixture(name="quick_folder")
 def quick() -> Iterator[Path]:
     """An empty folder, removed afterwards."""
-    inside = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=inside) as folder:
+    with tempfile.TemporaryDirectory(dir=memory()) as folder:
         yield Path(folder)

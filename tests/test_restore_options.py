@@ -141,7 +141,7 @@ def test_an_entry_that_is_for_nothing_is_an_error(how: Any, said: str, tmp_path:
         ({"assignment_map": lambda name: 1}, TypeError, "gave 1 for 'w'; give a name, or None"),
         ({"ignore": "["}, ValueError, r"ignore: '\[' is no regular expression"),
         ({"ignore": [3]}, TypeError, "ignore: 3 is no regular expression"),
-        ({"verify": "some"}, ValueError, "verify is one of full, lazy"),
+        ({"verify": "some"}, ValueError, "verify is one of full, lazy, meta"),
     ],
 )
 def test_options_that_are_none_are_refused_with_words(
@@ -256,7 +256,9 @@ def test_a_cast_restores_values_of_another_type(
     session = started(target)
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         tf.train.Saver().restore(session, prefix)
-    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(error.value)
+    assert f"v: the variable has dtype {wanted.dtype}, the checkpoint {stored.dtype}" in str(
+        error.value
+    )
     assert "cast=True" in str(error.value)
     tf.train.Saver().restore(session, prefix, cast=True)
     found = session.run(v)
@@ -487,8 +489,29 @@ def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> Non
     assert session.run(v).all()
     data[-401] ^= 1  # of v
     shard.write_bytes(data)
-    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):
+    with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):  # when it is first used
         tf.train.Saver().restore(session, prefix, verify="lazy")
+        session.run(v)  # at the latest
+
+
+@BOTH
+def test_meta_trusts_the_values(target: str, tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=np.float32([1, 2]), w=np.float64([3]))
+    v, w = tf.Variable(np.zeros(2, np.float32), name="v"), zeros("w")[0]
+    (shard,) = tmp_path.glob("*.safetensors")
+    data = bytearray(shard.read_bytes())
+    data[data.index(np.float32([1, 2]).tobytes())] ^= 1
+    shard.write_bytes(data)
+    session = started(target)
+    tf.train.Saver().restore(session, prefix, verify="meta", cast=True)
+    assert session.run(v)[0] == np.nextafter(np.float32(1), np.float32(2))
+    assert session.run(w).tolist() == [3]
+    tf.train.Saver([v]).restore(session, prefix, verify="meta")
+    assert session.run(v)[1] == 2
+    data[20] ^= 1  # of the header
+    shard.write_bytes(data)
+    with pytest.raises(tf.errors.DataLossError, match="header"):
+        tf.train.Saver([v]).restore(session, prefix, verify="meta")
 
 
 def test_objects_that_a_checkpoint_lacks_are_named_or_stay_as_they_are(tmp_path: Path) -> None:

@@ -190,6 +190,10 @@ CI_API int ci_generator_count(const ci_state *state);
 CI_API const char *ci_generator_name(const ci_state *state, int index);
 CI_API ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value, int *initialized);
 CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error);
+/* Memory for a value that ci_state_assign is then given, which saves a copy. It holds anything at first; free it unless
+ * it was taken over. */
+CI_API ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error);
+CI_API void ci_state_room_free(ci_state *state, void *data, size_t bytes);
 /* Many variables (by index, none twice) and generators (by name) at once: all, or none when it fails. */
 typedef struct ci_assignment {
   const int *variables;
@@ -198,6 +202,8 @@ typedef struct ci_assignment {
   const char *const *generators;
   const ci_generator *places;
   int generator_count;
+  const uint8_t *given; /* NULL, or by variable: not 0: the value lies in a ci_state_room of its size, which is taken
+                           over when all is assigned; no strings */
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and

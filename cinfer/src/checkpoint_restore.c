@@ -20,12 +20,15 @@ typedef struct restore_job {
   int32_t left_out;
   ci_index index;
   ci_bytes index_bytes;
-  CI_LIST(ci_bytes) shards;
+  uint8_t *piece; /* what is read at a time where it is not kept */
   CI_LIST(ci_slot_change) slots;
   CI_LIST(ci_random_change) randoms;
   ci_resources resources;
   ci_pool strings;
 } restore_job;
+
+/* What the processor's cache still holds when it is checked. */
+enum { RESTORE_PIECE = 1 << 19 };
 
 static ci_status restore_no_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while restoring a checkpoint");
@@ -36,83 +39,9 @@ static uint64_t restore_limit(const restore_job *job) {
   return most ? most : (uint64_t)1 << 46;
 }
 
-/* ---- shards ---- */
-
-static int restore_place_order(const void *left, const void *right) {
-  const ci_saved *a = *(const ci_saved *const *)left, *b = *(const ci_saved *const *)right;
-  if (a->shard != b->shard) return a->shard < b->shard ? -1 : 1;
-  if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
-  return (a->nbytes > b->nbytes) - (a->nbytes < b->nbytes);
-}
-
 static ci_status restore_damaged(const restore_job *job, size_t shard, const char *what, ci_error *error) {
   return ci_fail(error, CI_DATA_LOSS, "the checkpoint shard '%.*s' is damaged: %s",
                  CI_SPAN_ARG(job->index.shards.at[shard].file), what);
-}
-
-static ci_status restore_read_shard(restore_job *job, size_t i, ci_error *error) {
-  const ci_saved_shard *shard = &job->index.shards.at[i];
-  char name[CI_NAME_BYTES];
-  memcpy(name, shard->file.data, shard->file.length);
-  name[shard->file.length] = 0;
-  ci_status status = ci_folder_read(job->folder, name, restore_limit(job), &job->shards.at[i], error);
-  job->stale = status == CI_NOT_FOUND;
-  if (job->stale) return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
-  CI_TRY(status);
-  if (job->shards.at[i].length == shard->nbytes) return CI_OK;
-  return ci_fail(error, CI_DATA_LOSS, "the checkpoint shard '%s' is damaged: it has %llu bytes, expected %llu", name,
-                 (unsigned long long)job->shards.at[i].length, (unsigned long long)shard->nbytes);
-}
-
-static bool restore_values_valid(const ci_saved *v, const uint8_t *data) {
-  if (v->dtype == CI_BOOL)
-    for (uint64_t i = 0; i < v->nbytes; i++)
-      if (data[i] > 1) return false;
-  return true;
-}
-
-/* Header and tensors must fill the shard without a gap, so that no byte is unprotected. */
-static ci_status restore_check_shards(restore_job *job, const ci_saved **by_place, ci_error *error) {
-  size_t next = 0, n = job->index.variables.count;
-  for (size_t s = 0; s < job->index.shards.count; s++) {
-    const uint8_t *data = job->shards.at[s].data;
-    uint64_t end = next < n && by_place[next]->shard == s ? by_place[next]->offset : job->shards.at[s].length;
-    if (ci_crc32c(0, data, (size_t)end) != job->index.shards.at[s].header_crc32c)
-      return restore_damaged(job, s, "the checksum of its header does not match", error);
-    for (; next < n && by_place[next]->shard == s; next++) {
-      const ci_saved *v = by_place[next];
-      if (v->offset != end) return restore_damaged(job, s, "its tensors leave a gap or overlap", error);
-      end += v->nbytes;
-      if (ci_crc32c(0, data + v->offset, (size_t)v->nbytes) != v->crc32c)
-        return ci_fail(error, CI_DATA_LOSS, "the checkpoint is damaged: the checksum of variable '%.*s' does not match",
-                       CI_SPAN_ARG(v->name));
-      if (!restore_values_valid(v, data + v->offset))
-        return restore_damaged(job, s, "a bool is neither 0 nor 1", error);
-    }
-    if (end != job->shards.at[s].length) return restore_damaged(job, s, "bytes follow its last tensor", error);
-  }
-  return CI_OK;
-}
-
-static ci_status restore_shards(restore_job *job, ci_error *error) {
-  const size_t shards = job->index.shards.count, n = job->index.variables.count;
-  if (!CI_LIST_GROW_BY(job->allocator, &job->shards, shards)) return restore_no_memory(error);
-  for (; job->shards.count < shards; job->shards.count++) {
-    job->shards.at[job->shards.count] = (ci_bytes){0};
-    ci_status status = restore_read_shard(job, job->shards.count, error);
-    if (status != CI_OK) {
-      job->shards.count++;
-      return status;
-    }
-  }
-  const size_t bytes = (n + 1) * sizeof(ci_saved *);
-  const ci_saved **by_place = ci_alloc(job->allocator, bytes);
-  if (!by_place) return restore_no_memory(error);
-  for (size_t i = 0; i < n; i++) by_place[i] = &job->index.variables.at[i];
-  qsort(by_place, n, sizeof *by_place, restore_place_order);
-  ci_status status = restore_check_shards(job, by_place, error);
-  ci_release(job->allocator, by_place, bytes);
-  return status;
 }
 
 /* ---- values ---- */
@@ -145,28 +74,130 @@ static ci_status restore_packed(restore_job *job, const ci_saved *v, const uint8
   return CI_OK;
 }
 
-/* The index was checked, so products do not wrap; strings and packed numbers are larger in memory than in the file. */
-static ci_status restore_value(restore_job *job, const ci_saved *v, ci_value *value, ci_error *error) {
-  uint8_t *data = (uint8_t *)(uintptr_t)job->shards.at[v->shard].data + v->offset;
-  *value = (ci_value){.dtype = v->dtype, .rank = v->rank, .count = 1, .data = data};
+static bool restore_values_valid(const ci_saved *v, const uint8_t *data, size_t bytes) {
+  if (v->dtype == CI_BOOL)
+    for (size_t i = 0; i < bytes; i++)
+      if (data[i] > 1) return false;
+  return true;
+}
+
+/* Reads a variable, each piece checked while it is in cache; to: room for all of it, or NULL. */
+static ci_status restore_bytes(restore_job *job, ci_reader *reader, const ci_saved *v, uint8_t *to, ci_error *error) {
+  uint32_t crc = 0;
+  bool valid = true;
+  for (uint64_t at = 0; at < v->nbytes; at += RESTORE_PIECE) {
+    const size_t n = v->nbytes - at < RESTORE_PIECE ? (size_t)(v->nbytes - at) : RESTORE_PIECE;
+    uint8_t *piece = to ? to + at : job->piece;
+    CI_TRY(ci_reader_get(reader, v->offset + at, piece, n, error));
+    crc = ci_crc32c(crc, piece, n);
+    valid = valid && restore_values_valid(v, piece, n);
+  }
+  if (crc != v->crc32c)
+    return ci_fail(error, CI_DATA_LOSS, "the checkpoint is damaged: the checksum of variable '%.*s' does not match",
+                   CI_SPAN_ARG(v->name));
+  return valid ? CI_OK : restore_damaged(job, v->shard, "a bool is neither 0 nor 1", error);
+}
+
+/* The index was checked, so products do not wrap; strings and packed numbers are larger in memory than in the file. The
+ * others are read to where they stay. */
+static ci_status restore_value(restore_job *job, ci_reader *reader, const ci_saved *v, ci_slot_change *change,
+                               ci_error *error) {
+  ci_value *value = &change->value;
+  *value = (ci_value){.dtype = v->dtype, .rank = v->rank, .count = 1};
   memcpy(value->dims, v->dims, sizeof value->dims);
   for (int i = 0; i < v->rank; i++) value->count *= v->dims[i];
   if (!ci_mul_size((size_t)value->count, ci_dtype_size(v->dtype), &value->bytes)) return restore_no_memory(error);
-  if (v->dtype == CI_STRING) return restore_strings(job, v, data, value, error);
-  if (ci_dtype_bits(v->dtype) < 8) return restore_packed(job, v, data, value, error);
+  const bool packed = ci_dtype_bits(v->dtype) < 8, plain = !packed && v->dtype != CI_STRING;
+  void *data = NULL;
+  if (plain) CI_TRY(ci_state_room(job->state, value->bytes, &data, error));
+  if (!plain) data = ci_pool_alloc(&job->strings, (size_t)v->nbytes);
+  if (!data) return restore_no_memory(error);
+  value->data = data;
+  change->given = plain;
+  CI_TRY(restore_bytes(job, reader, v, data, error));
+  if (packed) return restore_packed(job, v, data, value, error);
+  if (!plain) return restore_strings(job, v, data, value, error);
   ci_checkpoint_swap(v->dtype, data, value->bytes);
   return CI_OK;
 }
 
-/* Everything that needs memory or can be refused; the state stays as it is. */
-static ci_status restore_prepare(restore_job *job, ci_error *error) {
-  for (size_t i = 0; i < job->index.variables.count; i++) {
-    if (job->skip[i]) continue;
-    if (!CI_LIST_GROW(job->allocator, &job->slots)) return restore_no_memory(error);
-    ci_slot_change *change = &job->slots.at[job->slots.count++];
-    change->slot = (int)i; /* until restore_declare */
-    CI_TRY(restore_value(job, &job->index.variables.at[i], &change->value, error));
+static ci_status restore_variable(restore_job *job, ci_reader *reader, const ci_saved *v, ci_error *error) {
+  const size_t i = (size_t)(v - job->index.variables.at);
+  if (job->skip[i]) return restore_bytes(job, reader, v, NULL, error);
+  if (!CI_LIST_GROW(job->allocator, &job->slots)) return restore_no_memory(error);
+  ci_slot_change *change = &job->slots.at[job->slots.count++];
+  *change = (ci_slot_change){.slot = (int)i}; /* until restore_declare */
+  return restore_value(job, reader, v, change, error);
+}
+
+/* ---- shards ---- */
+
+static int restore_place_order(const void *left, const void *right) {
+  const ci_saved *a = *(const ci_saved *const *)left, *b = *(const ci_saved *const *)right;
+  if (a->shard != b->shard) return a->shard < b->shard ? -1 : 1;
+  if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+  return (a->nbytes > b->nbytes) - (a->nbytes < b->nbytes);
+}
+
+static ci_status restore_header(restore_job *job, ci_reader *reader, size_t s, uint64_t bytes, ci_error *error) {
+  uint32_t crc = 0;
+  for (uint64_t at = 0; at < bytes; at += RESTORE_PIECE) {
+    const size_t n = bytes - at < RESTORE_PIECE ? (size_t)(bytes - at) : RESTORE_PIECE;
+    CI_TRY(ci_reader_get(reader, at, job->piece, n, error));
+    crc = ci_crc32c(crc, job->piece, n);
   }
+  if (crc == job->index.shards.at[s].header_crc32c) return CI_OK;
+  return restore_damaged(job, s, "the checksum of its header does not match", error);
+}
+
+/* Header and tensors must fill the shard without a gap, so that no byte is unprotected. */
+static ci_status restore_contents(restore_job *job, ci_reader *reader, size_t s, const ci_saved *const *rows, size_t n,
+                                  ci_error *error) {
+  uint64_t end = n ? rows[0]->offset : reader->size;
+  CI_TRY(restore_header(job, reader, s, end, error));
+  for (size_t i = 0; i < n; i++) {
+    if (rows[i]->offset != end) return restore_damaged(job, s, "its tensors leave a gap or overlap", error);
+    end += rows[i]->nbytes;
+    CI_TRY(restore_variable(job, reader, rows[i], error));
+  }
+  return end == reader->size ? CI_OK : restore_damaged(job, s, "bytes follow its last tensor", error);
+}
+
+static ci_status restore_shard(restore_job *job, size_t s, const ci_saved *const *rows, size_t n, ci_error *error) {
+  const ci_saved_shard *shard = &job->index.shards.at[s];
+  char name[CI_NAME_BYTES];
+  ci_reader reader;
+  memcpy(name, shard->file.data, shard->file.length);
+  name[shard->file.length] = 0;
+  ci_status status = ci_reader_open(job->folder, name, restore_limit(job), &reader, error);
+  job->stale = status == CI_NOT_FOUND;
+  if (job->stale) return ci_fail(error, CI_DATA_LOSS, "the checkpoint '%s' lacks its shard '%s'", job->name, name);
+  CI_TRY(status);
+  if (reader.size == shard->nbytes) status = restore_contents(job, &reader, s, rows, n, error);
+  else
+    status = ci_fail(error, CI_DATA_LOSS, "the checkpoint shard '%s' is damaged: it has %llu bytes, expected %llu",
+                     name, (unsigned long long)reader.size, (unsigned long long)shard->nbytes);
+  ci_reader_close(&reader);
+  return status;
+}
+
+static ci_status restore_shards(restore_job *job, ci_error *error) {
+  const size_t n = job->index.variables.count, bytes = (n + 1) * sizeof(ci_saved *);
+  const ci_saved **by_place = ci_alloc(job->allocator, bytes);
+  if (!by_place) return restore_no_memory(error);
+  for (size_t i = 0; i < n; i++) by_place[i] = &job->index.variables.at[i];
+  qsort(by_place, n, sizeof *by_place, restore_place_order);
+  ci_status status = CI_OK;
+  for (size_t s = 0, first = 0, next = 0; status == CI_OK && s < job->index.shards.count; s++, first = next) {
+    while (next < n && by_place[next]->shard == s) next++;
+    status = restore_shard(job, s, by_place + first, next - first, error);
+  }
+  ci_release(job->allocator, by_place, bytes);
+  return status;
+}
+
+/* The state stays as it is. */
+static ci_status restore_prepare(restore_job *job, ci_error *error) {
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];
     bool made = r->kind == CI_RESOURCE_GENERATOR
@@ -177,8 +208,13 @@ static ci_status restore_prepare(restore_job *job, ci_error *error) {
   return CI_OK;
 }
 
+static int restore_name_order(const void *a, const void *b) {
+  return ((const ci_slot_change *)a)->slot - ((const ci_slot_change *)b)->slot;
+}
+
 /* A state that lacks a variable or a generator gets it: a model that is opened later will find it. */
 static ci_status restore_declare(restore_job *job, ci_error *error) {
+  if (job->slots.count) qsort(job->slots.at, job->slots.count, sizeof *job->slots.at, restore_name_order);
   for (size_t i = 0; i < job->slots.count; i++) {
     ci_slot_change *change = &job->slots.at[i];
     const ci_saved *v = &job->index.variables.at[change->slot];
@@ -206,6 +242,7 @@ static ci_status restore_change(restore_job *job, ci_error *error) {
     ci_state_forget(job->state, slots, randoms);
     return status;
   }
+  job->slots.count = 0; /* their memory is the state's */
   ci_resources *kept = ci_state_resources(job->state), before = *kept;
   *kept = job->resources;
   job->resources = before;
@@ -239,8 +276,12 @@ static ci_status restore_check_meta(restore_job *job, ci_error *error) {
 }
 
 static void restore_unload(restore_job *job) {
-  for (size_t i = 0; i < job->shards.count; i++) ci_file_unmap(job->allocator, &job->shards.at[i]);
-  job->shards.count = 0;
+  for (size_t i = 0; i < job->slots.count; i++)
+    if (job->slots.at[i].given) ci_release(job->allocator, job->slots.at[i].value.data, job->slots.at[i].value.bytes);
+  job->slots.count = 0;
+  if (job->skip) ci_release(job->allocator, job->skip, job->skip_bytes);
+  job->skip = NULL;
+  ci_pool_release(&job->strings);
   ci_index_free(&job->index);
   ci_file_unmap(job->allocator, &job->index_bytes);
 }
@@ -252,6 +293,10 @@ static ci_status restore_read(restore_job *job, ci_error *error) {
                    job->folder->path);
   CI_TRY(status);
   CI_TRY(ci_index_decode(job->allocator, &job->index_bytes, job->name, &job->index, error));
+  job->skip_bytes = job->index.variables.count * sizeof *job->skip;
+  job->skip = ci_alloc(job->allocator, job->skip_bytes);
+  if (!job->skip) return restore_no_memory(error);
+  CI_TRY(ci_checkpoint_fit(job->state, &job->index, job->base, job->partial, job->skip, &job->left_out, error));
   CI_TRY(restore_shards(job, error));
   return restore_check_meta(job, error);
 }
@@ -268,23 +313,19 @@ static ci_status restore_load(restore_job *job, ci_error *error) {
 }
 
 static ci_status restore_all(restore_job *job, ci_error *error) {
+  job->piece = ci_alloc(job->allocator, RESTORE_PIECE);
+  if (!job->piece) return restore_no_memory(error);
   CI_TRY(restore_load(job, error));
-  job->skip_bytes = job->index.variables.count * sizeof *job->skip;
-  job->skip = ci_alloc(job->allocator, job->skip_bytes);
-  if (!job->skip) return restore_no_memory(error);
-  CI_TRY(ci_checkpoint_fit(job->state, &job->index, job->base, job->partial, job->skip, &job->left_out, error));
   CI_TRY(restore_prepare(job, error));
   return restore_change(job, error);
 }
 
 static void restore_free(restore_job *job) {
   restore_unload(job);
-  CI_LIST_FREE(job->allocator, &job->shards);
+  if (job->piece) ci_release(job->allocator, job->piece, RESTORE_PIECE);
   CI_LIST_FREE(job->allocator, &job->slots);
   CI_LIST_FREE(job->allocator, &job->randoms);
   ci_resources_free(job->allocator, &job->resources);
-  if (job->skip) ci_release(job->allocator, job->skip, job->skip_bytes);
-  ci_pool_release(&job->strings);
 }
 
 static void restore_tell(const restore_job *job, ci_restored *restored) {

@@ -68,5 +68,6 @@ ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_lis
 
 /* Memory through the hook; blocks are 64-aligned and zeroed. bytes 0 gives a valid pointer. */
 void *ci_alloc(const ci_allocator *allocator, size_t bytes);
+void *ci_alloc_uncleared(const ci_allocator *allocator, size_t bytes); /* likewise, holding anything */
 void ci_release(const ci_allocator *allocator, void *memory, size_t bytes);
 #endif

@@ -32,6 +32,11 @@ static ci_status file_too_large(ci_error *error, const char *name, uint64_t size
                  (unsigned long long)most);
 }
 
+static ci_status file_shrank(ci_error *error, const char *name, uint64_t size) {
+  return ci_fail(error, CI_DATA_LOSS, "'%s' ends at byte %llu: it became shorter while it was read", name,
+                 (unsigned long long)size);
+}
+
 static ci_status file_no_memory(ci_error *error, const char *name) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while reading '%s'", name);
 }
@@ -79,11 +84,18 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #include <sys/stat.h>
 #include <unistd.h>
 
-int64_t ci_file_now(int32_t *nanoseconds) {
+#ifdef __APPLE__
+#define FILE_TIME(about, which) ((about)->st_##which##timespec)
+#else
+#define FILE_TIME(about, which) ((about)->st_##which##tim)
+#endif
+
+static int64_t file_nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * CI_SECOND + time.tv_nsec; }
+
+int64_t ci_file_now(void) {
   struct timespec now = {0};
   (void)clock_gettime(CLOCK_REALTIME, &now);
-  if (nanoseconds) *nanoseconds = (int32_t)now.tv_nsec;
-  return (int64_t)now.tv_sec;
+  return file_nanoseconds(now);
 }
 
 static int file_open_at(int folder, const char *name, int flags) {
@@ -93,45 +105,52 @@ static int file_open_at(int folder, const char *name, int flags) {
   return handle;
 }
 
+static ci_status file_get(int handle, const char *name, uint64_t offset, void *to, size_t bytes, ci_error *error) {
+  uint8_t *data = to;
+  while (bytes > 0) {
+    ssize_t n = pread(handle, data, bytes < 1u << 30 ? bytes : 1u << 30, (off_t)offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return file_fail(error, "read", name);
+    if (n == 0) return file_shrank(error, name, offset);
+    data += n;
+    bytes -= (size_t)n;
+    offset += (uint64_t)n;
+  }
+  return CI_OK;
+}
+
 static ci_status file_read_all(const ci_allocator *allocator, int handle, const char *name, size_t size,
                                ci_bytes *bytes, ci_error *error) {
-  uint8_t *data = ci_alloc(allocator, size);
+  uint8_t *data = ci_alloc_uncleared(allocator, size);
   if (!data) return file_no_memory(error, name);
-  size_t done = 0;
-  while (done < size) {
-    size_t rest = size - done;
-    ssize_t n = read(handle, data + done, rest < 1u << 30 ? rest : 1u << 30);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      ci_status status =
-          n < 0 ? file_fail(error, "read", name)
-                : ci_fail(error, CI_DATA_LOSS, "'%s' shrank from %zu to %zu bytes while it was read", name, size, done);
-      ci_release(allocator, data, size);
-      return status;
-    }
-    done += (size_t)n;
-  }
-  *bytes = (ci_bytes){.data = data, .length = size};
+  ci_status status = file_get(handle, name, 0, data, size, error);
+  if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = size};
+  else ci_release(allocator, data, size);
+  return status;
+}
+
+static ci_status file_examine(int handle, const char *name, uint64_t max_bytes, uint64_t *size, ci_error *error) {
+  struct stat about;
+  if (handle < 0) return file_fail(error, "open", name);
+  if (fstat(handle, &about) != 0) return file_fail(error, "examine", name);
+  if (!S_ISREG(about.st_mode)) return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
+  *size = (uint64_t)about.st_size;
+  if (about.st_size < 0 || *size > max_bytes || *size > SIZE_MAX / 2)
+    return file_too_large(error, name, *size, max_bytes);
   return CI_OK;
 }
 
 /* Takes the handle: it is closed whatever happens. */
 static ci_status file_take(const ci_allocator *allocator, int handle, const char *name, uint64_t max_bytes, bool map,
                            ci_bytes *bytes, ci_error *error) {
-  struct stat about;
-  ci_status status = CI_OK;
-  if (handle < 0) return file_fail(error, "open", name);
-  if (fstat(handle, &about) != 0) status = file_fail(error, "examine", name);
-  else if (!S_ISREG(about.st_mode)) status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", name);
-  else if (about.st_size < 0 || (uint64_t)about.st_size > max_bytes || (uint64_t)about.st_size > SIZE_MAX / 2)
-    status = file_too_large(error, name, (uint64_t)about.st_size, max_bytes);
+  uint64_t size;
+  ci_status status = file_examine(handle, name, max_bytes, &size, error);
   if (status == CI_OK) {
-    size_t size = (size_t)about.st_size;
-    void *memory = map && size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
-    if (memory != MAP_FAILED) *bytes = (ci_bytes){.data = memory, .length = size, .mapped = true};
-    else status = file_read_all(allocator, handle, name, size, bytes, error);
+    void *memory = map && size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
+    if (memory != MAP_FAILED) *bytes = (ci_bytes){.data = memory, .length = (size_t)size, .mapped = true};
+    else status = file_read_all(allocator, handle, name, (size_t)size, bytes, error);
   }
-  close(handle);
+  if (handle >= 0) close(handle);
   return status;
 }
 
@@ -171,6 +190,24 @@ ci_status ci_folder_read(const ci_folder *folder, const char *name, uint64_t max
   return file_take(folder->allocator, handle, name, max_bytes, false, bytes, error);
 }
 
+ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_reader *reader,
+                         ci_error *error) {
+  *reader = (ci_reader){.name = name};
+  reader->handle = file_open_at(folder->handle, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  ci_status status = file_examine(reader->handle, name, max_bytes, &reader->size, error);
+  if (status != CI_OK) ci_reader_close(reader);
+  return status;
+}
+
+ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error) {
+  return file_get(reader->handle, reader->name, offset, to, bytes, error);
+}
+
+void ci_reader_close(ci_reader *reader) {
+  if (reader->handle >= 0) close(reader->handle);
+  reader->handle = -1;
+}
+
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
   return renameat(folder->handle, from, folder->handle, to) ? file_fail(error, "rename a new file to", to) : CI_OK;
 }
@@ -197,10 +234,11 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
   return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct stat about;
   if (fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW)) return false;
-  *seconds = (int64_t)about.st_mtime;
+  *modified = file_nanoseconds(FILE_TIME(&about, m));
+  *arrived = file_nanoseconds(FILE_TIME(&about, c));
   return true;
 }
 

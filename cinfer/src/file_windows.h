@@ -20,36 +20,69 @@ static void file_join_release(const ci_folder *folder, const char *name, char *p
   if (path) ci_release(folder->allocator, path, file_join_bytes(folder, name));
 }
 
-int64_t ci_file_now(int32_t *nanoseconds) {
+int64_t ci_file_now(void) {
   FILETIME now; /* units of 100 ns since 1601 */
   GetSystemTimeAsFileTime(&now);
   uint64_t units = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
-  if (nanoseconds) *nanoseconds = (int32_t)(units % 10000000 * 100);
-  return (int64_t)(units / 10000000) - 11644473600;
+  return ((int64_t)units - INT64_C(116444736000000000)) * 100;
+}
+
+static ci_status file_open_to_read(const char *path, uint64_t max_bytes, int *handle, uint64_t *size, ci_error *error) {
+  struct _stat64 about;
+  *handle = -1;
+  if (_sopen_s(handle, path, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", path);
+  if (_fstat64(*handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
+    return ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", path);
+  *size = (uint64_t)about.st_size;
+  return *size > max_bytes || *size > SIZE_MAX / 2 ? file_too_large(error, path, *size, max_bytes) : CI_OK;
+}
+
+static ci_status file_get(int handle, const char *name, uint64_t offset, void *to, size_t bytes, ci_error *error) {
+  uint8_t *data = to;
+  if (_lseeki64(handle, (int64_t)offset, SEEK_SET) < 0) return file_fail(error, "read", name);
+  while (bytes > 0) {
+    int n = _read(handle, data, bytes < 1u << 30 ? (unsigned)bytes : 1u << 30);
+    if (n < 0) return file_fail(error, "read", name);
+    if (n == 0) return file_shrank(error, name, offset);
+    data += n;
+    bytes -= (size_t)n;
+    offset += (uint64_t)n;
+  }
+  return CI_OK;
 }
 
 ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
                       ci_error *error) {
-  int handle = -1;
-  struct _stat64 about;
-  ci_status status = CI_OK;
-  if (_sopen_s(&handle, path, _O_RDONLY | _O_BINARY, _SH_DENYNO, 0)) return file_fail(error, "open", path);
-  if (_fstat64(handle, &about) || about.st_size < 0 || !(about.st_mode & _S_IFREG))
-    status = ci_fail(error, CI_INVALID_ARGUMENT, "'%s' is no regular file", path);
-  else if ((uint64_t)about.st_size > max_bytes || (uint64_t)about.st_size > SIZE_MAX / 2)
-    status = file_too_large(error, path, (uint64_t)about.st_size, max_bytes);
-  size_t size = status == CI_OK ? (size_t)about.st_size : 0, done = 0;
-  uint8_t *data = status == CI_OK ? ci_alloc(allocator, size) : NULL;
+  int handle;
+  uint64_t size = 0;
+  ci_status status = file_open_to_read(path, max_bytes, &handle, &size, error);
+  uint8_t *data = status == CI_OK ? ci_alloc_uncleared(allocator, (size_t)size) : NULL;
   if (status == CI_OK && !data) status = file_no_memory(error, path);
-  while (status == CI_OK && done < size) {
-    int n = _read(handle, data + done, size - done < 1u << 30 ? (unsigned)(size - done) : 1u << 30);
-    if (n <= 0) status = file_fail(error, "read", path);
-    else done += (size_t)n;
-  }
-  _close(handle);
-  if (status != CI_OK && data) ci_release(allocator, data, size);
-  if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = size};
+  if (status == CI_OK) status = file_get(handle, path, 0, data, (size_t)size, error);
+  if (handle >= 0) _close(handle);
+  if (status != CI_OK && data) ci_release(allocator, data, (size_t)size);
+  if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = (size_t)size};
   return status;
+}
+
+ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max_bytes, ci_reader *reader,
+                         ci_error *error) {
+  *reader = (ci_reader){.name = name, .handle = -1};
+  char *path = file_join(folder, name);
+  ci_status status =
+      path ? file_open_to_read(path, max_bytes, &reader->handle, &reader->size, error) : file_no_memory(error, name);
+  file_join_release(folder, name, path);
+  if (status != CI_OK) ci_reader_close(reader);
+  return status;
+}
+
+ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error) {
+  return file_get(reader->handle, reader->name, offset, to, bytes, error);
+}
+
+void ci_reader_close(ci_reader *reader) {
+  if (reader->handle >= 0) _close(reader->handle);
+  reader->handle = -1;
 }
 
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
@@ -98,18 +131,19 @@ ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
   return status;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct _stat64 about;
   char *path = file_join(folder, name);
   bool known = path && _stat64(path, &about) == 0;
-  if (known) *seconds = (int64_t)about.st_mtime;
+  if (known) *modified = (int64_t)about.st_mtime * CI_SECOND;
+  if (known) *arrived = (int64_t)(about.st_ctime > about.st_mtime ? about.st_ctime : about.st_mtime) * CI_SECOND;
   file_join_release(folder, name, path);
   return known;
 }
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
-  int64_t seconds;
-  return ci_folder_modified(folder, name, &seconds);
+  int64_t modified, arrived;
+  return ci_folder_times(folder, name, &modified, &arrived);
 }
 
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {

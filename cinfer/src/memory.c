@@ -24,11 +24,15 @@ static void memory_default_release(void *memory) {
   free(raw);
 }
 
-void *ci_alloc(const ci_allocator *allocator, size_t bytes) {
+void *ci_alloc_uncleared(const ci_allocator *allocator, size_t bytes) {
   size_t size = bytes == 0 ? 1 : bytes;
-  void *memory = allocator != NULL && allocator->alloc != NULL ? allocator->alloc(allocator->user, size, MEMORY_ALIGN)
-                                                               : memory_default_alloc(size);
-  if (memory != NULL) memset(memory, 0, size);
+  if (allocator == NULL || allocator->alloc == NULL) return memory_default_alloc(size);
+  return allocator->alloc(allocator->user, size, MEMORY_ALIGN);
+}
+
+void *ci_alloc(const ci_allocator *allocator, size_t bytes) {
+  void *memory = ci_alloc_uncleared(allocator, bytes);
+  if (memory != NULL) memset(memory, 0, bytes == 0 ? 1 : bytes);
   return memory;
 }
 

@@ -87,7 +87,7 @@ ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_erro
   s->limits = options.limits;
   ci_limits_fill(&s->limits);
   s->seed = options.seed;
-  s->opened = ci_file_now(NULL);
+  s->opened = ci_file_now();
   *state = s;
   return CI_OK;
 }
@@ -347,14 +347,16 @@ static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
   return slot->value.data != NULL && slot->capacity == bytes && slot->dtype != CI_STRING;
 }
 
-static ci_status state_new_buffer(ci_state *state, size_t bytes, void **data, ci_error *error) {
+ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error) {
   if (bytes > state->limits.max_memory) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED, "a variable of %zu bytes exceeds the limit of %llu", bytes,
                    (unsigned long long)state->limits.max_memory);
   }
-  *data = ci_alloc(&state->allocator, bytes);
+  *data = ci_alloc_uncleared(&state->allocator, bytes);
   return *data == NULL ? state_memory(error) : CI_OK;
 }
+
+void ci_state_room_free(ci_state *state, void *data, size_t bytes) { ci_release(&state->allocator, data, bytes); }
 
 ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error) {
   size_t bytes;
@@ -363,7 +365,7 @@ ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, 
   if (!ci_value_storage(value, &bytes)) return state_memory(error);
   if (!state_fits_buffer(slot, bytes)) {
     void *data;
-    CI_TRY(state_new_buffer(state, bytes, &data, error));
+    CI_TRY(ci_state_room(state, bytes, &data, error));
     *replaced = (ci_block){slot->value.data, slot->capacity};
     slot->value.data = data;
     slot->capacity = bytes;
@@ -390,11 +392,12 @@ ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot
   for (int i = 0; status == CI_OK && i < slot_count; i++) {
     status = state_check(state->slots.at[slots[i].slot], &slots[i].value, error);
     if (status == CI_OK && !ci_value_storage(&slots[i].value, &blocks[i].bytes)) status = state_memory(error);
-    if (status == CI_OK) status = state_new_buffer(state, blocks[i].bytes, &blocks[i].data, error);
+    if (status == CI_OK && !slots[i].given) status = ci_state_room(state, blocks[i].bytes, &blocks[i].data, error);
   }
   for (int i = 0; blocks != NULL && i < slot_count; i++) {
-    if (status != CI_OK) ci_release(&state->allocator, blocks[i].data, blocks[i].bytes);
-    else state_install(state, state->slots.at[slots[i].slot], blocks[i].data, blocks[i].bytes, &slots[i].value);
+    void *data = slots[i].given ? slots[i].value.data : blocks[i].data;
+    if (status == CI_OK) state_install(state, state->slots.at[slots[i].slot], data, blocks[i].bytes, &slots[i].value);
+    else if (!slots[i].given) ci_release(&state->allocator, data, blocks[i].bytes);
   }
   for (int i = 0; status == CI_OK && i < random_count; i++) {
     ci_random *random = state->randoms.at[randoms[i].random];

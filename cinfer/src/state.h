@@ -35,7 +35,7 @@ int ci_state_find_random(const ci_state *state, ci_span name); /* or -1 */
 const ci_allocator *ci_state_allocator(const ci_state *state);
 const ci_limits *ci_state_limits(const ci_state *state);
 ci_resources *ci_state_resources(const ci_state *state);
-int64_t ci_state_opened(const ci_state *state); /* seconds since 1970 */
+int64_t ci_state_opened(const ci_state *state); /* nanoseconds since 1970 */
 
 /* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
  * checkpoint has, whose shape is no rule. */
@@ -57,6 +57,7 @@ void ci_random_start(const ci_state *state, ci_random *random);
 typedef struct ci_slot_change {
   int slot;
   ci_value value;
+  bool given; /* not copied: value.data is memory of ci_state_room, which becomes the slot's unless the change fails */
 } ci_slot_change;
 typedef struct ci_random_change {
   int random;

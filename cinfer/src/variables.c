@@ -122,6 +122,10 @@ static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, 
                                   ci_random_change *randoms, ci_error *error) {
   for (int i = 0; i < wanted->variable_count; i++) {
     CI_TRY(variables_change(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
+    slots[i].given = wanted->given != NULL && wanted->given[i];
+    if (slots[i].given && slots[i].value.dtype == CI_STRING)
+      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d has strings, which are copied and cannot be given",
+                     wanted->variables[i]);
   }
   for (int i = 0; i < wanted->generator_count; i++) {
     const char *name = wanted->generators[i];

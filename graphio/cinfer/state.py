@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
 from graphio.schema import calls, errors, stores
 from graphio.schema.run_lock import RunLock
-from graphio.schema.tensors import Stored
+
+if TYPE_CHECKING:
+    from graphio.schema.tensors import Stored
 
 
 def new_state(seed: int | None = None) -> State:
@@ -49,6 +52,7 @@ class State:
         self.handle = handle[0]
         # Also held while a session on this state runs; a function that it calls may look into it.
         self.lock = RunLock()
+        self._rooms: weakref.WeakValueDictionary[int, _Room] = weakref.WeakValueDictionary()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
 
     def names(self) -> list[str]:
@@ -126,7 +130,13 @@ class State:
 
     def room(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
-        return np.empty(dims, arrays.numpy_dtype(dtype))
+        kind = arrays.numpy_dtype(dtype)
+        nbytes = math.prod(dims) * kind.itemsize
+        if not nbytes or kind == arrays.OBJECT:
+            return np.empty(dims, kind)
+        room = _Room(self, nbytes)
+        self._rooms[room.address] = room
+        return np.asarray(room).view(kind).reshape(dims)
 
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
@@ -172,7 +182,7 @@ class State:
         Args:
             values: name of a variable to its value, of its dtype; a Stored one is checked now.
             generators: name to key and counter.
-            given: True: the arrays are nobody else's from now on.
+            given: True: memory of `room` becomes the state's; nobody else may have it.
         """
         places = generators or {}
         tensors = ffi.new("ci_tensor[]", len(values))
@@ -185,9 +195,15 @@ class State:
             indices = ffi.new("int[]", [self._index(name) for name in values])
             keep += [indices, pointers := ffi.new("char *[]", names)]
             keep.append(at := ffi.new("ci_generator[]", list(places.values())))
-            wanted = (indices, tensors, len(values), pointers, at, len(names))
+            rooms = [self._rooms.get(int(ffi.cast("uintptr_t", t.data))) for t in tensors]
+            rooms = [room if given and room and not room.taken else None for room in rooms]
+            taken = ffi.new("uint8_t[]", [room is not None for room in rooms])
+            wanted = (indices, tensors, len(values), pointers, at, len(names), taken)
             wanted = ffi.new("ci_assignment *", wanted)
             self._check(lib.ci_state_assign(self.handle, wanted, self._error))
+            for room in rooms:
+                if room is not None:
+                    room.taken = True
         del keep
 
     def save(
@@ -209,8 +225,8 @@ class State:
             from graphio.schema import checkpoint
 
             with _near(prefix) as near:
-                self.save(near, step, meta, shard_bytes)
-                checkpoint.copy(near, prefix)
+                self.save(near, step, meta)
+                checkpoint.copy(near, prefix, shard_bytes)
             return
         options = ffi.new("ci_save_options *", lib.ci_save_defaults())
         options.step = -1 if step is None else step
@@ -266,10 +282,36 @@ class State:
 
 
 def _array(value: Array | Stored) -> Array:
-    return value.array() if isinstance(value, Stored) else value
+    return value if isinstance(value, np.ndarray) else value.array()
 
 
 def _encoded(name: str) -> bytes:
     if "\0" in name:
         raise errors.InvalidArgumentError(message=f"a blob cannot be called {name!r}")
     return name.encode()
+
+
+class _Room:
+    """Memory of a state's that assign may take over; numpy makes an array of bytes of it."""
+
+    def __init__(self, state: State, nbytes: int) -> None:
+        pointer, error = ffi.new("void **"), status.new_error()
+        self.taken = True  # nothing to free yet
+        status.check(lib.ci_state_room(state.handle, nbytes, pointer, error), error)
+        self._state, self._data, self._nbytes = state, pointer[0], nbytes
+        self.address = int(ffi.cast("uintptr_t", pointer[0]))
+        self.taken = False
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """What numpy asks for."""
+        return {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (self._nbytes,),
+            "data": (self.address, False),
+        }
+
+    def __del__(self) -> None:
+        if not self.taken:
+            lib.ci_state_room_free(self._state.handle, self._data, self._nbytes)

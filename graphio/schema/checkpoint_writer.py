@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, dtypes, errors, shards, stores, tensors
+from graphio.schema import checkpoint_index, dtypes, errors, files, shards, stores, tensors
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
@@ -191,7 +191,7 @@ class _Writer:
                 )
                 offset += entry.nbytes
 
-        self.file(name, itertools.chain([head], shards.joined(parts())))
+        self.file(name, itertools.chain([head], files.joined(parts())))
         self.index.shard.add(file=name, nbytes=offset)
         self.index.shard_header.append(crc32c(head))
         return rows

@@ -38,7 +38,7 @@ def pack(model: Model, arrays: Sequence[Array]) -> bytes:
 
 def write(path: str | os.PathLike[str], model: Model, arrays: Sequence[Array]) -> None:
     """Writes a model file: afterwards it is whole and on the disk, or as it was before."""
-    files.replace(os.fspath(path), _parts(model, arrays))
+    files.replace(os.fspath(path), files.joined(_parts(model, arrays)))
 
 
 def _parts(model: Model, arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:

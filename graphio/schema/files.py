@@ -119,6 +119,24 @@ def write_all(layer: FileLayer, handle: int, data: Any) -> None:
         view = view[written:]
 
 
+def joined(parts: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """The same bytes in fewer parts: small ones are put together."""
+    small: list[bytes | memoryview] = []
+    size = 0
+    for part in parts:
+        large = len(part) >= HOT // 8
+        if size and (large or size + len(part) > HOT):
+            yield b"".join(small)
+            small, size = [], 0
+        if large:
+            yield part
+        else:
+            small.append(part)
+            size += len(part)
+    if size:
+        yield b"".join(small)
+
+
 def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str) -> None:
     """Writes parts to `temporary`, on the disk, then renames it to path.
 

@@ -18,15 +18,15 @@ _SMALL = 8  # variables of less than a piece divided by this are read together
 
 
 def read_shard(
-    file: StoredFile, rows: Sequence[CheckpointVariable], into: Mapping[str, Array]
+    file: StoredFile, rows: Sequence[CheckpointVariable], into: Mapping[str, Array] | None
 ) -> Iterator[tuple[str, Array]]:
-    """The variables of a data file with their values.
+    """The variables of a data file with their values; all of them are checked.
 
     Args:
         file: whose header was checked.
         rows: its variables in the order of their bytes, which follow each other without a gap.
         into: arrays by name that values are read into, contiguous, of the stored dtype and as
-            many elements; the other values get arrays of their own.
+            many elements; the other variables are checked only. None: all get arrays of their own.
 
     Raises:
         DataLossError: a checksum does not match, or bytes do not fit dtype and shape.
@@ -34,17 +34,17 @@ def read_shard(
     small: list[CheckpointVariable] = []
     size = 0
     for row in rows:
-        if small and size + row.nbytes > file.piece:
+        large = row.nbytes >= file.piece // _SMALL
+        if small and (large or size + row.nbytes > file.piece):
             yield from _read_together(file, small, size, into)
             small, size = [], 0
-        if row.nbytes < file.piece // _SMALL:
+        if not large:
             small.append(row)
             size += row.nbytes
-            continue
-        if small:
-            yield from _read_together(file, small, size, into)
-            small, size = [], 0
-        yield row.name, _read_alone(file, row, into.get(row.name))
+        elif into is None or row.name in into:
+            yield row.name, _read_alone(file, row, None if into is None else into[row.name])
+        else:
+            _check_alone(file, row)
     if small:
         yield from _read_together(file, small, size, into)
 
@@ -52,24 +52,43 @@ def read_shard(
 def _read_alone(file: StoredFile, row: CheckpointVariable, target: Array | None) -> Array:
     kind = dtypes.of_number(row.dtype)
     plain = tensors.is_plain(kind)
-    array = np.empty(row.dims, small_types.numpy_dtype(kind)) if plain else np.empty(0)
-    if plain and target is not None:
+    if not plain:
+        array = np.empty(row.nbytes, np.uint8)
+    elif target is None:
+        array = np.empty(row.dims, small_types.numpy_dtype(kind))
+    else:
         array = target
-    data = tensors.memory(array if plain else np.empty(row.nbytes, np.uint8))
-    crc = 0
+    data = tensors.memory(array)
+    _fill(file, row, data)
+    return array if plain else _put(tensors.decode(row.dtype, row.dims, data), target)
+
+
+def _check_alone(file: StoredFile, row: CheckpointVariable) -> None:
+    if tensors.is_plain(dtypes.of_number(row.dtype)):
+        _fill(file, row, memoryview(bytearray(file.piece)))
+    else:
+        _read_alone(file, row, None)
+
+
+def _fill(file: StoredFile, row: CheckpointVariable, data: memoryview) -> None:
+    """Reads and checks a variable; data has room for all of it, or for a piece at a time."""
+    kind, crc, valid = dtypes.of_number(row.dtype), 0, True
     for at in range(0, row.nbytes, file.piece):
-        piece = data[at : at + file.piece]
+        place = at % len(data)
+        piece = data[place : place + min(file.piece, row.nbytes - at)]
         file.read_into(row.offset + at, piece)
         crc = crc32c(piece, crc)
+        valid = valid and tensors.are_values(kind, piece)
     _check(row, crc)
-    if plain:
-        tensors.check_values(kind, array)
-        return array
-    return _put(tensors.decode(row.dtype, row.dims, data), target)
+    if not valid:
+        raise tensors.no_values(kind)
 
 
 def _read_together(
-    file: StoredFile, rows: Sequence[CheckpointVariable], size: int, into: Mapping[str, Array]
+    file: StoredFile,
+    rows: Sequence[CheckpointVariable],
+    size: int,
+    into: Mapping[str, Array] | None,
 ) -> Iterator[tuple[str, Array]]:
     data = memoryview(bytearray(size))
     start = rows[0].offset
@@ -77,7 +96,9 @@ def _read_together(
     for row in rows:
         part = data[row.offset - start : row.offset - start + row.nbytes]
         _check(row, crc32c(part))
-        yield row.name, _put(tensors.decode(row.dtype, row.dims, part), into.get(row.name))
+        array = tensors.decode(row.dtype, row.dims, part)
+        if into is None or row.name in into:
+            yield row.name, _put(array, None if into is None else into[row.name])
 
 
 def _check(row: CheckpointVariable, crc: int) -> None:

@@ -6,11 +6,10 @@ Other tools open them; our readers go by the checkpoint's index and never parse 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from graphio.schema import dtypes
-from graphio.schema.files import HOT
 
 ALIGN = 64
 
@@ -105,23 +104,3 @@ def split(entries: Sequence[Entry], shard_bytes: int | None) -> list[list[Entry]
         groups[-1].append(entry)
         size += entry.nbytes
     return groups
-
-
-def joined(parts: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
-    """The same bytes in fewer parts: small ones are put together."""
-    small: list[bytes | memoryview] = []
-    size = 0
-    for part in parts:
-        if small and size + len(part) > HOT:
-            yield b"".join(small)
-            small, size = [], 0
-        if len(part) < HOT // 8:
-            small.append(part)
-            size += len(part)
-            continue
-        if small:
-            yield b"".join(small)
-            small, size = [], 0
-        yield part
-    if small:
-        yield b"".join(small)

@@ -33,7 +33,13 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern: str | os.PathLike[str]) -> None:
-        self._source = open_source(filepattern, lazy=True)
+        try:
+            self._source = open_source(filepattern, lazy=True)
+        except errors.NotFoundError as error:
+            text = (
+                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+            )
+            raise errors.NotFoundError(message=f"{text}{filepattern}: {error.message}") from None
         self._entries = self._source.entries()
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -49,10 +55,15 @@ class CheckpointReader:
         return tensor_str in self._entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """A variable's value, a fresh array. Raises NotFoundError, DataLossError."""
+        """A variable's value, a fresh array, a numpy scalar if it has no dimensions.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            DataLossError: it is damaged.
+        """
         if tensor_str not in self._entries:
             raise errors.NotFoundError(message=f"Key {tensor_str} not found in checkpoint")
-        return np.array(self._source.array(tensor_str))
+        return np.array(self._source.array(tensor_str))[()]
 
     def blobs(self) -> list[str]:
         """Names of the bytes that Saver.save and its objects put in, sorted."""
@@ -68,9 +79,13 @@ class CheckpointReader:
         return found
 
     def debug_string(self) -> bytes:
-        """A line a variable."""
-        kinds, shapes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
-        return "".join(f"{n} ({kinds[n].name}) {dims}\n" for n, dims in shapes.items()).encode()
+        """A line a variable, with TensorFlow's names of the dtypes."""
+        kinds = self.get_variable_to_dtype_map()
+        lines = [
+            f"{name} (DT_{kinds[name].proto_name.upper()}) {dims}\n"
+            for name, dims in self.get_variable_to_shape_map().items()
+        ]
+        return "".join(lines).encode()
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -114,8 +113,7 @@ def _check(prefix: str) -> _Check:
     except errors.OpError as error:
         check.says(error)
         return check
-    with contextlib.closing(store.open(base + ".index")) as file:
-        check.file(file.size)
+    check.file(len(store.read(base + ".index", follow=True)))
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)

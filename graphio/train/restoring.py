@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
 
 Array = np.ndarray[Any, Any]
-VERIFY = ("full", "lazy")
+VERIFY = ("full", "lazy", "meta")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def _reader(
         source.checkpoint.read(into)
         source.checkpoint.check_meta()
         return into.__getitem__
-    return source.checkpoint.stored if state.lasting and not options.cast else source.array
+    stored = functools.partial(source.checkpoint.stored, checked=options.verify == "lazy")
+    return stored if state.lasting and not options.cast else lambda name: stored(name).array()
 
 
 def _converted(

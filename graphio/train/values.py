@@ -105,7 +105,8 @@ def load_values(
 
     Args:
         where: a checkpoint's prefix, ours or of TensorFlow (V2); a .safetensors, .npz or .npy
-            file; a file of torch.save's; a folder of a Hugging Face model; a mapping of arrays.
+            file; a file of torch.save's; a folder of a Hugging Face model; a URL of any of these in
+            an object store; a mapping of arrays.
         transpose: regular expressions of names to the order of axes that the arrays then have: a
             tuple as numpy.transpose takes, or what the weight was in PyTorch: "linear", "conv1d",
             "conv2d" (a transposed convolution, too), "conv3d", "depthwise".
@@ -119,7 +120,7 @@ def load_values(
         InvalidArgumentError: it is of no known format; an expression in `transpose` fits no
             name, or a name of another rank.
     """
-    source = open_source(where)
+    source = open_source(where, lazy=True)
     axes: dict[str, tuple[int, ...]] = {}
     for pattern, order in (transpose or {}).items():
         axes.update(_matching(source, pattern, order))

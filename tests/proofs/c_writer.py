@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crash_states import Operation
+
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
-from proofs import workload
+from proofs import shim, workload
 from proofs.building import built
 from proofs.log import ROOT
 from proofs.workload import GENERATOR, SHAPES, Lost, Options
 
 CINFER = ROOT / "cinfer"
 FOR_EVER = 1 << 30
+LATER = 2 * 3600  # seconds
 
 MODES = {
     "distinct prefixes, 1 kept": Options(),
@@ -118,6 +121,14 @@ class Program:
         if done.returncode not in (0, 1):
             raise Lost(f"the program ended with {done.returncode}: {done.stderr}")
         return ran(done.stdout, done.returncode, done.stderr)
+
+    def record(self, folder: Path, steps: int) -> list[Operation]:
+        """Trains until a step, hours after all that was done before; what it did to the files."""
+        with tempfile.NamedTemporaryFile(suffix=".log") as log:
+            where = shim.environment(folder, log=Path(log.name), age=LATER)
+            with open(log.name, "ab") as output:  # its lines among the operations
+                subprocess.run(self.command(folder, steps), env=where, stdout=output, check=True)
+            return list(shim.operations(Path(log.name).read_bytes()))
 
     def newest(self, folder: Path | str) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""

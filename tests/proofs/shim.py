@@ -80,9 +80,22 @@ def _shim() -> ctypes.CDLL:
 
 
 def environment(
-    folder: Path, nth: int = 0, number: int = 0, forever: bool = False, log: Path | None = None
+    folder: Path,
+    nth: int = 0,
+    number: int = 0,
+    forever: bool = False,
+    *,
+    log: Path | None = None,
+    age: int = 0,
+    counts: Path | None = None,
 ) -> dict[str, str]:
-    """What a program that is to run with the library needs; arguments as Fault."""
+    """What a program that is to run with the library needs; arguments as Fault, and:
+
+    Args:
+        log: where the calls are noted.
+        counts: file that will hold how many calls there were.
+        age: by how many seconds older files look that were there before the program.
+    """
     return {
         **os.environ,
         "LD_PRELOAD": str(library()),
@@ -90,7 +103,9 @@ def environment(
         "IO_SHIM_NTH": str(nth),
         "IO_SHIM_ERROR": str(number),
         "IO_SHIM_FOREVER": str(int(forever)),
+        "IO_SHIM_AGE": str(age),
         **({"IO_SHIM_LOG": str(log)} if log else {}),
+        **({"IO_SHIM_COUNT": str(counts)} if counts else {}),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from graphio.train.interop.reading import (
     decode,
     find,
     frozen,
-    map_bytes,
+    stem,
 )
 from graphio.train.interop.zip_file import ZipFile
 from graphio.train.sources import Entry, Resource
@@ -74,20 +73,20 @@ class NpySource:
     """The array of a .npy file; its name is the file's without the ending.
 
     Args:
-        path: the file.
+        path: of the file.
+        data: its bytes.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it is damaged.
     """
 
     resources: Mapping[str, Resource] = {}
     skipped: Mapping[str, str] = {}
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, data: memoryview) -> None:
         self.what = f"numpy file {path!r}"
-        self._data = map_bytes(path)
-        self._name = os.path.splitext(os.path.basename(path))[0]
+        self._data = data
+        self._name = stem(path)
         self._row = _row(bytes(self._data[: LARGEST_HEADER + 12]), len(self._data), self.what)
 
     def entries(self) -> Mapping[str, Entry]:
@@ -104,18 +103,18 @@ class NpzSource:
     """The arrays of an .npz file, read when they are asked for.
 
     Args:
-        path: the file.
+        path: of the file, for messages.
+        archive: what it is.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it is damaged.
     """
 
     resources: Mapping[str, Resource] = {}
 
-    def __init__(self, path: str) -> None:
-        self.what = f"numpy archive {path!r}"
-        self._zip = ZipFile(path, self.what)
+    def __init__(self, path: str, archive: ZipFile) -> None:
+        self.what = archive.what = f"numpy archive {path!r}"
+        self._zip = archive
         self.skipped: dict[str, str] = {}
         self._rows: dict[str, _Row] = {}
         for file, member in self._zip.members.items():

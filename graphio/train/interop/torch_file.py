@@ -5,7 +5,6 @@ It is a zip archive: `data.pkl` says what there is, `data/0`, `data/1` ... hold 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from graphio.schema import dtypes
 from graphio.train.interop.pickle_reader import Global, Reader
-from graphio.train.interop.reading import Array, check_dims, damaged, decode, find, refused
+from graphio.train.interop.reading import Array, check_dims, damaged, decode, find, refused, stem
 from graphio.train.interop.zip_file import ZipFile
 from graphio.train.sources import Entry, Resource
 
@@ -79,19 +78,19 @@ class TorchSource:
     What is no tensor is left out and listed in `skipped`.
 
     Args:
-        path: the file.
+        path: of the file, for messages.
+        archive: what it is.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it is damaged.
         InvalidArgumentError: its pickle is more than data, or it is a TorchScript program.
     """
 
     resources: Mapping[str, Resource] = {}
 
-    def __init__(self, path: str) -> None:
-        self.what = f"PyTorch file {path!r}"
-        self._zip = ZipFile(path, self.what)
+    def __init__(self, path: str, archive: ZipFile) -> None:
+        self.what = archive.what = f"PyTorch file {path!r}"
+        self._zip = archive
         self._root = self._find_root()
         self._big = self._byte_order() == b"big"
         data = bytes(self._zip.read(self._root + "data.pkl"))
@@ -99,7 +98,7 @@ class TorchSource:
         self._tensors: dict[str, _Tensor] = {}
         self.skipped: dict[str, str] = {}
         self._room = len(data) * ROOM
-        self._flatten(value, "", os.path.splitext(os.path.basename(path))[0], 0)
+        self._flatten(value, "", stem(path), 0)
         self._entries = {name: Entry(t.row.number, t.dims) for name, t in self._tensors.items()}
 
     def entries(self) -> Mapping[str, Entry]:
