@@ -85,8 +85,8 @@ def test_splices_of_two_checkpoints_are_refused(engine: str, tmp_path: Path) -> 
         all_refused(truncations.spliced(engine, a, b), 50)
 
 
-@pytest.mark.parametrize("case", hostile.CASES)
-def test_a_forged_index_is_refused(engine: str, case: str, prefix: Path) -> None:
+@pytest.mark.parametrize("case", [*hostile.CASES, *hostile.VALUES])
+def test_a_forged_checkpoint_is_refused(engine: str, case: str, prefix: Path) -> None:
     all_refused(hostile.case(engine, prefix, case), 1)
 
 
