@@ -61,7 +61,8 @@ def test_flipped_bits_of_large_files_are_refused(tmp_path: Path) -> None:
     for mode, readers in ((flips.large, victims.READERS), (flips.large_bundle, engines.NAMES)):
         found = mode(1, 1, tmp_path)
         assert found.lost == []
-        assert {found.counts[f"{name}: refused"] for name in readers} == {100}
+        assert {found.counts[f"by {name}"] for name in readers} == {100}
+        assert found.counts["refused"] == found.counts["flips"] == 100 * len(readers)
 
 
 def test_truncations_and_trailing_bytes_of_a_checkpoint_are_refused(

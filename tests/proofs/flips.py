@@ -88,11 +88,12 @@ def of_the_state_file(folder: Path) -> Tally:
 
 
 def result(tallies: Iterable[tuple[str, Tally]], what: str = "flips") -> Result:
-    """Counts by engine; what was taken is lost."""
+    """Counts, in all and by reader; what was taken is lost."""
     found = Result()
     for name, tally in tallies:
-        found.count(f"{name}: {what}", tally.tried)
-        found.count(f"{name}: refused", tally.refused)
+        found.count(what, tally.tried)
+        found.count("refused", tally.refused)
+        found.count(f"by {name}", tally.tried)
         found.lost += [f"{name}: {what}" for what in tally.taken]
     return found
 
