@@ -22,8 +22,6 @@ Load = Callable[[], Any]
 #: what a damaged file may raise
 DAMAGED = (errors.DataLossError, errors.InvalidArgumentError, errors.UnimplementedError)
 ENGINES = ("runtime", "cinfer")
-#: where there is memory that looks like a folder, a million small restores are cheap
-SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def engine(name: str) -> Any:
@@ -154,8 +152,9 @@ class Reader:
         if name in ENGINES:
             state = self._state = blank_state(name, prefix)
             self.load = lambda: state.restore(prefix)
-        elif name == "mapped":
-            self.load = self._mapped
+        elif name in ("mapped", "verify"):
+            self._state = None
+            self.load = self._mapped if name == "mapped" else lambda: tf.train.verify(prefix)
         else:
             self.load = self._by_saver("" if name == "Saver" else "cinfer")
 
@@ -183,16 +182,13 @@ class Reader:
 
     def check_unchanged(self, tally: Tally) -> None:
         """Nothing was assigned, and something is when the undamaged files are restored."""
-        if self.load == self._mapped:
-            return self.load()
-        if not is_blank(self._state):
+        if self._state is not None and not is_blank(self._state):
             tally.taken.append("a failed restore changed the state")
         self.load()
-        assert not is_blank(self._state)
-        return None
+        assert self._state is None or not is_blank(self._state)
 
 
-READERS = (*ENGINES, "Saver", "Saver of cinfer", "mapped")
+READERS = (*ENGINES, "Saver", "Saver of cinfer", "mapped", "verify")
 #: variables that the Savers restore; all files are checked whole all the same
 OF_SAVER = ("of_float32", "of_string", "of_bool", "scalar")
 
