@@ -136,7 +136,12 @@ def _finish_at_exit() -> None:
     register = getattr(threading, "_register_atexit", None)
     if register is not None:
         with contextlib.suppress(RuntimeError):  # the interpreter is ending already
-            register(lambda: [background.join() for background in list(_all)])
+            register(_join_all)
+
+
+def _join_all() -> None:
+    for background in list(_all):
+        background.join()
 
 
 @atexit.register

@@ -134,7 +134,7 @@ def save_graph(session: Any, contents: Contents, request: Request, layer: files.
     """Writes the graph file alone, where there is nothing else to save."""
     if contents.meta is not None:
         where, _ = _where(session, contents, request)
-        stores.write(f"{where}.{request.meta_graph_suffix}", contents.meta, layer)
+        stores.write(f"{where}.{request.meta_graph_suffix}", [contents.meta], layer)
 
 
 def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
