@@ -69,6 +69,26 @@ def test_numpy_headers_are_never_evaluated(header: str, tmp_path: Path) -> None:
         open_source(path)
 
 
+def test_a_numpy_header_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.npy").write_bytes(b"\x93NUMPY\1\0\xff\xff{'descr'")
+    with pytest.raises(errors.DataLossError, match="its header ends at 65545, there are 18 bytes"):
+        open_source(tmp_path / "m.npy")
+
+
+@pytest.mark.parametrize("kind", ["|S0", "<U0"])
+def test_endless_texts_of_no_bytes_are_refused(kind: str, tmp_path: Path) -> None:
+    for count in (3, 1 << 40):
+        head = io.BytesIO()
+        header = {"descr": kind, "fortran_order": False, "shape": (count,)}
+        np.lib.format.write_array_header_1_0(head, header)
+        (tmp_path / "m.npy").write_bytes(head.getvalue())
+        if count == 3:
+            assert open_source(tmp_path / "m.npy").array("m").tolist() == [b""] * 3
+            continue
+        with pytest.raises(errors.DataLossError, match="1099511627776 texts without a byte"):
+            open_source(tmp_path / "m.npy").array("m")
+
+
 def test_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
     data = io.BytesIO()
     np.save(data, np.array(["ab"]))
