@@ -89,6 +89,28 @@ measured apart from this log, with the same enumeration of states and the same i
   files fail with ENOSPC, EDQUOT or EIO, for every n, once or from then on; or interrupts it; or
   lets every call do half. While restoring, with EIO, EMFILE or ENOMEM. And file systems that are
   filled to the last blocks.
+- **R5, every flipped bit.** Checkpoints of all element types, generators, iterators and blobs, in
+  one and two data files, written by Python and by C; model files; files of 10 MB by sample. Each
+  is restored by both engines' states, by the Saver in both, and from mapped files. A state that
+  was zero must be zero after all of them. The file `checkpoint` names the newest all the same:
+  its last line is a checksum, and what does not match is not believed.
+- **R6, truncated, extended, spliced, forged files.** Every length; 1 to 64 bytes more; two
+  checkpoints' files, whole and from each 64th byte on, of other saves and of one save id; and
+  indexes that lie with right checksums: files named twice or elsewhere, ranges that overlap, sizes
+  that wrap, more than 80 cases, and random changes that both engines must judge alike.
+- **R18, exact resume in a new process.** Every optimizer, dense and of rows, random numbers of all
+  kinds, also in conditions and loops, dropout, recurrent cells, learning rates, moving averages,
+  batch normalization, loss scaling, accumulated gradients, and some twenty pipelines in
+  mid-epoch; by the Saver, `MonitoredTrainingSession`, `TrainingLoop` and model files; in both
+  engines, with other numbers of threads. One SHA-256 of all values and all state must be that of
+  the run that went on, and of one that never saved.
+- **R25, readers beside a writer.** `restore_latest`, the C library and a reader of mapped files,
+  while another process saves and deletes without end. Every variable holds the step's number: a
+  mixture would show, as would a step that goes back.
+- **R27, data files in the safetensors package.** Random checkpoints, looked at byte by byte, are
+  opened by the newest package with numpy and torch, and by the oldest that installs, 0.2.6.
+- **R28, modes of files, what crashes leave.** 1,000 kills in one folder, then one save. The short
+  form also has umasks, linked folders, odd names, folders that vanish or cannot be written.
 
 ## What is not promised
 

@@ -122,7 +122,16 @@ def _check(prefix: str) -> _Check:
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)
     _check_meta(check, store, base, index)
+    if check.wrong and _save_id(store, base) != index.save_id:
+        return _check(prefix)  # a save to the same prefix came in between
     return check
+
+
+def _save_id(store: stores.Store, base: str) -> int | None:
+    try:
+        return read_index_of(store, base).save_id
+    except errors.OpError:
+        return None
 
 
 def _check_shard(
