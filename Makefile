@@ -8,12 +8,12 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
           $(wildcard cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
-GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py)
+GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench venv clean
+.PHONY: help demo test acceptance lint format operators bits bench proofs venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -23,6 +23,8 @@ help:
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make bench  figures beside ONNX Runtime and torch'
+	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
+	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -readers -files'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -59,6 +61,22 @@ bits: .venv/dev.stamp
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/perceptron.py
 	$(BIN)/python benchmarks/train_step.py
+
+# The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
+# PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
+PROOFS := kills states cuts errors flips truncations resume readers files
+
+proofs: $(PROOFS:%=proof-%)
+	$(BIN)/python tools/proofs_page.py
+
+proof-%: .venv/dev.stamp
+	cd tests && ../$(BIN)/python -m proofs.$* $(PROOF)
+
+proof-errors: proof-faults
+
+proof-files: .venv/dev.stamp
+	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)
+	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
 
 venv: .venv/dev.stamp
 

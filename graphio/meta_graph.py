@@ -36,7 +36,11 @@ class SaverDef(View):
 
     Attributes:
         max_to_keep, keep_checkpoint_every_n_hours, sharded: the Saver's arguments.
+        filename_tensor_name, save_tensor_name, restore_op_name: of operators in the graph, where
+            tf.train.Saver.saver_def has given the message; "" elsewhere, and not in files.
     """
+
+    filename_tensor_name = save_tensor_name = restore_op_name = ""
 
     V1, V2 = 1, 2
 
@@ -46,7 +50,10 @@ class SaverDef(View):
             setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(_SAVER_NAMES.get(name, name), value)
+        if name in _OPERATOR_NAMES:
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(_SAVER_NAMES.get(name, name), value)
 
     def __getattr__(self, name: str) -> Any:
         return super().__getattr__(_SAVER_NAMES.get(name, name))
@@ -57,6 +64,7 @@ class SaverDef(View):
         return self.V2
 
 
+_OPERATOR_NAMES = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 _SAVER_NAMES = {"keep_checkpoint_every_n_hours": "keep_every_hours"}
 
 
@@ -428,7 +436,7 @@ def write_message(path: str, model: model_pb2.Model, as_text: bool) -> None:
     """Writes a model without arrays, in one step: a .gio file, or text; makes the folder."""
     stores.make_folder(stores.split(path)[0])
     data = text_format.MessageToString(model).encode() if as_text else container.pack(model, [])
-    stores.write(path, data)
+    stores.write(path, [data])
 
 
 def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:

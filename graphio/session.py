@@ -135,6 +135,11 @@ class Session:
         self._contexts: list[contextlib.ExitStack] = []
 
     @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    @property
     def sess_str(self) -> str:
         """The target."""
         return self._target

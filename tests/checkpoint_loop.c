@@ -1,11 +1,13 @@
 /* checkpoint_loop.c - trains and saves after every step, for tests that stop it at any moment or fail its calls.
  *
  *   cc -O2 -I../cinfer/include checkpoint_loop.c ../cinfer/cinfer.c -lm -pthread -o checkpoint_loop
- *   ./checkpoint_loop MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP]]
+ *   ./checkpoint_loop MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP [BATCHES]]]
  *
- * Goes on from the newest checkpoint in the folder of PREFIX. A PREFIX that ends with '-' gets the step's number, any
- * other is saved to again and again. Runs the signature "train", else "step", on zeros. Prints "resumed N" (0: from the
- * start), then "saved N" when the save of step N has returned. Exit code 0: all steps; 1: an error, told on stderr. */
+ * Goes on from the newest checkpoint in the folder of PREFIX up to step STEPS; if there is nothing to train, it saves
+ * what it has restored. A PREFIX that ends with '-' gets the step's number, any other is saved to again and again. Runs
+ * the signature "train", else "step", with the records of the file BATCHES in turn (the bytes of all inputs one after
+ * the other), else with zeros. Prints "resumed N" (0: from the start), then "saved N" when the save of step N has
+ * returned. Exit code 0: all steps; 1: an error, told on stderr. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ enum { MOST_VALUES = 16 };
 
 typedef struct loop {
   const char *prefix;
+  FILE *batches;
   long steps;
   ci_save_options save;
   ci_model *model;
@@ -52,20 +55,39 @@ static int prepare(loop *l) {
   return ci_session_open(l->model, l->state, NULL, &l->session, &error) ? fail("open the session", &error) : 0;
 }
 
-static int train(loop *l, long first) {
+/* Fills the inputs for a step, from 1 on. */
+static int feed(loop *l, long step) {
+  size_t record = 0;
+  if (!l->batches) return 0;
+  for (int i = 0; i < l->inputs; i++) record += l->in[i].bytes;
+  if (fseek(l->batches, 0, SEEK_END)) return 1;
+  long count = record ? ftell(l->batches) / (long)record : 0;
+  if (count == 0 || fseek(l->batches, (step - 1) % count * (long)record, SEEK_SET)) return 1;
+  for (int i = 0; i < l->inputs; i++)
+    if (fread(l->in[i].data, 1, l->in[i].bytes, l->batches) != l->in[i].bytes) return 1;
+  return 0;
+}
+
+static int save(loop *l, long step) {
   ci_error error;
   char prefix[1024];
-  for (long step = first; step <= l->steps; step++) {
+  int numbered = l->prefix[strlen(l->prefix) - 1] == '-';
+  snprintf(prefix, sizeof prefix, numbered ? "%s%ld" : "%s", l->prefix, step);
+  l->save.step = step;
+  if (ci_save_with(l->state, l->model, prefix, &l->save, &error)) return fail("save", &error);
+  printf("saved %ld\n", step);
+  return fflush(stdout) != 0;
+}
+
+static int train(loop *l, long done) {
+  ci_error error;
+  for (long step = done + 1; step <= l->steps; step++) {
     memset(l->out, 0, sizeof l->out); /* borrowed */
+    if (feed(l, step)) return fprintf(stderr, "cannot read the batch of step %ld\n", step), 1;
     if (ci_run(l->session, l->signature, l->in, l->inputs, l->out, l->outputs, &error)) return fail("train", &error);
-    int numbered = l->prefix[strlen(l->prefix) - 1] == '-';
-    snprintf(prefix, sizeof prefix, numbered ? "%s%ld" : "%s", l->prefix, step);
-    l->save.step = step;
-    if (ci_save_with(l->state, l->model, prefix, &l->save, &error)) return fail("save", &error);
-    printf("saved %ld\n", step);
-    if (fflush(stdout)) return 1;
+    if (save(l, step)) return 1;
   }
-  return 0;
+  return done < l->steps ? 0 : save(l, done);
 }
 
 static int run(loop *l) {
@@ -79,22 +101,24 @@ static int run(loop *l) {
   long done = restored.name[0] ? (long)restored.step : 0;
   printf("resumed %ld\n", done);
   if (fflush(stdout)) return 1;
-  return train(l, done + 1);
+  return train(l, done);
 }
 
 int main(int argc, char **argv) {
   loop l = {.save = ci_save_defaults()};
   ci_error error;
-  if (argc < 4 || argc > 6 || !argv[2][0])
-    return fprintf(stderr, "usage: %s MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP]]\n", argv[0]), 2;
+  if (argc < 4 || argc > 7 || !argv[2][0])
+    return fprintf(stderr, "usage: %s MODEL PREFIX STEPS [SHARD_BYTES [MAX_TO_KEEP [BATCHES]]]\n", argv[0]), 2;
   l.prefix = argv[2];
   l.steps = strtol(argv[3], NULL, 10);
   if (argc > 4) l.save.shard_bytes = strtoull(argv[4], NULL, 10);
   if (argc > 5) l.save.max_to_keep = (int32_t)strtol(argv[5], NULL, 10);
+  if (argc > 6 && !(l.batches = fopen(argv[6], "rb"))) return fprintf(stderr, "cannot open %s\n", argv[6]), 1;
   if (ci_open(argv[1], NULL, &l.model, &error)) return fail("open", &error);
   if (ci_state_open(NULL, &l.state, &error)) return fail("open the state", &error);
   int code = run(&l);
   for (int i = 0; i < l.inputs && i < MOST_VALUES; i++) free(l.in[i].data);
+  if (l.batches) fclose(l.batches);
   ci_session_close(l.session);
   ci_state_close(l.state);
   ci_close(l.model);

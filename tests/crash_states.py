@@ -36,6 +36,10 @@ class Contents:
             self.all.append(data)
         return found
 
+    def state(self, files: Mapping[str, bytes]) -> State:
+        """The state of a folder that holds these files."""
+        return frozenset((name, self.number(data)) for name, data in files.items())
+
 
 @dataclass
 class Operation:
@@ -62,19 +66,14 @@ class Recorder(FileLayer):
 
     Attributes:
         operations: in the order in which they happened.
-        initial: what the folder held when the recording began.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.initial: dict[str, bytes] = {}
         self._files = 0
         self._handles: dict[int, int] = {}
         self._begun: set[int] = set()
         self._lock = threading.Lock()
-        for name in os.listdir(folder) if folder is not None else []:
-            with open(os.path.join(folder, name), "rb") as file:  # type: ignore[arg-type]
-                self.initial[name] = file.read()
 
     def acknowledge(self, step: int) -> None:
         """A save has returned."""
@@ -186,6 +185,28 @@ def _amounts(names: Mapping[str, _File]) -> Iterator[dict[str, bytes]]:
         yield state
 
 
+def held(folder: str | os.PathLike[str]) -> dict[str, bytes]:
+    """What a folder holds."""
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = file.read()
+    return found
+
+
+def replayed(operations: Iterable[Operation], initial: Mapping[str, bytes]) -> dict[str, bytes]:
+    """What the folder holds after operations, if they are all that happened."""
+    disk = _disk(initial)
+    for done in operations:
+        disk.apply(done)
+    return {name: file.data for name, file in disk.names.items()}
+
+
+def _disk(initial: Mapping[str, bytes], base: int = -1) -> _Disk:
+    old = {name: _File(data, len(data)) for name, data in initial.items()}
+    return _Disk(dict(old), dict(old), acknowledged=base)
+
+
 def states(
     operations: Iterable[Operation],
     initial: Mapping[str, bytes],
@@ -204,13 +225,12 @@ def states(
         Two dicts, for kills and for power cuts: state to the last step that was acknowledged
         when it could arise.
     """
-    old = {name: _File(data, len(data)) for name, data in initial.items()}
-    disk = _Disk(dict(old), dict(old), acknowledged=base)
+    disk = _disk(initial, base)
     kills: dict[State, int] = {}
     cuts: dict[State, int] = {}
 
     def add(found: dict[State, int], state: Mapping[str, bytes]) -> None:
-        key = frozenset((name, contents.number(data)) for name, data in state.items())
+        key = contents.state(state)
         # The same state may come before and after an acknowledgement: the later one counts.
         found[key] = max(found.get(key, -1), disk.acknowledged)
 
@@ -252,6 +272,13 @@ class Replica:
             if name not in self._now:
                 os.link(os.path.join(self.pool, str(number)), os.path.join(self.folder, name))
         self._now = wanted
+
+    def copy(self, state: State) -> None:
+        """Makes the folder hold exactly this state, in files of its own that may be changed."""
+        self.forget()
+        for name, number in state:
+            with open(os.path.join(self.folder, name), "wb") as file:
+                file.write(self.contents.all[number])
 
     def forget(self) -> None:
         """Empties the folder, whatever was done in it."""

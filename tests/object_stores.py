@@ -114,6 +114,11 @@ def newest(folder: str) -> int:
     prefix = latest_checkpoint(folder)
     if prefix is None:
         return -1
+    return whole(prefix)
+
+
+def whole(prefix: str) -> int:
+    """The step of a checkpoint, every byte of it checked."""
     found = read_checkpoint(prefix)
     assert found.step is not None
     assert found.meta().startswith(b"graph")
@@ -184,6 +189,11 @@ def environment(endpoint: str) -> dict[str, str]:
     }
 
 
+def options(endpoint: str) -> dict[str, str]:
+    """The same for fsspec's configuration of a process in which it is imported."""
+    return {"endpoint_url": endpoint, "key": KEY, "secret": SECRET}
+
+
 def unavailable(number: int, what: str, name: str) -> None:
     """A hook: the store does not answer."""
     raise OSError(f"no answer to {what} {name}")
@@ -198,10 +208,12 @@ __all__ = [
     "files_of",
     "folder",
     "newest",
+    "options",
     "referred",
     "save_by_step",
     "save_in_place",
     "server",
     "unavailable",
     "watched",
+    "whole",
 ]

@@ -399,3 +399,125 @@ def test_what_is_wrong_with_the_call_is_told_by_the_call(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="Parent directory"):
         saver.save(started(), tmp_path / "none" / "m")
     saver.wait()
+
+
+# ---- why the Python runtime needs no copies ----
+
+OPTIMIZERS: list[Any] = [
+    lambda: tf.train.GradientDescentOptimizer(0.1),
+    lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    lambda: tf.train.AdamOptimizer(0.1),
+    lambda: tf.train.AdagradOptimizer(0.1),
+    lambda: tf.train.AdadeltaOptimizer(0.1),
+    lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5, centered=True),
+    lambda: tf.train.FtrlOptimizer(0.1),
+    lambda: tf.train.ProximalAdagradOptimizer(0.1),
+]
+
+
+@pytest.mark.parametrize("parallel", [0, 4])
+@pytest.mark.parametrize("optimizer", range(len(OPTIMIZERS)))
+def test_no_run_writes_to_a_value_that_a_variable_had(optimizer: int, parallel: int) -> None:
+    x = tf.placeholder(tf.float32, [4, 6], name="x")
+    table = tf.get_variable("table", [6, 5], initializer=tf.ones_initializer())
+    w = tf.get_variable("w", initializer=np.full((5, 3), 0.1, np.float32))
+    fed = tf.get_variable("fed", [4, 6], initializer=tf.zeros_initializer())
+    loss = tf.reduce_sum(tf.square(tf.nn.dropout(tf.matmul(tf.matmul(x, table), w), 0.7, seed=1)))
+    looped = tf.while_loop(
+        lambda i, v: i < 3, lambda i, v: (i + 1, v + tf.assign_add(w, v) * 0.1), [0, w * 0.5]
+    )[1]
+    doubled = w.assign(looped)
+    after = tf.exp(doubled) + tf.sqrt(tf.abs(doubled * 2.0 + 1.0))
+    moves = [
+        OPTIMIZERS[optimizer]().minimize(loss),
+        tf.scatter_add(table, [1, 1, 3], tf.ones([3, 5])),
+        table[2:4].assign(tf.zeros([2, 5])),
+        fed.assign(x),
+        [after, doubled, fed.assign_sub(x), w.assign(tf.transpose(tf.transpose(w)) * 0.5)],
+        tf.cond(
+            tf.reduce_sum(w) > 0, lambda: table.assign(table + 1), lambda: table.assign(-table)
+        ),
+    ]
+    session = tf.Session("runtime", config=tf.ConfigProto(inter_op_parallelism_threads=parallel))
+    session.run(tf.global_variables_initializer())
+    feed = np.arange(24, dtype=np.float32).reshape(4, 6) / 24
+    seen: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+    for _ in range(2):
+        for move in moves:
+            seen += [(v, v.copy()) for v in session.state.views(session.state.names())]
+            fetched = session.run(move, {x: feed})
+            for value in fetched if isinstance(fetched, list) else []:
+                value.fill(-7)  # what a program gets is the program's own
+            feed += 0.5
+    assert len(seen) > 30
+    for value, copy in seen:
+        np.testing.assert_array_equal(value, copy)
+
+
+# ---- hooks ----
+
+
+class Listener(tf.train.CheckpointSaverListener):
+    """Notes whether the checkpoint was there when it was told of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.there = folder, []
+
+    def after_save(self, session: Any, global_step_value: int) -> None:
+        prefix = self.folder / f"model.ckpt-{global_step_value}"
+        self.there.append(tf.train.checkpoint_exists(prefix))
+
+
+@TARGETS
+def test_steps_go_on_while_a_hook_s_checkpoint_is_written(
+    target: str, gate: Gate, tmp_path: Path
+) -> None:
+    step = tf.train.create_global_step()
+    count = step.assign_add(1)
+    saver = a_saver(gate)
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=100, saver=saver)
+    creator = tf.train.ChiefSessionCreator(master=target)
+    gate.open.clear()
+    with tf.train.MonitoredSession(creator, [hook]) as session:
+        assert [session.run(count) for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert saver.last_checkpoints == [] and gate.entries <= 1
+        gate.open.set()
+    assert [Path(p).name for p in saver.last_checkpoints] == ["model.ckpt-0", "model.ckpt-5"]
+
+
+def test_a_listener_is_told_of_checkpoints_that_are_there(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    listener, saver = Listener(tmp_path), tf.train.Saver(asynchronous=True)
+    hook = tf.train.CheckpointSaverHook(tmp_path, None, 2, saver, listeners=[listener])
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(5):
+            session.run(count)
+    assert listener.there == [True] * 4
+
+
+def test_a_monitored_training_session_saves_in_the_background_when_told(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    options = {"log_step_count_steps": None, "save_summaries_steps": None}
+    scaffold = tf.train.Scaffold()
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), scaffold=scaffold, asynchronous=True, **options
+    ) as session:
+        session.run(count)
+    assert scaffold.saver._asynchronous
+    assert int(read_checkpoint(tf.train.latest_checkpoint(tmp_path)).variables["global_step"]) == 1
+
+
+def test_close_lets_the_snapshot_s_memory_go_and_the_saver_goes_on(tmp_path: Path) -> None:
+    tf.Variable(tf.zeros([1 << 20]), name="w")
+    session, saver = started("cinfer"), tf.train.Saver(asynchronous=True, max_to_keep=1)
+    tracemalloc.start()
+    try:
+        saver.save(session, tmp_path / "m")
+        saver.wait()
+        held = tracemalloc.get_traced_memory()[0]
+        saver.close()
+        assert held - tracemalloc.get_traced_memory()[0] >= 4 << 20
+    finally:
+        tracemalloc.stop()
+    saver.save(session, tmp_path / "m")
+    saver.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -370,3 +372,125 @@ def test_data_that_became_shorter_ends_a_shuffle(
         pytest.raises(tf.errors.DataLossError, match="or its data has changed: 7 draws of 3"),
     ):
         resource.load_all(session, saved)
+
+
+def placed(make: Callable[[], Any], steps: int, change: Callable[[Any], None]) -> Any:
+    """A graph with an iterator, and a state of it whose place is changed."""
+    with tf.Graph().as_default() as graph:
+        element = make().make_one_shot_iterator().get_next()
+    with tf.Session(graph=graph) as session:
+        rest(session, element, steps)
+        (name, state), *_ = resource.save_all(session).items()
+    detail = saving.decode(state.detail)
+    change(detail["stage"])
+    state.detail = saving.encode(detail)
+    return graph, element, {name: state}
+
+
+HUGE = 1 << 60
+
+
+def deep(stage: Any, levels: int, value: Any) -> None:
+    """Replaces the place of an input of an input of ..."""
+    for _ in range(levels):
+        stage = stage["inputs"][0]
+    stage["place"] = value
+
+
+FAR: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "a slice": (lambda: D.from_tensor_slices(np.arange(5)), lambda s: deep(s, 0, HUGE)),
+    "a slice before the first": (
+        lambda: D.from_tensor_slices(np.arange(5)),
+        lambda s: deep(s, 0, -1),
+    ),
+    "a range": (lambda: D.range(5).batch(2), lambda s: deep(s, 1, HUGE)),
+    "an epoch": (lambda: D.range(5).repeat(3), lambda s: deep(s, 0, [HUGE, 1])),
+    "an epoch's element": (lambda: D.range(5).repeat(), lambda s: deep(s, 0, [1, HUGE])),
+    "a number that is none": (lambda: D.range(5).repeat(), lambda s: deep(s, 0, [True, 1])),
+    "what was taken": (lambda: D.range(5).repeat().take(9), lambda s: deep(s, 0, 10)),
+    "draws": (lambda: D.range(9).shuffle(4), lambda s: s["place"].update(drawn=HUGE)),
+    "draws of a large buffer": (
+        lambda: D.range(9).map(lambda x: x + 1).shuffle(4),
+        lambda s: s["place"].update(drawn=HUGE, buffer=None),
+    ),
+    "a row of a buffer": (
+        lambda: D.from_tensor_slices(np.arange(9)).shuffle(4),
+        lambda s: s["place"].update(buffer=np.array([0, 9])),
+    ),
+    "a row before the first": (
+        lambda: D.from_tensor_slices(np.arange(9)).shuffle(4),
+        lambda s: s["place"].update(buffer=np.array([-1, 0])),
+    ),
+    "what a cache keeps": (
+        lambda: D.range(9).cache(),
+        lambda s: deep(s, 0, [1, HUGE, False, s["place"][3]]),
+    ),
+    "where a cache is": (
+        lambda: D.range(9).cache(),
+        lambda s: deep(s, 0, [HUGE, 2, False, s["place"][3]]),
+    ),
+    "an input of several": (lambda: D.range(3).concatenate(D.range(4)), lambda s: deep(s, 0, 3)),
+    "a generator": (
+        lambda: D.from_generator(lambda: iter(range(8)), tf.int64),
+        lambda s: deep(s, 0, [HUGE, False]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_a_place_beyond_the_data_is_refused_without_a_replay(name: str) -> None:
+    make, change = FAR[name]
+    graph, element, saved = placed(make, 2, change)
+    with tf.Session(graph=graph) as session:
+        before = rest(session, element, 1)
+        with pytest.raises(errors.DataLossError, match="is damaged, or its data has changed|ended"):
+            resource.load_all(session, saved)
+        assert rest(session, element, 1) != before or "shuffle" in name
+
+
+@pytest.mark.parametrize("at", [[0, HUGE], [2, 0], [-1, 0]])
+def test_a_place_beyond_a_file_is_refused(at: list[int], tmp_path: Path) -> None:
+    """Nor does it go on in the next file."""
+    paths = [str(tmp_path / name) for name in ("a", "b")]
+    for path in paths:
+        Path(path).write_text("1\n2\n3\n")
+    at = at if at != [2, 0] else [3, 0]
+    graph, _, saved = placed(lambda: tf.data.TextLineDataset(paths), 2, lambda s: deep(s, 0, at))
+    with tf.Session(graph=graph) as session, pytest.raises(errors.DataLossError, match="damaged"):
+        resource.load_all(session, saved)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers of POSIX")
+@pytest.mark.parametrize(
+    ("make", "change"),
+    [
+        (
+            lambda: D.from_generator(lambda: itertools.count(), tf.int64),
+            lambda s: deep(s, 0, [HUGE, False]),
+        ),
+        (
+            lambda: D.range(9).repeat().shuffle(4),
+            lambda s: s["place"].update(drawn=HUGE, buffer=None),
+        ),
+        (
+            lambda: D.range(9).repeat().map(lambda x: x, num_parallel_calls=2).prefetch(2).cache(),
+            lambda s: deep(s, 0, [1, HUGE, False, s["place"][3]]),
+        ),
+    ],
+)
+def test_a_replay_without_end_can_be_interrupted(
+    make: Callable[[], Any], change: Callable[[Any], None]
+) -> None:
+    """Nobody knows how long the data is; the iterator stays where it was."""
+    graph, element, saved = placed(make, 2, change)
+    with tf.Session(graph=graph) as session:
+        rest(session, element, 3)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(KeyboardInterrupt):
+                resource.load_all(session, saved)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert len(rest(session, element, 2)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ GOLDEN = {
     "torch_state": "torch_state.pt",
     "torch_training": "torch_training.pt",
     "torch_tiny": "torch_tiny.pt",
+    "torch_network": "torch_network.pt",
     "tf_saver": "tf_saver",
     "tf_sharded": "tf_sharded",
     "tf_objects": "tf_objects",
@@ -39,7 +41,8 @@ def golden(kind: str) -> dict[str, Any]:
     """What the framework itself reads from a golden file, by our names."""
     suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
     with np.load(FOREIGN / f"{kind}.expected.npz") as found:
-        return {name.removesuffix(suffix): found[name] for name in found.files}
+        names = [name for name in found.files if not name.startswith("(")]
+        return {name.removesuffix(suffix): found[name] for name in names}
 
 
 def assert_same(found: Any, expected: Any) -> None:
@@ -249,6 +252,25 @@ def test_other_files_are_refused_with_what_to_do(
         tf.train.load_values(tmp_path / name)
 
 
+def test_an_index_of_no_known_kind_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "m.index").write_bytes(b"something else")
+    with pytest.raises(errors.DataLossError, match="neither starts as the index of a checkpoint"):
+        tf.train.load_values(tmp_path / "m")
+
+
+@pytest.mark.parametrize("file", ["torch_state.pt", "tf_saver"])
+def test_verify_and_the_listing_know_them(file: str, tmp_path: Path) -> None:
+    count = len(golden(Path(file).stem))
+    assert tf.train.verify(FOREIGN / file).variables == count
+    assert len(tf.train.list_checkpoint(FOREIGN / file)) == count
+    for part in FOREIGN.glob(f"{Path(file).stem}.*"):
+        data = bytearray(part.read_bytes())
+        data[300] ^= 1  # in the pickle, in the index, in a value
+        (tmp_path / part.name).write_bytes(data)
+    with pytest.raises(errors.DataLossError, match="damaged"):
+        tf.train.verify(tmp_path / file)
+
+
 def test_a_path_that_should_be_a_prefix_is_refused_with_words(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"without '\.index'"):
         tf.train.load_values(FOREIGN / "tf_saver.index")
@@ -257,8 +279,38 @@ def test_a_path_that_should_be_a_prefix_is_refused_with_words(tmp_path: Path) ->
         tf.train.load_values(tmp_path / "model.ckpt")
     with pytest.raises(errors.InvalidArgumentError, match="latest_checkpoint gives the newest"):
         tf.train.load_values(tmp_path)
-    with pytest.raises(errors.NotFoundError, match="there is no checkpoint and no file"):
+    with pytest.raises(errors.NotFoundError, match="and no such file"):
         tf.train.load_values(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("file", ["torch_state.pt", "tf_sharded"])
+def test_files_in_an_object_store_are_read(file: str) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    store = fsspec.filesystem("memory")
+    folder = f"/interop-{file}"
+    for part in FOREIGN.glob(f"{Path(file).stem}.*"):
+        store.pipe_file(f"{folder}/{part.name}", part.read_bytes())
+    values, expected = tf.train.load_values(f"memory:/{folder}/{file}"), golden(Path(file).stem)
+    for name, value in expected.items():
+        assert_same(values[name], value)
+    tf.train.export_variables({"x": [1.0]}, f"memory:/{folder}/model.safetensors")
+    assert tf.train.load_values(f"memory:/{folder}")["x"].tolist() == [1.0]
+    with pytest.raises(errors.NotFoundError, match="and no such file"):
+        tf.train.load_values(f"memory:/{folder}/nothing")
+
+
+def test_a_checkpoint_beside_a_folder_of_its_name_is_found(tmp_path: Path) -> None:
+    tf.Variable(2.0, name="v")
+    (tmp_path / "m").mkdir()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        prefix = tf.train.Saver().save(session, tmp_path / "m")
+    assert tf.train.load_values(prefix)["v"] == 2.0
+
+
+def test_names_that_would_move_a_terminals_cursor_are_printed_as_escapes() -> None:
+    shown = str(tf.train.load_values({"a\x1b[2J": [1.0], "ü": [[2]]}))
+    assert shown == "'a\\x1b[2J' (float64) [1]\nü (int64) [1, 1]"
 
 
 # ---- layouts ----
@@ -285,6 +337,86 @@ def test_weights_can_be_transposed_by_name(tmp_path: Path) -> None:
 def test_transposes_that_fit_nothing_are_refused(transpose: Any, words: str) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=words):
         tf.train.load_values({"fc.weight": np.zeros((5, 3))}, transpose=transpose)
+
+
+#: torch's names to those of the graph below
+RENAMED = [
+    (r"(conv|fc1|fc2|depth)\.weight", r"\1/kernel"),
+    (r"(\w+)\.bias", r"\1/bias"),
+    (r"norm\.weight", "norm/gamma"),
+    (r"norm\.running_(mean|var)", r"norm/moving_\1"),
+]
+
+
+def network(x: Any) -> Any:
+    """The network of the golden file torch_network.pt; images are [batch, height, width, 3]."""
+
+    def weight(name: str, *shape: int) -> Any:
+        return tf.get_variable(name, shape)
+
+    y = tf.nn.conv2d(x, weight("conv/kernel", 3, 2, 3, 4), [1, 1, 1, 1], "SAME")
+    y += weight("conv/bias", 4)
+    y, _, _ = tf.nn.fused_batch_norm(
+        y, weight("norm/gamma", 4), weight("norm/bias", 4), weight("norm/moving_mean", 4),
+        weight("norm/moving_var", 4), epsilon=1e-5, is_training=False,
+    )  # fmt: skip
+    y = tf.nn.relu(y)
+    y = tf.nn.depthwise_conv2d(y, weight("depth/kernel", 3, 3, 4, 1), [1, 1, 1, 1], "SAME")
+    y = tf.reduce_mean(y + weight("depth/bias", 4), [1, 2])
+    y = tf.tanh(tf.matmul(y, weight("fc1/kernel", 4, 5)) + weight("fc1/bias", 5))
+    return tf.matmul(y, weight("fc2/kernel", 5, 2)) + weight("fc2/bias", 2)
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_a_network_of_torch_answers_the_same_in_a_graph(target: str) -> None:
+    x = tf.placeholder(tf.float32, [None, 8, 8, 3])
+    y = network(x)
+    values = tf.train.load_values(
+        FOREIGN / "torch_network.pt",
+        transpose={"conv.weight": "conv2d", "depth.weight": "depthwise", r"fc\d.weight": "linear"},
+    )
+    with np.load(FOREIGN / "torch_network.expected.npz") as expected, tf.Session(target) as session:
+        tf.train.Saver().restore(session, values, assignment_map=RENAMED)
+        images = expected["(input)"].transpose(0, 2, 3, 1)
+        np.testing.assert_allclose(
+            session.run(y, {x: images}), expected["(output)"], rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+def test_a_saver_restores_a_tensorflow_checkpoint_under_its_own_names(target: str) -> None:
+    expected = {name: a for name, a in golden("tf_saver").items() if a.dtype.kind in "fiSu"}
+    kinds = {"half": tf.bfloat16, "texts": tf.string}
+    variables = {}
+    for name, value in expected.items():
+        kind = kinds.get(name, value.dtype)
+        start = tf.zeros(value.shape, kind) if kind != tf.string else tf.fill(value.shape, "")
+        variables[name] = tf.get_variable(name, initializer=start)
+    with tf.Session(target) as session:
+        tf.train.Saver().restore(session, FOREIGN / "tf_saver")
+        for name, variable in variables.items():
+            assert_same(session.run(variable), expected[name])
+
+
+def test_the_example_of_the_page_on_checkpoints_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a conv and an fc layer, whose values have been written in torch's layout."""
+    page = (FOREIGN.parents[2] / "docs" / "checkpoints.md").read_text().split("## Other formats")[1]
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    rng = np.random.default_rng(0)
+    shapes = {"conv.weight": (4, 3, 2, 2), "conv.bias": (4,), "fc.weight": (5, 4), "fc.bias": (5,)}
+    arrays = {name: rng.normal(size=shape).astype("f4") for name, shape in shapes.items()}
+    monkeypatch.chdir(tmp_path)
+    np.savez("net.npz", **arrays)
+    Path("net.npz").rename("net.pt")  # the bytes say what it is
+    tf.get_variable("conv/kernel", (2, 2, 3, 4)), tf.get_variable("conv/bias", (4,))
+    tf.get_variable("fc/kernel", (4, 5)), tf.get_variable("fc/bias", (5,))
+    with tf.Session() as session:
+        exec(program, {"tf": tf, "session": session})
+    found = tf.train.load_values("net.safetensors")
+    np.testing.assert_array_equal(found["fc/kernel"], arrays["fc.weight"].T)
+    np.testing.assert_array_equal(found["conv/kernel"][1, 0], arrays["conv.weight"][:, :, 1, 0].T)
 
 
 # ---- export ----

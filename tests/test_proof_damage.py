@@ -33,8 +33,11 @@ def all_refused(tally: victims.Tally, least: int) -> None:
     assert tally.refused == tally.tried >= least
 
 
-def test_flipped_bits_of_a_checkpoint_are_refused(engine: str, prefix: Path) -> None:
-    all_refused(flips.of_a_checkpoint(engine, prefix, STEP[engine]), 40_000 // STEP[engine])
+@pytest.mark.parametrize("reader", victims.READERS)
+def test_flipped_bits_of_a_checkpoint_are_refused(reader: str, prefix: Path) -> None:
+    engines.module("cinfer")
+    step = STEP.get(reader, 41)
+    all_refused(flips.of_a_checkpoint(reader, prefix, step), 40_000 // step)
 
 
 def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(engine: str, tmp_path: Path) -> None:
@@ -53,11 +56,13 @@ def test_every_flipped_bit_of_a_state_file_leaves_the_newest_checkpoint(tmp_path
     assert 2_000 < tally.refused < tally.tried
 
 
-def test_flipped_bits_of_a_large_checkpoint_are_refused(tmp_path: Path) -> None:
+def test_flipped_bits_of_large_files_are_refused(tmp_path: Path) -> None:
     engines.module("cinfer")
-    found = flips.large(1, 1, tmp_path)
-    assert found.lost == []
-    assert found.counts["runtime: refused"] == found.counts["cinfer: refused"] == 100
+    for mode, readers in ((flips.large, victims.READERS), (flips.large_bundle, engines.NAMES)):
+        found = mode(1, 1, tmp_path)
+        assert found.lost == []
+        assert {found.counts[f"by {name}"] for name in readers} == {100}
+        assert found.counts["refused"] == found.counts["flips"] == 100 * len(readers)
 
 
 def test_truncations_and_trailing_bytes_of_a_checkpoint_are_refused(
@@ -81,8 +86,8 @@ def test_splices_of_two_checkpoints_are_refused(engine: str, tmp_path: Path) -> 
         all_refused(truncations.spliced(engine, a, b), 50)
 
 
-@pytest.mark.parametrize("case", hostile.CASES)
-def test_a_forged_index_is_refused(engine: str, case: str, prefix: Path) -> None:
+@pytest.mark.parametrize("case", [*hostile.CASES, *hostile.VALUES])
+def test_a_forged_checkpoint_is_refused(engine: str, case: str, prefix: Path) -> None:
     all_refused(hostile.case(engine, prefix, case), 1)
 
 

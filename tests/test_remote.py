@@ -23,9 +23,10 @@ from object_stores import (
     save_in_place,
     unavailable,
 )
+from proofs.remote import MODES
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, checkpoint_writer, errors, remote, stores
+from graphio.schema import checkpoint_writer, errors, remote, stores
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train.checkpoint_state import (
@@ -270,6 +271,15 @@ def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:
     assert len(refused) <= 1
 
 
+@pytest.mark.parametrize("mode", [name for name in MODES if name.startswith("turns")])
+def test_whatever_the_order_of_two_writers_calls_a_whole_checkpoint_is_found(
+    mode: str, tmp_path: Path
+) -> None:
+    result = MODES[mode].run(7, 25, tmp_path)
+    assert not result.lost
+    assert result.counts["saves"] > 20
+
+
 def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
     saved = [0]
     save_by_step(folder, 0)
@@ -294,17 +304,18 @@ def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
 
 def test_garbage_goes_when_no_save_can_be_under_way(folder: str) -> None:
     store, memory = stores.of_folder(folder), fsspec.filesystem("memory")
-    young, old = (f"m.data-{i:016x}-00000-of-00001.safetensors" for i in (1, 2))
-    for name in (young, old, "mine", "mm.index"):
+    data = "data-00000000000000aa-00000-of-00001.safetensors"
+    young = {f"m.{data}", f"m-5.{data}", "m-5.meta-00000000000000aa", "mine"}
+    old = {f"m-6.{data}", f"m.{data.replace('aa', 'bb')}", "m-6.meta-00000000000000aa", "theirs"}
+    for name in young | old:
         store.put(name, [b"x"])
     past = time.time() - checkpoint_writer.GARBAGE_AGE - 60
     for key, file in memory.store.items():
-        if key.endswith(old):
+        if key.rpartition("/")[2] in old:
             file.modified = datetime.fromtimestamp(past, timezone.utc)
     save_in_place(folder, 0)
-    assert {young, "mine", "mm.index"} < set(files_of(folder)) and old not in files_of(folder)
-    checkpoint.delete(f"{folder}/m")
-    assert set(files_of(folder)) == {"checkpoint", "mine", "mm.index"}
+    left = set(files_of(folder)) - referred(folder) - {"m.index", "m.meta", "checkpoint"}
+    assert left == young | {"theirs"}
 
 
 # ---- stores that do not answer, are not there, or cannot hold checkpoints ----
@@ -419,3 +430,15 @@ def test_one_variable_of_a_big_checkpoint_is_fetched_alone(
     assert sum(fetched) < 10_000
     assert all(same(found.variables[name], value) for name, value in values.items())
     assert all(same(read_checkpoint(f"{folder}/m").variables[n], v) for n, v in values.items())
+
+
+@pytest.mark.parametrize("where", ["memory", "folder"])
+def test_a_graph_file_that_was_replaced_is_gone_and_not_damaged(
+    where: str, folder: str, tmp_path: Path
+) -> None:
+    folder = folder if where == "memory" else str(tmp_path)
+    save_in_place(folder, 1)
+    found = read_checkpoint(f"{folder}/m", lazy=True)
+    save_in_place(folder, 2)
+    with pytest.raises(errors.NotFoundError, match="another save .* has replaced the graph file"):
+        found.meta()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_without_a_good_state_file_the_newest_checkpoint_is_found(folder: str) -
     assert tf.train.latest_checkpoint(folder) is None
     for step in (1, 2):
         saver.save(session, f"{folder}/m", global_step=step)
-    stores.write(f"{folder}/checkpoint", b"rubbish {")
+    stores.write(f"{folder}/checkpoint", [b"rubbish {"])
     with pytest.warns(UserWarning, match="Checkpoint ignored"):
         assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
 
@@ -170,6 +171,60 @@ def test_a_save_in_the_background_tells_of_its_failure(folder: str, watched: Wat
         with pytest.raises(errors.UnavailableError, match=f"{folder}/m-2.*no answer"):
             saver.wait()
     assert tf.train.latest_checkpoint(folder) == f"{folder}/m-1"
+
+
+def test_looking_into_checkpoints_and_comparing_them(folder: str, tmp_path: Path) -> None:
+    v, _ = variables()
+    session, saver = started(), tf.train.Saver()
+    here = saver.save(session, tmp_path / "m", global_step=1)
+    session.run(v.assign([1.0, 5.0]))
+    there = str(saver.save(session, f"{folder}/m", global_step=2, blobs={"note": b"hello"}))
+    report = tf.train.verify(folder)
+    assert report.prefixes == (there,) and report.variables == 2
+    assert "v" in str(tf.train.list_checkpoint(there))
+    assert "3" in str(tf.train.diff_checkpoints(here, there))
+    assert tf.train.load_checkpoint(there).get_blob("note") == b"hello"
+    tf.train.export_variables(there, f"{folder}/w.npz")
+    store = stores.of_folder(folder)
+    assert np.load(io.BytesIO(store.read("w.npz")))["v"].tolist() == [1, 5]
+    (shard,) = (name for name in store.names() if name.endswith(".safetensors"))
+    store.put(shard, [store.read(shard)[:-1] + b"x"])
+    with pytest.raises(errors.DataLossError, match=f"(?s)1 of 1 .* damaged:.*{there}"):
+        tf.train.verify(folder)
+
+
+@TARGETS
+@pytest.mark.parametrize("verify", ["full", "lazy"])
+def test_a_restore_takes_all_its_options(target: str, verify: str, folder: str) -> None:
+    variables()
+    prefix = tf.train.Saver().save(started(target), f"{folder}/m")
+    with tf.Graph().as_default():
+        v = tf.Variable([0.0, 0.0], name="net/v")
+        session = tf.Session(target)
+        tf.train.Saver().restore(
+            session, prefix, assignment_map={"/": "net/"}, strict=False, verify=verify
+        )
+        assert session.run(v).tolist() == [1, 2]
+        assert (
+            tf.train.restore_latest(tf.train.Saver(), session, folder, assignment_map={"/": "net/"})
+            == prefix
+        )
+
+
+@TARGETS
+def test_a_training_loop_goes_on_from_a_store(target: str, folder: str) -> None:
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", initializer=8.0)
+    train = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(w), global_step=step)
+    for end in (3, 5):
+        with tf.train.TrainingLoop(
+            train, folder, steps=end, save_steps=2, target=target, progress=False
+        ) as loop:
+            for _ in loop:
+                loop.run()
+        latest = tf.train.latest_checkpoint(folder)
+        assert latest is not None and latest.endswith(f"-{end}")
+    assert tf.train.load_variable(folder, "w") == 8 * 0.5**5
 
 
 @engines.BOTH

@@ -75,6 +75,30 @@ def torch_files() -> None:
     save_expected("torch_training", {name: _numpy(value) for name, value in values.items()})
 
 
+def torch_network() -> None:
+    """A small convolutional network with what it answers."""
+    import torch
+
+    torch.manual_seed(1)
+    network = torch.nn.Sequential()
+    network.add_module("conv", torch.nn.Conv2d(3, 4, (3, 2), padding="same"))
+    network.add_module("norm", torch.nn.BatchNorm2d(4))
+    network.add_module("relu", torch.nn.ReLU())
+    network.add_module("depth", torch.nn.Conv2d(4, 4, 3, groups=4, padding="same"))
+    network.add_module("pool", torch.nn.AdaptiveAvgPool2d(1))
+    network.add_module("flat", torch.nn.Flatten())
+    network.add_module("fc1", torch.nn.Linear(4, 5))
+    network.add_module("tanh", torch.nn.Tanh())
+    network.add_module("fc2", torch.nn.Linear(5, 2))
+    x = torch.randn(6, 3, 8, 8)
+    network(x)  # moves the batch norm's averages
+    network.eval()
+    torch.save(network.state_dict(), FOLDER / "torch_network.pt")
+    values = {name: _numpy(value) for name, value in network.state_dict().items()}
+    save_expected("torch_network", {**values, "(input)": x[:2].numpy(),
+                                    "(output)": network(x[:2]).detach().numpy()})  # fmt: skip
+
+
 def _numpy(tensor: Any) -> Any:
     plain = tensor.detach().resolve_conj().resolve_neg()
     small = str(plain.dtype) == "torch.bfloat16" or "float8" in str(plain.dtype)
@@ -167,4 +191,6 @@ def expected(tf: Any, prefix: str) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    {"torch": torch_files, "tensorflow": tensorflow_files}[sys.argv[1]]()
+    chosen = {"torch": (torch_files, torch_network), "tensorflow": (tensorflow_files,)}
+    for write in chosen[sys.argv[1]]:
+        write()

@@ -117,17 +117,18 @@ typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, s
   ci_span latest;
   CI_LIST(ci_span) paths;
   CI_LIST(ci_span) times; /* one for each path, or none */
+  CI_LIST(ci_span) expired; /* to be deleted */
   ci_span preserved;
 } ci_checkpoints;
 
 /* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read. Free it in any case. */
 ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
 void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
-/* The file with `base` as the newest one, the others as they are. The first `dropped` of them that lie in the folder are
- * left out. */
-void ci_checkpoints_text(const ci_checkpoints *list, const char *base, size_t dropped, ci_out *out);
-/* Whether an entry is a checkpoint of this folder other than `base`. */
-bool ci_checkpoints_other(ci_span path, const char *base);
+/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
+ * checkpoints that are there; false: out of memory. */
+bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, size_t most);
+/* The file with `base` as the newest one. */
+void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
 /* The base name of the newest checkpoint of the folder. CI_NOT_FOUND: there is none. CI_DATA_LOSS: none is whole. */
 ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
 
@@ -135,8 +136,11 @@ ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES
 
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
-/* Removes temporaries last written before `seconds`: those of others may be in use. */
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t seconds);
+/* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
+ * more than `age` before the index of `base`: younger files may belong to a save under way. */
+void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
+/* Removes temporaries last written before `time`: those of others may be in use. */
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time);
 bool ci_checkpoint_is_temporary(const char *name);
 /* The index first, so that a crash leaves garbage and no half. */
 void ci_checkpoint_delete(const ci_folder *folder, const char *base);

@@ -181,6 +181,7 @@ static ci_status index_get_variable(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTVARIABLE_SLOT): v.slot = f.bytes; break;
       default: break;
     }
+  good = good && ci_utf8_valid(v.name) && ci_utf8_valid(v.slot_of) && ci_utf8_valid(v.slot);
   if (!good || w.broken) return index_damaged(r, "a variable's entry cannot be read");
   if (!CI_LIST_GROW(r->index->allocator, &r->index->variables)) return index_no_memory(r);
   r->index->variables.at[r->index->variables.count++] = v;
@@ -197,6 +198,14 @@ static bool index_get_generator(ci_span message, ci_generator *value) {
   return !w.broken;
 }
 
+/* Opaque here, but it must be a message. */
+static bool index_is_message(ci_span message) {
+  ci_wire w = ci_wire_open(message);
+  ci_field f;
+  while (ci_wire_next(&w, &f)) continue;
+  return !w.broken;
+}
+
 static ci_status index_get_resource(index_reader *r, ci_span message) {
   ci_saved_resource resource = {.kind = 0};
   ci_wire w = ci_wire_open(message);
@@ -210,11 +219,13 @@ static ci_status index_get_resource(index_reader *r, ci_span message) {
         break;
       case CI_KEY(CHECKPOINTRESOURCE_ITERATOR):
       case CI_KEY(CHECKPOINTRESOURCE_BLOB):
+        good = f.key == CI_KEY(CHECKPOINTRESOURCE_BLOB) || index_is_message(f.bytes);
         resource.kind = f.key >> 3;
         resource.bytes = f.bytes;
         break;
       default: break;
     }
+  good = good && ci_utf8_valid(resource.name);
   if (!good || w.broken || resource.name.length == 0 || memchr(resource.name.data, 0, resource.name.length))
     return index_damaged(r, "a resource's entry cannot be read");
   if (resource.kind == 0) return index_damaged(r, "a resource has no state");
@@ -267,6 +278,9 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
       case CI_KEY(CHECKPOINTINDEX_META_CRC32C): index->meta_crc32c = (uint32_t)f.number; break;
       case CI_KEY(CHECKPOINTINDEX_STEP): step = f.number; break;
       case CI_KEY(CHECKPOINTINDEX_HAS_STEP): has_step = f.number != 0; break;
+      case CI_KEY(CHECKPOINTINDEX_PRODUCER):
+        if (!ci_utf8_valid(f.bytes)) return index_damaged(r, "its producer is no text");
+        break;
       case CI_KEY(CHECKPOINTINDEX_TIME): index->time = f.number <= INT64_MAX ? (int64_t)f.number : 0; break;
       case CI_KEY(CHECKPOINTINDEX_MIN_READER): min_reader = f.number; break;
       case CI_KEY_PACKED(CHECKPOINTINDEX_SHARD_HEADER): CI_TRY(index_get_header_crcs(r, f.bytes)); break;

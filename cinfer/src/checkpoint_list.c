@@ -12,6 +12,8 @@
 enum { LIST_MOST_BYTES = 1 << 28 };
 
 static const char list_file[] = "checkpoint";
+static const char list_expired[] = "# to be deleted: ";
+static const char list_seal[] = "# crc32c: "; /* and eight hexadecimal digits */
 
 /* ---- reading ---- */
 
@@ -78,14 +80,46 @@ static bool list_take_line(const ci_allocator *allocator, ci_checkpoints *list, 
   return true;
 }
 
+static bool list_add(const ci_allocator *allocator, ci_checkpoints *list, ci_span expired) {
+  if (!CI_LIST_GROW(allocator, &list->expired)) return false;
+  list->expired.at[list->expired.count++] = expired;
+  return true;
+}
+
+static bool list_take_comment(const ci_allocator *allocator, ci_checkpoints *list, const char *at, const char *end) {
+  const size_t length = sizeof list_expired - 1;
+  ci_span path;
+  if ((size_t)(end - at) <= length || memcmp(at, list_expired, length) != 0 || at[length] != '"') return true;
+  return !list_quoted(at + length, end, &path) || list_add(allocator, list, path);
+}
+
+/* The last line is the checksum of all before it; it may be left out. */
+static bool list_is_intact(ci_span text) {
+  const size_t length = sizeof list_seal - 1 + 9;
+  char expected[sizeof list_seal + 9];
+  if (text.length < length || text.data[text.length - 1] != '\n') return true;
+  const char *line = text.data + text.length - length;
+  if (memcmp(line, list_seal, sizeof list_seal - 1) != 0 || (line > text.data && line[-1] != '\n')) return true;
+  snprintf(expected, sizeof expected, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, text.data, text.length - length));
+  return memcmp(line, expected, length) == 0;
+}
+
 static ci_status list_parse(const ci_allocator *allocator, ci_checkpoints *list, ci_error *error) {
   const char *at = (const char *)list->file.data, *end = at + list->file.length;
   if (!ci_utf8_valid((ci_span){at, list->file.length}) || memchr(at, 0, list->file.length))
     return ci_fail(error, CI_DATA_LOSS, "the file '%s' is no text", list_file);
+  if (!list_is_intact((ci_span){at, list->file.length}))
+    return ci_fail(error, CI_DATA_LOSS,
+                   "the checksum of the file '%s' does not match; whoever edits it by hand deletes the line '%s...'",
+                   list_file, list_seal);
   while (at < end) {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     list_line line = {.quoted = false};
-    if (list_blanks(at, stop) < stop) {
+    at = list_blanks(at, stop);
+    if (at < stop && *at == '#') {
+      if (!list_take_comment(allocator, list, at, stop))
+        return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while reading the file '%s'", list_file);
+    } else if (at < stop) {
       if (!list_parse_line(at, stop, &line))
         return ci_fail(error, CI_DATA_LOSS, "the file '%s' has a line that cannot be read: %.*s", list_file,
                        (int)(stop - at < 200 ? stop - at : 200), at);
@@ -107,6 +141,7 @@ ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_
 void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list) {
   CI_LIST_FREE(allocator, &list->paths);
   CI_LIST_FREE(allocator, &list->times);
+  CI_LIST_FREE(allocator, &list->expired);
   ci_file_unmap(allocator, &list->file);
 }
 
@@ -116,8 +151,51 @@ static bool list_same(ci_span path, const char *base) {
   return path.length == strlen(base) && memcmp(path.data, base, path.length) == 0;
 }
 
-bool ci_checkpoints_other(ci_span path, const char *base) {
-  return ci_file_safe_name(path.data, path.length) && !list_same(path, base);
+static bool list_exists(const ci_folder *folder, ci_span path) {
+  char index[CI_NAME_BYTES + 8];
+  if (!ci_file_safe_name(path.data, path.length)) return false;
+  snprintf(index, sizeof index, "%.*s.index", (int)path.length, path.data);
+  return ci_folder_has(folder, index);
+}
+
+static bool list_has(const ci_checkpoints *list, ci_span path) {
+  for (size_t i = 0; i < list->paths.count; i++)
+    if (ci_span_order(list->paths.at[i], path) == 0) return true;
+  return false;
+}
+
+/* What an earlier save has not come to delete, and is no checkpoint of the list again. */
+static void list_drop_expired(const ci_folder *folder, ci_checkpoints *list, const char *base) {
+  size_t left = 0;
+  for (size_t i = 0; i < list->expired.count; i++) {
+    const ci_span path = list->expired.at[i];
+    if (!list_same(path, base) && !list_has(list, path) && list_exists(folder, path)) list->expired.at[left++] = path;
+  }
+  list->expired.count = left;
+}
+
+bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, size_t most) {
+  const bool timed = list->times.count == list->paths.count;
+  size_t left = 0, others = 0;
+  list_drop_expired(folder, list, base);
+  for (size_t i = 0; i < list->paths.count; i++)
+    others +=
+        !list_same(list->paths.at[i], base) && ci_file_safe_name(list->paths.at[i].data, list->paths.at[i].length);
+  for (size_t i = 0; i < list->paths.count; i++) {
+    const ci_span path = list->paths.at[i];
+    if (list_same(path, base)) continue;
+    if (others >= most && ci_file_safe_name(path.data, path.length)) {
+      others--;
+      if (list_exists(folder, path) && !list_add(folder->allocator, list, path)) return false;
+      continue;
+    }
+    list->paths.at[left] = path;
+    if (timed) list->times.at[left] = list->times.at[i];
+    left++;
+  }
+  list->paths.count = left;
+  list->times.count = timed ? left : 0;
+  return true;
 }
 
 static void list_put(ci_out *out, const char *before, ci_span text, const char *after) {
@@ -126,26 +204,23 @@ static void list_put(ci_out *out, const char *before, ci_span text, const char *
   ci_out_text(out, "%s\n", after);
 }
 
-static void list_put_paths(const ci_checkpoints *list, const char *base, size_t dropped, bool times, ci_out *out) {
-  for (size_t i = 0; i < list->paths.count; i++) {
-    bool other = ci_checkpoints_other(list->paths.at[i], base);
-    if (list_same(list->paths.at[i], base) || (other && dropped > 0 && dropped--)) continue;
-    if (times) list_put(out, "all_model_checkpoint_timestamps: ", list->times.at[i], "");
-    else list_put(out, "all_model_checkpoint_paths: \"", list->paths.at[i], "\"");
-  }
-}
-
-void ci_checkpoints_text(const ci_checkpoints *list, const char *base, size_t dropped, ci_out *out) {
-  int32_t nanoseconds;
-  long long seconds = (long long)ci_file_now(&nanoseconds);
+void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out) {
+  const int64_t microseconds = ci_file_now() / 1000;
+  const size_t n = list->paths.count;
   ci_out_text(out, "model_checkpoint_path: \"%s\"\n", base);
-  list_put_paths(list, base, dropped, false, out);
+  for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_paths: \"", list->paths.at[i], "\"");
   ci_out_text(out, "all_model_checkpoint_paths: \"%s\"\n", base);
-  if (list->times.count == list->paths.count) {
-    list_put_paths(list, base, dropped, true, out);
-    ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", seconds, (int)(nanoseconds / 1000));
+  if (list->times.count == n) {
+    for (size_t i = 0; i < n; i++) list_put(out, "all_model_checkpoint_timestamps: ", list->times.at[i], "");
+    ci_out_text(out, "all_model_checkpoint_timestamps: %lld.%06d\n", (long long)(microseconds / 1000000),
+                (int)(microseconds % 1000000));
   }
   if (list->preserved.length) list_put(out, "last_preserved_timestamp: ", list->preserved, "");
+  for (size_t i = 0; i < list->expired.count; i++) {
+    ci_out_text(out, "%s", list_expired);
+    list_put(out, "\"", list->expired.at[i], "\"");
+  }
+  if (!out->failed) ci_out_text(out, "%s%08x\n", list_seal, (unsigned)ci_crc32c(0, out->data, out->length));
 }
 
 /* ---- the newest ---- */
@@ -155,7 +230,8 @@ typedef struct list_search {
   char base[CI_NAME_BYTES];
   int64_t time, step;
   bool found;
-  ci_status damage; /* of the last index that cannot be read */
+  ci_status damage;  /* of the last index that is none */
+  ci_status failure; /* one that cannot be read now may be the newest */
   ci_error *error;
 } list_search;
 
@@ -174,7 +250,8 @@ static void list_consider(list_search *search, const char *name, size_t length) 
   snprintf(base, sizeof base, "%.*s", (int)length, name);
   ci_status status = ci_folder_read(search->folder, name, SIZE_MAX, &bytes, search->error);
   if (status == CI_OK) status = ci_index_decode(allocator, &bytes, name, &index, search->error);
-  if (status != CI_OK && status != CI_NOT_FOUND) search->damage = status;
+  if (status == CI_UNAVAILABLE || status == CI_RESOURCE_EXHAUSTED) search->failure = status;
+  else if (status == CI_DATA_LOSS || status == CI_UNIMPLEMENTED) search->damage = status;
   if (status == CI_OK && list_is_newer(search, &index, base)) {
     memcpy(search->base, base, sizeof base);
     search->time = index.time;
@@ -190,28 +267,34 @@ static bool list_visit(void *argument, const char *name) {
   if (length > end && length < CI_NAME_BYTES && strcmp(name + length - end, ".index") == 0 &&
       !ci_checkpoint_is_temporary(name) && ci_file_safe_name(name, length))
     list_consider(argument, name, length - end);
-  return true;
+  return ((const list_search *)argument)->failure == CI_OK;
 }
 
-/* Whether the file names a checkpoint that was committed. */
-static bool list_named(const ci_folder *folder, char base[CI_NAME_BYTES]) {
+/* What the file names; "" if it names nothing that can be in the folder. */
+static void list_read_name(const ci_folder *folder, char base[CI_NAME_BYTES]) {
   ci_checkpoints list;
-  char index[CI_NAME_BYTES + 8];
-  bool named =
-      ci_checkpoints_read(folder, &list, NULL) == CI_OK && ci_file_safe_name(list.latest.data, list.latest.length);
-  if (named) {
+  base[0] = 0;
+  if (ci_checkpoints_read(folder, &list, NULL) == CI_OK && ci_file_safe_name(list.latest.data, list.latest.length))
     snprintf(base, CI_NAME_BYTES, "%.*s", (int)list.latest.length, list.latest.data);
-    snprintf(index, sizeof index, "%s.index", base);
-    named = ci_folder_has(folder, index);
-  }
   ci_checkpoints_free(folder->allocator, &list);
-  return named;
+}
+
+/* Whether the file names a checkpoint that was committed. Where it is gone another process may have saved and deleted
+ * in between, and the file says so by now. */
+static bool list_named(const ci_folder *folder, char base[CI_NAME_BYTES]) {
+  char before[CI_NAME_BYTES] = "";
+  for (list_read_name(folder, base); strcmp(base, before) != 0; list_read_name(folder, base)) {
+    if (list_exists(folder, (ci_span){base, strlen(base)})) return true;
+    memcpy(before, base, sizeof before);
+  }
+  return false;
 }
 
 ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error) {
-  list_search search = {.folder = folder, .damage = CI_OK, .error = error};
+  list_search search = {.folder = folder, .damage = CI_OK, .failure = CI_OK, .error = error};
   if (list_named(folder, base)) return CI_OK;
   CI_TRY(ci_folder_each(folder, list_visit, &search, error));
+  if (search.failure != CI_OK) return search.failure;
   if (search.found) memcpy(base, search.base, sizeof search.base);
   if (search.found) return CI_OK;
   if (search.damage != CI_OK) return search.damage; /* what is wrong with it is in error */

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 19 };
+enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 19, SAVE_ABANDONED_SECONDS = 3600 };
 
 typedef struct save_job {
   ci_state *state;
@@ -249,7 +249,7 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   for (size_t i = 0; i < job->data.count; i++) CI_TRY(save_describe_variable(job, &job->data.items[i], error));
   if (index->variables.count)
     qsort(index->variables.at, index->variables.count, sizeof *index->variables.at, save_variable_order);
-  index->time = ci_file_now(NULL);
+  index->time = ci_file_now() / CI_SECOND;
   return CI_OK;
 }
 
@@ -265,16 +265,9 @@ static ci_status save_index(save_job *job, ci_error *error) {
 
 /* ---- the file `checkpoint` and what is too old ---- */
 
-/* How many of the others are dropped so that max_to_keep stay, the oldest first. */
-static size_t save_excess(const save_job *job) {
-  const size_t most = job->options->max_to_keep > 0 ? (size_t)job->options->max_to_keep : SIZE_MAX;
-  size_t others = 0;
-  for (size_t i = 0; i < job->list.paths.count; i++) others += ci_checkpoints_other(job->list.paths.at[i], job->base);
-  return others >= most ? others - (most - 1) : 0;
-}
-
 /* A file that cannot be read is replaced: it is a hint. */
 static ci_status save_list_text(save_job *job, ci_error *error) {
+  const int32_t most = job->options->max_to_keep;
   if (!job->options->write_state) return CI_OK;
   ci_status status = ci_checkpoints_read(&job->folder, &job->list, NULL);
   if (status == CI_RESOURCE_EXHAUSTED) return save_no_memory(error);
@@ -282,7 +275,9 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
     ci_checkpoints_free(job->allocator, &job->list);
     job->list = (ci_checkpoints){.latest = {NULL, 0}};
   }
-  ci_checkpoints_text(&job->list, job->base, save_excess(job), &job->list_text);
+  if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, most > 0 ? (size_t)most : SIZE_MAX))
+    return save_no_memory(error);
+  ci_checkpoints_text(&job->list, job->base, &job->list_text);
   return job->list_text.failed ? save_no_memory(error) : CI_OK;
 }
 
@@ -293,15 +288,12 @@ static ci_status save_list(const save_job *job, ci_error *error) {
   return ci_folder_sync(&job->folder, error);
 }
 
-static void save_delete_old(const save_job *job) {
-  size_t excess = job->options->write_state ? save_excess(job) : 0;
-  for (size_t i = 0; i < job->list.paths.count && excess > 0; i++) {
-    const ci_span path = job->list.paths.at[i];
+static void save_delete_expired(const save_job *job) {
+  for (size_t i = 0; job->options->max_to_keep > 0 && i < job->list.expired.count; i++) {
+    const ci_span path = job->list.expired.at[i];
     char base[CI_NAME_BYTES];
-    if (!ci_checkpoints_other(path, job->base)) continue;
     snprintf(base, sizeof base, "%.*s", (int)path.length, path.data);
     ci_checkpoint_delete(&job->folder, base);
-    excess--;
   }
 }
 
@@ -342,7 +334,8 @@ static void save_settle(const save_job *job) {
     (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
   ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
-  save_delete_old(job);
+  ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
+  save_delete_expired(job);
 }
 
 static ci_status save_all(save_job *job, ci_error *error) {

@@ -84,11 +84,18 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #include <sys/stat.h>
 #include <unistd.h>
 
-int64_t ci_file_now(int32_t *nanoseconds) {
+#ifdef __APPLE__
+#define FILE_TIME(about, which) ((about)->st_##which##timespec)
+#else
+#define FILE_TIME(about, which) ((about)->st_##which##tim)
+#endif
+
+static int64_t file_nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * CI_SECOND + time.tv_nsec; }
+
+int64_t ci_file_now(void) {
   struct timespec now = {0};
   (void)clock_gettime(CLOCK_REALTIME, &now);
-  if (nanoseconds) *nanoseconds = (int32_t)now.tv_nsec;
-  return (int64_t)now.tv_sec;
+  return file_nanoseconds(now);
 }
 
 static int file_open_at(int folder, const char *name, int flags) {
@@ -227,10 +234,11 @@ bool ci_folder_has(const ci_folder *folder, const char *name) {
   return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct stat about;
   if (fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW)) return false;
-  *seconds = (int64_t)about.st_mtime;
+  *modified = file_nanoseconds(FILE_TIME(&about, m));
+  *arrived = file_nanoseconds(FILE_TIME(&about, c));
   return true;
 }
 

@@ -52,8 +52,8 @@ ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);
 ci_status ci_folder_unlink(const ci_folder *folder, const char *name);
 /* Whether there is an entry of that name. */
 bool ci_folder_has(const ci_folder *folder, const char *name);
-/* When a file was last written, in seconds since 1970. */
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds);
+/* When a file was last written, and when it came under its name. */
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived);
 /* Calls visit with the name of each entry, in the system's order; visit returns false to end that. It changes nothing
  * in the folder. */
 typedef bool (*ci_folder_visit)(void *argument, const char *name);
@@ -78,6 +78,7 @@ void ci_writer_abandon(ci_writer *writer);
 
 /* Random bytes of the operating system. */
 bool ci_file_random(void *bytes, size_t count);
-/* Seconds since 1970, UTC; nanoseconds may be NULL. */
-int64_t ci_file_now(int32_t *nanoseconds);
+/* Times are nanoseconds since 1970, UTC. */
+#define CI_SECOND INT64_C(1000000000)
+int64_t ci_file_now(void);
 #endif

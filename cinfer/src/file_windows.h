@@ -20,12 +20,11 @@ static void file_join_release(const ci_folder *folder, const char *name, char *p
   if (path) ci_release(folder->allocator, path, file_join_bytes(folder, name));
 }
 
-int64_t ci_file_now(int32_t *nanoseconds) {
+int64_t ci_file_now(void) {
   FILETIME now; /* units of 100 ns since 1601 */
   GetSystemTimeAsFileTime(&now);
   uint64_t units = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
-  if (nanoseconds) *nanoseconds = (int32_t)(units % 10000000 * 100);
-  return (int64_t)(units / 10000000) - 11644473600;
+  return ((int64_t)units - INT64_C(116444736000000000)) * 100;
 }
 
 static ci_status file_open_to_read(const char *path, uint64_t max_bytes, int *handle, uint64_t *size, ci_error *error) {
@@ -132,18 +131,19 @@ ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
   return status;
 }
 
-bool ci_folder_modified(const ci_folder *folder, const char *name, int64_t *seconds) {
+bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {
   struct _stat64 about;
   char *path = file_join(folder, name);
   bool known = path && _stat64(path, &about) == 0;
-  if (known) *seconds = (int64_t)about.st_mtime;
+  if (known) *modified = (int64_t)about.st_mtime * CI_SECOND;
+  if (known) *arrived = (int64_t)(about.st_ctime > about.st_mtime ? about.st_ctime : about.st_mtime) * CI_SECOND;
   file_join_release(folder, name, path);
   return known;
 }
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
-  int64_t seconds;
-  return ci_folder_modified(folder, name, &seconds);
+  int64_t modified, arrived;
+  return ci_folder_times(folder, name, &modified, &arrived);
 }
 
 ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *argument, ci_error *error) {

@@ -87,7 +87,7 @@ ci_status ci_state_open(const ci_state_options *given, ci_state **state, ci_erro
   s->limits = options.limits;
   ci_limits_fill(&s->limits);
   s->seed = options.seed;
-  s->opened = ci_file_now(NULL);
+  s->opened = ci_file_now();
   *state = s;
   return CI_OK;
 }

@@ -35,7 +35,7 @@ int ci_state_find_random(const ci_state *state, ci_span name); /* or -1 */
 const ci_allocator *ci_state_allocator(const ci_state *state);
 const ci_limits *ci_state_limits(const ci_state *state);
 ci_resources *ci_state_resources(const ci_state *state);
-int64_t ci_state_opened(const ci_state *state); /* seconds since 1970 */
+int64_t ci_state_opened(const ci_state *state); /* nanoseconds since 1970 */
 
 /* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
  * checkpoint has, whose shape is no rule. */

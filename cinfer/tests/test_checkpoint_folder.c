@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "checkpoints.h"
 
@@ -238,7 +239,7 @@ static void test_max_to_keep(void) {
     CHECK(save_as(state, name, i, 40, 2) == CI_OK);
   }
   CHECK(has_file("m-4.index") && has_file("m-5.index") && !find_file("m-3") && !find_file("m-1"));
-  CHECK(!file_holds("checkpoint", "m-3") && file_holds("checkpoint", "paths: \"m-4\"\nall"));
+  CHECK(file_holds("checkpoint", "# to be deleted: \"m-3\"\n") && file_holds("checkpoint", "paths: \"m-4\"\nall"));
   CHECK(save_as(state, "m-5", 6, 0, 2) == CI_OK && has_file("m-4.index")); /* the same name counts once */
   CHECK(save_as(state, "m-6", 6, 0, 1) == CI_OK && !find_file("m-4") && !find_file("m-5"));
   CHECK(list_files().count == 3);
@@ -286,6 +287,42 @@ static void test_an_unreadable_list_is_replaced(void) {
   remove_all();
 }
 
+/* A crash between the list and the deletion: the next save goes on with it. */
+static void test_what_is_to_be_deleted_is_written_down(void) {
+  ci_state *state = full_state();
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && save_as(state, "b", 2, 0, 0) == CI_OK);
+  CHECK(save_as(state, "c", 2, 0, 0) == CI_OK);
+  write_text("checkpoint",
+             "# a comment\nmodel_checkpoint_path: \"c\"\nall_model_checkpoint_paths: \"b\"\n"
+             "all_model_checkpoint_paths: \"c\"\n  # to be deleted: \"a\"\n# to be deleted: \"b\"\n"
+             "# to be deleted: \"../x\"\n# to be deleted: \"gone\"\n# to be deleted:\n");
+  CHECK(save_as(state, "c", 3, 0, 0) == CI_OK && has_file("a.index"));
+  CHECK(file_holds("checkpoint", "\n# to be deleted: \"a\"\n# crc32c: "));
+  CHECK(save_as(state, "d", 4, 0, 2) == CI_OK && !find_file("a.") && !find_file("b.") && has_file("c.index"));
+  CHECK(file_holds("checkpoint", "\n# to be deleted: \"a\"\n# to be deleted: \"b\"\n# crc32c: "));
+  CHECK(save_as(state, "d", 4, 0, 2) == CI_OK && !file_holds("checkpoint", "deleted"));
+  ci_state_close(state);
+  remove_all();
+}
+
+static void test_a_list_with_a_wrong_checksum_is_not_read(void) {
+  size_t size;
+  ci_state *state = full_state(), *other = new_state();
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && save_as(state, "b", 2, 0, 0) == CI_OK);
+  char *text = (char *)load_file("checkpoint", &size);
+  char *path = size ? strstr(text, "\"b\"") : NULL;
+  CHECK(path != NULL);
+  if (path) path[1] = 'a';
+  store_file("checkpoint", (unsigned char *)text, size);
+  CHECK(strcmp(latest(other, CI_OK).name, "b") == 0);
+  store_file("checkpoint", (unsigned char *)text, size - 19); /* without the last line: edited by hand */
+  CHECK(strcmp(latest(other, CI_OK).name, "a") == 0);
+  free(text);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 static void test_the_list_is_left_alone_when_asked(void) {
   ci_save_options options = ci_save_defaults();
   ci_state *state = full_state();
@@ -326,7 +363,60 @@ static void test_latest(void) {
   remove_all();
 }
 
+/* Whoever looks while others save and delete finds a whole checkpoint, never an older one than before. */
+static void test_a_reader_looks_while_another_process_saves(void) {
+  enum { SAVES = 60 };
+  ci_state *state = full_state(), *other = new_state();
+  char name[16];
+  int status = 1, polls = 0;
+  CHECK(save_as(state, "m-0", 0, 0, 1) == CI_OK);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    for (int i = 1; i <= SAVES; i++) {
+      snprintf(name, sizeof name, "m-%d", i / 3); /* each prefix three times */
+      if (save_as(state, name, i, i % 2 ? 20 : 0, 1) != CI_OK) _exit(1);
+    }
+    _exit(0);
+  }
+  for (int64_t last = 0; waitpid(writer, &status, WNOHANG) == 0; polls++) {
+    const ci_restored restored = latest(other, CI_OK);
+    CHECK(restored.name[0] && restored.step >= last && is_full(other));
+    last = restored.step;
+  }
+  CHECK(polls > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && latest(other, CI_OK).step == SAVES);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 /* ---- garbage ---- */
+
+/* Every bit of the list: the newest checkpoint is found all the same, be it by the list or without. */
+static void test_a_damaged_list_leaves_the_newest(void) {
+  ci_state *state = full_state();
+  size_t size;
+  for (int step = 1; step <= 3; step++) {
+    const char name[] = {'m', (char)('0' + step), 0};
+    CHECK(save_as(state, name, step, 0, 0) == CI_OK);
+  }
+  unsigned char *list = load_file("checkpoint", &size);
+  CHECK(file_holds("checkpoint", "# crc32c: "));
+  for (size_t bit = 0; bit < 8 * size; bit++) {
+    list[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    store_file("checkpoint", list, size);
+    list[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    CHECK(strcmp(latest(state, CI_OK).name, "m3") == 0);
+  }
+  for (size_t length = 0; length < size; length++) {
+    store_file("checkpoint", list, length);
+    CHECK(strcmp(latest(state, CI_OK).name, "m3") == 0);
+  }
+  free(list);
+  write_text("checkpoint", "# by hand\nmodel_checkpoint_path: \"m1\"\n  # to be deleted: \"m0\"\n");
+  CHECK(strcmp(latest(state, CI_OK).name, "m1") == 0);
+  ci_state_close(state);
+  remove_all();
+}
 
 static void test_garbage_of_crashes_goes(void) {
   static const char *const goes[] = {"m.data-0123456789abcdef-00000-of-00002.safetensors", "m.meta-0123456789abcdef",
@@ -352,6 +442,30 @@ static void test_garbage_of_crashes_goes(void) {
   for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) CHECK(!has_file(goes[i]));
   for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) CHECK(has_file(stays[i]));
   CHECK(has_file("tmp-1123456789abcdef-new"));
+  ci_state_close(state);
+  remove_all();
+}
+
+static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
+  static const char *const files[] = {"n-1.data-0123456789abcdef-00000-of-00002.safetensors",
+                                      "n-1.data-0123456789abcdef-00001-of-00002.safetensors", "n-1.meta"};
+  ci_state *state = full_state();
+  ci_folder place;
+  const char *base;
+  CHECK(save_as(state, "n-2", 2, 0, 0) == CI_OK);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) write_text(files[i], "x");
+  write_text("notes.meta", "x");
+  CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
+  CHECK(ci_folder_open(NULL, in_folder("m"), &place, &base, NULL) == CI_OK);
+  ci_checkpoint_remove_abandoned(&place, "m", 3600 * CI_SECOND);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
+  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
+  write_text("n-2.data-00000000000000ab-00000-of-00001.safetensors", "of a save that n-2.index does not name");
+  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
+  CHECK(!has_file("n-2.data-00000000000000ab-00000-of-00001.safetensors"));
+  CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
+  ci_folder_close(&place);
   ci_state_close(state);
   remove_all();
 }
@@ -417,9 +531,14 @@ int main(void) {
   test_max_to_keep();
   test_lines_of_others_stay();
   test_an_unreadable_list_is_replaced();
+  test_what_is_to_be_deleted_is_written_down();
+  test_a_list_with_a_wrong_checksum_is_not_read();
   test_the_list_is_left_alone_when_asked();
   test_latest();
+  test_a_damaged_list_leaves_the_newest();
+  test_a_reader_looks_while_another_process_saves();
   test_garbage_of_crashes_goes();
+  test_what_crashes_left_of_others_goes_when_it_is_old();
   test_no_memory();
   CHECK(rmdir(folder) == 0);
   return CHECK_END;

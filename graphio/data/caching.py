@@ -19,6 +19,7 @@ class FileCache(Stage):
     """
 
     kind = "cache"
+    never_more = True
 
     def __init__(self, source: Stage, path: str) -> None:
         super().__init__(source)
@@ -77,6 +78,7 @@ class FileCache(Stage):
         return self.given
 
     def set_place(self, place: Any) -> None:
+        self.counted(place, self.source.most())
         if os.path.exists(self.path):
             self.pull(place)
         elif place:

@@ -37,6 +37,7 @@ class Map(_Calling):
     """A function of every element."""
 
     kind = "map"
+    never_more = True
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
@@ -50,6 +51,7 @@ class Filter(_Calling):
     """The elements of which a function is true."""
 
     kind = "filter"
+    never_more = True
 
     def pull(self, count: int) -> Sequence[Item]:
         found: list[Element] = []
@@ -62,6 +64,7 @@ class TakeWhile(_Calling):
     """The elements before the first of which a function is false."""
 
     kind = "take_while"
+    never_more = True
 
     def __init__(self, source: Stage, function: Bound) -> None:
         super().__init__(source, function)
@@ -90,6 +93,7 @@ class Scan(_Calling):
     """A function of a state and every element, that gives the next state and an element."""
 
     kind = "scan"
+    never_more = True
 
     def __init__(self, source: Stage, function: Bound, initial: Element) -> None:
         super().__init__(source, function)
@@ -206,6 +210,7 @@ class Batch(Stage):
     """Elements, size at a time, as one with a dimension more."""
 
     kind = "batch"
+    never_more = True
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool) -> None:
         super().__init__(source)
@@ -427,6 +432,7 @@ class Unique(Stage):
     """Elements that have not come before."""
 
     kind = "unique"
+    never_more = True
 
     def __init__(self, source: Stage) -> None:
         super().__init__(source)
@@ -460,6 +466,7 @@ class IgnoreErrors(Stage):
     """The elements that can be had; those that raise are left out."""
 
     kind = "ignore_errors"
+    never_more = True
 
     def __init__(self, source: Stage) -> None:
         super().__init__(source)

@@ -86,7 +86,7 @@ class Generator(Stage):
 
     def set_place(self, place: Any) -> None:
         self.restart()
-        for _ in range(place[0]):
+        for _ in range(self.counted(place[0])):
             self._next()
             if self.ended:
                 raise errors.DataLossError(

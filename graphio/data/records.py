@@ -211,9 +211,11 @@ class Files(Stage):
 
     def set_place(self, place: Any) -> None:
         self.restart()
-        self.at, count = place
-        for _ in range(count):
-            self._next()
+        at, count = place
+        self.at = self.counted(at, len(self.paths))
+        for _ in range(self.counted(count)):
+            if self._next() is None:
+                raise ValueError(f"{self.paths[at]} ends before record {count}")
 
     def parameters(self) -> Sequence[Any]:
         return [*map(os.path.basename, self.paths), self.compression]

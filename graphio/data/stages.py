@@ -30,6 +30,7 @@ class Stage:
         kind: the Dataset method's name.
         position: where the stage alone stands, for those that are somewhere; `first`, when a pass
             through the data begins.
+        never_more: whether it gives no more items than its only input.
         table: the arrays that items are rows of; None: items are elements.
         inputs: the stages before.
         what: for messages, with the user's line.
@@ -37,6 +38,7 @@ class Stage:
 
     kind = ""
     first: Any = None
+    never_more = False
 
     def __init__(self, *inputs: Stage) -> None:
         self.inputs = inputs
@@ -78,10 +80,30 @@ class Stage:
         return self.position
 
     def set_place(self, place: Any) -> None:
-        """Goes where place says. Raises TypeError: it is no place of such a stage."""
+        """Goes where place says. Raises TypeError, ValueError: it is no place of such a stage."""
         if type(place) is not type(self.first):
             raise TypeError(f"{self.kind} stands at {place!r}")
+        if type(place) is int:
+            self.counted(place, self.most())
         self.position = place
+
+    def most(self) -> int | None:
+        """How many items one pass can give at most; None: nobody knows before its end."""
+        return self.inputs[0].most() if self.never_more else None
+
+    def counted(self, number: Any, most: int | None = None) -> int:
+        """A number of a place, which counts something of which there are so many.
+
+        What a place says is replayed, so that a number out of nowhere would take for ever.
+
+        Raises:
+            TypeError, ValueError: it is none, or too large.
+        """
+        if type(number) is not int:
+            raise TypeError(f"{self.kind} counts {number!r}")
+        if number < 0 or (most is not None and number > most):
+            raise ValueError(f"{self.kind} stands at {number}, of {most}")
+        return number
 
     def parameters(self) -> Sequence[Any]:
         """What tells this stage from others of its kind."""
@@ -129,6 +151,9 @@ class Slices(Stage):
         self.position = min(self.length, start + count)
         return range(start, self.position)
 
+    def most(self) -> int | None:
+        return self.length
+
     def parameters(self) -> Sequence[Any]:
         assert self.table is not None
         return [digest(column) for column in self.table]
@@ -164,6 +189,9 @@ class Tensors(Stage):
         self.position = True
         return [self.element]
 
+    def most(self) -> int | None:
+        return 1
+
     def parameters(self) -> Sequence[Any]:
         return [digest(a) for a in self.element]
 
@@ -185,6 +213,9 @@ class Range(Stage):
         self.position += len(found)
         return [[np.array(number, np.int64)] for number in found]
 
+    def most(self) -> int | None:
+        return len(self.numbers)
+
     def parameters(self) -> Sequence[Any]:
         return [self.numbers]
 
@@ -204,9 +235,14 @@ class Given(Stage):
         self.position = min(len(self.found), start + count)
         return self.found[start : self.position]
 
+    def most(self) -> int | None:
+        return len(self.found)
+
 
 class _Picking(Stage):
     """A stage whose items are some of its input's."""
+
+    never_more = True
 
     def __init__(self, source: Stage) -> None:
         super().__init__(source)
@@ -218,8 +254,13 @@ class _Picking(Stage):
         return list(items) if self.table is None else np.array(items, np.int64)
 
     def loaded(self, items: Any) -> list[Item]:
-        """The items of a place."""
-        return list(items) if self.table is None else items.tolist()
+        """The items of a place. Raises ValueError: a row that there is not."""
+        if self.table is None:
+            return list(items)
+        found: list[Item] = items.tolist()
+        if found and not 0 <= min(found) <= max(found) < len(self.table[0]):
+            raise ValueError(f"{self.kind} holds row {max(found)} of {len(self.table[0])}")
+        return found
 
 
 class Take(_Picking):
@@ -238,6 +279,10 @@ class Take(_Picking):
         items = self.source.pull(count) if count > 0 else []
         self.position += len(items)
         return items
+
+    def most(self) -> int | None:
+        most = self.source.most()
+        return most if self.count < 0 else self.count if most is None else min(most, self.count)
 
     def parameters(self) -> Sequence[Any]:
         return [self.count]
@@ -327,11 +372,19 @@ class Repeat(_Picking):
     def restart(self) -> None:
         self.epoch = self.given = 0
 
+    def most(self) -> int | None:
+        most = self.source.most()
+        if self.count >= 0 and most is not None:
+            return self.count * most
+        return 0 if most == 0 else None
+
     def place(self) -> Any:
         return [self.epoch, self.given]
 
     def set_place(self, place: Any) -> None:
-        self.epoch, self.given = place
+        epoch, given = place
+        self.epoch = self.counted(epoch, None if self.count < 0 else self.count)
+        self.given = self.counted(given, self.source.most())
 
     def parameters(self) -> Sequence[Any]:
         return [self.count]
@@ -440,6 +493,7 @@ class Shuffle(_Picking):
         self.key, self.epoch = place["key"], place["epoch"]
         self._draws = Draws(self.key, self.epoch)
         self._start = place["start"]
+        self.counted(place["drawn"], self.source.most())
         if place["buffer"] is not None:
             self.drawn, self.filled = place["drawn"], place["filled"]
             self.buffer = self.loaded(place["buffer"])
@@ -495,6 +549,7 @@ class Cache(_Picking):
 
     def set_place(self, place: Any) -> None:
         self.position, count, complete, start = place
+        self.counted(self.position, self.counted(count, self.source.most()))
         self.kept, self.complete = [], False
         self._start = start
         if start is not None:
@@ -531,6 +586,10 @@ def zipped(stages: Sequence[Stage]) -> Stage:
     length = min(stage.length for stage in stages if isinstance(stage, Slices))
     return Slices([column[:length] for stage in stages for column in stage.table or ()])
 
+    def most(self) -> int | None:
+        known = [most for stage in self.inputs if (most := stage.most()) is not None]
+        return min(known, default=None)
+
 
 class Concatenate(Stage):
     """One input after the other."""
@@ -544,3 +603,10 @@ class Concatenate(Stage):
             found += self.inputs[self.position].elements(count - len(found))
             self.position += len(found) < count
         return found
+
+    def most(self) -> int | None:
+        parts = [stage.most() for stage in self.inputs]
+        return None if None in parts else sum(part or 0 for part in parts)
+
+    def set_place(self, place: Any) -> None:
+        self.position = self.counted(place, len(self.inputs))

@@ -87,6 +87,7 @@ class Prefetch(Stage):
     """Elements made ahead by a thread."""
 
     kind = "prefetch"
+    never_more = True
 
     def __init__(self, source: Stage, size: int) -> None:
         super().__init__(source)
@@ -185,6 +186,7 @@ class ParallelMap(_Calling):
     """As Map, several elements at a time. Threads take more at once where more are asked for."""
 
     kind = "parallel_map"
+    never_more = True
 
     def __init__(self, source: Stage, function: Bound, count: int) -> None:
         super().__init__(source, function)

@@ -11,7 +11,7 @@ from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_mess
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
 from graphio.train.checkpoint_state import checkpoint_exists
-from graphio.train.saver import saver_of
+from graphio.train.meta_graphs import saver_of
 
 __all__ = ["load", "maybe_saved_model_directory"]
 

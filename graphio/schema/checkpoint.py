@@ -102,7 +102,7 @@ class Checkpoint:
         """The bytes of the graph file.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none, or none any more.
             DataLossError: it is not the one that was saved.
         """
         if not self.index.meta_file:
@@ -112,6 +112,10 @@ class Checkpoint:
         except errors.NotFoundError:  # renamed after the commit
             data = self._store.read(self._base + ".meta")
         if (len(data), crc32c(data)) != (self.index.meta_nbytes, self.index.meta_crc32c):
+            if self.replaced():
+                raise errors.NotFoundError(
+                    message=f"another save to {self.prefix!r} has replaced the graph file"
+                )
             raise errors.DataLossError(message=f"the graph file of {self.prefix!r} is damaged")
         return data
 
@@ -120,13 +124,20 @@ class Checkpoint:
         self.read({})
         self.check_meta()
 
-    def stored(self, name: str) -> tensors.Stored:
-        """A variable that is checked when its array is asked for. Raises NotFoundError."""
-        return self._variables.stored(name)
+    def stored(self, name: str, *, checked: bool = True) -> tensors.Stored:
+        """A variable that is checked when its array is asked for. Raises NotFoundError.
+
+        Args:
+            checked: False does not look at its checksum.
+        """
+        return self._variables.stored(name, checked)
 
     def replaced(self) -> bool:
-        """Whether another save to the same prefix has taken this one's place."""
-        return read_index_of(self._store, self._base).save_id != self.index.save_id
+        """Whether it has been saved again, or deleted, since it was opened."""
+        try:
+            return read_index_of(self._store, self._base).save_id != self.index.save_id
+        except errors.NotFoundError:
+            return True
 
     def check_meta(self) -> None:
         """Checks the graph file; that it is gone is no error. Raises DataLossError."""
@@ -151,14 +162,14 @@ class _Variables(Mapping[str, Array]):
             self.arrays[name] = self.stored(name).array()
         return self.arrays[name]
 
-    def stored(self, name: str) -> tensors.Stored:
+    def stored(self, name: str, checked: bool = True) -> tensors.Stored:
         """A variable in the mapped file. Raises NotFoundError."""
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
         data = self._files[row.shard].part(row.offset, row.nbytes)
         what = f"variable '{name}' in the checkpoint"
-        return tensors.Stored(row.dtype, row.dims, data, row.crc32c, what)
+        return tensors.Stored(row.dtype, row.dims, data, row.crc32c if checked else None, what)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
@@ -203,11 +214,16 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
             index = again
 
 
-def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+def copy(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    shard_bytes: int | None = None,
+) -> None:
     """Writes a checkpoint again, from one store to another: every byte is checked on the way.
 
     Args:
         source, target: prefixes; the copy has a save id of its own.
+        shard_bytes: how large a data file may become; None: there is one.
 
     Raises:
         as read_checkpoint and write_checkpoint.
@@ -221,4 +237,5 @@ def copy(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None
         meta=found.meta() if found.index.meta_file else None,
         slots={v.name: (v.slot_of, v.slot) for v in found.index.variable if v.slot},
         time=found.index.time,
+        shard_bytes=shard_bytes,
     )

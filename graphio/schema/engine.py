@@ -93,11 +93,26 @@ class State(Protocol):
         """Gives many variables and generators their values: all of them, or none. What was given
         is nobody else's and need not be copied."""
 
-    def save(self, prefix: str, step: int | None = None, meta: bytes | None = None) -> None:
+    def blobs(self) -> dict[str, bytes]:
+        """Bytes of the program's own by name, sorted."""
+
+    def set_blob(self, name: str, data: bytes) -> None:
+        """Keeps bytes that are saved with the variables."""
+
+    def remove_blob(self, name: str) -> None:
+        """Forgets a blob. Raises NotFoundError."""
+
+    def save(
+        self,
+        prefix: str,
+        step: int | None = None,
+        meta: bytes | None = None,
+        shard_bytes: int | None = None,
+    ) -> None:
         """Writes a checkpoint."""
 
-    def restore(self, prefix: str) -> int | None:
-        """Reads one: all or nothing. Returns its step."""
+    def restore(self, prefix: str, *, strict: bool = True) -> int | None:
+        """Reads one, all or nothing, with what it has beside the variables. Returns its step."""
 
 
 class Signature(Protocol):

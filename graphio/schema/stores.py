@@ -299,8 +299,8 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
             os.makedirs(where, exist_ok=True)
 
 
-def write(path: str | os.PathLike[str], data: bytes, layer: FileLayer = SYSTEM) -> None:
+def write(path: str | os.PathLike[str], parts: Iterable[Buffer], layer: FileLayer = SYSTEM) -> None:
     """Writes a file in one step: afterwards it is whole and durable, or as it was before."""
     store, name = of(path, layer)
-    store.put(name, [data])
+    store.put(name, parts)
     store.barrier()

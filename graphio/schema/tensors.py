@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphio.schema import dtypes, errors, small_types
 from graphio.schema.crc32c import crc32c
-from graphio.schema.model_pb2 import Tensor
+
+if TYPE_CHECKING:
+    from graphio.schema.model_pb2 import Tensor
 
 Array = np.ndarray[Any, Any]
 _LITTLE = sys.byteorder == "little"
@@ -144,6 +146,8 @@ def check_dims(dims: Sequence[int]) -> None:
 
 def from_array(array: Array) -> Tensor:
     """An inline tensor."""
+    from graphio.schema.model_pb2 import Tensor
+
     made = Tensor()
     fill(made, array, encode(array))
     return made
@@ -170,12 +174,12 @@ class Stored:
         number: of the element type.
         dims: the shape.
         data: the bytes.
-        crc: their checksum.
+        crc: their checksum; None: it is not looked at.
         what: how messages call it, "tensor 3".
     """
 
     def __init__(
-        self, number: int, dims: Sequence[int], data: memoryview, crc: int, what: str
+        self, number: int, dims: Sequence[int], data: memoryview, crc: int | None, what: str
     ) -> None:
         self.number, self.shape, self.crc, self.what = number, tuple(dims), crc, what
         self._data = data
@@ -197,7 +201,7 @@ class Stored:
             DataLossError: the bytes do not have their checksum, or do not fit dtype and shape.
         """
         if self._array is None:
-            if crc32c(self._data) != self.crc:
+            if self.crc is not None and crc32c(self._data) != self.crc:
                 raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
             check_dims(self.shape)
             self._array = decode(self.number, self.shape, self._data)

@@ -7,6 +7,7 @@ from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
 from graphio.train.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+from graphio.train.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
 from graphio.train.checkpoint_reader import (
     CheckpointReader,
     NewCheckpointReader,
@@ -41,8 +42,6 @@ from graphio.train.example import (
 )
 from graphio.train.exporting import export_variables
 from graphio.train.hooks import (
-    CheckpointSaverHook,
-    CheckpointSaverListener,
     FeedFnHook,
     FinalOpsHook,
     LoggingTensorHook,
@@ -67,11 +66,10 @@ from graphio.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+from graphio.train.meta_graphs import import_meta_graph
 from graphio.train.monitored_session import (
-    ChiefSessionCreator,
     MonitoredSession,
     MonitoredTrainingSession,
-    Scaffold,
     SingularMonitoredSession,
 )
 from graphio.train.moving_averages import ExponentialMovingAverage
@@ -83,7 +81,8 @@ from graphio.train.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.saver import Saver, import_meta_graph, remove_checkpoint
+from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
+import functools
+import importlib
 import os
 import threading
 import warnings
@@ -70,6 +73,7 @@ class Background:
             job: what to do.
         """
         self.join()
+        _finish_at_exit()
         done = self._done = threading.Event()
 
         def run() -> None:
@@ -120,6 +124,24 @@ def _named(error: BaseException, what: str) -> BaseException:
         made.errno, made.filename = error.errno, error.filename
     made.__cause__ = error
     return made
+
+
+@functools.cache
+def _finish_at_exit() -> None:
+    """Lets jobs end before the interpreter stops executors: clients of object stores need them.
+
+    Its hooks run last in, first out, and that of executors comes with their import.
+    """
+    importlib.import_module("concurrent.futures.thread")
+    register = getattr(threading, "_register_atexit", None)
+    if register is not None:
+        with contextlib.suppress(RuntimeError):  # the interpreter is ending already
+            register(_join_all)
+
+
+def _join_all() -> None:
+    for background in list(_all):
+        background.join()
 
 
 @atexit.register

@@ -27,14 +27,24 @@ class CheckpointReader:
     Args:
         filepattern: the checkpoint's prefix, or another file that tf.train.Saver.restore reads.
 
+    Attributes:
+        where: the path, or what messages call it.
+
     Raises:
         NotFoundError: there is none.
         DataLossError: it is damaged.
     """
 
-    def __init__(self, filepattern: str | os.PathLike[str]) -> None:
-        self._source = open_source(filepattern, lazy=True)
+    def __init__(self, filepattern: Any) -> None:
+        try:
+            self._source = open_source(filepattern, lazy=True)
+        except errors.NotFoundError as error:
+            text = (
+                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+            )
+            raise errors.NotFoundError(message=f"{text}{filepattern}: {error.message}") from None
         self._entries = self._source.entries()
+        self.where = str(filepattern) if _is_path(filepattern) else self._source.what
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name to shape."""
@@ -49,10 +59,15 @@ class CheckpointReader:
         return tensor_str in self._entries
 
     def get_tensor(self, tensor_str: str) -> Any:
-        """A variable's value, a fresh array. Raises NotFoundError, DataLossError."""
+        """A variable's value, a fresh array, a numpy scalar if it has no dimensions.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            DataLossError: it is damaged.
+        """
         if tensor_str not in self._entries:
             raise errors.NotFoundError(message=f"Key {tensor_str} not found in checkpoint")
-        return np.array(self._source.array(tensor_str))
+        return np.array(self._source.array(tensor_str))[()]
 
     def blobs(self) -> list[str]:
         """Names of the bytes that Saver.save and its objects put in, sorted."""
@@ -68,9 +83,13 @@ class CheckpointReader:
         return found
 
     def debug_string(self) -> bytes:
-        """A line a variable."""
-        kinds, shapes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
-        return "".join(f"{n} ({kinds[n].name}) {dims}\n" for n, dims in shapes.items()).encode()
+        """A line a variable, with TensorFlow's names of the dtypes."""
+        kinds = self.get_variable_to_dtype_map()
+        lines = [
+            f"{name} (DT_{kinds[name].proto_name.upper()}) {dims}\n"
+            for name, dims in self.get_variable_to_shape_map().items()
+        ]
+        return "".join(lines).encode()
 
 
 def NewCheckpointReader(filepattern: str) -> CheckpointReader:
@@ -78,7 +97,7 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
     return CheckpointReader(filepattern)
 
 
-def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint.
 
     Args:
@@ -92,13 +111,19 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     return CheckpointReader(resolved(ckpt_dir_or_file))
 
 
-def resolved(where: str | os.PathLike[str]) -> str:
-    """A prefix or file as it is; the newest checkpoint of a folder, or itself if it is one model.
+def _is_path(where: Any) -> bool:
+    return isinstance(where, (str, bytes, os.PathLike))
+
+
+def resolved(where: Any) -> Any:
+    """The newest checkpoint of a folder; what is no folder, or is one model, as it is.
 
     Raises:
         ValueError: the folder has none.
     """
-    path = os.fspath(where)
+    if not _is_path(where):
+        return where
+    path = os.fsdecode(where)
     if not _is_folder(path):
         return path
     newest = latest_checkpoint(path)
@@ -124,11 +149,11 @@ def _is_foreign(folder: str) -> bool:
     return True
 
 
-def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     """A variable's value, a fresh array; errors as load_checkpoint, and NotFoundError."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
-def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Names and shapes, sorted by name; errors as load_checkpoint."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

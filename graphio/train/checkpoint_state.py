@@ -141,13 +141,16 @@ def generate_checkpoint_state_proto(
 
 
 def _relative(path: str, folder: str) -> str:
-    """The path from the folder if it lies in it: a folder of checkpoints can then be moved."""
+    """The path from the folder if it lies in it: a folder of checkpoints can then be moved.
+
+    A relative path elsewhere becomes one from the folder, for it will be read as such.
+    """
     path, folder = stores.plain(path), stores.plain(folder)
     if stores.is_remote(path) or stores.is_remote(folder):
         root = stores.join(folder, "")
         return path.removeprefix(root) if stores.is_remote(folder) else path
     inside = os.path.relpath(os.path.abspath(path), os.path.abspath(folder or "."))
-    return path if inside.startswith(os.pardir) else inside
+    return path if inside.startswith(os.pardir) and os.path.isabs(path) else inside
 
 
 def update_checkpoint_state(

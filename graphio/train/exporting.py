@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from graphio.collections import GraphKeys
-from graphio.schema import dtypes, errors, files, shards, tensors
+from graphio.schema import dtypes, errors, shards, stores, tensors
 from graphio.train.interop.safetensors import NAMES
 from graphio.train.interop.zip_file import CENTRAL, END, END64, FULL, FULL16, LOCAL, LOCATOR
 from graphio.train.sources import open_source
@@ -33,7 +33,7 @@ def export_variables(
     Args:
         session_or_prefix: a session, whose global variables are written; or whatever
             tf.train.load_values opens, a mapping from names to arrays among it.
-        path: of the file; an older one is replaced.
+        path: of the file, or a URL of an object store; an older one is replaced.
         align_all: in a .safetensors file tensors of a multiple of 64 bytes start at one, others at
             a multiple of their elements' size. True: all start at a multiple of 64; tensors named
             `__pad__/0`, `__pad__/1` ... fill the gaps, since the format allows none.
@@ -49,7 +49,7 @@ def export_variables(
         raise errors.InvalidArgumentError(
             message=f"{where!r} should end with one of {', '.join(WRITERS)}"
         )
-    files.replace(where, writer(_values(session_or_prefix), align_all))
+    stores.write(where, writer(_values(session_or_prefix), align_all))
 
 
 def _values(found: Any) -> Mapping[str, Array]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphio import logging, scopes
 from graphio.config import RunOptions
-from graphio.schema import stores
 from graphio.schema.summary_pb2 import Summary
 from graphio.summary.writer import FileWriterCache
 from graphio.timeline import Timeline
-from graphio.train.saver import Saver
 from graphio.train.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -25,7 +23,7 @@ from graphio.train.session_run_hook import (
 from graphio.train.step_counter import get_global_step
 
 __all__ = [
-    "CheckpointSaverHook", "CheckpointSaverListener", "FeedFnHook", "FinalOpsHook",
+    "FeedFnHook", "FinalOpsHook",
     "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook", "ProfilerHook",
     "SecondOrStepTimer", "StepCounterHook", "StopAtStepHook", "SummarySaverHook",
 ]  # fmt: skip
@@ -76,7 +74,8 @@ class SecondOrStepTimer:
         return self._last_step
 
 
-def _step_tensor(what: str) -> Any:
+def step_tensor(what: str) -> Any:
+    """The global step of the default graph; RuntimeError if there is none, for a hook."""
     found = get_global_step()
     if found is None:
         raise RuntimeError(
@@ -103,7 +102,7 @@ class StopAtStepHook(SessionRunHook):
         self._num, self._last = num_steps, last_step
 
     def begin(self) -> None:
-        self._step = _step_tensor("StopAtStepHook")
+        self._step = step_tensor("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last is None:
@@ -245,109 +244,6 @@ class FinalOpsHook(SessionRunHook):
             self._values = session.run(self._fetches, self._feeds)
 
 
-class CheckpointSaverListener:
-    """The base of what is told of a CheckpointSaverHook's checkpoints."""
-
-    def begin(self) -> None:
-        """Called before the session is made."""
-
-    def before_save(self, session: Any, global_step_value: int) -> None:
-        """Called before a checkpoint is written."""
-
-    def after_save(self, session: Any, global_step_value: int) -> Any:
-        """Called after a checkpoint was written; True requests a stop."""
-
-    def end(self, session: Any, global_step_value: int) -> None:
-        """Called at the end."""
-
-
-class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints at the first step, every so often, and at the end.
-
-    With an asynchronous Saver the steps in between wait for a copy only; the end waits until all
-    is written, and so does each save if there are listeners.
-
-    Args:
-        checkpoint_dir: the folder.
-        save_secs: every so many seconds.
-        save_steps: or every so many steps.
-        saver: None: the scaffold's, else one of the collection SAVERS, else of all variables.
-        checkpoint_basename: of the files.
-        scaffold: a Scaffold.
-        listeners: CheckpointSaverListeners.
-
-    Raises:
-        ValueError: saver and scaffold are both given, or not exactly one of save_secs, save_steps.
-    """
-
-    def __init__(
-        self,
-        checkpoint_dir: str,
-        save_secs: float | None = None,
-        save_steps: int | None = None,
-        saver: Saver | None = None,
-        checkpoint_basename: str = "model.ckpt",
-        scaffold: Any = None,
-        listeners: Sequence[CheckpointSaverListener] | None = None,
-    ) -> None:
-        if saver is not None and scaffold is not None:
-            raise ValueError("You cannot provide both saver and scaffold.")
-        self._saver, self._scaffold = saver, scaffold
-        self._path = stores.join(checkpoint_dir, checkpoint_basename)
-        self._timer = SecondOrStepTimer(save_secs, save_steps)
-        self._listeners = list(listeners or [])
-
-    def begin(self) -> None:
-        self._step = _step_tensor("CheckpointSaverHook")
-        stores.make_folder(stores.split(self._path)[0])
-        if self._saver is None and self._scaffold is None:
-            savers = scopes.get_default_graph().get_collection("savers")
-            self._saver = savers[0] if savers else Saver()
-        for listener in self._listeners:
-            listener.begin()
-
-    def after_create_session(self, session: Any, coord: Any) -> None:
-        self._save(session, int(session.run(self._step)))
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._step)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
-            step = int(run_context.session.run(self._step))
-            if self._timer.should_trigger_for_step(step) and self._save(run_context.session, step):
-                run_context.request_stop()
-
-    def end(self, session: Any) -> None:
-        step = int(session.run(self._step))
-        if step != self._timer.last_triggered_step():
-            self._save(session, step)
-        self._written()
-        for listener in self._listeners:
-            listener.end(session, step)
-
-    def _chosen(self) -> Any:
-        return self._saver if self._scaffold is None else self._scaffold.saver
-
-    def _written(self) -> None:
-        """Waits for what the Saver does in the background; raises its error."""
-        wait = getattr(self._chosen(), "wait", None)
-        if wait is not None:
-            wait()
-
-    def _save(self, session: Any, step: int) -> bool:
-        """Whether a listener wants to stop."""
-        self._timer.update_last_triggered_step(step)
-        logging.info("Saving checkpoints for %d into %s.", step, self._path)
-        for listener in self._listeners:
-            listener.before_save(session, step)
-        self._chosen().save(session, self._path, global_step=step)
-        if self._listeners:
-            self._written()
-        stops = [listener.after_save(session, step) for listener in self._listeners]
-        return any(stops)
-
-
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every so often.
 
@@ -380,7 +276,7 @@ class SummarySaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(save_secs, save_steps)
 
     def begin(self) -> None:
-        self._step = _step_tensor("SummarySaverHook")
+        self._step = step_tensor("SummarySaverHook")
         self._next: int | None = None
 
     def _operations(self) -> list[Any]:
@@ -441,7 +337,7 @@ class ProfilerHook(SessionRunHook):
         self._dataflow, self._memory = show_dataflow, show_memory
 
     def begin(self) -> None:
-        self._step = _step_tensor("ProfilerHook")
+        self._step = step_tensor("ProfilerHook")
         self._next: int | None = None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -486,7 +382,7 @@ class StepCounterHook(SessionRunHook):
         self._folder, self._writer = output_dir, summary_writer
 
     def begin(self) -> None:
-        self._step = _step_tensor("StepCounterHook")
+        self._step = step_tensor("StepCounterHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._step)

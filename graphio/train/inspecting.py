@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -112,15 +111,27 @@ def _check(prefix: str) -> _Check:
     except errors.NotFoundError:
         return _check_foreign(check)
     except errors.OpError as error:
+        from graphio.train.interop import formats
+
+        if isinstance(error, errors.DataLossError) and formats.is_tensorflow(prefix):
+            return _check_foreign(check)
         check.says(error)
         return check
-    with contextlib.closing(store.open(base + ".index")) as file:
-        check.file(file.size)
+    check.file(len(store.read(base + ".index", follow=True)))
     check.resources = len(index.resource)
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)
     _check_meta(check, store, base, index)
+    if check.wrong and _save_id(store, base) != index.save_id:
+        return _check(prefix)  # a save to the same prefix came in between
     return check
+
+
+def _save_id(store: stores.Store, base: str) -> int | None:
+    try:
+        return read_index_of(store, base).save_id
+    except errors.OpError:
+        return None
 
 
 def _check_shard(

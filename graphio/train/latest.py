@@ -1,13 +1,19 @@
-"""Restoring from a folder in which another process saves and deletes."""
+"""Restoring from a folder in which another process saves and deletes, or a crash has damaged."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from graphio.schema import errors
 from graphio.schema.checkpoint_index import read_index
-from graphio.train.checkpoint_state import checkpoint_exists, latest_checkpoint
+from graphio.train.checkpoint_state import (
+    checkpoint_exists,
+    get_checkpoint_state,
+    latest_checkpoint,
+)
 
 if TYPE_CHECKING:
     from graphio.train.saver import Saver
@@ -20,6 +26,8 @@ def restore_latest(
     sess: Any,
     checkpoint_dir: str | os.PathLike[str],
     latest_filename: str | None = None,
+    *,
+    fall_back: bool = False,
     **options: Any,
 ) -> str | None:
     """Restores the newest checkpoint of a folder, be it that of a run that goes on.
@@ -32,25 +40,61 @@ def restore_latest(
         sess: the session.
         checkpoint_dir: the folder.
         latest_filename: of the state file; None: "checkpoint".
+        fall_back: True restores the one before, with a warning, where the newest is damaged.
         options: further arguments of Saver.restore.
 
     Returns:
         The prefix of what was restored; None if the folder has no checkpoint.
 
     Raises:
+        DataLossError: the newest is damaged; with fall_back: all are.
         ValueError, OpError: see Saver.restore.
     """
+    damaged: dict[str, str] = {}
     while True:
-        found = latest_checkpoint(checkpoint_dir, latest_filename)
+        found = _newest_but(damaged, checkpoint_dir, latest_filename)
         if found is None:
-            return None
+            break
         save_id = _save_id(found)
         try:
             saver.restore(sess, found, **options)
-            return found
-        except (ValueError, errors.NotFoundError, errors.DataLossError):
-            if checkpoint_exists(found) and _save_id(found) == save_id:
+            break
+        except (ValueError, errors.NotFoundError, errors.DataLossError) as error:
+            if not checkpoint_exists(found) or _save_id(found) != save_id:
+                continue
+            if not fall_back or not isinstance(error, errors.DataLossError):
                 raise
+            damaged[found] = str(error)
+    _tell(damaged, found, checkpoint_dir)
+    return found
+
+
+def _newest_but(
+    damaged: Iterable[str], folder: str | os.PathLike[str], latest_filename: str | None
+) -> str | None:
+    """The newest checkpoint of the folder's list that is not among the damaged ones."""
+    found = latest_checkpoint(folder, latest_filename)
+    if found is None or found not in damaged:
+        return found
+    state = get_checkpoint_state(folder, latest_filename)
+    for prefix in reversed(state.all_model_checkpoint_paths if state is not None else []):
+        if prefix not in damaged and checkpoint_exists(prefix):
+            return prefix
+    return None
+
+
+def _tell(damaged: dict[str, str], found: str | None, folder: str | os.PathLike[str]) -> None:
+    if not damaged:
+        return
+    what = "; ".join(f"{prefix!r}: {error}" for prefix, error in damaged.items())
+    if found is None:
+        raise errors.DataLossError(
+            message=f"no checkpoint of {os.fspath(folder)!r} can be restored: {what}. To begin "
+            "anew, take another folder or move these away"
+        )
+    warnings.warn(
+        f"going on from {found!r}, because what is newer is damaged: {what}", stacklevel=3
+    )
 
 
 def _save_id(prefix: str) -> int | None:

@@ -14,6 +14,8 @@ from graphio import logging
 
 __all__ = ["Progress"]
 
+BAR_SECS, LINE_SECS = 0.1, 10.0  # between two times that it is shown
+
 
 class Progress:
     """Shows steps, metrics and steps a second.
@@ -21,42 +23,41 @@ class Progress:
     Args:
         first: the global step before the first run.
         total: the global step to be reached, None if that is not known.
-        every_secs: between two lines of the log.
     """
 
-    def __init__(self, first: int, total: int | None, every_secs: float) -> None:
-        self._step, self._total, self._secs = first, total, every_secs
-        self._told = (time.monotonic(), first)
-        self._bar = _bar(first, total)
+    def __init__(self, first: int, total: int | None) -> None:
+        self._total, self._bar = total, _bar(first, total)
+        self._secs = BAR_SECS if self._bar is not None else LINE_SECS
+        self._shown = time.monotonic(), first
 
-    def update(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """A step is done.
+    def due(self) -> bool:
+        """Whether it is time for `show`."""
+        return time.monotonic() >= self._shown[0] + self._secs
+
+    def show(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Shows where the training is.
 
         Args:
-            step: the global step after it.
-            metrics: what it gave.
+            step: the global step: how many are done.
+            metrics: what the last one gave.
         """
-        moved, self._step = step - self._step, step
+        (since, before), self._shown = self._shown, (time.monotonic(), step)
+        values = _numbers(metrics)
         if self._bar is not None:
-            self._bar.set_postfix(_shown(metrics), refresh=False)
-            self._bar.update(moved)
-        elif time.monotonic() >= self._told[0] + self._secs:
-            self._tell(metrics)
-
-    def _tell(self, metrics: Mapping[str, Any]) -> None:
-        now, (since, before) = time.monotonic(), self._told
-        self._told = (now, self._step)
+            self._bar.set_postfix(values, refresh=False)
+            self._bar.update(step - before)
+            return
         total = "" if self._total is None else f" of {self._total}"
-        values = "".join(f", {name} = {value}" for name, value in _shown(metrics).items())
-        rate = (self._step - before) / max(now - since, 1e-9)
-        logging.info("step %d%s%s (%.3g steps/s)", self._step, total, values, rate)
+        listed = "".join(f", {name} = {value}" for name, value in values.items())
+        rate = (step - before) / max(self._shown[0] - since, 1e-9)
+        logging.info("step %d%s%s (%.3g steps/s)", step, total, listed, rate)
 
-    def close(self, metrics: Mapping[str, Any]) -> None:
+    def close(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Shows where the training has ended."""
+        if step != self._shown[1]:
+            self.show(step, metrics)
         if self._bar is not None:
             self._bar.close()
-        elif self._step != self._told[1]:
-            self._tell(metrics)
 
 
 def _bar(first: int, total: int | None) -> Any:
@@ -69,6 +70,6 @@ def _bar(first: int, total: int | None) -> Any:
     return tqdm(initial=first, total=total, unit="step")
 
 
-def _shown(metrics: Mapping[str, Any]) -> dict[str, str]:
+def _numbers(metrics: Mapping[str, Any]) -> dict[str, str]:
     """Those that are one number."""
     return {name: f"{value:.4g}" for name, value in metrics.items() if np.ndim(value) == 0}

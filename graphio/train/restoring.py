@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
 
 Array = np.ndarray[Any, Any]
-VERIFY = ("full", "lazy")
+_CALLER = 5  # stacklevel of who called Saver.restore, from a function that `restore` calls
+VERIFY = ("full", "lazy", "meta")
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _settle_missing(
         warnings.warn(
             f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
             f"are: {hints.listed([*absent, *lost])}",
-            stacklevel=4,
+            stacklevel=_CALLER,
         )
     return set(absent)
 
@@ -155,7 +157,8 @@ def _reader(
         source.checkpoint.read(into)
         source.checkpoint.check_meta()
         return into.__getitem__
-    return source.checkpoint.stored if state.lasting and not options.cast else source.array
+    stored = functools.partial(source.checkpoint.stored, checked=options.verify == "lazy")
+    return stored if state.lasting and not options.cast else lambda name: stored(name).array()
 
 
 def _converted(
@@ -227,7 +230,7 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
-            stacklevel=4,
+            stacklevel=_CALLER + 1,
         )
 
 
@@ -246,5 +249,5 @@ def _move_iterators(
         warnings.warn(
             f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
             "their pipelines are others, or need their initializer before the restore",
-            stacklevel=4,
+            stacklevel=_CALLER + 1,
         )

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphio import meta_graph, scopes
-from graphio.collections import GraphKeys
-from graphio.graph import Tensor
-from graphio.graph_def import functions_of, graph_def_of
 from graphio.meta_graph import MetaGraphDef, SaverDef
 from graphio.node_def import message_of
 from graphio.schema import checkpoint, errors, files, model_pb2, stores
@@ -20,11 +17,15 @@ from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.retention import FOR_EVER, Retention
+from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
 from graphio.train.sources import CheckpointSource
 from graphio.train.user_state import Stateful, checked_objects
-from graphio.variables import Variable, variables_of
+from graphio.variables import Variable
 
-__all__ = ["Saver", "import_meta_graph", "remove_checkpoint"]
+if TYPE_CHECKING:
+    from graphio.train.saver_operators import Operators
+
+__all__ = ["Saver", "remove_checkpoint"]
 
 
 class Saver:
@@ -99,6 +100,8 @@ class Saver:
                 "If `var_list` is provided then build cannot be deferred. Either set "
                 "defer_build=False or var_list=None."
             )
+        if write_version not in (None, SaverDef.V1, SaverDef.V2):
+            raise ValueError(f"write_version is 1 or 2 (both give our format), not {write_version}")
         self._reshape = reshape
         self._allow_empty = allow_empty
         self._pad = pad_step_number
@@ -111,59 +114,35 @@ class Saver:
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
-        self._retention = Retention(max_to_keep or 0, keep_checkpoint_every_n_hours)
+        self._retention = Retention(*_kept(max_to_keep, keep_checkpoint_every_n_hours))
+        self._sharded = bool(sharded)
+        outer = scopes.get_default_graph().get_name_scope()
+        self._scope = "/".join(filter(None, [outer, name or "save"]))
+        self._operators: Operators | None = None
         self._variables: dict[str, Variable] | None = None
         if saver_def is not None:
-            self._take_over(message_of(saver_def), name)
+            self._take_over(saver_def, name)
         elif not defer_build:
-            self._variables = self._named(var_list)
+            self._take(of_var_list(var_list, allow_empty))
 
-    def _take_over(self, saver: model_pb2.Saver, import_scope: str | None) -> None:
+    def _take_over(self, saver_def: Any, import_scope: str | None) -> None:
         """Becomes the Saver that a message describes."""
+        if not isinstance(saver_def, SaverDef):
+            raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def!r}")
+        saver = message_of(saver_def)
         hours = saver.keep_every_hours or self._retention.hours
         self._retention = Retention(saver.max_to_keep, hours)
-        known = variables_of(scopes.get_default_graph().root)
-        prefix = f"{import_scope}/" if import_scope else ""
-        missing = [name for name in saver.variable if prefix + name not in known]
-        if missing:
-            raise ValueError(
-                f"the saver_def saves variables that the graph does not have: {', '.join(missing)}"
-            )
-        if saver.variable:
-            keys = saver.key or saver.variable
-            pairs = zip(keys, saver.variable, strict=True)
-            self._variables = {key: known[prefix + name] for key, name in pairs}
-        else:
-            self._variables = self._named(None)
+        self._sharded = saver.sharded
+        self._take(of_message(saver.key, saver.variable, import_scope))
+
+    def _take(self, found: Saveables) -> None:
+        self._variables, self._places = found
+        self._iterators = self._iterators or self._places
 
     def build(self) -> None:
         """Looks for the variables now, if that was deferred."""
         if self._variables is None:
-            self._variables = self._named(None)
-
-    def _named(self, var_list: Any) -> dict[str, Variable]:
-        """Name in the checkpoint to variable; a saveable iterator has none."""
-        if var_list is None:
-            graph = scopes.get_default_graph()
-            var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-            var_list = var_list + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
-        if not var_list and not self._allow_empty:
-            raise ValueError("No variables to save")
-        keyed = isinstance(var_list, Mapping)
-        items = sorted(var_list.items()) if keyed else [(None, v) for v in var_list]
-        self._places = any(_is_iterator(v) for _, v in items)
-        self._iterators = self._iterators or self._places
-        pairs = [
-            (key or _checked(v).op.name, _checked(v)) for key, v in items if not _is_iterator(v)
-        ]
-        named: dict[str, Variable] = {}
-        for key, variable in pairs:
-            if key in named:
-                raise ValueError(f"At least two variables have the same name: {key}")
-            if any(variable is other for other in named.values()):
-                raise ValueError(f"The same saveable will be restored with two names: {key}")
-            named[key] = variable
-        return named
+            self._take(of_var_list(None, self._allow_empty))
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -180,6 +159,9 @@ class Saver:
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
         """Replaces the list of checkpoints to keep: pairs of path and seconds since 1970."""
+        given = last_checkpoints_with_time
+        if not isinstance(given, (list, tuple)) or not all(map(_is_kept, given)):
+            raise TypeError(f"expected a list of (path, seconds since 1970), not {given!r}")
         self._retention.replace(last_checkpoints_with_time)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
@@ -222,7 +204,8 @@ class Saver:
             blobs: bytes by name that go along; tf.train.load_checkpoint reads them.
 
         Returns:
-            The prefix, to be given to restore; None if there are no variables.
+            The prefix, to be given to restore; None if there are no variables: then only the
+            graph file is written.
 
         Raises:
             TypeError: sess is no session.
@@ -232,9 +215,10 @@ class Saver:
                 are as they were.
             OpError: the save before failed in the background; nothing was done now.
         """
-        self._check_session(sess)
+        variables = self._built("save")
+        check_session(sess, variables)
         contents = saving.Contents(
-            self._built("save"),
+            variables,
             self._iterators,
             self._graph_file.bytes_of(sess.graph, message_of(self.to_proto()))
             if write_meta_graph
@@ -245,7 +229,7 @@ class Saver:
             self.inspect,
         )
         request = saving.Request(
-            os.fspath(save_path),
+            os.fsdecode(save_path),
             global_step,
             latest_filename,
             meta_graph_suffix,
@@ -253,6 +237,7 @@ class Saver:
             blobs,
         )
         if not (contents.variables or self._places or self._objects or blobs):
+            saving.save_graph(sess, contents, request, self._layer)
             return None
         with self._background.turn:
             self._background.wait()
@@ -310,21 +295,39 @@ class Saver:
         """
         prefix = f"{export_scope}/" if export_scope else ""
         kept = self._retention
-        message = model_pb2.Saver(max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours)
+        message = model_pb2.Saver(
+            max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours, sharded=self._sharded
+        )
         for key, variable in self._built("to_proto").items():
             if variable.op.name.startswith(prefix):
                 message.variable.append(variable.op.name.removeprefix(prefix))
                 message.key.append(key)
         return SaverDef(message)
 
-    def as_saver_def(self) -> SaverDef:
-        """The Saver as a message."""
-        return self.to_proto()
+    def as_saver_def(self) -> SaverDef | None:
+        """As saver_def."""
+        return self.saver_def
 
     @property
-    def saver_def(self) -> SaverDef:
-        """The Saver as a message."""
-        return self.to_proto()
+    def saver_def(self) -> SaverDef | None:
+        """The Saver as a message; None before build, if that was deferred.
+
+        It names operators that save and restore, which are added to the graph when this is first
+        asked for: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
+        If the graph was finalized before, the names stay "".
+        """
+        if self._variables is None:
+            return None
+        made = self.to_proto()
+        if self._variables and self._operators is None:
+            graph = next(iter(self._variables.values())).graph
+            if not graph.finalized:
+                from graphio.train import saver_operators
+
+                self._operators = saver_operators.add(graph, self._variables, self._scope)
+        if self._operators is not None:
+            made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
+        return made
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
@@ -362,7 +365,7 @@ class Saver:
     def restore(
         self,
         sess: Any,
-        save_path: str | os.PathLike[str] | None,
+        save_path: Any,
         *,
         strict: bool = True,
         assignment_map: Any = None,
@@ -378,7 +381,8 @@ class Saver:
 
         Args:
             sess: the session.
-            save_path: what save returned, or latest_checkpoint.
+            save_path: what save returned, or latest_checkpoint; or a file of another framework, or
+                a mapping from names to arrays: whatever tf.train.load_values takes or gives.
             strict: False leaves variables that have no value there as they are, with a warning;
                 values of another dtype or shape are errors all the same.
             assignment_map: what the values are called in the graph. A dict of names, or of scopes
@@ -395,7 +399,8 @@ class Saver:
             reshape: True accepts another shape of as many elements; None: as the Saver was told.
             verify: "full" reads every byte of the checkpoint and checks it. "lazy" maps its files,
                 which must stay as they are, and checks what is restored: in the Python runtime
-                when a variable is first used, in cinfer now.
+                when a variable is first used, in cinfer now. "meta" checks index and headers, but
+                no value: for files that were just verified.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
@@ -404,13 +409,14 @@ class Saver:
                 assignment_map or ignore is for nothing. These name all that is wrong at once.
             DataLossError: it is damaged.
         """
-        self._check_session(sess)
-        if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
         variables = self._built("restore")
+        check_session(sess, variables)
         self._background.join()
         if not (variables or self._places or self._objects):
             return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        where = os.fsdecode(save_path) if isinstance(save_path, bytes) else save_path
         options = restoring.Options(
             strict,
             assignment_map,
@@ -420,7 +426,7 @@ class Saver:
             verify,
         )
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
-        source = restoring.restore_from(save_path, target, options)
+        source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):
             self._retention.adopt(source.checkpoint.prefix)
 
@@ -428,67 +434,6 @@ class Saver:
         if self._variables is None:
             raise RuntimeError(f"`build()` should be called before {what} if defer_build==True")
         return self._variables
-
-    @staticmethod
-    def _check_session(sess: Any) -> None:
-        if not hasattr(sess, "state") or not hasattr(sess, "graph"):
-            raise TypeError(f"'sess' must be a Session; {sess}")
-
-
-def import_meta_graph(
-    meta_graph_or_file: Any,
-    clear_devices: bool = False,
-    import_scope: str | None = None,
-    input_map: Mapping[str, Tensor] | None = None,
-    return_elements: Sequence[str] | None = None,
-    **unused: Any,
-) -> Any:
-    """Adds a whole graph to the default graph: nodes, variables and collections.
-
-    Args:
-        meta_graph_or_file: a MetaGraphDef, or the path of a file that a Saver or
-            export_meta_graph wrote.
-        clear_devices: True forgets what devices the nodes wish for.
-        import_scope: prefix of the names, made unique.
-        input_map: names of values in it to tensors that are read in their place.
-        return_elements: names of what to return besides.
-
-    Returns:
-        A Saver of its variables; None if it has none. With return_elements: it and the elements.
-
-    Raises:
-        OSError: there is no such file, or it is no graph.
-        ValueError, NotFoundError: as tf.import_graph_def.
-    """
-    if isinstance(meta_graph_or_file, (str, os.PathLike)):
-        model = meta_graph.read_message(meta_graph_or_file)
-    else:
-        model = graph_def_of(meta_graph_or_file)
-    with scopes.get_default_graph().unchanged_on_error():
-        found, elements = meta_graph.import_message(
-            model,
-            clear_devices,
-            import_scope,
-            input_map,
-            return_elements,
-            functions_of(meta_graph_or_file),
-        )
-        saver = saver_of(model, found.variables)
-    return saver if return_elements is None else (saver, elements)
-
-
-def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
-    """The Saver of an imported graph: it knows the names that its checkpoints have."""
-    if model.HasField("saver") and all(name in variables for name in model.saver.variable):
-        names = dict(zip(model.saver.key, model.saver.variable, strict=True))
-        return Saver(
-            {key: variables[name] for key, name in names.items()},
-            max_to_keep=model.saver.max_to_keep,
-            keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
-            allow_empty=True,
-        )
-    graph = scopes.get_default_graph()
-    return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
 def remove_checkpoint(
@@ -511,15 +456,19 @@ def _checked_size(shard_bytes: Any) -> int | None:
     return int(shard_bytes)
 
 
-def _is_iterator(saveable: Any) -> bool:
-    if isinstance(saveable, Variable):
-        return False
-    from graphio.data.iterator import IteratorSaveable
+def _kept(max_to_keep: Any, hours: Any) -> tuple[int, float]:
+    """How many checkpoints are kept, 0 for all, and one in how many hours."""
+    if max_to_keep is not None and not isinstance(max_to_keep, (int, np.integer)):
+        raise TypeError(f"max_to_keep must be an int or None, not {max_to_keep!r}")
+    if hours is not None and not isinstance(hours, (int, float, np.number)):
+        raise TypeError(f"keep_checkpoint_every_n_hours must be a number, not {hours!r}")
+    return max(int(max_to_keep or 0), 0), FOR_EVER if hours is None else float(hours)
 
-    return isinstance(saveable, IteratorSaveable)
 
-
-def _checked(variable: Any) -> Variable:
-    if not isinstance(variable, Variable):
-        raise TypeError(f"Variable to save is not a Variable: {variable}")
-    return variable
+def _is_kept(pair: Any) -> bool:
+    return (
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and isinstance(pair[0], (str, os.PathLike))
+        and isinstance(pair[1], (int, float, np.number))
+    )

@@ -22,7 +22,17 @@ from graphio.train.retention import Retention
 from graphio.train.user_state import Stateful
 from graphio.variables import Variable
 
-__all__ = ["Contents", "GraphFile", "Prepared", "Request", "commit", "export_meta_bytes", "prepare"]
+__all__ = [
+    "Contents",
+    "GraphFile",
+    "Prepared",
+    "Request",
+    "commit",
+    "export_meta_bytes",
+    "prepare",
+    "save_graph",
+    "slots_of",
+]
 
 Array = np.ndarray[Any, Any]
 SHARD_BYTES = 5_000_000_000  # of a data file, as the field's tools cut
@@ -89,13 +99,7 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     Args:
         memory: for copies of values that would not stay as they are; None: they are not copied.
     """
-    _check_paths(request)
-    step = None if request.global_step is None else _step_of(session, request.global_step)
-    where = stores.plain(request.path)
-    if step is not None:
-        where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
-    if not stores.is_folder(stores.split(where)[0]):
-        raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
+    where, step = _where(session, contents, request)
     values = _values(session.state, contents.variables)
     if memory is not None and not session.state.lasting:
         values = memory.copies(values)
@@ -114,13 +118,32 @@ def prepare(session: Any, contents: Contents, request: Request, memory: Memory |
     )
 
 
+def _where(session: Any, contents: Contents, request: Request) -> tuple[str, int | None]:
+    """Prefix and step."""
+    _check_paths(request)
+    step = None if request.global_step is None else _step_of(session, request.global_step)
+    where = stores.plain(request.path)
+    if step is not None:
+        where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
+    if not stores.is_folder(stores.split(where)[0]):
+        raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
+    return where, step
+
+
+def save_graph(session: Any, contents: Contents, request: Request, layer: files.FileLayer) -> None:
+    """Writes the graph file alone, where there is nothing else to save."""
+    if contents.meta is not None:
+        where, _ = _where(session, contents, request)
+        stores.write(f"{where}.{request.meta_graph_suffix}", [contents.meta], layer)
+
+
 def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
     """Writes a checkpoint, then the state file; then deletes what is too old."""
     request, contents, meta = prepared.request, prepared.contents, prepared.contents.meta
     if contents.inspect is not None:
         contents.inspect(prepared.values)
     if meta is not None and request.meta_graph_suffix != "meta":
-        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", meta, layer)
+        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", [meta], layer)
         meta = None
     checkpoint.write_checkpoint(
         prepared.place,
@@ -128,7 +151,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
         prepared.resources,
         step=prepared.step,
         meta=meta,
-        slots=_slots(contents.variables),
+        slots=slots_of(contents.variables),
         shard_bytes=contents.shard_bytes,
         layer=layer,
     )
@@ -198,7 +221,8 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
     return dict(zip(variables, values, strict=True))
 
 
-def _slots(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
+    """Names in the checkpoint of slots to those of their variables, and of the slots."""
     keys = {v.op.name: key for key, v in variables.items()}
     return {
         key: (keys.get(v.slot_of, v.slot_of), v.slot) for key, v in variables.items() if v.slot_of

@@ -145,9 +145,7 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
     if isinstance(where, Mapping):
         return ArraysSource(where)
     path = stores.plain(where)
-    if stores.is_remote(path):
-        return CheckpointSource(path, lazy=lazy)
-    if not os.path.exists(path) and _starts_as_ours(path + ".index"):
+    if _starts_as_ours(path + ".index"):
         return CheckpointSource(path, lazy=lazy)
     from graphio.train.interop import formats
 
@@ -155,7 +153,13 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
 
 
 def _starts_as_ours(path: str) -> bool:
+    """Whether a checkpoint's index is there; what cannot be read now is an error."""
     try:
-        return files.part(path, 0, len(checkpoint_index.MAGIC)) == checkpoint_index.MAGIC
+        if not stores.is_remote(path):
+            start = files.part(path, 0, len(checkpoint_index.MAGIC))
+        else:
+            store, name = stores.of(path)
+            start = store.read(name)[: len(checkpoint_index.MAGIC)]
     except errors.NotFoundError:
         return False
+    return start == checkpoint_index.MAGIC

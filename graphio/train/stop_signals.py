@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -50,6 +52,18 @@ class StopSignals:
             signal.signal(*self._before.popitem())
 
     def send_again(self) -> None:
-        """After release: the process gets the signal that was caught, with its usual effect."""
-        if self.caught is not None:
-            signal.raise_signal(self.caught)
+        """After release: the process gets the signal that was caught, with its usual effect.
+
+        Raises:
+            SystemExit: that is to end the process, but the system does not do it to the first
+                process of a container.
+        """
+        if self.caught is None:
+            return
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        handler = signal.getsignal(self.caught)
+        signal.raise_signal(self.caught)
+        if handler is signal.SIG_DFL:
+            raise SystemExit(128 + self.caught)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,10 +14,12 @@ from graphio import scopes
 from graphio.export import reach
 from graphio.graph import Graph, Operation
 from graphio.schema import dtypes, errors
-from graphio.train.hooks import CheckpointSaverHook, NanTensorHook, SecondOrStepTimer
-from graphio.train.monitored_session import ChiefSessionCreator, MonitoredSession, Scaffold
+from graphio.train.checkpoint_hook import CheckpointSaverHook
+from graphio.train.hooks import NanTensorHook, SecondOrStepTimer
+from graphio.train.monitored_session import MonitoredSession
 from graphio.train.progress import Progress
 from graphio.train.saver import Saver
+from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import SessionRunHook
 from graphio.train.step_counter import get_or_create_global_step
 from graphio.train.stop_signals import STOP_SIGNALS, StopSignals
@@ -27,6 +30,7 @@ __all__ = ["TrainingLoop", "train"]
 Array = np.ndarray[Any, Any]
 Feed = Mapping[Any, Any] | Callable[[int], Mapping[Any, Any]] | None
 SAVE_SECS = 600.0  # where neither steps nor seconds are given
+_TABLE = "training_loops"  # of a graph: what counts the steps of operations that do not
 _CAN_BE_NAN = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 
@@ -128,14 +132,14 @@ class TrainingLoop:
             self._let_go()
             raise
         if self._shows:
-            self._progress = Progress(self.step, self._steps, 10.0)
+            self._progress = Progress(self.step, self._steps)
         return self
 
     def _opened(self) -> MonitoredSession:
         scaffold = self._scaffold
         if scaffold.saver is None:
             scaffold.saver = self._make_saver()
-        if self._step.op.name not in scaffold.saver.saver_def.variable:
+        if self._step.op.name not in scaffold.saver.to_proto().variable:
             raise ValueError(
                 f"the Saver does not save the global step '{self._step.op.name}': make the global "
                 "step (tf.train.get_or_create_global_step()) before the Saver"
@@ -152,10 +156,11 @@ class TrainingLoop:
         return MonitoredSession(creator, [*hooks, *self._hooks], stop_signals=signals)
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
-        session, self._session = self._running(), None
         if self._progress is not None:
-            self._progress.close(self.metrics)
+            with contextlib.suppress(OSError):  # a terminal that is gone costs no checkpoint
+                self._progress.close(self.step, self.metrics)
             self._progress = None
+        session, self._session = self._running(), None
         try:
             return session.__exit__(kind, error, traceback)
         finally:
@@ -195,8 +200,8 @@ class TrainingLoop:
         """Runs a step; returns the metrics."""
         fetches = [self._train_op, self._fetches]
         self.metrics = self._running().run(fetches, feed_dict)[1]
-        if self._progress is not None:
-            self._progress.update(self.step, self.metrics)
+        if self._progress is not None and self._progress.due():
+            self._progress.show(self.step, self.metrics)
         return self.metrics
 
     def fit(self, feed: Feed = None) -> None:
@@ -303,8 +308,12 @@ def _counting(train_op: Any) -> tuple[Any, Any]:
     operations = _operations(train_op)
     if any(_assigns(operation, step.op.name) for operation in reach(operations, set())[0]):
         return train_op, step
-    with scopes.control_dependencies(operations):
-        return step.assign_add(1).op, step
+    # A loop finalizes the graph: a second one on it takes what the first has made.
+    made = scopes.get_default_graph().root.state_attributes.setdefault(_TABLE, {})
+    if tuple(operations) not in made:
+        with scopes.control_dependencies(operations):
+            made[tuple(operations)] = step.assign_add(1).op
+    return made[tuple(operations)], step
 
 
 def _assigns(operation: Operation, variable: str) -> bool:

@@ -63,8 +63,11 @@ class Values(Mapping[str, Array]):
 
     def __str__(self) -> str:
         """A line a value: name, dtype, shape."""
+        kinds = {row.dtype: dtypes.name(row.dtype) for row in self._entries.values()} | {
+            0: "unknown"
+        }
         return "\n".join(
-            f"{name} ({dtypes.name(row.dtype) if row.dtype else 'unknown'}) {list(row.dims)}"
+            f"{_shown(name)} ({kinds[row.dtype]}) {list(row.dims)}"
             for name, row in self._entries.items()
         )
 
@@ -98,6 +101,11 @@ class Values(Mapping[str, Array]):
         return self[name]
 
 
+def _shown(name: str) -> str:
+    """A name from a file as it may be printed: no control characters for the terminal."""
+    return name if name.isprintable() else ascii(name)
+
+
 def load_values(
     where: Any, *, transpose: Mapping[str, str | Sequence[int]] | None = None
 ) -> Values:
@@ -105,7 +113,8 @@ def load_values(
 
     Args:
         where: a checkpoint's prefix, ours or of TensorFlow (V2); a .safetensors, .npz or .npy
-            file; a file of torch.save's; a folder of a Hugging Face model; a mapping of arrays.
+            file; a file of torch.save's; a folder of a Hugging Face model; a URL of any of these in
+            an object store; a mapping of arrays.
         transpose: regular expressions of names to the order of axes that the arrays then have: a
             tuple as numpy.transpose takes, or what the weight was in PyTorch: "linear", "conv1d",
             "conv2d" (a transposed convolution, too), "conv3d", "depthwise".
@@ -119,7 +128,7 @@ def load_values(
         InvalidArgumentError: it is of no known format; an expression in `transpose` fits no
             name, or a name of another rank.
     """
-    source = open_source(where)
+    source = open_source(where, lazy=True)
     axes: dict[str, tuple[int, ...]] = {}
     for pattern, order in (transpose or {}).items():
         axes.update(_matching(source, pattern, order))
@@ -139,7 +148,7 @@ def _matching(
     if not names:
         raise errors.InvalidArgumentError(
             message=f"transpose: no name in {source.what} fits {pattern!r}; it has "
-            f"{', '.join(list(source.entries())[:10])}"
+            f"{', '.join(map(_shown, list(source.entries())[:10]))}"
         )
     for name in names:
         dims = source.entries()[name].dims

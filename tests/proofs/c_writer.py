@@ -7,19 +7,25 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crash_states import Operation
+
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
-from proofs import workload
+from proofs import shim, workload
+from proofs.building import built
 from proofs.log import ROOT
 from proofs.workload import GENERATOR, SHAPES, Lost, Options
 
-SOURCES = ("tests/checkpoint_loop.c", "cinfer/cinfer.c")
+CINFER = ROOT / "cinfer"
 FOR_EVER = 1 << 30
+LATER = 2 * 3600  # seconds
+COARSE = 0.02  # seconds: the clock of files may be that coarse
 
 MODES = {
     "distinct prefixes, 1 kept": Options(),
@@ -36,16 +42,21 @@ def why_not() -> str | None:
 
 
 @functools.lru_cache(maxsize=1)
-def _built() -> Path:
-    """A folder with the program and its model, removed when the process ends."""
+def _loop() -> Path:
+    """The program, compiled."""
+    options = [f"-I{CINFER / 'include'}", "-O0", "-lm", "-pthread"]
+    sources = [ROOT / "tests/checkpoint_loop.c", CINFER / "cinfer.c"]
+    return built("checkpoint_loop", [*sources, CINFER / "include", CINFER / "src"], options)
+
+
+@functools.lru_cache(maxsize=1)
+def _model() -> Path:
+    """Its model, in a folder that is removed when the process ends."""
     kept = tempfile.TemporaryDirectory()
-    _built.kept = kept  # type: ignore[attr-defined]  # lives as long as the process
-    folder = Path(kept.name)
-    sources = [str(ROOT / name) for name in SOURCES]
-    command = ["cc", "-O1", f"-I{ROOT / 'cinfer/include'}", *sources, "-lm", "-pthread"]
-    subprocess.run([*command, "-o", str(folder / "loop")], check=True)
-    _export(folder / "model.gio")
-    return folder
+    _model.kept = kept  # type: ignore[attr-defined]  # lives as long as the process
+    path = Path(kept.name) / "model.gio"
+    _export(path)
+    return path
 
 
 def _export(path: Path) -> None:
@@ -102,13 +113,9 @@ class Program:
     def command(self, folder: Path, steps: int = FOR_EVER) -> list[str]:
         """The command line that trains until a step."""
         more = [str(self.options.shard_bytes or 0), str(self.options.keep)]
-        program = _built()
-        first = [str(program / "loop"), str(program / "model.gio")]
-        return [*first, self._prefix(folder), str(steps), *more]
+        return [str(_loop()), str(_model()), self._prefix(folder), str(steps), *more]
 
-    def run(
-        self, folder: Path, steps: int, environment: Mapping[str, str] | None = None
-    ) -> Ran:
+    def run(self, folder: Path, steps: int, environment: Mapping[str, str] | None = None) -> Ran:
         """Trains until a step, to its end or to an error."""
         done = subprocess.run(
             self.command(folder, steps), env=environment, capture_output=True, text=True
@@ -117,23 +124,31 @@ class Program:
             raise Lost(f"the program ended with {done.returncode}: {done.stderr}")
         return ran(done.stdout, done.returncode, done.stderr)
 
+    def record(self, folder: Path, steps: int) -> list[Operation]:
+        """Trains until a step, hours after all that was done before; what it did to the files."""
+        time.sleep(COARSE)
+        with tempfile.NamedTemporaryFile(suffix=".log") as log:
+            where = shim.environment(folder, log=Path(log.name), age=LATER)
+            with open(log.name, "ab") as output:  # its lines among the operations
+                subprocess.run(self.command(folder, steps), env=where, stdout=output, check=True)
+            return list(shim.operations(Path(log.name).read_bytes()))
+
     def newest(self, folder: Path | str) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""
         key, each = self._generator
         return workload.newest(folder, lambda step: self._graph, lambda step: (key, step * each))
 
     def resume(self, folder: Path) -> int:
-        """The step that the program restores, -1 if it begins anew."""
-        found = self.run(folder, 0)
+        """The step that the program restores, 0 if it begins anew; it does so in a copy."""
+        with tempfile.TemporaryDirectory(dir=folder.parent) as copy:
+            found = self.run(Path(shutil.copytree(folder, Path(copy) / "run")), 0)
         if found.code or found.resumed is None:
             raise Lost(f"the program cannot restore: {found.trouble}")
-        return found.resumed or -1
+        return found.resumed
 
 
 def ran(output: str, code: int, trouble: str) -> Ran:
     """What the program printed; a last line that is not whole does not count."""
     saved = re.findall(r"^saved (\d+)\n", output, re.MULTILINE)
     resumed = re.search(r"^resumed (\d+)\n", output, re.MULTILINE)
-    return Ran(
-        int(saved[-1]) if saved else -1, code, trouble, int(resumed[1]) if resumed else None
-    )
+    return Ran(int(saved[-1]) if saved else -1, code, trouble, int(resumed[1]) if resumed else None)

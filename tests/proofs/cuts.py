@@ -1,6 +1,6 @@
 """R3: the power of a real file system is cut at random moments; nothing acknowledged is lost.
 
-python -m proofs.cuts --folder /dev/shm          (as root, with loop devices)
+python -m proofs.cuts          (as root, with loop devices)
 
 A process saves in a loop on a file system in a loop-mounted image. At a random moment the file
 system is shut down as fstests do it: nothing that is not on the disk gets there any more, with the

@@ -1,6 +1,6 @@
 """R4: every call on a file fails once; an error names the file and nothing is lost.
 
-python -m proofs.faults --folder /dev/shm
+python -m proofs.faults
 
 The n-th of the calls open, read, write, fsync, close, rename, unlink, fstat and mmap that a save
 makes on the files of its folder fails with ENOSPC, EDQUOT or EIO, for every n until the save makes
@@ -16,15 +16,21 @@ import contextlib
 import errno
 import os
 import random
+import re
 import sys
+import tempfile
+import time
 import warnings
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from crash_states import Contents, Replica, State, held
+
 import graphio as tf
 from graphio.schema import errors, files
 from graphio.schema.files import FileLayer
-from proofs import shim, workload
+from proofs import c_writer, shim, workload
+from proofs.c_writer import LATER, Program, Ran
 from proofs.cuts import Disk, why_not
 from proofs.kills import empty, strays
 from proofs.layers import through
@@ -188,6 +194,81 @@ def _restore_with(
         raise Lost("a restore without an error has not restored the newest step")
 
 
+def c_saves(options: Options) -> Slice:
+    """Failing calls of the program in C, which restores and saves; `count` saves are tried."""
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        (folder / "clean").mkdir()
+        program, result = Program(options, folder / "clean"), Result()
+        replica = Replica(folder / "run", Contents())
+        for step in range(seed, seed + count):
+            program.run(folder / "clean", step)
+            before = replica.contents.state(held(folder / "clean"))
+            for number in (*FAIL, *NO_ERROR):
+                for forever in (False, True)[: 1 + (number in FAIL)]:
+                    _each_call_of_c(program, replica, before, step, number, forever, result)
+        return result
+
+    return run
+
+
+def _each_call_of_c(
+    program: Program,
+    replica: Replica,
+    before: State,
+    step: int,
+    number: int,
+    forever: bool,
+    result: Result,
+) -> None:
+    """The program goes on from step with its n-th call failing, for every n."""
+    folder = Path(replica.folder)
+    for nth in range(1, MOST):
+        what = f"call {nth}{' and all after' * forever}, {_name(number)}, step {step + 1}"
+        replica.copy(before)
+        try:
+            with tempfile.NamedTemporaryFile() as counted:
+                where = shim.environment(folder, nth, number, forever, counts=Path(counted.name))
+                ran = program.run(folder, step + 1, where)
+                calls = int(counted.read() or 0)
+            result.count("faults")
+            result.count("errors", ran.code != 0)
+            _judge_c(program, folder, step, ran, number, forever)
+        except Lost as lost:
+            result.lost.append(f"{what}: {lost}")
+        if number == shim.HALVES or calls < nth:
+            return
+    result.lost.append(f"a save made more than {MOST} calls")
+
+
+def _judge_c(
+    program: Program, folder: Path, step: int, ran: Ran, number: int, forever: bool
+) -> None:
+    """What must hold after the program has gone on from step with a fault."""
+    told = f" after {ran.trouble}" if ran.code else ""
+    if ran.code:
+        if number in NO_ERROR:
+            raise Lost(f"it is no error, but was told: {ran.trouble}")
+        if f"'{folder}" not in ran.trouble and not re.search(r"'(model|tmp-|checkpoint)", told):
+            raise Lost(f"the error names no file: {ran.trouble}")
+        if ("RESOURCE_EXHAUSTED" in ran.trouble) != (number in FULL):
+            raise Lost(f"not told as what it is: {ran.trouble}")
+    elif ran.resumed != step:
+        raise Lost(f"the program went on from step {ran.resumed}")
+    found = program.newest(folder)
+    if found not in (step, step + 1) or (ran.code == 0 and found != step + 1):
+        raise Lost(f"step {found} is the newest{told}")
+    left = [name for name in os.listdir(folder) if name.startswith("tmp-")]
+    if left and not forever:
+        raise Lost(f"left: {left}{told}")
+    time.sleep(c_writer.COARSE)
+    again = program.run(folder, step + 2, shim.environment(folder, age=LATER))
+    if again.saved != step + 2 or program.newest(folder) != step + 2:
+        raise Lost(f"the next save is not found{told}")
+    if strays(folder):
+        raise Lost(f"after the next save these lie about: {strays(folder)}{told}")
+
+
 def full_disks(kind: str) -> Slice:
     """Saves to a file system with hardly any room left; `count` saves."""
 
@@ -255,6 +336,7 @@ MODES: dict[str, Mode] = {
         for name, o in workload.MODES.items()
         if not o.asynchronous
     },
+    **{f"C: save, {name}": Mode(c_saves(o)) for name, o in c_writer.MODES.items()},
     **{f"full disk, {kind}": Mode(full_disks(kind)) for kind in ("tmpfs", "ext4", "xfs")},
     "control: temporary files are left": Mode(littering, control=True),
 }

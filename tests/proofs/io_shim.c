@@ -5,8 +5,10 @@
  *
  * IO_SHIM_FOLDER: calls on it and on files in it are watched, all others pass. IO_SHIM_NTH: which of them fails, from
  * 1 on; 0: none. IO_SHIM_ERROR: with which errno; -1: none fails, but every write and read does half of what it could.
- * IO_SHIM_FOREVER=1: all from that one on fail. IO_SHIM_LOG: file to which they are appended, one line each, after a
- * write its bytes. A program may call io_shim_arm itself. Linux, glibc. */
+ * IO_SHIM_COUNT: file that gets the number of calls when the program ends.
+ * IO_SHIM_AGE: so many seconds are taken off the times of files that are older than the process, as if it had started
+ * later. IO_SHIM_FOREVER=1: all from that one on fail. IO_SHIM_LOG: file to which they are appended, one line each,
+ * after a write its bytes. A program may call io_shim_arm itself. Linux, glibc. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HANDLES = 65536, HALVES = -1 };
@@ -28,10 +31,12 @@ static char folder[4096];
 static long nth, calls;
 static int error_number;
 static bool forever;
+static long age;
+static struct timespec started;
 static int log_handle = -1;
-static unsigned char watched[HANDLES]; /* 1: a file of the folder, 2: the folder itself */
+static unsigned char watched[HANDLES]; /* 1: a file of the folder, 2: the folder itself, 4: opened for reading */
 
-#define NEXT(type, name, ...) \
+#define NEXT(type, name, ...)       \
   static type (*next)(__VA_ARGS__); \
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
 
@@ -49,7 +54,19 @@ __attribute__((constructor)) static void io_shim_begin(void) {
   const char *where = getenv("IO_SHIM_FOLDER"), *at = getenv("IO_SHIM_NTH"), *number = getenv("IO_SHIM_ERROR");
   const char *log = getenv("IO_SHIM_LOG"), *ever = getenv("IO_SHIM_FOREVER");
   if (where) io_shim_arm(where, at ? atol(at) : 0, number ? atoi(number) : 0, ever && *ever == '1');
+  const char *older = getenv("IO_SHIM_AGE");
+  age = older ? atol(older) : 0;
+  clock_gettime(CLOCK_REALTIME_COARSE, &started);
   if (log) log_handle = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+}
+
+__attribute__((destructor)) static void io_shim_end(void) {
+  const char *path = getenv("IO_SHIM_COUNT");
+  char text[32];
+  if (!path) return;
+  int handle = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  syscall(SYS_write, handle, text, (size_t)snprintf(text, sizeof text, "%ld\n", io_shim_calls()));
+  syscall(SYS_close, handle);
 }
 
 static void note(const char *format, ...) {
@@ -66,7 +83,7 @@ static void note(const char *format, ...) {
 static int place(int at, const char *path) {
   size_t length = strlen(folder);
   if (!length) return 0;
-  if (path[0] != '/' && at >= 0 && at < HANDLES) return watched[at] == 2;
+  if (path[0] != '/' && at >= 0 && at < HANDLES) return (watched[at] & 3) == 2;
   if (strncmp(path, folder, length) != 0) return 0;
   path += length;
   while (*path == '/') path++;
@@ -80,9 +97,12 @@ static const char *base(const char *path) {
 
 static int known(int handle) { return handle >= 0 && handle < HANDLES ? watched[handle] : 0; }
 
-/* Counts a call that is watched; whether it fails. EINTR comes only from calls that wait. */
-static bool fails(bool waits) {
-  if (error_number == HALVES || (error_number == EINTR && !waits)) return false;
+/* Counts a call that is watched; whether it fails. EINTR comes only from calls that wait, and no reading finds the disk
+ * full. */
+enum { WAITS = 1, READS = 2 };
+static bool fails(int how) {
+  bool full = error_number == ENOSPC || error_number == EDQUOT;
+  if (error_number == HALVES || (error_number == EINTR && !(how & WAITS)) || (full && how & READS)) return false;
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
   if (nth <= 0 || (forever ? number < nth : number != nth)) return false;
   errno = error_number;
@@ -92,35 +112,36 @@ static bool fails(bool waits) {
 static size_t some(size_t count) { return nth > 0 && error_number == HALVES && count > 1 ? count / 2 : count; }
 
 static int opened(int handle, int kind, int flags, const char *path) {
-  if (handle >= 0 && handle < HANDLES) watched[handle] = (unsigned char)kind;
+  bool reads = (flags & O_ACCMODE) == O_RDONLY;
+  if (handle >= 0 && handle < HANDLES) watched[handle] = (unsigned char)(kind ? kind | (reads ? 4 : 0) : 0);
   if (handle >= 0 && kind == 1 && flags & O_CREAT) note("create %d %s\n", handle, base(path));
   return handle;
 }
 
-#define OPEN_AT(name) \
-  int name(int at, const char *path, int flags, ...) { \
-    NEXT(int, name, int, const char *, int, ...); \
-    va_list arguments; \
-    va_start(arguments, flags); \
-    mode_t mode = va_arg(arguments, mode_t); \
-    va_end(arguments); \
-    int kind = place(at, path); \
-    if (kind && fails(true)) return -1; \
-    return opened(next(at, path, flags, mode), kind, flags, path); \
+#define OPEN_AT(name)                                                                      \
+  int name(int at, const char *path, int flags, ...) {                                     \
+    NEXT(int, name, int, const char *, int, ...);                                          \
+    va_list arguments;                                                                     \
+    va_start(arguments, flags);                                                            \
+    mode_t mode = va_arg(arguments, mode_t);                                               \
+    va_end(arguments);                                                                     \
+    int kind = place(at, path);                                                            \
+    if (kind && fails((flags & O_ACCMODE) == O_RDONLY ? WAITS | READS : WAITS)) return -1; \
+    return opened(next(at, path, flags, mode), kind, flags, path);                         \
   }
 OPEN_AT(openat)
 OPEN_AT(openat64)
 
-#define OPEN(name) \
-  int name(const char *path, int flags, ...) { \
-    NEXT(int, name, const char *, int, ...); \
-    va_list arguments; \
-    va_start(arguments, flags); \
-    mode_t mode = va_arg(arguments, mode_t); \
-    va_end(arguments); \
-    int kind = place(AT_FDCWD, path); \
-    if (kind && fails(true)) return -1; \
-    return opened(next(path, flags, mode), kind, flags, path); \
+#define OPEN(name)                                                                         \
+  int name(const char *path, int flags, ...) {                                             \
+    NEXT(int, name, const char *, int, ...);                                               \
+    va_list arguments;                                                                     \
+    va_start(arguments, flags);                                                            \
+    mode_t mode = va_arg(arguments, mode_t);                                               \
+    va_end(arguments);                                                                     \
+    int kind = place(AT_FDCWD, path);                                                      \
+    if (kind && fails((flags & O_ACCMODE) == O_RDONLY ? WAITS | READS : WAITS)) return -1; \
+    return opened(next(path, flags, mode), kind, flags, path);                             \
   }
 OPEN(open)
 OPEN(open64)
@@ -129,7 +150,7 @@ int close(int handle) {
   NEXT(int, close, int);
   int kind = known(handle);
   if (kind) watched[handle] = 0;
-  bool failed = kind && fails(true);
+  bool failed = kind && fails(kind & 4 ? WAITS | READS : WAITS);
   int number = errno, done = next(handle);
   if (!failed) return done;
   errno = number;
@@ -147,73 +168,86 @@ static ssize_t wrote(int handle, const void *data, ssize_t done) {
 ssize_t write(int handle, const void *data, size_t count) {
   NEXT(ssize_t, write, int, const void *, size_t);
   if (!known(handle)) return next(handle, data, count);
-  return fails(true) ? -1 : wrote(handle, data, next(handle, data, some(count)));
+  return fails(WAITS) ? -1 : wrote(handle, data, next(handle, data, some(count)));
 }
 
 ssize_t read(int handle, void *data, size_t count) {
   NEXT(ssize_t, read, int, void *, size_t);
   if (!known(handle)) return next(handle, data, count);
-  return fails(true) ? -1 : next(handle, data, some(count));
+  return fails(WAITS | READS) ? -1 : next(handle, data, some(count));
 }
 
-#define READ_AT(name, offset_type) \
-  ssize_t name(int handle, void *data, size_t count, offset_type offset) { \
-    NEXT(ssize_t, name, int, void *, size_t, offset_type); \
-    if (!known(handle)) return next(handle, data, count, offset); \
-    return fails(true) ? -1 : next(handle, data, some(count), offset); \
+#define READ_AT(name, offset_type)                                              \
+  ssize_t name(int handle, void *data, size_t count, offset_type offset) {      \
+    NEXT(ssize_t, name, int, void *, size_t, offset_type);                      \
+    if (!known(handle)) return next(handle, data, count, offset);               \
+    return fails(WAITS | READS) ? -1 : next(handle, data, some(count), offset); \
   }
 READ_AT(pread, off_t)
 READ_AT(pread64, off64_t)
 
-#define MAP(name, offset_type) \
+#define MAP(name, offset_type)                                                                        \
   void *name(void *where, size_t length, int protection, int flags, int handle, offset_type offset) { \
-    NEXT(void *, name, void *, size_t, int, int, int, offset_type); \
-    if (known(handle) && fails(false)) return MAP_FAILED; \
-    return next(where, length, protection, flags, handle, offset); \
+    NEXT(void *, name, void *, size_t, int, int, int, offset_type);                                   \
+    if (known(handle) && fails(READS)) return MAP_FAILED;                                             \
+    return next(where, length, protection, flags, handle, offset);                                    \
   }
 MAP(mmap, off_t)
 MAP(mmap64, off64_t)
 
-#define STAT(name, type) \
-  int name(int handle, struct type *about) { \
-    NEXT(int, name, int, struct type *); \
-    return known(handle) && fails(false) ? -1 : next(handle, about); \
+static void make_older(struct timespec *time) {
+  if (time->tv_sec < started.tv_sec || (time->tv_sec == started.tv_sec && time->tv_nsec < started.tv_nsec))
+    time->tv_sec -= age;
+}
+
+#define AGED(result, about)                                                           \
+  int done = result;                                                                  \
+  if (done == 0 && age) make_older(&(about)->st_mtim), make_older(&(about)->st_ctim); \
+  return done
+
+#define STAT(name, type)                          \
+  int name(int handle, struct type *about) {      \
+    NEXT(int, name, int, struct type *);          \
+    if (known(handle) && fails(READS)) return -1; \
+    AGED(next(handle, about), about);             \
   }
 STAT(fstat, stat)
 STAT(fstat64, stat64)
 
-#define STAT_PATH(name, type) \
-  int name(const char *path, struct type *about) { \
-    NEXT(int, name, const char *, struct type *); \
-    return place(AT_FDCWD, path) && fails(false) ? -1 : next(path, about); \
+#define STAT_PATH(name, type)                             \
+  int name(const char *path, struct type *about) {        \
+    NEXT(int, name, const char *, struct type *);         \
+    if (place(AT_FDCWD, path) && fails(READS)) return -1; \
+    AGED(next(path, about), about);                       \
   }
 STAT_PATH(stat, stat)
 STAT_PATH(stat64, stat64)
 STAT_PATH(lstat, stat)
 STAT_PATH(lstat64, stat64)
 
-#define STAT_AT(name, type) \
+#define STAT_AT(name, type)                                           \
   int name(int at, const char *path, struct type *about, int flags) { \
-    NEXT(int, name, int, const char *, struct type *, int); \
-    return place(at, path) && fails(false) ? -1 : next(at, path, about, flags); \
+    NEXT(int, name, int, const char *, struct type *, int);           \
+    if (place(at, path) && fails(READS)) return -1;                   \
+    AGED(next(at, path, about, flags), about);                        \
   }
 STAT_AT(fstatat, stat)
 STAT_AT(fstatat64, stat64)
 
 DIR *opendir(const char *path) {
   NEXT(DIR *, opendir, const char *);
-  return place(AT_FDCWD, path) && fails(false) ? NULL : next(path);
+  return place(AT_FDCWD, path) && fails(READS) ? NULL : next(path);
 }
 
-#define SYNC(name) \
-  int name(int handle) { \
-    NEXT(int, name, int); \
-    int kind = known(handle); \
-    if (kind && fails(true)) return -1; \
-    int done = next(handle); \
-    if (kind == 2 && done == 0) note("sync\n"); \
-    if (kind == 1 && done == 0) note("fsync %d\n", handle); \
-    return done; \
+#define SYNC(name)                                                \
+  int name(int handle) {                                          \
+    NEXT(int, name, int);                                         \
+    int kind = known(handle);                                     \
+    if (kind && fails(WAITS)) return -1;                          \
+    int done = next(handle);                                      \
+    if ((kind & 3) == 2 && done == 0) note("sync\n");             \
+    if ((kind & 3) == 1 && done == 0) note("fsync %d\n", handle); \
+    return done;                                                  \
   }
 SYNC(fsync)
 SYNC(fdatasync)
@@ -226,13 +260,13 @@ static int renamed(int done, const char *old, const char *new_name) {
 int rename(const char *old, const char *new_name) {
   NEXT(int, rename, const char *, const char *);
   if (!place(AT_FDCWD, new_name)) return next(old, new_name);
-  return fails(false) ? -1 : renamed(next(old, new_name), old, new_name);
+  return fails(0) ? -1 : renamed(next(old, new_name), old, new_name);
 }
 
 int renameat(int from, const char *old, int to, const char *new_name) {
   NEXT(int, renameat, int, const char *, int, const char *);
   if (!place(to, new_name)) return next(from, old, to, new_name);
-  return fails(false) ? -1 : renamed(next(from, old, to, new_name), old, new_name);
+  return fails(0) ? -1 : renamed(next(from, old, to, new_name), old, new_name);
 }
 
 static int removed(int done, const char *path) {
@@ -243,11 +277,11 @@ static int removed(int done, const char *path) {
 int unlink(const char *path) {
   NEXT(int, unlink, const char *);
   if (!place(AT_FDCWD, path)) return next(path);
-  return fails(false) ? -1 : removed(next(path), path);
+  return fails(0) ? -1 : removed(next(path), path);
 }
 
 int unlinkat(int at, const char *path, int flags) {
   NEXT(int, unlinkat, int, const char *, int);
   if (!place(at, path)) return next(at, path, flags);
-  return fails(false) ? -1 : removed(next(at, path, flags), path);
+  return fails(0) ? -1 : removed(next(at, path, flags), path);
 }

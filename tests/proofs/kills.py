@@ -1,6 +1,6 @@
 """R1: a process that saves in a loop is killed at random moments; nothing acknowledged is lost.
 
-python -m proofs.kills --count 10000 --folder /dev/shm
+python -m proofs.kills --count 10000
 
 Each trial forks a child from this process, which goes on from the newest checkpoint, saves one
 step after another and acknowledges each through a pipe. SIGKILL comes after a random time. Then
@@ -15,6 +15,7 @@ import os
 import random
 import signal
 import struct
+import subprocess
 import sys
 import time
 import traceback
@@ -23,7 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from graphio.schema.checkpoint_index import read_index
-from proofs import workload
+from proofs import c_writer, shim, workload
+from proofs.c_writer import Program, ran
 from proofs.slices import Mode, Result, Slice, main
 from proofs.workload import Lost, Options, Trainer
 
@@ -130,7 +132,7 @@ def python_writer(options: Options) -> Slice:
 
     def run(seed: int, count: int, folder: Path) -> Result:
         trainer, chance, result = Trainer(options), random.Random(seed), Result()
-        span = _span(trainer, folder)
+        span = span_of(trainer, folder)
         known = -1
         for trial in range(count):
             if trial % ROUND == 0:
@@ -156,7 +158,7 @@ def python_writer(options: Options) -> Slice:
     return run
 
 
-def _span(trainer: Trainer, folder: Path) -> float:
+def span_of(trainer: Trainer, folder: Path) -> float:
     """The longest time before a kill: that of a fork, a restore and some saves."""
     started = time.monotonic()
     in_child(saving(trainer, SAVES), folder, None)
@@ -177,14 +179,18 @@ def _tidy(trainer: Trainer, folder: Path, known: int) -> int:
     last = in_child(saving(trainer, 1), folder, None)
     if last != known + 1:
         raise Lost(f"after step {known} one more save acknowledged step {last}")
+    _check_tidy(trainer.options, folder)
+    return last
+
+
+def _check_tidy(options: Options, folder: Path) -> None:
     left = strays(folder)
     if left:
         raise Lost(f"after one more save these lie about: {', '.join(left)}")
     kept = [name for name in os.listdir(folder) if name.endswith(".index")]
-    most = 1 if trainer.options.same else trainer.options.keep
+    most = 1 if options.same else options.keep
     if len(kept) > most:
         raise Lost(f"{len(kept)} checkpoints lie there, {most} should be kept")
-    return last
 
 
 def empty(folder: Path) -> None:
@@ -193,7 +199,68 @@ def empty(folder: Path) -> None:
         os.unlink(folder / name)
 
 
-MODES = {name: Mode(python_writer(options)) for name, options in workload.MODES.items()}
+def c_program(options: Options) -> Slice:
+    """Kills of the program in C, which restores and goes on by itself."""
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        program, chance, result = Program(options, folder), random.Random(seed), Result()
+        started = time.monotonic()
+        program.run(folder, SAVES)
+        longest = time.monotonic() - started
+        known = -1
+        for trial in range(count):
+            if trial % ROUND == 0:
+                empty(folder)
+                known = -1
+            try:
+                known = max(known, _killed(program, folder, chance.uniform(0, longest)))
+                found = program.newest(folder)
+                result.count("kills")
+                if found < known:
+                    raise Lost(f"step {found} was found, step {known} was acknowledged")
+                result.count("steps saved", found - known)
+                known = found
+                if trial % 10 == 9:
+                    known = _tidy_c(program, folder, known)
+                    result.count("looks for strays")
+            except Lost as lost:
+                result.lost.append(f"trial {trial}: {lost}")
+                empty(folder)
+                known = -1
+        return result
+
+    return run
+
+
+def _killed(program: Program, folder: Path, after: float) -> int:
+    """Runs the program and kills it; returns the last step acknowledged."""
+    command = program.command(folder)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        time.sleep(after)
+        run.kill()
+        output, trouble = run.communicate()
+    if trouble:
+        raise Lost(trouble)
+    return ran(output, 0, "").saved
+
+
+def _tidy_c(program: Program, folder: Path, known: int) -> int:
+    """One more save; afterwards only checkpoints lie there."""
+    time.sleep(c_writer.COARSE)
+    later = shim.environment(folder, age=c_writer.LATER)
+    last = program.run(folder, max(known, 0) + 1, later)
+    if last.code or last.saved != max(known, 0) + 1:
+        raise Lost(f"after step {known} one more save: {last}")
+    _check_tidy(program.options, folder)
+    return last.saved
+
+
+MODES = {
+    **{name: Mode(python_writer(options)) for name, options in workload.MODES.items()},
+    **{f"C: {name}": Mode(c_program(options)) for name, options in c_writer.MODES.items()},
+}
 
 if __name__ == "__main__":
     sys.exit(main("R1", __doc__ or "", MODES, count=10000, slice_count=500))

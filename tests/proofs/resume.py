@@ -25,6 +25,7 @@ import numpy as np
 import graphio as tf
 from graphio.data import resource
 from proofs import programs, victims
+from proofs.programs import Fetches
 from proofs.slices import Mode, Result, main
 from proofs.victims import ENGINES
 
@@ -105,62 +106,82 @@ def _config(threads: int) -> Any:
     )
 
 
+class Draws:
+    """An object of the user's that goes into checkpoints: a generator of Python's."""
+
+    def __init__(self, seed: int | None) -> None:
+        self._random = random.Random(seed)
+
+    def __call__(self) -> int:
+        """The next number."""
+        return self._random.getrandbits(32)
+
+    def get_state(self) -> bytes:
+        """As the Saver wants it."""
+        return json.dumps(self._random.getstate()).encode()
+
+    def set_state(self, state: bytes) -> None:
+        """Likewise."""
+        version, numbers, gauss = json.loads(state)
+        self._random.setstate((version, tuple(numbers), gauss))
+
+
 def by_saver(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
     """tf.train.Saver; the first process also goes on, and runs without any save."""
     graph, fetches = _graph(job)
+    draws, prefix = Draws(job.seed), os.path.join(job.folder, "c")
     with graph.as_default():
-        saver = tf.train.Saver()
+        saver = tf.train.Saver(
+            objects={"draws": draws},
+            asynchronous=job.first % 2 == 0,
+            shard_bytes=100 if job.last % 2 == 0 else None,
+        )
         start = [tf.global_variables_initializer(), tf.tables_initializer()]
-    prefix = os.path.join(job.folder, "c")
 
     def session() -> Any:
         made = tf.Session(TARGETS[job.engine], graph=graph, config=_config(threads))
         made.run(start)
         return made
 
-    def steps(running: Any, first: int) -> str:
-        values = [v for _ in range(first, job.last) for v in running.run(fetches)]
-        given = [v for v in values if v is not None]
-        return digest([*given, *everything(running.state), *upcoming(running)])
+    def step(running: Any) -> list[Any]:
+        return [draws(), *(v for v in running.run(fetches) if v is not None)]
+
+    def steps(running: Any) -> str:
+        values = [v for _ in range(job.first, job.last) for v in step(running)]
+        return digest([*values, *everything(running.state), *upcoming(running), draws()])
 
     if goes_on:
         with session() as running:
             saver.restore(running, prefix)
-            return {"resumed": steps(running, job.first)}
+            return {"resumed": steps(running)}
     found = {}
-    with session() as running:
+    with session() as running, saver:
         for _ in range(job.first):
-            running.run(fetches)
+            step(running)
         saver.save(running, prefix, write_state=False)
-        found["went on"] = steps(running, job.first)
+        found["went on"] = steps(running)
     if job.seed is not None:
+        draws.set_state(Draws(job.seed).get_state())
         with session() as running:
             for _ in range(job.first):
-                running.run(fetches)
-            found["never saved"] = steps(running, job.first)
+                step(running)
+            found["never saved"] = steps(running)
     return found
 
 
-def by_session(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
-    """MonitoredTrainingSession, which saves every two steps and when it ends."""
+def _in_folders(job: Job, train: Callable[[str, int, Any], None], goes_on: bool) -> dict[str, str]:
+    """Training that finds and makes its checkpoints by itself, in halves and at a stretch.
+
+    Args:
+        train: trains in a folder up to a step, in the default graph; gets what a step fetches.
+    """
     halves, whole = os.path.join(job.folder, "halves"), os.path.join(job.folder, "whole")
 
     def run(folder: str, last: int) -> str:
         graph, fetches = _graph(job)
         with graph.as_default():
             tf.train.get_or_create_global_step()
-            hooks = [tf.train.StopAtStepHook(last_step=last)]
-            with tf.train.MonitoredTrainingSession(
-                master=TARGETS[job.engine],
-                checkpoint_dir=folder,
-                hooks=hooks,
-                save_checkpoint_steps=2,
-                save_summaries_steps=None,
-                log_step_count_steps=None,
-                config=_config(threads),
-            ) as running:
-                while not running.should_stop():
-                    running.run(fetches)
+            train(folder, last, fetches)
             saver = tf.train.Saver()
         with tf.Session(TARGETS[job.engine], graph=graph) as running:
             saver.restore(running, tf.train.latest_checkpoint(folder))
@@ -170,6 +191,45 @@ def by_session(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
         return {"resumed": run(halves, job.last)}
     run(halves, job.first)
     return {"never saved": run(whole, job.last)}
+
+
+def by_session(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
+    """MonitoredTrainingSession, which saves every two steps and when it ends."""
+
+    def train(folder: str, last: int, fetches: Fetches) -> None:
+        with tf.train.MonitoredTrainingSession(
+            master=TARGETS[job.engine],
+            checkpoint_dir=folder,
+            hooks=[tf.train.StopAtStepHook(last_step=last)],
+            save_checkpoint_steps=2,
+            save_summaries_steps=None,
+            log_step_count_steps=None,
+            config=_config(threads),
+        ) as running:
+            while not running.should_stop():
+                running.run(fetches)
+
+    return _in_folders(job, train, goes_on)
+
+
+def by_loop(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
+    """tf.train.TrainingLoop, which saves in the background."""
+
+    def train(folder: str, last: int, fetches: Fetches) -> None:
+        with tf.train.TrainingLoop(
+            fetches,
+            folder,
+            steps=last,
+            save_steps=2,
+            asynchronous=True,
+            target=TARGETS[job.engine],
+            config=_config(threads),
+            stop_signals=(),
+            progress=False,
+        ) as loop:
+            loop.fit()
+
+    return _in_folders(job, train, goes_on)
 
 
 def by_model(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
@@ -202,12 +262,15 @@ def by_model(job: Job, threads: int, goes_on: bool) -> dict[str, str]:
 WAYS: dict[str, Callable[[Job, int, bool], dict[str, str]]] = {
     "saver": by_saver,
     "session": by_session,
+    "loop": by_loop,
     "model": by_model,
 }
 #: what each way trains: model files have no data pipelines
+WHOLE = ["optimizer: Adam", "moving averages", "two iterators", "data: generator"]
 PROGRAMS: dict[str, Sequence[str]] = {
     "saver": list(programs.PROGRAMS),
-    "session": ["optimizer: Adam", "moving averages", "two iterators", "data: generator"],
+    "session": WHOLE,
+    "loop": WHOLE,
     "model": [
         name for name in programs.PROGRAMS if name.startswith("rows: ") or name in programs.RANDOM
     ],
@@ -227,7 +290,7 @@ def jobs(
         last = first + rng.randint(1, 6)
         place = folder / f"{way}-{engine}-{i}"
         place.mkdir()
-        number = None if way != "session" and i % 3 == 2 else seed + i
+        number = None if way in ("saver", "model") and i % 3 == 2 else seed + i
         found.append(Job(way, name, engine, first, last, number, str(place)))
     return found
 

@@ -8,11 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from crash_states import Operation
+
+from proofs.building import built
 
 SOURCE = Path(__file__).with_name("io_shim.c")
 HALVES = -1  # in place of an errno: no call fails, each does half of what it could
@@ -25,15 +26,9 @@ def why_not() -> str | None:
     return None if shutil.which("cc") else "there is no C compiler"
 
 
-@functools.lru_cache(maxsize=1)
 def library() -> Path:
-    """The library, compiled; it is removed when the process ends."""
-    folder = tempfile.TemporaryDirectory()
-    library.folder = folder  # type: ignore[attr-defined]  # lives as long as the process
-    made = Path(folder.name) / "io_shim.so"
-    command = ["cc", "-shared", "-fPIC", "-O1", str(SOURCE), "-ldl", "-o", str(made)]
-    subprocess.run(command, check=True)
-    return made
+    """The library, compiled."""
+    return built("io_shim.so", [SOURCE], ["-shared", "-fPIC", "-O1", "-ldl"])
 
 
 def preloaded() -> bool:
@@ -85,9 +80,22 @@ def _shim() -> ctypes.CDLL:
 
 
 def environment(
-    folder: Path, nth: int = 0, number: int = 0, forever: bool = False, log: Path | None = None
+    folder: Path,
+    nth: int = 0,
+    number: int = 0,
+    forever: bool = False,
+    *,
+    log: Path | None = None,
+    age: int = 0,
+    counts: Path | None = None,
 ) -> dict[str, str]:
-    """What a program that is to run with the library needs; arguments as Fault."""
+    """What a program that is to run with the library needs; arguments as Fault, and:
+
+    Args:
+        log: where the calls are noted.
+        counts: file that will hold how many calls there were.
+        age: by how many seconds older files look that were there before the program.
+    """
     return {
         **os.environ,
         "LD_PRELOAD": str(library()),
@@ -95,7 +103,9 @@ def environment(
         "IO_SHIM_NTH": str(nth),
         "IO_SHIM_ERROR": str(number),
         "IO_SHIM_FOREVER": str(int(forever)),
+        "IO_SHIM_AGE": str(age),
         **({"IO_SHIM_LOG": str(log)} if log else {}),
+        **({"IO_SHIM_COUNT": str(counts)} if counts else {}),
     }
 
 

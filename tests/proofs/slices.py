@@ -8,6 +8,7 @@ any moment and go on later.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofs import log
+
+MEMORY = "/dev/shm"
 
 
 @dataclass
@@ -78,7 +81,7 @@ def main(
     parser.add_argument("--seed", type=int, default=1, help="of the first slice (default 1)")
     parser.add_argument("--count", type=int, default=count, help=f"of trials a mode ({count})")
     parser.add_argument("--slice", type=int, default=slice_count, help=f"trials ({slice_count})")
-    parser.add_argument("--folder", help="where the files lie (default: a temporary folder)")
+    parser.add_argument("--folder", default=memory(), help="where the files lie (%(default)s)")
     parser.add_argument("--no-log", action="store_true", help="append nothing to docs/proofs.jsonl")
     chosen = parser.parse_args(arguments)
     bad = False
@@ -86,6 +89,11 @@ def main(
         found = _mode(proof, name, modes[name], chosen)
         bad = bad or found
     return int(bad)
+
+
+def memory() -> str:
+    """A folder whose files are in memory, where there is one."""
+    return MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
 
 
 def _mode(proof: str, name: str, mode: Mode, chosen: argparse.Namespace) -> bool:

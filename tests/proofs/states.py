@@ -1,6 +1,6 @@
 """R2: every state that a kill or a power cut can leave is enumerated; each has what was saved.
 
-python -m proofs.states --folder /dev/shm
+python -m proofs.states
 
 The operations of the real writers are recorded. A state is what the folder may hold afterwards:
 after a kill the operations up to a moment, after a power cut any subset of the last 8 operations
@@ -15,10 +15,21 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
 
-from crash_states import Contents, Operation, Recorder, Replica, State, states
+from crash_states import (
+    Contents,
+    Operation,
+    Recorder,
+    Replica,
+    State,
+    held,
+    replayed,
+    states,
+)
 
-from proofs import workload
+from proofs import c_writer, workload
+from proofs.c_writer import Program
 from proofs.kills import strays
 from proofs.layers import through
 from proofs.slices import Mode, Result, Slice, main
@@ -30,11 +41,6 @@ MOST = 20_000  # states of a control are looked at
 SAMPLE = 100  # of so many states one is saved on from
 
 Order = Callable[[list[Operation]], list[Operation]]
-
-
-def as_written(operations: list[Operation]) -> list[Operation]:
-    """The order of the writer."""
-    return operations
 
 
 def saves_of(operations: Iterable[Operation]) -> Iterator[list[Operation]]:
@@ -68,21 +74,71 @@ def tensorflow(operations: list[Operation]) -> list[Operation]:
     return [done for done in graph_last(operations) if done.kind not in ("sync", "fsync")]
 
 
+class Writer(Protocol):
+    """Who saves, and goes on from what it finds."""
+
+    def newest(self, folder: Path) -> int:
+        """The step of the newest checkpoint, every byte checked; raises Lost."""
+        ...
+
+    def record(self, folder: Path, first: int, saves: int) -> list[Operation]:
+        """Goes on from a folder as a new process, not before a step; what it did to files."""
+        ...
+
+
+class PythonWriter:
+    """The Saver."""
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        self.trainer = Trainer(options)
+
+    def newest(self, folder: Path) -> int:
+        """As Writer.newest."""
+        return self.trainer.newest(folder)
+
+    def record(self, folder: Path, first: int, saves: int) -> list[Operation]:
+        """As Writer.record."""
+        recorder = Recorder()
+        self.trainer.restart()
+        begin = max(self.trainer.resume(folder) + 1, first)
+        with through(recorder):
+            for step in range(begin, begin + saves):
+                self.trainer.save(folder, step)
+                recorder.acknowledge(step)
+        return recorder.operations
+
+
+class CWriter:
+    """The program in C."""
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        (folder / "clean").mkdir()
+        self.program = Program(options, folder / "clean")
+
+    def newest(self, folder: Path) -> int:
+        """As Writer.newest."""
+        return self.program.newest(folder)
+
+    def record(self, folder: Path, first: int, saves: int) -> list[Operation]:
+        """As Writer.record, but it begins with step 1."""
+        return self.program.record(folder, self.program.resume(folder) + saves)
+
+
 class Checker:
     """Looks at states of a folder.
 
     Args:
-        trainer: who saved.
+        writer: who saved.
         folder: an empty one.
     """
 
-    def __init__(self, trainer: Trainer, folder: Path, result: Result, chance: random.Random):
-        self.trainer, self.result, self.chance = trainer, result, chance
+    def __init__(self, writer: Writer, folder: Path, result: Result, chance: random.Random):
+        self.writer, self.result, self.chance = writer, result, chance
         self.contents = Contents()
         self.replica = Replica(folder / "after", self.contents)
         self.seen: dict[State, int] = {}
 
-    def check(self, found: dict[State, int], what: str, goes_on: bool = True) -> None:
+    def check(self, found: dict[State, int], what: str, goes_on: bool) -> None:
         """Each state must have a whole checkpoint, no older than what was acknowledged."""
         for state, acknowledged in found.items():
             if self.seen.get(state, -2) >= acknowledged:
@@ -92,83 +148,75 @@ class Checker:
                 self.result.count("distinct states")
             self.seen[state] = acknowledged
             self.replica.become(state)
+            folder = Path(self.replica.folder)
             try:
-                step = self.trainer.newest(self.replica.folder)
+                step = self.writer.newest(folder)
                 if step < acknowledged:
                     raise Lost(f"step {step} was found, step {acknowledged} was acknowledged")
                 if goes_on and self.chance.randrange(SAMPLE) == 0:
                     self.result.count("gone on from")
-                    self._go_on(step)
+                    self._go_on(state, folder, step)
             except Lost as lost:
                 self.result.lost.append(f"{what}, {sorted(n for n, _ in state)}: {lost}")
 
-    def _go_on(self, step: int) -> None:
+    def _go_on(self, state: State, folder: Path, step: int) -> None:
         """One more save works and leaves nothing else."""
         try:
-            self.trainer.restart()
-            if self.trainer.resume(self.replica.folder) != step:
-                raise Lost("the Saver restores another step than the files have")
-            self.trainer.save(self.replica.folder, step + 1)
-            if self.trainer.newest(self.replica.folder) != step + 1:
+            self.replica.copy(state)
+            done = self.writer.record(folder, 0, 1)[-1]
+            if done.kind != "ack" or self.writer.newest(folder) != done.step or done.step <= step:
                 raise Lost("the next save is not found")
-            left = strays(Path(self.replica.folder))
+            left = strays(folder)
             if left:
                 raise Lost(f"after the next save these lie about: {left}")
         finally:
             self.replica.forget()
 
 
-def python_writer(options: Options, order: Order = as_written) -> Slice:
-    """States that the Saver can leave.
+def enumerated(
+    kind: Callable[[Options, Path], Writer], options: Options, order: Order | None = None
+) -> Slice:
+    """States that a writer can leave.
 
     A slice is one run and `count` runs that go on after a crash; of a control the first alone.
     """
 
     def run(seed: int, count: int, folder: Path) -> Result:
-        trainer, result, chance = Trainer(options), Result(), random.Random(seed)
-        checker = Checker(trainer, folder, result, chance)
-        safe = order is as_written
+        writer, result, chance = kind(options, folder), Result(), random.Random(seed)
+        checker = Checker(writer, folder, result, chance)
         real = Replica(folder / "real", checker.contents)
         first = chance.randrange(1000)  # values of their own: the states of slices differ
         every: list[tuple[State, int]] = [(frozenset(), -1)]
-        for number in range(1 + count if safe else 1):
+        for number in range(1 if order else 1 + count):
             state, acknowledged = chance.choice(every)
-            real.forget()
-            real.become(state)
-            recorder = record(trainer, Path(real.folder), first, GOES_ON if number else SAVES)
-            operations = order(recorder.operations)
-            kills, cuts = states(operations, recorder.initial, checker.contents, acknowledged)
+            real.copy(state)
+            initial = {name: checker.contents.all[content] for name, content in state}
+            done = writer.record(Path(real.folder), first, GOES_ON if number else SAVES)
+            if replayed(done, initial) != held(real.folder):
+                raise AssertionError("the recording is not what happened")
+            operations = order(done) if order else done
+            kills, cuts = states(operations, initial, checker.contents, acknowledged)
             every = every[:200] + [*kills.items(), *cuts.items()]
-            if not safe:
+            if order:
                 cuts = dict(chance.sample(list(cuts.items()), min(len(cuts), MOST)))
-            checker.check(kills, "kills", safe)
-            checker.check(cuts, "power cuts", safe)
+            checker.check(kills, "kills", order is None)
+            checker.check(cuts, "power cuts", order is None)
         return result
 
     return run
 
 
-def record(trainer: Trainer, folder: Path, first: int, saves: int) -> Recorder:
-    """The operations of some saves that go on from what a folder holds."""
-    recorder = Recorder(folder)
-    trainer.restart()
-    begin = max(trainer.resume(folder) + 1, first)
-    with through(recorder):
-        for step in range(begin, begin + saves):
-            trainer.save(folder, step)
-            recorder.acknowledge(step)
-    return recorder
-
-
+ORDERS = {
+    "TensorFlow's order": tensorflow,
+    "only files synced": files_only,
+    "graph last": graph_last,
+}
 MODES = {
-    **{name: Mode(python_writer(options)) for name, options in workload.MODES.items()},
+    **{n: Mode(enumerated(PythonWriter, options)) for n, options in workload.MODES.items()},
+    **{f"C: {n}": Mode(enumerated(CWriter, options)) for n, options in c_writer.MODES.items()},
     **{
-        f"control: {name}": Mode(python_writer(Options(), order), control=True)
-        for name, order in {
-            "TensorFlow's order": tensorflow,
-            "only files synced": files_only,
-            "graph last": graph_last,
-        }.items()
+        f"control: {name}": Mode(enumerated(PythonWriter, Options(), order), control=True)
+        for name, order in ORDERS.items()
     },
 }
 

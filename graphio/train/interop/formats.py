@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 
-from graphio.schema import errors, files
+from graphio.schema import errors, stores
 from graphio.train.interop import huggingface, table
 from graphio.train.interop.npz import MAGIC as NPY
 from graphio.train.interop.npz import NpySource, NpzSource
-from graphio.train.interop.reading import refused
+from graphio.train.interop.reading import damaged, is_file, map_bytes, refused
 from graphio.train.interop.safetensors import SafetensorsSource
 from graphio.train.interop.tensorflow import TensorFlowSource
 from graphio.train.interop.torch_file import TorchSource
 from graphio.train.interop.zip_file import ZipFile
 from graphio.train.sources import Source
-
-SAVED_MODEL = os.path.join("variables", "variables")
 
 #: first bytes of files that are not read: what they are and what to do
 REFUSED = (
@@ -31,51 +29,57 @@ REFUSED = (
 )
 
 
-def open_foreign(path: str) -> Source:
+def open_foreign(where: str) -> Source:
     """The values of a file, folder or prefix that is no checkpoint of ours.
 
     Raises:
         NotFoundError, DataLossError, InvalidArgumentError: as graphio.train.sources.open_source.
     """
-    if os.path.isdir(path):
-        return _open_folder(path)
-    if os.path.exists(path):
+    path = stores.plain(where)
+    if is_file(path):
         return _open_index(path) if path.endswith(".index.json") else _open_file(path)
-    if os.path.exists(path + ".index"):
-        return TensorFlowSource(path)
-    raise errors.NotFoundError(message=f"there is no checkpoint and no file {path!r}")
-
-
-def _open_folder(path: str) -> Source:
+    if is_file(path + ".index"):
+        if is_tensorflow(path):
+            return TensorFlowSource(path)
+        text = "it neither starts as the index of a checkpoint of ours nor ends as TensorFlow's do"
+        raise damaged(f"checkpoint {path!r}", text)
     found = huggingface.inside(path)
     if found is not None:
         return open_foreign(found)
-    saved = os.path.join(path, SAVED_MODEL)
-    if os.path.exists(saved + ".index"):
+    saved = stores.join(stores.join(path, "variables"), "variables")
+    if is_file(saved + ".index"):
         return TensorFlowSource(saved)
-    raise refused(
-        f"folder {path!r}",
-        f"it has none of {', '.join(huggingface.INDEXES + huggingface.ALONE)}, is no SavedModel; "
-        "of a folder of checkpoints, tf.train.latest_checkpoint gives the newest",
-    )
+    if os.path.isdir(path):
+        known = ", ".join((*huggingface.INDEXES, *huggingface.ALONE))
+        text = "of a folder of checkpoints, tf.train.latest_checkpoint gives the newest"
+        raise refused(f"folder {path!r}", f"it has none of {known} and is no SavedModel; {text}")
+    raise errors.NotFoundError(message=f"there is no checkpoint {path!r} and no such file")
+
+
+def is_tensorflow(prefix: str) -> bool:
+    """Whether an index that is there is one of TensorFlow's."""
+    return bytes(map_bytes(stores.plain(prefix) + ".index")[-len(table.MAGIC) :]) == table.MAGIC
 
 
 def _open_index(path: str) -> Source:
-    return huggingface.HuggingFaceSource(path, _open_file)
+    return huggingface.HuggingFaceSource(path, map_bytes(path), _open_file)
 
 
 def _open_file(path: str) -> Source:
-    start = files.part(path, 0, 9)
+    data = map_bytes(path)
+    start = bytes(data[:9])
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return _open_zip(path)
+        archive = ZipFile(data, f"zip file {path!r}")
+        torch = any(name.endswith("/data.pkl") for name in archive.members)
+        return TorchSource(path, archive) if torch else NpzSource(path, archive)
     if start[:6] == NPY:
-        return NpySource(path)
+        return NpySource(path, data)
     if start[8:] == b"{":
-        return SafetensorsSource(path)
+        return SafetensorsSource(path, data)
     for mark, text in REFUSED:
         if start.startswith(mark):
             raise refused(f"file {path!r}", text)
-    if _is_table(path):
+    if bytes(data[-len(table.MAGIC) :]) == table.MAGIC:
         text = "it is the index of a TensorFlow checkpoint; give the path without '.index'"
         if not path.endswith(".index"):
             text = "it is a TensorFlow checkpoint of version 1; TensorFlow 1 saves it as version 2"
@@ -85,14 +89,3 @@ def _open_file(path: str) -> Source:
         "it is none of .safetensors, .npz, .npy, a file of torch.save's or a checkpoint (of which "
         f"the prefix is given); it starts with {start!r}",
     )
-
-
-def _open_zip(path: str) -> Source:
-    names = ZipFile(path, f"zip file {path!r}").members
-    if any(name.endswith("/data.pkl") for name in names):
-        return TorchSource(path)
-    return NpzSource(path)
-
-
-def _is_table(path: str) -> bool:
-    return files.part(path, -len(table.MAGIC), len(table.MAGIC)) == table.MAGIC

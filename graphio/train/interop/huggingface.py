@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import is_safe_name
-from graphio.train.interop.reading import Array, damaged, find, map_bytes, parse_json
+from graphio.train.interop.reading import Array, damaged, find, is_file, parse_json
 from graphio.train.sources import Entry, Resource, Source
 
 #: the index files that a folder may have, the better format first
@@ -21,7 +20,8 @@ class HuggingFaceSource:
     """The tensors of all files that an index names; these lie beside it.
 
     Args:
-        path: the index, `*.index.json`.
+        path: of the index, `*.index.json`.
+        data: the index.
         open_file: opens one of the files.
 
     Raises:
@@ -31,15 +31,15 @@ class HuggingFaceSource:
 
     resources: Mapping[str, Resource] = {}
 
-    def __init__(self, path: str, open_file: Callable[[str], Source]) -> None:
+    def __init__(self, path: str, data: memoryview, open_file: Callable[[str], Source]) -> None:
         self.what = f"sharded model {path!r}"
-        placed = _weight_map(path, self.what)
-        folder = os.path.dirname(path)
+        placed = _weight_map(data, self.what)
+        folder, _ = stores.split(path)
         self.skipped: dict[str, str] = {}
         self._entries: dict[str, Entry] = {}
         self._files: dict[str, Source] = {}
         for file in sorted(set(placed.values())):
-            source = self._open(os.path.join(folder, file), open_file)
+            source = self._open(stores.join(folder, file), open_file)
             self._check(file, source.entries(), placed)
             self.skipped.update(source.skipped)
             self._entries.update(source.entries())
@@ -69,8 +69,7 @@ class HuggingFaceSource:
             raise damaged(self.what, f"{file} {word} {name!r}, the index {but}")
 
 
-def _weight_map(path: str, what: str) -> dict[str, str]:
-    data = map_bytes(path)
+def _weight_map(data: memoryview, what: str) -> dict[str, str]:
     if len(data) > LARGEST_INDEX:
         raise damaged(what, f"its index has {len(data)} bytes, at most {LARGEST_INDEX} may be")
     found = parse_json(bytes(data), what).get("weight_map")
@@ -85,7 +84,7 @@ def _weight_map(path: str, what: str) -> dict[str, str]:
 def inside(folder: str) -> str | None:
     """The index, or else the only file, of a model in a folder; None if there is none."""
     for name in (*INDEXES, *ALONE):
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        path = stores.join(folder, name)
+        if is_file(path):
             return path
     return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import re
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from graphio.train.interop.reading import (
     decode,
     find,
     frozen,
-    map_bytes,
+    stem,
 )
 from graphio.train.interop.zip_file import ZipFile
 from graphio.train.sources import Entry, Resource
@@ -74,20 +74,20 @@ class NpySource:
     """The array of a .npy file; its name is the file's without the ending.
 
     Args:
-        path: the file.
+        path: of the file.
+        data: its bytes.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it is damaged.
     """
 
     resources: Mapping[str, Resource] = {}
     skipped: Mapping[str, str] = {}
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, data: memoryview) -> None:
         self.what = f"numpy file {path!r}"
-        self._data = map_bytes(path)
-        self._name = os.path.splitext(os.path.basename(path))[0]
+        self._data = data
+        self._name = stem(path)
         self._row = _row(bytes(self._data[: LARGEST_HEADER + 12]), len(self._data), self.what)
 
     def entries(self) -> Mapping[str, Entry]:
@@ -104,18 +104,18 @@ class NpzSource:
     """The arrays of an .npz file, read when they are asked for.
 
     Args:
-        path: the file.
+        path: of the file, for messages.
+        archive: what it is.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it is damaged.
     """
 
     resources: Mapping[str, Resource] = {}
 
-    def __init__(self, path: str) -> None:
-        self.what = f"numpy archive {path!r}"
-        self._zip = ZipFile(path, self.what)
+    def __init__(self, path: str, archive: ZipFile) -> None:
+        self.what = archive.what = f"numpy archive {path!r}"
+        self._zip = archive
         self.skipped: dict[str, str] = {}
         self._rows: dict[str, _Row] = {}
         for file, member in self._zip.members.items():
@@ -197,8 +197,16 @@ def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: 
         if math.prod(dims) > LARGEST_HEADER:
             raise damaged(what, f"{name!r} has {math.prod(dims)} texts without a byte")
         return frozen(np.full(dims, b"", object))
-    fixed: Array = np.frombuffer(data, f"{row.order or '<'}{row.kind}{row.width}")
+    order = row.order or "<"
+    fixed: Array = np.frombuffer(data, f"{order}{row.kind}{row.width}")
     try:
+        # numpy itself would make texts of characters that do not exist.
+        if (
+            row.kind == "U"
+            and len(data)
+            and np.frombuffer(data, f"{order}u4").max() > sys.maxunicode
+        ):
+            raise ValueError("beyond Unicode")
         return frozen(tensors.texts(fixed.astype(object)).reshape(dims))
     except ValueError:
         raise damaged(what, f"{name!r} holds what is no Unicode text") from None

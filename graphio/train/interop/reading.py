@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, files, tensors
+from graphio.schema import dtypes, errors, files, stores, tensors
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 UNKNOWN = 0  # an element type that we cannot hold
 
 
-def map_bytes(path: str, *, follow: bool = True) -> memoryview:
-    """The bytes of a regular file, mapped. Raises NotFoundError, UnavailableError."""
-    return memoryview(files.map_file(path, follow=follow))
+def map_bytes(path: str) -> memoryview:
+    """The bytes of a file: mapped, or fetched from an object store.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UnavailableError: it is no regular file, or cannot be read.
+    """
+    if not stores.is_remote(path):
+        return memoryview(files.map_file(path))
+    store, name = stores.of(path)
+    opened = store.open(name)
+    try:
+        data = memoryview(bytearray(opened.size))
+        opened.read_into(0, data)
+        return data.toreadonly()
+    finally:
+        opened.close()
+
+
+def is_file(path: str) -> bool:
+    """Whether there is something at a path that is no folder."""
+    if not stores.is_remote(path):
+        return files.exists(path) and not os.path.isdir(path)
+    store, name = stores.of(path)
+    return bool(name) and store.exists(name)
+
+
+def stem(path: str) -> str:
+    """A file's name without folder and ending: what a value without a name is called."""
+    return os.path.splitext(stores.split(path)[1])[0]
 
 
 def damaged(what: str, text: str) -> errors.DataLossError:

@@ -13,7 +13,6 @@ from graphio.train.interop.reading import (
     damaged,
     decode,
     find,
-    map_bytes,
     nbytes,
     parse_json,
 )
@@ -46,21 +45,20 @@ class SafetensorsSource:
     The format has no checksums: a bit that flips in a tensor's bytes is not noticed.
 
     Args:
-        path: the file.
+        path: of the file, for messages.
+        data: its bytes.
 
     Raises:
-        NotFoundError: there is no such file.
         DataLossError: it breaks a rule of the format.
     """
 
     resources: Mapping[str, Resource] = {}
     skipped: Mapping[str, str] = {}
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, data: memoryview) -> None:
         self.what = f"safetensors file {path!r}"
-        view = map_bytes(path)
-        header = _header(view, self.what)
-        self._data = view[8 + len(header) :]
+        header = _header(data, self.what)
+        self._data = data[8 + len(header) :]
         if bytes(header[:1]) != b"{":
             raise damaged(self.what, "its header does not start with '{'")
         rows = parse_json(bytes(header), self.what)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, files
+from graphio.schema import dtypes, errors
 from graphio.schema.crc32c import crc32c
 from graphio.train.interop.reading import (
     UNKNOWN,
@@ -93,7 +93,7 @@ class TensorFlowSource:
 
     def __init__(self, prefix: str) -> None:
         self.what = f"TensorFlow checkpoint {prefix!r}"
-        table = read_table(files.read(prefix + ".index"), self.what)
+        table = read_table(bytes(map_bytes(prefix + ".index")), self.what)
         self._big, shards = self._header(table.pop(b"", b""))
         self._parts: dict[bytes, _Row] = {}
         rows: dict[str, _Row] = {}
@@ -233,7 +233,10 @@ class TensorFlowSource:
         """The rows under the names that users see."""
         if OBJECT_GRAPH not in rows:
             return rows
-        graph = self._read(OBJECT_GRAPH, rows.pop(OBJECT_GRAPH))
+        row = rows.pop(OBJECT_GRAPH)
+        if row.number != dtypes.STRING or row.dims:
+            raise damaged(self.what, "how its objects hang together is no text")
+        graph = self._read(OBJECT_GRAPH, row)
         self.skipped[OBJECT_GRAPH] = "how the objects of the program hang together"
         short = {key: key.removesuffix(VALUE) for key in rows}
         if len(set(short.values())) < len(short):

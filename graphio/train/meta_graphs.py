@@ -1,0 +1,74 @@
+"""Graphs from the graph files of checkpoints, with the Savers that belong to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphio import meta_graph, scopes
+from graphio.collections import GraphKeys
+from graphio.graph import Tensor
+from graphio.graph_def import functions_of, graph_def_of
+from graphio.schema import model_pb2
+from graphio.train.retention import FOR_EVER
+from graphio.train.saver import Saver
+from graphio.variables import Variable
+
+__all__ = ["import_meta_graph", "saver_of"]
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    input_map: Mapping[str, Tensor] | None = None,
+    return_elements: Sequence[str] | None = None,
+    **unused: Any,
+) -> Any:
+    """Adds a whole graph to the default graph: nodes, variables and collections.
+
+    Args:
+        meta_graph_or_file: a MetaGraphDef, or the path of a file that a Saver or
+            export_meta_graph wrote.
+        clear_devices: True forgets what devices the nodes wish for.
+        import_scope: prefix of the names, made unique.
+        input_map: names of values in it to tensors that are read in their place.
+        return_elements: names of what to return besides.
+
+    Returns:
+        A Saver of its variables; None if it has none. With return_elements: it and the elements.
+
+    Raises:
+        OSError: there is no such file, or it is no graph.
+        ValueError, NotFoundError: as tf.import_graph_def.
+    """
+    if isinstance(meta_graph_or_file, (str, os.PathLike)):
+        model = meta_graph.read_message(meta_graph_or_file)
+    else:
+        model = graph_def_of(meta_graph_or_file)
+    with scopes.get_default_graph().unchanged_on_error():
+        found, elements = meta_graph.import_message(
+            model,
+            clear_devices,
+            import_scope,
+            input_map,
+            return_elements,
+            functions_of(meta_graph_or_file),
+        )
+        saver = saver_of(model, found.variables)
+    return saver if return_elements is None else (saver, elements)
+
+
+def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver | None:
+    """The Saver of an imported graph: it knows the names that its checkpoints have."""
+    if model.HasField("saver") and all(name in variables for name in model.saver.variable):
+        names = dict(zip(model.saver.key, model.saver.variable, strict=True))
+        return Saver(
+            {key: variables[name] for key, name in names.items()},
+            max_to_keep=model.saver.max_to_keep,
+            keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
+            allow_empty=True,
+        )
+    graph = scopes.get_default_graph()
+    return Saver() if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None

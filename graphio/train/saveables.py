@@ -1,0 +1,133 @@
+"""What a Saver saves: its variables by their names in the checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from graphio import scopes
+from graphio.collections import GraphKeys
+from graphio.graph import Graph
+from graphio.variables import Variable, variables_of
+
+__all__ = ["Saveables", "check_session", "of_message", "of_var_list"]
+
+
+class Saveables(NamedTuple):
+    """What a Saver saves.
+
+    Attributes:
+        variables: by their names in the checkpoint.
+        iterators: whether there are iterators among what was given.
+    """
+
+    variables: dict[str, Variable]
+    iterators: bool = False
+
+
+def of_var_list(var_list: Any, allow_empty: bool) -> Saveables:
+    """The argument var_list of a Saver.
+
+    Raises:
+        ValueError: there is nothing to save, or something twice.
+        TypeError: it is no dict or list, or holds what is no variable.
+    """
+    if var_list is None:
+        graph = scopes.get_default_graph()
+        var_list = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        var_list = var_list + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
+    if not isinstance(var_list, (Mapping, list, tuple, set, frozenset)):
+        raise TypeError(
+            f"Variables to save should be passed in a dict or a list. Got {_described(var_list)}"
+        )
+    if not var_list and not allow_empty:
+        raise ValueError("No variables to save")
+    items = var_list.items() if isinstance(var_list, Mapping) else [(None, v) for v in var_list]
+    named: dict[str, Variable] = {}
+    iterators = False
+    for key, value in sorted(items, key=_key) if isinstance(var_list, Mapping) else items:
+        if _is_iterator(value):
+            iterators = True
+            continue
+        _add(named, key, value)
+    return Saveables(named, iterators)
+
+
+def _key(item: tuple[Any, Any]) -> str:
+    key = item[0]
+    if not isinstance(key, str) or not key:
+        raise TypeError(
+            "names_to_saveables must be a dict mapping string names to variables. Name is not a "
+            f"string: {key!r}"
+        )
+    return key
+
+
+def _add(named: dict[str, Variable], key: str | None, value: Any) -> None:
+    if not isinstance(value, Variable):
+        raise TypeError(
+            f"Variable to save is not a Variable: {_described(value)}. Give variables, as "
+            "tf.global_variables() lists them, or a dict from names to variables"
+        )
+    name = key or value.op.name
+    if name in named:
+        raise ValueError(f"At least two variables have the same name: {name}")
+    if any(value is other for other in named.values()):
+        raise ValueError(f"The same saveable will be restored with two names: {name}")
+    named[name] = value
+
+
+def _described(value: Any) -> str:
+    return f"{value!r} ({type(value).__name__})"
+
+
+def _is_iterator(saveable: Any) -> bool:
+    if isinstance(saveable, Variable):
+        return False
+    from graphio.data.iterator import IteratorSaveable
+
+    return isinstance(saveable, IteratorSaveable)
+
+
+def of_message(keys: Any, names: Any, import_scope: str | None) -> Saveables:
+    """The variables of the default graph that a saver_def names.
+
+    Args:
+        keys: their names in the checkpoint; none: as the variables.
+        names: of the variables; none: all of the graph.
+        import_scope: that they are in.
+
+    Raises:
+        ValueError: the graph lacks one.
+    """
+    if not names:
+        return of_var_list(None, False)
+    graph: Graph = scopes.get_default_graph()
+    known = variables_of(graph.root)
+    prefix = f"{import_scope}/" if import_scope else ""
+    missing = [name for name in names if prefix + name not in known]
+    if missing:
+        raise ValueError(
+            f"the saver_def saves variables that the graph does not have: {', '.join(missing)}"
+        )
+    pairs = zip(keys or names, names, strict=True)
+    return Saveables({key: known[prefix + name] for key, name in pairs})
+
+
+def check_session(session: Any, variables: Mapping[str, Variable]) -> None:
+    """Refuses what is no session, or not one for these variables.
+
+    Raises:
+        TypeError: it is no session, or one of another graph.
+        RuntimeError: it is closed.
+    """
+    if not hasattr(session, "state") or not hasattr(session, "graph"):
+        raise TypeError(f"'sess' must be a Session; {session}")
+    if session.closed:
+        raise RuntimeError("Attempted to use a closed Session.")
+    foreign = [v.op.name for v in variables.values() if v.graph.root is not session.graph.root]
+    if foreign:
+        raise TypeError(
+            f"the session runs another graph than the one of the Saver's variables {foreign[0]}...:"
+            " make the Saver and the Session for the same graph"
+        )
