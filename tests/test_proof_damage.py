@@ -6,7 +6,7 @@ from pathlib import Path
 
 import engines
 import pytest
-from proofs import flips, hostile, truncations, victims
+from proofs import flips, hostile, places, programs, truncations, victims
 
 from graphio.schema import errors
 
@@ -96,6 +96,14 @@ def test_both_engines_take_the_same_changed_indexes(prefix: Path) -> None:
     tally = hostile.mutated(prefix, 1, 500)
     assert tally.taken == []
     assert 400 < tally.refused < tally.tried
+
+
+@pytest.mark.parametrize("pipeline", programs.PIPELINES)
+def test_changed_places_of_an_iterator_neither_hang_nor_escape(pipeline: str) -> None:
+    """They are refused with words, or the iterator goes on; never a bare error of Python's."""
+    tally = places.of_pipeline(pipeline, 1, 20)
+    assert tally.taken == []
+    assert 0 < tally.refused < tally.tried == 20
 
 
 def test_a_file_that_loads_in_spite_of_its_damage_is_told(prefix: Path) -> None:
