@@ -1,4 +1,4 @@
-"""Places of iterators that an enemy made: they are refused, or the iterator goes on with its data."""
+"""Places of iterators that an enemy made: refused, or the iterator goes on with its data."""
 
 from __future__ import annotations
 
