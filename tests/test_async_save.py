@@ -452,3 +452,72 @@ def test_no_run_writes_to_a_value_that_a_variable_had(optimizer: int, parallel: 
     assert len(seen) > 30
     for value, copy in seen:
         np.testing.assert_array_equal(value, copy)
+
+
+# ---- hooks ----
+
+
+class Listener(tf.train.CheckpointSaverListener):
+    """Notes whether the checkpoint was there when it was told of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.there = folder, []
+
+    def after_save(self, session: Any, global_step_value: int) -> None:
+        prefix = self.folder / f"model.ckpt-{global_step_value}"
+        self.there.append(tf.train.checkpoint_exists(prefix))
+
+
+@TARGETS
+def test_steps_go_on_while_a_hook_s_checkpoint_is_written(
+    target: str, gate: Gate, tmp_path: Path
+) -> None:
+    step = tf.train.create_global_step()
+    count = step.assign_add(1)
+    saver = a_saver(gate)
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=100, saver=saver)
+    creator = tf.train.ChiefSessionCreator(master=target)
+    gate.open.clear()
+    with tf.train.MonitoredSession(creator, [hook]) as session:
+        assert [session.run(count) for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert saver.last_checkpoints == [] and gate.entries <= 1
+        gate.open.set()
+    assert [Path(p).name for p in saver.last_checkpoints] == ["model.ckpt-0", "model.ckpt-5"]
+
+
+def test_a_listener_is_told_of_checkpoints_that_are_there(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    listener, saver = Listener(tmp_path), tf.train.Saver(asynchronous=True)
+    hook = tf.train.CheckpointSaverHook(tmp_path, None, 2, saver, listeners=[listener])
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(5):
+            session.run(count)
+    assert listener.there == [True] * 4
+
+
+def test_a_monitored_training_session_saves_in_the_background_when_told(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    options = {"log_step_count_steps": None, "save_summaries_steps": None}
+    scaffold = tf.train.Scaffold()
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), scaffold=scaffold, asynchronous=True, **options
+    ) as session:
+        session.run(count)
+    assert scaffold.saver._asynchronous
+    assert int(read_checkpoint(tf.train.latest_checkpoint(tmp_path)).variables["global_step"]) == 1
+
+
+def test_close_lets_the_snapshot_s_memory_go_and_the_saver_goes_on(tmp_path: Path) -> None:
+    tf.Variable(tf.zeros([1 << 20]), name="w")
+    session, saver = started("cinfer"), tf.train.Saver(asynchronous=True, max_to_keep=1)
+    tracemalloc.start()
+    try:
+        saver.save(session, tmp_path / "m")
+        saver.wait()
+        held = tracemalloc.get_traced_memory()[0]
+        saver.close()
+        assert held - tracemalloc.get_traced_memory()[0] >= 4 << 20
+    finally:
+        tracemalloc.stop()
+    saver.save(session, tmp_path / "m")
+    saver.close()

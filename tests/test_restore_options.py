@@ -156,23 +156,24 @@ def test_options_that_are_none_are_refused_with_words(
 
 
 def test_ignored_variables_streams_and_iterators_stay_as_they_are(tmp_path: Path) -> None:
-    w, head = zeros("w", "head/w", size=2)
+    w, head = zeros("body/w", "head/w", size=2)
     noise = tf.random_uniform([3], seed=1, name="noise")
     numbers = tf.data.Dataset.range(9).make_one_shot_iterator().get_next()
     saver, session = tf.train.Saver(), started()
+    session.run([noise, numbers])
     prefix = saver.save(session, str(tmp_path / "m"))
     session.run([noise, numbers, w.assign([1, 1]), head.assign([2, 2])])
     with tf.Session() as other:
-        other.run(tf.global_variables_initializer())
-        other.run([noise, numbers])
-        expected = other.run([noise, numbers])
+        expected = [other.run([noise, numbers]) for _ in range(3)][2]
     saver.restore(session, prefix, ignore=["head/", re.compile("noise"), "OneShot|Iterator"])
     assert [v.tolist() for v in session.run([w, head])] == [[0, 0], [2, 2]]
     drawn, number = session.run([noise, numbers])
     np.testing.assert_array_equal(drawn, expected[0])
     assert number == expected[1]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="ignore: 'hed' matches no variable"):
-        saver.restore(session, prefix, ignore=["head", "hed"])
+    for useless in ("hed", "w", "ead"):  # from the beginning of a name
+        said = f"ignore: '{useless}' matches no variable"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+            saver.restore(session, prefix, ignore=["head", useless])
 
 
 @BOTH
@@ -181,8 +182,10 @@ def test_what_is_there_is_restored_when_not_strict(target: str, tmp_path: Path) 
     v, new, newer = zeros("v", "new", "newer")
     session = started(target)
     saver = tf.train.Saver()
-    with pytest.warns(UserWarning, match=r"2 of 3 variables .*m' and stay as they are: new, newer"):
+    said = r"2 of 3 variables .*m' and stay as they are: new, newer"
+    with pytest.warns(UserWarning, match=said) as told:
         saver.restore(session, prefix, strict=False)
+    assert told[0].filename == __file__
     assert [x.tolist() for x in session.run([v, new, newer])] == [[1], [0], [0]]
     with pytest.warns(UserWarning, match="2 of 3"), tf.Session(target) as empty:
         saver.restore(empty, prefix, strict=False)
@@ -308,8 +311,9 @@ def test_another_shape_of_as_many_elements_is_taken_when_asked_for(
     v = tf.Variable([[0.0], [0.0]], name="v")
     w = tf.Variable([[0.0]], name="w")
     session = started(target)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="reshape=True accepts"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reshape=True accepts") as error:
         tf.train.Saver().restore(session, prefix)
+    assert "strict=False" not in str(error.value) and "cast=True" not in str(error.value)
     tf.train.Saver().restore(session, prefix, reshape=True)
     assert session.run(v).tolist() == [[1], [2]] and session.run(w).tolist() == [[3]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="Assign requires"):
@@ -374,6 +378,15 @@ def test_the_scope_that_was_meant_is_named_and_helps(
     assert np.array(session.run(made)).tolist() == [[1]] * len(wanted)
 
 
+def test_the_scope_that_finds_most_is_named(tmp_path: Path) -> None:
+    names = ["a__x", "a__y", "b__z", "b__u", "a__v"]
+    prefix = saved(tmp_path, **{name: [1.0] for name in names})
+    zeros("c/z", "x", "y", "v", "d/u")
+    with pytest.raises(tf.errors.NotFoundError) as error:
+        tf.train.Saver().restore(started(), prefix)
+    assert "assignment_map={'a/': '/'} finds 3 of the 5 that are missing" in str(error.value)
+
+
 def test_names_with_dots_are_recognised() -> None:
     made = zeros("layer/0/w", "layer/1/w")
     stored = {"layer.0.w": np.float32([1]), "layer.1.w": np.float32([2])}
@@ -431,12 +444,12 @@ def test_all_is_put_back_when_assigning_fails(
     fresh = tf.data.Dataset.range(5).make_one_shot_iterator().get_next()
     mine = Counter(b"saved")
     saver = tf.train.Saver(objects={"mine": mine})
+    earlier = started(target)
+    earlier.run([number, fresh])
+    prefix = saver.save(earlier, str(tmp_path / "m"))
     session = started(target)
-    prefix = saver.save(session, str(tmp_path / "m"))
-    session.run(number), session.run(number)
-    with_fresh = saver.save(session, str(tmp_path / "n"))
-    assert prefix != with_fresh
-    session.run(number)
+    for _ in range(3):
+        session.run(number)
     mine.state = b"now"
 
     def no_memory(*_: Any, **__: Any) -> None:
@@ -444,7 +457,7 @@ def test_all_is_put_back_when_assigning_fails(
 
     monkeypatch.setattr(type(session.state), "assign", no_memory)
     with pytest.raises(tf.errors.ResourceExhaustedError):
-        saver.restore(session, with_fresh)
+        saver.restore(session, prefix)
     assert mine.state == b"now"
     assert session.run(number) == 3 and session.run(fresh) == 0
     assert session.run(v).tolist() == [0]
@@ -492,6 +505,18 @@ def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> Non
     with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):  # when it is first used
         tf.train.Saver().restore(session, prefix, verify="lazy")
         session.run(v)  # at the latest
+
+
+def test_full_checks_the_graph_file_and_lazy_leaves_it_alone(tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=[1.0])
+    (v,) = zeros("v")
+    (tmp_path / "m.meta").write_bytes(b"damaged")
+    session = started()
+    with pytest.raises(tf.errors.DataLossError, match="graph file"):
+        tf.train.Saver().restore(session, prefix)
+    assert session.run(v).tolist() == [0]
+    tf.train.Saver().restore(session, prefix, verify="lazy")
+    assert session.run(v).tolist() == [1]
 
 
 @BOTH
@@ -574,6 +599,33 @@ def test_initial_values_come_from_files_of_others_too(tmp_path: Path) -> None:
     assert started().run(a).tolist() == [1, 2]
     assert tf.train.list_variables(path) == [("a", [2]), ("n", [1])]
     assert tf.train.load_variable(path, "n").tolist() == [3]
+
+
+def test_initial_values_that_do_not_fit_are_all_named() -> None:
+    values = {"a/w": np.float32([1, 2]), "a/n": np.float32([3]), "a/form": np.float32([0, 0, 0])}
+    with tf.variable_scope("net"):
+        wide, *_ = [tf.get_variable(name, [1], tf.int32) for name in ("wide", "n", "form", "new")]
+    with pytest.raises(ValueError) as error:
+        tf.train.init_from_checkpoint(values, {"a/": "net/", "a/w": wide})
+    shape = "Shape of variable net/{}:0 ((1,)) doesn't match with shape of tensor a/{} ([{}])"
+    kind = "Dtype of variable net/{}:0 (int32) cannot hold that of tensor a/{} (float32)"
+    found = str(error.value).splitlines()
+    assert [text.removesuffix(" from checkpoint reader.") for text in found[:-1]] == [
+        shape.format("wide", "w", 2),
+        kind.format("wide", "w"),
+        kind.format("n", "n"),
+        shape.format("form", "form", 3),
+        kind.format("form", "form"),
+    ]
+    assert found[-1].startswith("Tensor a/new is not found in the given arrays checkpoint")
+    assert "for net/new:0 (near: a/w, a/n)" in found[-1]
+
+
+def test_loaded_values_are_initial_values(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.float32([[1, 2, 3]]))
+    w = tf.get_variable("w", [1, 3])
+    tf.train.init_from_checkpoint(tf.train.load_values(tmp_path / "x.npz"), {"w": w})
+    assert started().run(w).tolist() == [[1, 2, 3]]
 
 
 def rename_by_function(name: str) -> str | None:

@@ -139,7 +139,7 @@ class TrainingLoop:
         scaffold = self._scaffold
         if scaffold.saver is None:
             scaffold.saver = self._make_saver()
-        if self._step.op.name not in scaffold.saver.saver_def.variable:
+        if self._step.op.name not in scaffold.saver.to_proto().variable:
             raise ValueError(
                 f"the Saver does not save the global step '{self._step.op.name}': make the global "
                 "step (tf.train.get_or_create_global_step()) before the Saver"
