@@ -404,6 +404,7 @@ def test_random_streams_that_a_checkpoint_lacks_are_told_unless_a_part_is_restor
     assert session.run(w).tolist() == [1, 1] and not recwarn.list
     tf.train.Saver().restore(session, trained)
     assert session.run(head).tolist() == [3, 3]
+    assert recwarn.list[0].filename == __file__
     assert [str(w.message).partition(";")[0] for w in recwarn.list] == [
         "the checkpoint has no state of the random generators random_normal/generator"
     ]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import dtypes
-from graphio.train import casting
+from graphio.schema import dtypes, small_types
+from graphio.train import casting, restoring
 
 TARGETS = ["", "cinfer"]
 BOTH = pytest.mark.parametrize("target", TARGETS)
@@ -156,23 +156,24 @@ def test_options_that_are_none_are_refused_with_words(
 
 
 def test_ignored_variables_streams_and_iterators_stay_as_they_are(tmp_path: Path) -> None:
-    w, head = zeros("w", "head/w", size=2)
+    w, head = zeros("body/w", "head/w", size=2)
     noise = tf.random_uniform([3], seed=1, name="noise")
     numbers = tf.data.Dataset.range(9).make_one_shot_iterator().get_next()
     saver, session = tf.train.Saver(), started()
+    session.run([noise, numbers])
     prefix = saver.save(session, str(tmp_path / "m"))
     session.run([noise, numbers, w.assign([1, 1]), head.assign([2, 2])])
     with tf.Session() as other:
-        other.run(tf.global_variables_initializer())
-        other.run([noise, numbers])
-        expected = other.run([noise, numbers])
+        expected = [other.run([noise, numbers]) for _ in range(3)][2]
     saver.restore(session, prefix, ignore=["head/", re.compile("noise"), "OneShot|Iterator"])
     assert [v.tolist() for v in session.run([w, head])] == [[0, 0], [2, 2]]
     drawn, number = session.run([noise, numbers])
     np.testing.assert_array_equal(drawn, expected[0])
     assert number == expected[1]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="ignore: 'hed' matches no variable"):
-        saver.restore(session, prefix, ignore=["head", "hed"])
+    for useless in ("hed", "w", "ead"):  # from the beginning of a name
+        said = f"ignore: '{useless}' matches no variable"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+            saver.restore(session, prefix, ignore=["head", useless])
 
 
 @BOTH
@@ -181,8 +182,10 @@ def test_what_is_there_is_restored_when_not_strict(target: str, tmp_path: Path) 
     v, new, newer = zeros("v", "new", "newer")
     session = started(target)
     saver = tf.train.Saver()
-    with pytest.warns(UserWarning, match=r"2 of 3 variables .*m' and stay as they are: new, newer"):
+    said = r"2 of 3 variables .*m' and stay as they are: new, newer"
+    with pytest.warns(UserWarning, match=said) as told:
         saver.restore(session, prefix, strict=False)
+    assert told[0].filename == __file__
     assert [x.tolist() for x in session.run([v, new, newer])] == [[1], [0], [0]]
     with pytest.warns(UserWarning, match="2 of 3"), tf.Session(target) as empty:
         saver.restore(empty, prefix, strict=False)
@@ -291,6 +294,63 @@ def test_a_cast_that_would_lose_a_value_is_refused(
     assert not session.run(v).any() and session.run(w) == 5
 
 
+def of_type(name: str, values: list[Any]) -> Any:
+    return np.array(values).astype(small_types.numpy_dtype(dtypes.BY_NAME[name]))
+
+
+@pytest.mark.parametrize(
+    ("stored", "values", "wanted", "expected"),
+    [
+        ("float64", [1.5, 3.0], "bfloat16", [1.5, 3.0]),
+        ("bfloat16", [1.5, np.nan], "float32", [1.5, np.nan]),
+        ("float32", [448.0, np.nan], "float8e4m3fn", [448.0, np.nan]),
+        ("float8e4m3fn", [448.0, -0.5], "float16", [448.0, -0.5]),
+        ("int4", [7, -8], "int32", [7, -8]),
+        ("int4", [7, -8], "float8e5m2", [7, -8]),
+        ("int64", [-8, 7], "int4", [-8, 7]),
+        ("bool", [True, False], "uint2", [1, 0]),
+        ("complex128", [1 + 2j], "complex64", [1 + 2j]),
+        ("int32", [5], "complex64", [5]),
+        ("int8", [], "float32", []),
+        ("float64", [1.0, 449.0], "float8e4m3fn", "449.0 is beyond the range of float8e4m3fn, 448"),
+        ("float32", [1.0, np.inf], "float8e4m3fn", "inf has no place in float8e4m3fn"),
+        ("float32", [np.nan], "float4e2m1", "nan has no place in float4e2m1"),
+        ("float64", [7.0], "float4e2m1", "7.0 is beyond the range of float4e2m1, 6"),
+        ("int32", [257], "bfloat16", "bfloat16 does not hold 257 exactly"),
+        ("int8", [8], "int4", "8 is beyond the range of int4, -8 to 7"),
+        ("int4", [-1], "uint4", "-1 is beyond the range of uint4, 0 to 15"),
+        ("int64", [-(1 << 63)], "float16", "float16 does not hold -9223372036854775808 exactly"),
+        ("complex128", [1e300j], "complex64", "1e+300 is beyond the range of float32"),
+    ],
+)
+def test_small_types_are_cast_by_the_same_rules(
+    stored: str, values: list[Any], wanted: str, expected: Any
+) -> None:
+    array, number = of_type(stored, values), dtypes.BY_NAME[wanted].number
+    assert casting.castable(dtypes.BY_NAME[stored].number, number)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=re.escape(expected)):
+            casting.cast(array, number)
+        return
+    made = casting.cast(array, number)
+    assert made.dtype == small_types.numpy_dtype(dtypes.BY_NAME[wanted])
+    np.testing.assert_array_equal(made.astype(complex), np.array(expected, complex))
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted"),
+    [
+        ("float32", "float8e8m0"),
+        ("string", "float32"),
+        ("float32", "string"),
+        ("complex64", "int8"),
+    ],
+)
+def test_some_types_are_never_cast(stored: str, wanted: str) -> None:
+    assert not casting.castable(dtypes.BY_NAME[stored].number, dtypes.BY_NAME[wanted].number)
+    assert not casting.castable(0, dtypes.BY_NAME[wanted].number)
+
+
 @pytest.mark.parametrize(("stored", "wanted"), [([1.5], np.int32), ([2], np.bool_)])
 def test_a_cast_never_goes_downwards(stored: Any, wanted: Any, tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=stored)
@@ -308,8 +368,9 @@ def test_another_shape_of_as_many_elements_is_taken_when_asked_for(
     v = tf.Variable([[0.0], [0.0]], name="v")
     w = tf.Variable([[0.0]], name="w")
     session = started(target)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="reshape=True accepts"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reshape=True accepts") as error:
         tf.train.Saver().restore(session, prefix)
+    assert "strict=False" not in str(error.value) and "cast=True" not in str(error.value)
     tf.train.Saver().restore(session, prefix, reshape=True)
     assert session.run(v).tolist() == [[1], [2]] and session.run(w).tolist() == [[3]]
     with pytest.raises(tf.errors.InvalidArgumentError, match="Assign requires"):
@@ -374,6 +435,15 @@ def test_the_scope_that_was_meant_is_named_and_helps(
     assert np.array(session.run(made)).tolist() == [[1]] * len(wanted)
 
 
+def test_the_scope_that_finds_most_is_named(tmp_path: Path) -> None:
+    names = ["a__x", "a__y", "b__z", "b__u", "a__v"]
+    prefix = saved(tmp_path, **{name: [1.0] for name in names})
+    zeros("c/z", "x", "y", "v", "d/u")
+    with pytest.raises(tf.errors.NotFoundError) as error:
+        tf.train.Saver().restore(started(), prefix)
+    assert "assignment_map={'a/': '/'} finds 3 of the 5 that are missing" in str(error.value)
+
+
 def test_names_with_dots_are_recognised() -> None:
     made = zeros("layer/0/w", "layer/1/w")
     stored = {"layer.0.w": np.float32([1]), "layer.1.w": np.float32([2])}
@@ -431,12 +501,12 @@ def test_all_is_put_back_when_assigning_fails(
     fresh = tf.data.Dataset.range(5).make_one_shot_iterator().get_next()
     mine = Counter(b"saved")
     saver = tf.train.Saver(objects={"mine": mine})
+    earlier = started(target)
+    earlier.run([number, fresh])
+    prefix = saver.save(earlier, str(tmp_path / "m"))
     session = started(target)
-    prefix = saver.save(session, str(tmp_path / "m"))
-    session.run(number), session.run(number)
-    with_fresh = saver.save(session, str(tmp_path / "n"))
-    assert prefix != with_fresh
-    session.run(number)
+    for _ in range(3):
+        session.run(number)
     mine.state = b"now"
 
     def no_memory(*_: Any, **__: Any) -> None:
@@ -444,7 +514,7 @@ def test_all_is_put_back_when_assigning_fails(
 
     monkeypatch.setattr(type(session.state), "assign", no_memory)
     with pytest.raises(tf.errors.ResourceExhaustedError):
-        saver.restore(session, with_fresh)
+        saver.restore(session, prefix)
     assert mine.state == b"now"
     assert session.run(number) == 3 and session.run(fresh) == 0
     assert session.run(v).tolist() == [0]
@@ -494,6 +564,18 @@ def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> Non
         session.run(v)  # at the latest
 
 
+def test_full_checks_the_graph_file_and_lazy_leaves_it_alone(tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=[1.0])
+    (v,) = zeros("v")
+    (tmp_path / "m.meta").write_bytes(b"damaged")
+    session = started()
+    with pytest.raises(tf.errors.DataLossError, match="graph file"):
+        tf.train.Saver().restore(session, prefix)
+    assert session.run(v).tolist() == [0]
+    tf.train.Saver().restore(session, prefix, verify="lazy")
+    assert session.run(v).tolist() == [1]
+
+
 @BOTH
 def test_meta_trusts_the_values(target: str, tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=np.float32([1, 2]), w=np.float64([3]))
@@ -527,6 +609,48 @@ def test_objects_that_a_checkpoint_lacks_are_named_or_stay_as_they_are(tmp_path:
         saver.restore(session, prefix, strict=False)
     assert session.run(v).tolist() == [1] and mine.state == b"mine"
     saver.restore(session, prefix, ignore="mine")
+
+
+def test_a_save_that_comes_in_between_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (v,) = zeros("v")
+    saver, session = tf.train.Saver(), started()
+    prefix = saver.save(session, str(tmp_path / "m"))
+    opened, calls = restoring.open_source, []
+
+    def overtaken(*given: Any, **options: Any) -> Any:
+        source = opened(*given, **options)
+        if not calls:
+            session.run(v.assign([5]))
+            saver.save(session, prefix)
+            (shard,) = tmp_path.glob("*.safetensors")
+            assert shard.name != source.checkpoint.index.shard[0].file
+            source.checkpoint.read = lost
+        calls.append(1)
+        return source
+
+    def lost(*_: Any) -> None:
+        raise tf.errors.DataLossError(message="the file was replaced")
+
+    monkeypatch.setattr(restoring, "open_source", overtaken)
+    saver.restore(session, prefix)
+    assert session.run(v).tolist() == [5] and len(calls) == 2
+
+
+def test_iterators_of_other_pipelines_are_told(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        (v,) = zeros("v")
+        number = tf.data.Dataset.range(9).make_one_shot_iterator().get_next()
+        session.run([v.initializer, number])
+        prefix = tf.train.Saver().save(session, str(tmp_path / "m"))
+    zeros("v")
+    number = tf.data.Dataset.range(9).map(lambda n: n + 1).make_one_shot_iterator().get_next()
+    session = started()
+    with pytest.warns(UserWarning, match="the iterators OneShotIterator are not where") as told:
+        tf.train.Saver().restore(session, prefix)
+    assert told[0].filename == __file__
+    assert session.run(number) == 1
 
 
 # ---- other files ----
@@ -574,6 +698,33 @@ def test_initial_values_come_from_files_of_others_too(tmp_path: Path) -> None:
     assert started().run(a).tolist() == [1, 2]
     assert tf.train.list_variables(path) == [("a", [2]), ("n", [1])]
     assert tf.train.load_variable(path, "n").tolist() == [3]
+
+
+def test_initial_values_that_do_not_fit_are_all_named() -> None:
+    values = {"a/w": np.float32([1, 2]), "a/n": np.float32([3]), "a/form": np.float32([0, 0, 0])}
+    with tf.variable_scope("net"):
+        wide, *_ = [tf.get_variable(name, [1], tf.int32) for name in ("wide", "n", "form", "new")]
+    with pytest.raises(ValueError) as error:
+        tf.train.init_from_checkpoint(values, {"a/": "net/", "a/w": wide})
+    shape = "Shape of variable net/{}:0 ((1,)) doesn't match with shape of tensor a/{} ([{}])"
+    kind = "Dtype of variable net/{}:0 (int32) cannot hold that of tensor a/{} (float32)"
+    found = str(error.value).splitlines()
+    assert [text.removesuffix(" from checkpoint reader.") for text in found[:-1]] == [
+        shape.format("wide", "w", 2),
+        kind.format("wide", "w"),
+        kind.format("n", "n"),
+        shape.format("form", "form", 3),
+        kind.format("form", "form"),
+    ]
+    assert found[-1].startswith("Tensor a/new is not found in the given arrays checkpoint")
+    assert "for net/new:0 (near: a/w, a/n)" in found[-1]
+
+
+def test_loaded_values_are_initial_values(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.float32([[1, 2, 3]]))
+    w = tf.get_variable("w", [1, 3])
+    tf.train.init_from_checkpoint(tf.train.load_values(tmp_path / "x.npz"), {"w": w})
+    assert started().run(w).tolist() == [[1, 2, 3]]
 
 
 def rename_by_function(name: str) -> str | None:

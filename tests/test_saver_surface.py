@@ -507,6 +507,15 @@ def test_operators_save_and_restore_by_the_names_in_saver_def(target: str, tmp_p
         session.run(made.restore_op_name, {made.filename_tensor_name: str(tmp_path / "none")})
 
 
+def test_a_finalized_graph_gets_no_operators() -> None:
+    variables()
+    saver = tf.train.Saver(max_to_keep=3)
+    tf.get_default_graph().finalize()
+    made = saver.saver_def
+    assert made.max_to_keep == 3
+    assert made.filename_tensor_name == made.save_tensor_name == made.restore_op_name == ""
+
+
 def test_the_operators_of_another_saver_are_called_otherwise(tmp_path: Path) -> None:
     variables()
     with tf.name_scope("q"):
@@ -520,11 +529,17 @@ def test_the_operators_of_another_saver_are_called_otherwise(tmp_path: Path) -> 
 @BOTH
 def test_operators_refuse_what_does_not_fit_and_assign_nothing(target: str, tmp_path: Path) -> None:
     v, w = variables()
-    made = tf.train.Saver({"v": v, "x": w}).saver_def
     prefix = tf.train.Saver().save(session := started(target), str(tmp_path / "m"))
+    made = tf.train.Saver({"v": v, "x": w, "w": tf.Variable([1.0], name="y")}).saver_def
     session.run(v.assign([7, 7]))
-    with pytest.raises(tf.errors.NotFoundError, match="Key x not found in checkpoint"):
+    with pytest.raises(tf.errors.NotFoundError) as error:
         session.run(made.restore_op_name, {made.filename_tensor_name: prefix})
+    for said in (
+        "Key x not found in checkpoint",
+        "w: the variable has dtype",
+        "w: Assign requires",
+    ):
+        assert said in str(error.value)
     assert session.run(v).tolist() == [7, 7]
 
 
@@ -551,6 +566,7 @@ def test_a_graph_file_gives_a_saver_of_its_names(target: str, tmp_path: Path) ->
     v, _ = variables()
     tf.add_to_collection("kept", v)
     saver = tf.train.Saver({"a": v}, max_to_keep=2)
+    assert saver.saver_def.restore_op_name == "save/restore_all"  # these operators go along
     prefix = saver.save(started(target), str(tmp_path / "m"), 1)
     for scope, name in [(None, "v:0"), ("inside", "inside/v:0")]:
         with tf.Graph().as_default(), tf.Session(target) as session:
@@ -558,6 +574,8 @@ def test_a_graph_file_gives_a_saver_of_its_names(target: str, tmp_path: Path) ->
             again.restore(session, prefix)
             assert session.run(name).tolist() == [1, 2]
             assert again.saver_def.max_to_keep == 2
+            feed = {again.saver_def.filename_tensor_name: prefix}
+            session.run(again.saver_def.restore_op_name, feed)
             assert bases(again.last_checkpoints) == ["m-1"]  # [TensorFlow's forgets them]
     with pytest.raises(OSError, match="does not exist"):
         tf.train.import_meta_graph(str(tmp_path / "none.meta"))

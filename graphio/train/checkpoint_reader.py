@@ -27,12 +27,15 @@ class CheckpointReader:
     Args:
         filepattern: the checkpoint's prefix, or another file that tf.train.Saver.restore reads.
 
+    Attributes:
+        where: the path, or what messages call it.
+
     Raises:
         NotFoundError: there is none.
         DataLossError: it is damaged.
     """
 
-    def __init__(self, filepattern: str | os.PathLike[str]) -> None:
+    def __init__(self, filepattern: Any) -> None:
         try:
             self._source = open_source(filepattern, lazy=True)
         except errors.NotFoundError as error:
@@ -41,6 +44,7 @@ class CheckpointReader:
             )
             raise errors.NotFoundError(message=f"{text}{filepattern}: {error.message}") from None
         self._entries = self._source.entries()
+        self.where = str(filepattern) if _is_path(filepattern) else self._source.what
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name to shape."""
@@ -93,7 +97,7 @@ def NewCheckpointReader(filepattern: str) -> CheckpointReader:
     return CheckpointReader(filepattern)
 
 
-def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint.
 
     Args:
@@ -107,13 +111,19 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     return CheckpointReader(resolved(ckpt_dir_or_file))
 
 
-def resolved(where: str | os.PathLike[str]) -> str:
-    """A prefix or file as it is; the newest checkpoint of a folder, or itself if it is one model.
+def _is_path(where: Any) -> bool:
+    return isinstance(where, (str, bytes, os.PathLike))
+
+
+def resolved(where: Any) -> Any:
+    """The newest checkpoint of a folder; what is no folder, or is one model, as it is.
 
     Raises:
         ValueError: the folder has none.
     """
-    path = os.fspath(where)
+    if not _is_path(where):
+        return where
+    path = os.fsdecode(where)
     if not _is_folder(path):
         return path
     newest = latest_checkpoint(path)
@@ -139,11 +149,11 @@ def _is_foreign(folder: str) -> bool:
     return True
 
 
-def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     """A variable's value, a fresh array; errors as load_checkpoint, and NotFoundError."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
-def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
     """Names and shapes, sorted by name; errors as load_checkpoint."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -111,6 +111,10 @@ def _check(prefix: str) -> _Check:
     except errors.NotFoundError:
         return _check_foreign(check)
     except errors.OpError as error:
+        from graphio.train.interop import formats
+
+        if isinstance(error, errors.DataLossError) and formats.is_tensorflow(prefix):
+            return _check_foreign(check)
         check.says(error)
         return check
     check.file(len(store.read(base + ".index", follow=True)))
@@ -118,7 +122,16 @@ def _check(prefix: str) -> _Check:
     for number, rows in enumerate(checkpoint_index.by_shard(index)):
         _check_shard(check, store, index, number, rows)
     _check_meta(check, store, base, index)
+    if check.wrong and _save_id(store, base) != index.save_id:
+        return _check(prefix)  # a save to the same prefix came in between
     return check
+
+
+def _save_id(store: stores.Store, base: str) -> int | None:
+    try:
+        return read_index_of(store, base).save_id
+    except errors.OpError:
+        return None
 
 
 def _check_shard(

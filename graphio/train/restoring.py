@@ -22,6 +22,7 @@ from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
 
 Array = np.ndarray[Any, Any]
+_CALLER = 5  # stacklevel of who called Saver.restore, from a function that `restore` calls
 VERIFY = ("full", "lazy", "meta")
 
 
@@ -139,7 +140,7 @@ def _settle_missing(
         warnings.warn(
             f"{len(absent)} of {len(wanted)} variables are not in {source.what} and stay as they "
             f"are: {hints.listed([*absent, *lost])}",
-            stacklevel=4,
+            stacklevel=_CALLER,
         )
     return set(absent)
 
@@ -229,7 +230,7 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
-            stacklevel=4,
+            stacklevel=_CALLER + 1,
         )
 
 
@@ -248,5 +249,5 @@ def _move_iterators(
         warnings.warn(
             f"the iterators {', '.join(sorted(others))} are not where the checkpoint was saved: "
             "their pipelines are others, or need their initializer before the restore",
-            stacklevel=4,
+            stacklevel=_CALLER + 1,
         )

@@ -314,15 +314,17 @@ class Saver:
 
         It names operators that save and restore, which are added to the graph when this is first
         asked for: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
+        If the graph was finalized before, the names stay "".
         """
         if self._variables is None:
             return None
         made = self.to_proto()
         if self._variables and self._operators is None:
-            from graphio.train import saver_operators
-
             graph = next(iter(self._variables.values())).graph
-            self._operators = saver_operators.add(graph, self._variables, self._scope)
+            if not graph.finalized:
+                from graphio.train import saver_operators
+
+                self._operators = saver_operators.add(graph, self._variables, self._scope)
         if self._operators is not None:
             made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
         return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import difflib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ __all__ = ["checkpoints_iterator", "init_from_checkpoint", "warm_start"]
 
 
 def init_from_checkpoint(
-    ckpt_dir_or_file: str | os.PathLike[str],
+    ckpt_dir_or_file: Any,
     assignment_map: Mapping[str, Any] | Iterable[tuple[str, Any]],
 ) -> None:
     """Makes the values in a checkpoint the initial values of variables of the default graph.
@@ -32,15 +32,16 @@ def init_from_checkpoint(
 
     Args:
         ckpt_dir_or_file: a checkpoint's prefix, or a folder, whose newest is taken, or another
-            file that tf.train.Saver.restore reads. Values of another dtype are converted as its
-            cast=True does.
+            file that tf.train.Saver.restore reads, or what tf.train.load_values gave. Values of
+            another dtype are converted as by restore's cast=True.
         assignment_map: dict or pairs, what a checkpoint has -> what it is for. "name": a Variable,
             or the name of one that get_variable made. "scope/": "other/": all variables in other/
             that get_variable made, each from the name with scope/ in the place of other/; "/" is
             the root on either side. "name" -> a list of variables is not supported.
 
     Raises:
-        ValueError: a variable or a value is not there, or its shape or dtype does not fit.
+        ValueError: a variable or a value is not there, or its shape or dtype does not fit; all
+            values that do not fit are named.
         NotFoundError: there is no such checkpoint.
     """
     reader = load_checkpoint(ckpt_dir_or_file)
@@ -49,11 +50,12 @@ def init_from_checkpoint(
     pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
     for source, target in pairs:
         if isinstance(target, str) and (source.endswith("/") or target.endswith("/")):
-            found.update(_of_scope(source, target, known, reader, ckpt_dir_or_file))
+            found.update(_of_scope(source, target, known))
         else:
             found[_one(target, known)] = source
-    for variable, name in found.items():
-        _check(variable, name, reader, ckpt_dir_or_file)
+    wrong = [line for variable, name in found.items() for line in _problems(variable, name, reader)]
+    if wrong:
+        raise ValueError("\n".join(wrong))
     for variable, name in found.items():
         variable.start_from(_stored(reader, name, variable))
 
@@ -69,9 +71,7 @@ def _one(target: Any, known: Mapping[str, Variable]) -> Variable:
     return known[target]
 
 
-def _of_scope(
-    source: str, target: str, known: Mapping[str, Variable], reader: CheckpointReader, where: Any
-) -> dict[Variable, str]:
+def _of_scope(source: str, target: str, known: Mapping[str, Variable]) -> dict[Variable, str]:
     if not (source.endswith("/") and target.endswith("/")):
         raise ValueError(
             f"Assignment map with scope only name {source} should map to scope only {target}. "
@@ -84,28 +84,25 @@ def _of_scope(
     found = {}
     for name, variable in inside.items():
         rest = name[len(new) + 1 :] if new else name
-        full = f"{old}/{rest}" if old else rest
-        if not reader.has_tensor(full):
-            raise ValueError(
-                f"Tensor {name} ({full} in {os.fspath(where)}) is not found in the checkpoint: "
-                "leave the scope's variables that are new out, by naming the others one by one"
-            )
-        found[variable] = full
+        found[variable] = f"{old}/{rest}" if old else rest
     return found
 
 
-def _check(variable: Variable, name: str, reader: CheckpointReader, where: Any) -> None:
-    if not reader.has_tensor(name):
-        raise ValueError(f"Tensor {name} is not found in {os.fspath(where)} checkpoint")
-    shape = reader.get_variable_to_shape_map()[name]
-    if not variable.shape.is_compatible_with(shape):
-        raise ValueError(
+def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterator[str]:
+    shapes = reader.get_variable_to_shape_map()
+    if name not in shapes:
+        near = difflib.get_close_matches(name, shapes, 3)
+        hint = f" (near: {', '.join(near)})" if near else ""
+        yield f"Tensor {name} is not found in {reader.where} checkpoint, for {variable.name}{hint}"
+        return
+    if not variable.shape.is_compatible_with(shapes[name]):
+        yield (
             f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of "
-            f"tensor {name} ({shape}) from checkpoint reader."
+            f"tensor {name} ({shapes[name]}) from checkpoint reader."
         )
     stored = reader.get_variable_to_dtype_map()[name]
     if not casting.castable(stored.number, variable.dtype.number):
-        raise ValueError(
+        yield (
             f"Dtype of variable {variable.name} ({variable.dtype.name}) cannot hold that of tensor "
             f"{name} ({stored.name}) from checkpoint reader."
         )
@@ -138,7 +135,7 @@ def _value(reader: CheckpointReader, name: str, kind: dtypes.DType) -> Any:
 
 
 def warm_start(
-    ckpt_to_initialize_from: str | os.PathLike[str],
+    ckpt_to_initialize_from: Any,
     vars_to_warm_start: Any = ".*",
     var_name_to_vocab_info: Mapping[str, Any] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
