@@ -87,7 +87,12 @@ class Disk:
             _run("mount", "-t", self.kind, self._device, self.point)
 
     def unmount(self) -> None:
-        """Unmounts it."""
+        """Unmounts it; the system may need a moment to let go of what a killed process held."""
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                _run("umount", self.point)
+                return
+            time.sleep(0.05)
         _run("umount", self.point)
 
     def shut_down(self, flag: int) -> None:
@@ -154,6 +159,8 @@ def _trial(
     """One cut; raises Lost."""
     folder.mkdir(exist_ok=True)
     with Child(_writing(trainer, unsafe), folder) as child:
+        if unsafe or chance.random() < 0.5:
+            child.await_first()
         time.sleep(chance.uniform(0, SPAN))
         disk.shut_down(flag)
         child.kill()

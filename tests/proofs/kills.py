@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import select
 import signal
 import struct
 import subprocess
@@ -64,6 +65,10 @@ class Child:
             _child(loop, folder, reader, writer)
         os.close(writer)
         self._pipe = open(reader, "rb")
+
+    def await_first(self) -> None:
+        """Waits until it has acknowledged a step, or ended."""
+        select.select([self._pipe], [], [], 30)
 
     def kill(self) -> None:
         """Ends it at once."""
