@@ -99,7 +99,8 @@ measured apart from this log, with the same enumeration of states and the same i
 - **R6, truncated, extended, spliced, forged files.** Every length; 1 to 64 bytes more; two
   checkpoints' files, whole and from each 64th byte on, of other saves and of one save id; and
   indexes that lie with right checksums: files named twice or elsewhere, ranges that overlap, sizes
-  that wrap, more than 80 cases, and random changes that both engines must judge alike.
+  that wrap, more than 80 cases, and random changes that both engines must judge alike. Places of
+  iterators that were changed are refused or gone on from; none is replayed for ever.
 - **R18, exact resume in a new process.** Every optimizer, dense and of rows, random numbers of all
   kinds, also in conditions and loops, dropout, recurrent cells, learning rates, moving averages,
   batch normalization, loss scaling, accumulated gradients, and some twenty pipelines in
