@@ -306,11 +306,16 @@ class State:
                 shard_bytes=shard_bytes,
             )
 
-    def restore(self, prefix: str | os.PathLike[str]) -> int | None:
+    def restore(self, prefix: str | os.PathLike[str], *, strict: bool = True) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
 
         Variables and generators that the state lacks are added. Blobs and places of iterators
         become those of the checkpoint, and save writes them again.
+
+        Args:
+            prefix: of its files' names.
+            strict: False leaves variables as they are that it lacks, or of which it has another
+                dtype or shape.
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
@@ -321,10 +326,21 @@ class State:
 
         with self.lock:
             wanted = {name: (slot.number, slot.shape) for name, slot in self._slots.items()}
-            found = restore.read_fitting(prefix, wanted)
+            found = restore.read_fitting(prefix, wanted if strict else {})
+            rows = restore.rows_of(found.index)
+            others = {
+                name
+                for name in wanted.keys() & rows.keys()
+                if restore.find_problems(rows, {name: wanted[name]})
+            }
+            taken = [
+                (row, found.variables[row.name])
+                for row in found.index.variable
+                if row.name not in others
+            ]
             resources = found.resources
-            for row in found.index.variable:
-                self._take(row, found.variables[row.name])
+            for row, value in taken:
+                self._take(row, value)
             for name, (key, counter) in found.generators.items():
                 self.set_generator(name, key, counter)
             self._kept = {n: kept for n, kept in resources.items() if not isinstance(kept, tuple)}

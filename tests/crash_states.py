@@ -273,6 +273,13 @@ class Replica:
                 os.link(os.path.join(self.pool, str(number)), os.path.join(self.folder, name))
         self._now = wanted
 
+    def copy(self, state: State) -> None:
+        """Makes the folder hold exactly this state, in files of its own that may be changed."""
+        self.forget()
+        for name, number in state:
+            with open(os.path.join(self.folder, name), "wb") as file:
+                file.write(self.contents.all[number])
+
     def forget(self) -> None:
         """Empties the folder, whatever was done in it."""
         for name in os.listdir(self.folder):

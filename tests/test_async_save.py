@@ -272,10 +272,21 @@ def test_memory_beside_the_variables_is_one_snapshot_for_any_number_of_saves(
 
 def test_the_memory_of_copies_is_used_again() -> None:
     memory = Memory()
-    first = memory.copies({"a": np.zeros(4), "b": np.zeros((2, 3)), "c": np.zeros(2)})
-    second = memory.copies({"a": np.ones(4), "b": np.ones((3, 2)), "d": np.ones(2)})
-    assert second["a"] is first["a"] and second["b"] is not first["b"]
-    assert all((second[n] == 1).all() for n in ("a", "b", "d")) and set(second) == {"a", "b", "d"}
+    values = {
+        "a": np.zeros(4), "b": np.zeros((2, 3), np.int8), "scalar": np.array(True),
+        "half": np.zeros(3, tf.bfloat16.as_numpy_dtype), "none": np.zeros((0, 2), np.float32),
+        "text": np.array([b"x", b"yz"], object), "c": np.zeros(9, np.complex128),
+    }  # fmt: skip
+    first = memory.copies(values)
+    second = memory.copies({name: v + v for name, v in values.items()} | {"a": np.ones((2, 2))})
+    assert np.shares_memory(first["a"], second["a"]) and np.shares_memory(first["c"], second["c"])
+    assert all(v.ctypes.data % v.itemsize == 0 for v in second.values() if v.size)
+    assert second["a"].tolist() == [[1, 1], [1, 1]] and second["text"].tolist() == [b"xx", b"yzyz"]
+    for name in ("b", "scalar", "half", "none", "c"):
+        assert second[name].dtype == values[name].dtype
+        np.testing.assert_array_equal(second[name], values[name])
+    larger = memory.copies({"a": np.ones(1000)})
+    assert not np.shares_memory(larger["a"], second["a"]) and larger["a"].sum() == 1000
 
 
 ORDINARY_END = """
@@ -452,3 +463,72 @@ def test_no_run_writes_to_a_value_that_a_variable_had(optimizer: int, parallel: 
     assert len(seen) > 30
     for value, copy in seen:
         np.testing.assert_array_equal(value, copy)
+
+
+# ---- hooks ----
+
+
+class Listener(tf.train.CheckpointSaverListener):
+    """Notes whether the checkpoint was there when it was told of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.there = folder, []
+
+    def after_save(self, session: Any, global_step_value: int) -> None:
+        prefix = self.folder / f"model.ckpt-{global_step_value}"
+        self.there.append(tf.train.checkpoint_exists(prefix))
+
+
+@TARGETS
+def test_steps_go_on_while_a_hook_s_checkpoint_is_written(
+    target: str, gate: Gate, tmp_path: Path
+) -> None:
+    step = tf.train.create_global_step()
+    count = step.assign_add(1)
+    saver = a_saver(gate)
+    hook = tf.train.CheckpointSaverHook(tmp_path, save_steps=100, saver=saver)
+    creator = tf.train.ChiefSessionCreator(master=target)
+    gate.open.clear()
+    with tf.train.MonitoredSession(creator, [hook]) as session:
+        assert [session.run(count) for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert saver.last_checkpoints == [] and gate.entries <= 1
+        gate.open.set()
+    assert [Path(p).name for p in saver.last_checkpoints] == ["model.ckpt-0", "model.ckpt-5"]
+
+
+def test_a_listener_is_told_of_checkpoints_that_are_there(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    listener, saver = Listener(tmp_path), tf.train.Saver(asynchronous=True)
+    hook = tf.train.CheckpointSaverHook(tmp_path, None, 2, saver, listeners=[listener])
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(5):
+            session.run(count)
+    assert listener.there == [True] * 4
+
+
+def test_a_monitored_training_session_saves_in_the_background_when_told(tmp_path: Path) -> None:
+    count = tf.train.create_global_step().assign_add(1)
+    options = {"log_step_count_steps": None, "save_summaries_steps": None}
+    scaffold = tf.train.Scaffold()
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), scaffold=scaffold, asynchronous=True, **options
+    ) as session:
+        session.run(count)
+    assert scaffold.saver._asynchronous
+    assert int(read_checkpoint(tf.train.latest_checkpoint(tmp_path)).variables["global_step"]) == 1
+
+
+def test_close_lets_the_snapshot_s_memory_go_and_the_saver_goes_on(tmp_path: Path) -> None:
+    tf.Variable(tf.zeros([1 << 20]), name="w")
+    session, saver = started("cinfer"), tf.train.Saver(asynchronous=True, max_to_keep=1)
+    tracemalloc.start()
+    try:
+        saver.save(session, tmp_path / "m")
+        saver.wait()
+        held = tracemalloc.get_traced_memory()[0]
+        saver.close()
+        assert held - tracemalloc.get_traced_memory()[0] > 4_000_000
+    finally:
+        tracemalloc.stop()
+    saver.save(session, tmp_path / "m")
+    saver.close()

@@ -407,6 +407,21 @@ def test_all_that_does_not_fit_is_told_at_once(engine: str, state: Any, tmp_path
 
 
 @engines.BOTH
+def test_a_part_is_restored_when_asked(engine: str, state: Any, tmp_path: Path) -> None:
+    values = {"net/w": np.ones((3, 2), np.float32), "net/b": np.ones(2, np.float64)}
+    values["net/c"] = np.full(2, 5, np.float32)
+    write_checkpoint(tmp_path / "m", values, {"blob": b"x"}, step=4)
+    mine = np.full(6, 7, np.float32)
+    for name, shape in {"net/w": [2, 3], "net/b": [6], "net/c": [2], "head": [6]}.items():
+        state.declare(name, dtypes.of_numpy(mine.dtype).number, shape)
+        state.set(name, mine[: np.prod(shape)].reshape(shape))
+    assert state.restore(tmp_path / "m", strict=False) == 4
+    found = {name: state.get(name).ravel().tolist() for name in state.names()}
+    assert found == {"net/w": [7] * 6, "net/b": [7] * 6, "net/c": [5, 5], "head": [7] * 6}
+    assert state.blobs() == {"blob": b"x"}
+
+
+@engines.BOTH
 def test_a_checkpoint_of_another_kind_of_resource_is_refused(
     engine: str, state: Any, tmp_path: Path
 ) -> None:

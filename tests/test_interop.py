@@ -252,6 +252,25 @@ def test_other_files_are_refused_with_what_to_do(
         tf.train.load_values(tmp_path / name)
 
 
+def test_an_index_of_no_known_kind_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "m.index").write_bytes(b"something else")
+    with pytest.raises(errors.DataLossError, match="neither starts as the index of a checkpoint"):
+        tf.train.load_values(tmp_path / "m")
+
+
+@pytest.mark.parametrize("file", ["torch_state.pt", "tf_saver"])
+def test_verify_and_the_listing_know_them(file: str, tmp_path: Path) -> None:
+    count = len(golden(Path(file).stem))
+    assert tf.train.verify(FOREIGN / file).variables == count
+    assert len(tf.train.list_checkpoint(FOREIGN / file)) == count
+    for part in FOREIGN.glob(f"{Path(file).stem}.*"):
+        data = bytearray(part.read_bytes())
+        data[300] ^= 1  # in the pickle, in the index, in a value
+        (tmp_path / part.name).write_bytes(data)
+    with pytest.raises(errors.DataLossError, match="damaged"):
+        tf.train.verify(tmp_path / file)
+
+
 def test_a_path_that_should_be_a_prefix_is_refused_with_words(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidArgumentError, match=r"without '\.index'"):
         tf.train.load_values(FOREIGN / "tf_saver.index")
@@ -287,6 +306,11 @@ def test_a_checkpoint_beside_a_folder_of_its_name_is_found(tmp_path: Path) -> No
         session.run(tf.global_variables_initializer())
         prefix = tf.train.Saver().save(session, tmp_path / "m")
     assert tf.train.load_values(prefix)["v"] == 2.0
+
+
+def test_names_that_would_move_a_terminals_cursor_are_printed_as_escapes() -> None:
+    shown = str(tf.train.load_values({"a\x1b[2J": [1.0], "ü": [[2]]}))
+    assert shown == "'a\\x1b[2J' (float64) [1]\nü (int64) [1, 1]"
 
 
 # ---- layouts ----

@@ -10,7 +10,7 @@ from typing import Any
 import engines
 import numpy as np
 import pytest
-from proofs import readers, victims
+from proofs import readers, slices
 
 import graphio as tf
 from graphio.schema import checkpoint
@@ -29,7 +29,7 @@ def test_a_reader_sees_only_whole_checkpoints(
     reader: str, max_to_keep: int, same_prefix: bool, polls: int
 ) -> None:
     engines.module("cinfer" if reader == "cinfer" else "runtime")
-    with tempfile.TemporaryDirectory(dir=victims.SCRATCH) as folder:
+    with tempfile.TemporaryDirectory(dir=slices.memory()) as folder:
         found = readers.polled(reader, max_to_keep, same_prefix, polls, Path(folder))
     assert found.lost == []
     assert found.counts["polls"] >= polls

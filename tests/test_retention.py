@@ -251,7 +251,7 @@ def test_the_graph_file_is_that_of_the_graph_as_it_is(tmp_path: Path) -> None:
     for change in changes:
         change()
         model = saved_graph(saver, session, tmp_path)
-        fresh = saving.export_meta_bytes(tf.get_default_graph(), saver.saver_def._message)
+        fresh = saving.export_meta_bytes(tf.get_default_graph(), saver.to_proto()._message)
         assert model == container.unpack(fresh)[0]
 
 

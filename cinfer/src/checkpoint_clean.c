@@ -116,6 +116,33 @@ static void clean_keep_latest(const ci_folder *folder, const char *name, int64_t
   if (ci_folder_times(folder, name, &modified, &arrived) && arrived > *latest) *latest = arrived;
 }
 
+static bool clean_one_save(char *const *names, size_t count) {
+  uint64_t id, other;
+  (void)clean_prefix(names[0], &id);
+  for (size_t i = 1; i < count; i++)
+    if (clean_prefix(names[i], &other) && other != id) return false;
+  return true;
+}
+
+/* Of a prefix that has an index: what another save has left. It is read only when there are files of two. */
+static void clean_unreferred(const ci_folder *folder, const char *index_name, char *const *names, size_t count,
+                             int64_t limit) {
+  ci_bytes bytes = {0};
+  ci_index index = {.allocator = folder->allocator};
+  int64_t latest = INT64_MIN;
+  uint64_t id;
+  if (clean_one_save(names, count)) return;
+  if (ci_folder_read(folder, index_name, SIZE_MAX, &bytes, NULL) == CI_OK &&
+      ci_index_decode(folder->allocator, &bytes, index_name, &index, NULL) == CI_OK) {
+    for (size_t i = 0; i < count; i++)
+      if (clean_prefix(names[i], &id) && id != index.save_id) clean_keep_latest(folder, names[i], &latest);
+    for (size_t i = 0; i < count && latest < limit; i++)
+      if (clean_prefix(names[i], &id) && id != index.save_id) (void)ci_folder_unlink(folder, names[i]);
+  }
+  ci_index_free(&index);
+  ci_file_unmap(folder->allocator, &bytes);
+}
+
 /* The graph file before the data files: without these nothing tells that it is ours. */
 static void clean_abandoned(const ci_folder *folder, char *const *names, size_t count, int64_t limit) {
   uint64_t id;
@@ -123,7 +150,10 @@ static void clean_abandoned(const ci_folder *folder, char *const *names, size_t 
   const int length = (int)clean_prefix(names[0], &id);
   int64_t latest = INT64_MIN;
   snprintf(name, sizeof name, "%.*s.index", length, names[0]);
-  if (ci_folder_has(folder, name)) return;
+  if (ci_folder_has(folder, name)) {
+    clean_unreferred(folder, name, names, count, limit);
+    return;
+  }
   snprintf(name, sizeof name, "%.*s.meta", length, names[0]);
   clean_keep_latest(folder, name, &latest);
   for (size_t i = 0; i < count; i++) clean_keep_latest(folder, names[i], &latest);

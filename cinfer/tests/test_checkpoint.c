@@ -205,6 +205,69 @@ static void test_disk_refuses(void) {
   remove_all();
 }
 
+/* Larger than what is read at a time, beside small ones; bytes at both ends of each piece are checked. */
+static void test_large(void) {
+  enum { ELEMENTS = (3 << 19) / 4 + 5 };
+  ci_state *state = new_state(), *other = new_state();
+  ci_error error;
+  ci_tensor view;
+  static float values[ELEMENTS];
+  for (int i = 0; i < ELEMENTS; i++) values[i] = (float)i;
+  give(state, "small", CI_FLOAT, 1, 3, 0, values);
+  give(state, "large", CI_FLOAT, 1, ELEMENTS, 0, values);
+  CHECK(ci_save(state, NULL, in_folder("model"), 1, &error) == CI_OK);
+  CHECK(ci_restore(other, in_folder("model"), NULL, &error) == CI_OK);
+  CHECK(ci_variable_view(other, ci_variable_index(other, "large"), &view, &error) == CI_OK);
+  CHECK(view.bytes == sizeof values && memcmp(view.data, values, sizeof values) == 0);
+  size_t size;
+  const char *shard = find_file(".safetensors");
+  unsigned char *data = load_file(shard, &size);
+  const size_t start = size - sizeof values - 12;
+  static const size_t places[] = {0, (1 << 19) - 1, 1 << 19, (3 << 19) - 1, sizeof values - 1};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    data[start + places[i]] ^= 1;
+    store_file(shard, data, size);
+    refuse("large", places[i]);
+    data[start + places[i]] ^= 1;
+  }
+  free(data);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+/* What is given is taken over when all is assigned, and stays the caller's otherwise. */
+static void test_given(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  ci_tensor view;
+  void *room;
+  float one[2] = {1, 2};
+  static const char *const text = "text";
+  ci_string string = {text, 4};
+  give(state, "v", CI_FLOAT, 1, 2, 0, one);
+  give(state, "w", CI_FLOAT, 1, 2, 0, one);
+  give(state, "s", CI_STRING, 0, 0, 0, &string);
+  CHECK(ci_state_room(state, sizeof one, &room, &error) == CI_OK);
+  memcpy(room, one, sizeof one);
+  const int variables[] = {ci_variable_index(state, "v"), ci_variable_index(state, "w")};
+  ci_tensor values[] = {{room, sizeof one, CI_FLOAT, 1, {2}}, {one, sizeof one, CI_FLOAT, 1, {3}}};
+  static const uint8_t given[] = {1, 0};
+  ci_assignment all = {.variables = variables, .values = values, .variable_count = 2, .given = given};
+  CHECK(ci_state_assign(state, &all, &error) == CI_INVALID_ARGUMENT); /* the second is too short for its shape */
+  values[1].dims[0] = 2;
+  CHECK(ci_state_assign(state, &all, &error) == CI_OK);
+  CHECK(ci_variable_view(state, variables[0], &view, &error) == CI_OK && view.data == room);
+  CHECK(ci_variable_view(state, variables[1], &view, &error) == CI_OK && view.data != (void *)one);
+  const int strings = ci_variable_index(state, "s");
+  const ci_tensor value = {&string, sizeof string, CI_STRING, 0, {0}};
+  ci_assignment texts = {.variables = &strings, .values = &value, .variable_count = 1, .given = given};
+  CHECK(ci_state_assign(state, &texts, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "strings"));
+  CHECK(ci_state_room(state, 100, &room, &error) == CI_OK);
+  ci_state_room_free(state, room, 100);
+  ci_state_close(state);
+}
+
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   test_round_trip();
@@ -212,6 +275,8 @@ int main(void) {
   test_graph_file();
   test_mismatches();
   test_damage();
+  test_large();
+  test_given();
   test_no_memory();
   test_disk_refuses();
   CHECK(rmdir(folder) == 0);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "checkpoints.h"
 
@@ -362,6 +363,32 @@ static void test_latest(void) {
   remove_all();
 }
 
+/* Whoever looks while others save and delete finds a whole checkpoint, never an older one than before. */
+static void test_a_reader_looks_while_another_process_saves(void) {
+  enum { SAVES = 60 };
+  ci_state *state = full_state(), *other = new_state();
+  char name[16];
+  int status = 1, polls = 0;
+  CHECK(save_as(state, "m-0", 0, 0, 1) == CI_OK);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    for (int i = 1; i <= SAVES; i++) {
+      snprintf(name, sizeof name, "m-%d", i / 3); /* each prefix three times */
+      if (save_as(state, name, i, i % 2 ? 20 : 0, 1) != CI_OK) _exit(1);
+    }
+    _exit(0);
+  }
+  for (int64_t last = 0; waitpid(writer, &status, WNOHANG) == 0; polls++) {
+    const ci_restored restored = latest(other, CI_OK);
+    CHECK(restored.name[0] && restored.step >= last && is_full(other));
+    last = restored.step;
+  }
+  CHECK(polls > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && latest(other, CI_OK).step == SAVES);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 /* ---- garbage ---- */
 
 /* Every bit of the list: the newest checkpoint is found all the same, be it by the list or without. */
@@ -434,6 +461,9 @@ static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
   ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
+  write_text("n-2.data-00000000000000ab-00000-of-00001.safetensors", "of a save that n-2.index does not name");
+  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
+  CHECK(!has_file("n-2.data-00000000000000ab-00000-of-00001.safetensors"));
   CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
   ci_folder_close(&place);
   ci_state_close(state);
@@ -506,6 +536,7 @@ int main(void) {
   test_the_list_is_left_alone_when_asked();
   test_latest();
   test_a_damaged_list_leaves_the_newest();
+  test_a_reader_looks_while_another_process_saves();
   test_garbage_of_crashes_goes();
   test_what_crashes_left_of_others_goes_when_it_is_old();
   test_no_memory();

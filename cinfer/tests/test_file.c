@@ -95,11 +95,36 @@ static void test_write_and_read(const char *where) {
   ci_folder_close(&folder);
 }
 
+static void test_read_at_places(const char *where) {
+  char prefix[300], data[8];
+  const char *base;
+  ci_folder folder;
+  ci_writer writer;
+  ci_reader reader;
+  ci_error error;
+  path_of(prefix, sizeof prefix, where, "places");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, &error) == CI_OK);
+  CHECK(ci_writer_create(&folder, "places", &writer, &error) == CI_OK);
+  CHECK(ci_writer_put(&writer, "0123456789", 10, &error) == CI_OK && ci_writer_finish(&writer, &error) == CI_OK);
+  CHECK(ci_reader_open(&folder, "places", 9, &reader, &error) == CI_RESOURCE_EXHAUSTED && reader.handle < 0);
+  CHECK(ci_reader_open(&folder, "absent", 9, &reader, &error) == CI_NOT_FOUND && reader.handle < 0);
+  CHECK(ci_reader_open(&folder, "places", 10, &reader, &error) == CI_OK && reader.size == 10);
+  CHECK(ci_reader_get(&reader, 7, data, 3, &error) == CI_OK && memcmp(data, "789", 3) == 0);
+  CHECK(ci_reader_get(&reader, 1, data, 8, &error) == CI_OK && memcmp(data, "12345678", 8) == 0);
+  CHECK(ci_reader_get(&reader, 10, data, 0, &error) == CI_OK);
+  CHECK(ci_reader_get(&reader, 3, data, 8, &error) == CI_DATA_LOSS && strstr(error.message, "ends at byte 10"));
+  ci_reader_close(&reader);
+  ci_reader_close(&reader);
+  ci_folder_unlink(&folder, "places");
+  ci_folder_close(&folder);
+}
+
 static void test_refusals(const char *where) {
   char path[300];
   const char *base;
   ci_folder folder;
   ci_bytes bytes;
+  ci_reader reader;
   ci_error error;
   CHECK(ci_file_map(NULL, where, 100, &bytes, &error) == CI_INVALID_ARGUMENT); /* a folder */
   path_of(path, sizeof path, where, "absent");
@@ -111,6 +136,8 @@ static void test_refusals(const char *where) {
   CHECK(symlink("/etc/passwd", path) == 0);
   CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_OK);
   CHECK(ci_folder_read(&folder, "link", 1 << 20, &bytes, &error) != CI_OK);
+  CHECK(ci_reader_open(&folder, "link", 1 << 20, &reader, &error) != CI_OK);
+  CHECK(ci_reader_open(&folder, "fifo", 1 << 20, &reader, &error) == CI_INVALID_ARGUMENT);
   CHECK(ci_folder_read(&folder, "fifo", 1 << 20, &bytes, &error) == CI_INVALID_ARGUMENT);
   ci_folder_unlink(&folder, "link");
   ci_folder_unlink(&folder, "fifo");
@@ -127,6 +154,7 @@ int main(void) {
   test_names();
   CHECK(mkdtemp(where) != NULL);
   test_write_and_read(where);
+  test_read_at_places(where);
   test_refusals(where);
   CHECK(rmdir(where) == 0); /* nothing is left over */
   return CHECK_END;

@@ -243,11 +243,16 @@ class State:
                 )
             )
 
-    def restore(self, prefix: str | os.PathLike[str]) -> int | None:
+    def restore(self, prefix: str | os.PathLike[str], *, strict: bool = True) -> int | None:
         """Reads a checkpoint, all or nothing; returns its step.
 
         Variables and generators that the state lacks are added. Blobs and places of iterators
         become those of the checkpoint, and save writes them again.
+
+        Args:
+            prefix: of its files' names.
+            strict: False leaves variables as they are that it lacks, or of which it has another
+                dtype or shape.
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
@@ -259,12 +264,16 @@ class State:
 
             with _near(prefix) as near:
                 checkpoint.copy(prefix, near)
-                return self.restore(near)
-        step = ffi.new("int64_t *")
+                return self.restore(near, strict=strict)
+        options = ffi.new("ci_restore_options *", lib.ci_restore_defaults())
+        if not strict:
+            options.partial = lib.CI_PARTIAL_MISSING | lib.CI_PARTIAL_DIFFERENT
+        found = ffi.new("ci_restored *")
+        found.size = ffi.sizeof("ci_restored")
+        where = os.fsencode(stores.plain(prefix))
         with self.lock:
-            where = os.fsencode(stores.plain(prefix))
-            self._check(lib.ci_restore(self.handle, where, step, self._error))
-        return int(step[0]) if step[0] >= 0 else None
+            self._check(lib.ci_restore_with(self.handle, where, options, found, self._error))
+        return int(found.step) if found.step >= 0 else None
 
     def _index(self, name: str) -> int:
         index = int(lib.ci_variable_index(self.handle, name.encode()))

@@ -111,7 +111,7 @@ class State(Protocol):
     ) -> None:
         """Writes a checkpoint."""
 
-    def restore(self, prefix: str) -> int | None:
+    def restore(self, prefix: str, *, strict: bool = True) -> int | None:
         """Reads one, all or nothing, with what it has beside the variables. Returns its step."""
 
 

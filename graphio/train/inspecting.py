@@ -111,6 +111,10 @@ def _check(prefix: str) -> _Check:
     except errors.NotFoundError:
         return _check_foreign(check)
     except errors.OpError as error:
+        from graphio.train.interop import formats
+
+        if isinstance(error, errors.DataLossError) and formats.is_tensorflow(prefix):
+            return _check_foreign(check)
         check.says(error)
         return check
     check.file(len(store.read(base + ".index", follow=True)))

@@ -63,8 +63,11 @@ class Values(Mapping[str, Array]):
 
     def __str__(self) -> str:
         """A line a value: name, dtype, shape."""
+        kinds = {row.dtype: dtypes.name(row.dtype) for row in self._entries.values()} | {
+            0: "unknown"
+        }
         return "\n".join(
-            f"{name} ({dtypes.name(row.dtype) if row.dtype else 'unknown'}) {list(row.dims)}"
+            f"{_shown(name)} ({kinds[row.dtype]}) {list(row.dims)}"
             for name, row in self._entries.items()
         )
 
@@ -96,6 +99,11 @@ class Values(Mapping[str, Array]):
     def array(self, name: str) -> Array:
         """As [name]."""
         return self[name]
+
+
+def _shown(name: str) -> str:
+    """A name from a file as it may be printed: no control characters for the terminal."""
+    return name if name.isprintable() else ascii(name)
 
 
 def load_values(
@@ -140,7 +148,7 @@ def _matching(
     if not names:
         raise errors.InvalidArgumentError(
             message=f"transpose: no name in {source.what} fits {pattern!r}; it has "
-            f"{', '.join(list(source.entries())[:10])}"
+            f"{', '.join(map(_shown, list(source.entries())[:10]))}"
         )
     for name in names:
         dims = source.entries()[name].dims

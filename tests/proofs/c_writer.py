@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from proofs.workload import GENERATOR, SHAPES, Lost, Options
 CINFER = ROOT / "cinfer"
 FOR_EVER = 1 << 30
 LATER = 2 * 3600  # seconds
+COARSE = 0.02  # seconds: the clock of files may be that coarse
 
 MODES = {
     "distinct prefixes, 1 kept": Options(),
@@ -124,6 +126,7 @@ class Program:
 
     def record(self, folder: Path, steps: int) -> list[Operation]:
         """Trains until a step, hours after all that was done before; what it did to the files."""
+        time.sleep(COARSE)
         with tempfile.NamedTemporaryFile(suffix=".log") as log:
             where = shim.environment(folder, log=Path(log.name), age=LATER)
             with open(log.name, "ab") as output:  # its lines among the operations
@@ -136,11 +139,12 @@ class Program:
         return workload.newest(folder, lambda step: self._graph, lambda step: (key, step * each))
 
     def resume(self, folder: Path) -> int:
-        """The step that the program restores, -1 if it begins anew."""
-        found = self.run(folder, 0)
+        """The step that the program restores, 0 if it begins anew; it does so in a copy."""
+        with tempfile.TemporaryDirectory(dir=folder.parent) as copy:
+            found = self.run(Path(shutil.copytree(folder, Path(copy) / "run")), 0)
         if found.code or found.resumed is None:
             raise Lost(f"the program cannot restore: {found.trouble}")
-        return found.resumed or -1
+        return found.resumed
 
 
 def ran(output: str, code: int, trouble: str) -> Ran:

@@ -225,8 +225,7 @@ def _each_call_of_c(
     folder = Path(replica.folder)
     for nth in range(1, MOST):
         what = f"call {nth}{' and all after' * forever}, {_name(number)}, step {step + 1}"
-        replica.forget()
-        replica.become(before)
+        replica.copy(before)
         try:
             with tempfile.NamedTemporaryFile() as counted:
                 where = shim.environment(folder, nth, number, forever, counts=Path(counted.name))
@@ -262,7 +261,7 @@ def _judge_c(
     left = [name for name in os.listdir(folder) if name.startswith("tmp-")]
     if left and not forever:
         raise Lost(f"left: {left}{told}")
-    time.sleep(0.02)  # the clock of files is coarse
+    time.sleep(c_writer.COARSE)
     again = program.run(folder, step + 2, shim.environment(folder, age=LATER))
     if again.saved != step + 2 or program.newest(folder) != step + 2:
         raise Lost(f"the next save is not found{told}")

@@ -13,14 +13,13 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import graphio as tf
 from proofs import victims
 from proofs.slices import Mode, Result, main
-from proofs.victims import ENGINES, Tally
+from proofs.victims import ENGINES, READERS, Reader, Tally
 
 STEPS = (1, 3, 2, 7)  # one bit apart, the newest last
 
@@ -33,30 +32,26 @@ def of_a_file(load: victims.Load, path: Path, bits: Iterable[int]) -> Tally:
     return tally
 
 
-def of_a_checkpoint(engine: str, prefix: Path, step: int = 1) -> Tally:
-    """Every step-th bit of each file; nothing may be assigned by a restore that fails."""
-    state, tally = victims.blank_state(engine, prefix), Tally()
+def of_a_checkpoint(name: str, prefix: Path, step: int = 1) -> Tally:
+    """Every step-th bit of each file, by a reader; a restore that fails assigns nothing."""
+    reader, tally = Reader(name, prefix), Tally()
     for path in victims.files_of(prefix):
-        bits = range(0, 8 * path.stat().st_size, step)
-        tally += of_a_file(lambda: state.restore(prefix), path, bits)
-    nothing_changed(state, prefix, tally)
+        tally += of_a_file(reader.load, path, range(0, 8 * path.stat().st_size, step))
+    reader.check_unchanged(tally)
     return tally
-
-
-def nothing_changed(state: Any, prefix: Path, tally: Tally) -> None:
-    """A state is blank, and does not stay so when the undamaged files are restored."""
-    if not victims.is_blank(state):
-        tally.taken.append("a failed restore changed the state")
-    state.restore(prefix)
-    assert not victims.is_blank(state)
 
 
 def of_a_bundle(engine: str, data: bytes, step: int = 1) -> Tally:
     """Every step-th bit of a model file, loaded from memory."""
+    return of_bits(engine, data, range(0, 8 * len(data), step))
+
+
+def of_bits(engine: str, data: bytes, bits: Iterable[int]) -> Tally:
+    """Those bits of a model file."""
     load, tally = victims.engine(engine).load, Tally()
     load(data)
     damaged = bytearray(data)
-    for bit in range(0, 8 * len(data), step):
+    for bit in bits:
         damaged[bit // 8] ^= 1 << bit % 8
         tally.refuse(lambda: load(bytes(damaged)), f"model, bit {bit}")
         damaged[bit // 8] ^= 1 << bit % 8
@@ -93,11 +88,12 @@ def of_the_state_file(folder: Path) -> Tally:
 
 
 def result(tallies: Iterable[tuple[str, Tally]], what: str = "flips") -> Result:
-    """Counts by engine; what was taken is lost."""
+    """Counts, in all and by reader; what was taken is lost."""
     found = Result()
     for name, tally in tallies:
-        found.count(f"{name}: {what}", tally.tried)
-        found.count(f"{name}: refused", tally.refused)
+        found.count(what, tally.tried)
+        found.count("refused", tally.refused)
+        found.count(f"by {name}", tally.tried)
         found.lost += [f"{name}: {what}" for what in tally.taken]
     return found
 
@@ -108,7 +104,7 @@ def checkpoints(seed: int, count: int, folder: Path) -> Result:
     for k in range(count):
         prefix = folder / f"c{k}"
         victims.write(prefix, save_id=seed * 1000 + k, change=seed + k, two_shards=k % 2 == 0)
-        tallies += [(engine, of_a_checkpoint(engine, prefix)) for engine in ENGINES]
+        tallies += [(name, of_a_checkpoint(name, prefix)) for name in READERS]
     return result(tallies)
 
 
@@ -118,7 +114,7 @@ def of_c(seed: int, count: int, folder: Path) -> Result:
     for k in range(count):
         prefix = folder / f"c{k}"
         written_by_c(prefix, seed + k)
-        tallies += [(engine, of_a_checkpoint(engine, prefix)) for engine in ENGINES]
+        tallies += [(name, of_a_checkpoint(name, prefix)) for name in READERS]
     return result(tallies)
 
 
@@ -156,16 +152,26 @@ def large(seed: int, count: int, folder: Path) -> Result:
         f"layer_{i}/w": np.random.default_rng(seed + i).random([500, 250], np.float32)
         for i in range(20)
     }
+    values["of_float32"] = values["layer_0/w"]
     victims.checkpoint.write_checkpoint(prefix, values, meta=victims.graph_file(), save_id=seed)
     files = victims.files_of(prefix)
     tallies = []
-    for engine in ENGINES:
-        state, tally = victims.blank_state(engine, prefix), Tally()
+    for name in READERS:
+        reader, tally = Reader(name, prefix), Tally()
         for path in rng.choices(files, [p.stat().st_size for p in files], k=100 * count):
-            bit = rng.randrange(8 * path.stat().st_size)
-            tally += of_a_file(lambda: state.restore(prefix), path, [bit])  # noqa: B023
-        nothing_changed(state, prefix, tally)
-        tallies.append((engine, tally))
+            tally += of_a_file(reader.load, path, [rng.randrange(8 * path.stat().st_size)])
+        reader.check_unchanged(tally)
+        tallies.append((name, tally))
+    return result(tallies)
+
+
+def large_bundle(seed: int, count: int, folder: Path) -> Result:
+    """A trial is 100 bits at random of a model of 1 MB."""
+    rng, data = random.Random(seed), victims.bundle(seed, rows=32_768)
+    tallies = []
+    for engine in ENGINES:
+        bits = (rng.randrange(8 * len(data)) for _ in range(100 * count))
+        tallies.append((engine, of_bits(engine, data, bits)))
     return result(tallies)
 
 
@@ -175,6 +181,7 @@ MODES = {
     "model, every bit": Mode(bundles),
     "state file, every bit": Mode(state_files),
     "checkpoint of 10 MB, 100 bits": Mode(large),
+    "model of 1 MB, 100 bits": Mode(large_bundle),
 }
 
 if __name__ == "__main__":

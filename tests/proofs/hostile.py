@@ -8,8 +8,9 @@ from pathlib import Path
 
 from graphio.schema import checkpoint_index, dtypes, errors
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
-from proofs import flips, victims
-from proofs.victims import ENGINES, Tally
+from graphio.schema.crc32c import crc32c
+from proofs import victims
+from proofs.victims import ENGINES, Reader, Tally
 
 Change = Callable[[CheckpointIndex], object]
 
@@ -153,6 +154,22 @@ CASES: dict[str, Change] = {
 }
 
 
+#: a variable's bytes to others, whose checksum is right too
+VALUES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "a bool of 2": ("of_bool", lambda data: b"\2" + data[1:]),
+    "a bool of 255": ("of_bool", lambda data: data[:-1] + b"\xff"),
+    "texts longer than their bytes": ("of_string", lambda data: b"\xff" + data[1:]),
+    "texts shorter than their bytes": ("of_string", lambda data: bytes(8 * 4) + data[32:]),
+    "lengths of texts that wrap": (
+        "of_string",
+        lambda data: (2**64 - 1).to_bytes(8, "little") + (8).to_bytes(8, "little") + data[16:],
+    ),
+    "filling bits of uint4": ("of_uint4", lambda data: data[:-1] + bytes([data[-1] | 0xF0])),
+    "filling bits of int2": ("of_int2", lambda data: data[:-1] + bytes([data[-1] | 0xC0])),
+    "filling bits of float4": ("of_float4e2m1", lambda data: data[:-1] + bytes([data[-1] | 0x80])),
+}
+
+
 def forge(prefix: Path, change: Change) -> bytes:
     """The index's bytes after a change, with checksums that are right."""
     index = checkpoint_index.read_index(prefix)
@@ -161,22 +178,41 @@ def forge(prefix: Path, change: Change) -> bytes:
 
 
 def case(engine: str, prefix: Path, name: str) -> Tally:
-    """One case; the index is put back."""
-    state, tally = victims.blank_state(engine, prefix), Tally()
-    path = prefix.with_suffix(".index")
-    data = path.read_bytes()
-    path.write_bytes(forge(prefix, CASES[name]))
+    """One case of CASES or VALUES; the files are put back."""
+    reader, tally = Reader(engine, prefix), Tally()
+    before = {path: path.read_bytes() for path in victims.files_of(prefix)}
+    if name in CASES:
+        prefix.with_suffix(".index").write_bytes(forge(prefix, CASES[name]))
+    else:
+        forge_values(prefix, *VALUES[name])
     try:
-        tally.refuse(lambda: state.restore(prefix), name)
+        tally.refuse(reader.load, name)
     finally:
-        path.write_bytes(data)
-    flips.nothing_changed(state, prefix, tally)
+        for path, data in before.items():
+            path.write_bytes(data)
+    reader.check_unchanged(tally)
     return tally
+
+
+def forge_values(prefix: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Replaces a variable's bytes by as many others, and its checksum."""
+    index = checkpoint_index.read_index(prefix)
+    row = named(index, name)
+    path = prefix.with_name(index.shard[row.shard].file)
+    data, end = path.read_bytes(), row.offset + row.nbytes
+    other = change(data[row.offset : end])
+    assert len(other) == row.nbytes and other != data[row.offset : end]
+    path.write_bytes(data[: row.offset] + other + data[end:])
+
+    def summed(index: CheckpointIndex) -> None:
+        named(index, name).crc32c = crc32c(other)
+
+    prefix.with_suffix(".index").write_bytes(forge(prefix, summed))
 
 
 def all_cases(engine: str, prefix: Path) -> Tally:
     """Every case."""
-    return sum((case(engine, prefix, name) for name in CASES), Tally())
+    return sum((case(engine, prefix, name) for name in (*CASES, *VALUES)), Tally())
 
 
 def mutated(prefix: Path, seed: int, count: int) -> Tally:

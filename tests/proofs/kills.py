@@ -248,7 +248,7 @@ def _killed(program: Program, folder: Path, after: float) -> int:
 
 def _tidy_c(program: Program, folder: Path, known: int) -> int:
     """One more save; afterwards only checkpoints lie there."""
-    time.sleep(0.02)  # the clock of files is coarse
+    time.sleep(c_writer.COARSE)
     later = shim.environment(folder, age=c_writer.LATER)
     last = program.run(folder, max(known, 0) + 1, later)
     if last.code or last.saved != max(known, 0) + 1:

@@ -156,6 +156,44 @@ def recurrent() -> Fetches:
     return trained(tf.reduce_mean(tf.square(outputs - 0.5)))
 
 
+def sampled() -> Fetches:
+    """Losses of classes that candidate samplers draw."""
+    weights = tf.get_variable("weights", [20, 3])
+    biases = tf.get_variable("biases", [20], initializer=tf.zeros_initializer())
+    labels = tf.random_uniform([4, 1], 0, 20, tf.int64)
+    inputs = tf.random_normal([4, 3])
+    softmax = tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, 5, 20)
+    nce = tf.nn.nce_loss(weights, biases, labels, inputs, 5, 20)
+    return trained(tf.reduce_mean(softmax + nce))
+
+
+def pictured() -> Fetches:
+    """Pictures that are turned, cut and lit at random."""
+    picture = tf.reshape(tf.cast(tf.range(75), tf.float32) / 75.0, [5, 5, 3])
+    picture = tf.image.random_flip_left_right(tf.random_crop(picture, [4, 4, 3]))
+    picture = tf.image.random_brightness(tf.image.random_contrast(picture, 0.5, 1.5), 0.2)
+    hidden = tf.layers.conv2d(picture[None], 2, 3)
+    return trained(tf.reduce_mean(tf.square(hidden - 1.0)))
+
+
+def partitioned() -> Fetches:
+    """A variable in parts, in double precision."""
+    x = tf.random_normal([3, 6], dtype=tf.float64)
+    w = tf.get_variable("w", [6, 2], tf.float64, partitioner=tf.fixed_size_partitioner(3))
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, tf.convert_to_tensor(w)) - 1.0))
+    return trained(loss, lambda rate, step: tf.train.AdamOptimizer(0.05))
+
+
+def counted_draws() -> Fetches:
+    """Numbers that depend on the step alone."""
+    step = tf.train.get_or_create_global_step()
+    total = tf.get_variable("total", [], initializer=tf.zeros_initializer())
+    drawn = tf.random.stateless_normal([3], tf.stack([step, tf.constant(7, tf.int64)]))
+    added = total.assign_add(tf.reduce_sum(drawn))
+    with tf.control_dependencies([added]):
+        return [added, step.assign_add(1)]
+
+
 # ---- data ----
 
 
@@ -170,10 +208,7 @@ def summed(make: Callable[[], Any], initializable: bool = False) -> Build:
             element = iterator.get_next()
         else:
             element = rows(data)
-        total = tf.get_variable("total", [], tf.float64, initializer=tf.zeros_initializer())
-        flat = [tf.reduce_sum(tf.cast(v, tf.float64)) for v in tf.nest.flatten(element)]
-        value = total.assign(total * 0.5 + tf.add_n(flat))
-        return [value, tf.train.get_or_create_global_step().assign_add(1)]
+        return accumulating(element)
 
     return build
 
@@ -187,6 +222,35 @@ def two_iterators() -> Fetches:
     added = total.assign_add(often + more)
     with tf.control_dependencies([added]):
         return [added, step.assign_add(1)]
+
+
+def chosen_dataset() -> Fetches:
+    """A re-initializable iterator that runs through the second of its datasets."""
+    one, two = D.range(5), D.range(10, 19).shuffle(4).repeat()
+    iterator = tf.data.Iterator.from_structure(two.output_types, two.output_shapes)
+    iterator.make_initializer(one)
+    tf.add_to_collection(tf.GraphKeys.TABLE_INITIALIZERS, iterator.make_initializer(two))
+    return accumulating(iterator.get_next())
+
+
+def by_handle() -> Fetches:
+    """Two iterators of which a string names the one that gives the element."""
+    step = tf.train.get_or_create_global_step()
+    data = [D.range(7).shuffle(4).repeat(), D.range(100, 109).shuffle(5).repeat()]
+    handles = tf.stack([d.make_one_shot_iterator().string_handle() for d in data])
+    chosen = tf.data.Iterator.from_string_handle(
+        handles[tf.cast(step % 2, tf.int32)], data[0].output_types, data[0].output_shapes
+    )
+    return accumulating(chosen.get_next())
+
+
+def accumulating(element: Any) -> Fetches:
+    """A variable that depends on all numbers of an iterator and their order."""
+    total = tf.get_variable("total", [], tf.float64, initializer=tf.zeros_initializer())
+    flat = [tf.reduce_sum(tf.cast(v, tf.float64)) for v in tf.nest.flatten(element)]
+    value = total.assign(total * 0.5 + tf.add_n(flat))
+    with tf.control_dependencies([value]):
+        return [value, tf.train.get_or_create_global_step().assign_add(1)]
 
 
 PIPELINES: dict[str, Callable[[], Any]] = {
@@ -330,12 +394,18 @@ RANDOM: dict[str, Build] = {
     "draws in a condition": gated,
     "draws in a loop": looped,
     "a recurrent network": recurrent,
+    "candidate samplers": sampled,
+    "pictures": pictured,
+    "a variable in parts": partitioned,
+    "stateless draws": counted_draws,
 }
 OTHERS: dict[str, Build] = {
     "moving averages": averaged,
     "loss scaling": scaled,
     "accumulated gradients": accumulated,
     "two iterators": two_iterators,
+    "a re-initializable iterator": chosen_dataset,
+    "iterators by handle": by_handle,
 }
 
 PROGRAMS: dict[str, Build] = {

@@ -121,7 +121,7 @@ class CWriter:
 
     def record(self, folder: Path, first: int, saves: int) -> list[Operation]:
         """As Writer.record, but it begins with step 1."""
-        return self.program.record(folder, max(self.program.resume(folder), 0) + saves)
+        return self.program.record(folder, self.program.resume(folder) + saves)
 
 
 class Checker:
@@ -155,13 +155,14 @@ class Checker:
                     raise Lost(f"step {step} was found, step {acknowledged} was acknowledged")
                 if goes_on and self.chance.randrange(SAMPLE) == 0:
                     self.result.count("gone on from")
-                    self._go_on(folder, step)
+                    self._go_on(state, folder, step)
             except Lost as lost:
                 self.result.lost.append(f"{what}, {sorted(n for n, _ in state)}: {lost}")
 
-    def _go_on(self, folder: Path, step: int) -> None:
+    def _go_on(self, state: State, folder: Path, step: int) -> None:
         """One more save works and leaves nothing else."""
         try:
+            self.replica.copy(state)
             done = self.writer.record(folder, 0, 1)[-1]
             if done.kind != "ack" or self.writer.newest(folder) != done.step or done.step <= step:
                 raise Lost("the next save is not found")
@@ -188,8 +189,7 @@ def enumerated(
         every: list[tuple[State, int]] = [(frozenset(), -1)]
         for number in range(1 if order else 1 + count):
             state, acknowledged = chance.choice(every)
-            real.forget()
-            real.become(state)
+            real.copy(state)
             initial = {name: checker.contents.all[content] for name, content in state}
             done = writer.record(Path(real.folder), first, GOES_ON if number else SAVES)
             if replayed(done, initial) != held(real.folder):

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import graphio as tf
-from proofs import flips, hostile, victims
+from proofs import flips, hostile, places, programs, victims
 from proofs.slices import Mode, Result, main
-from proofs.victims import ENGINES, Tally
+from proofs.victims import ENGINES, Reader, Tally
 
 EXTRA = range(1, 65)
 BLOCK = 64
@@ -59,14 +59,14 @@ def cut_and_extended(load: victims.Load, path: Path, seed: int, step: int = 1) -
 
 def of_a_checkpoint(engine: str, prefix: Path, seed: int, step: int = 1) -> Tally:
     """cut_and_extended for all files of a checkpoint, and each file missing."""
-    state, tally = victims.blank_state(engine, prefix), Tally()
+    reader, tally = Reader(engine, prefix), Tally()
     for path in victims.files_of(prefix):
-        tally += cut_and_extended(lambda: state.restore(prefix), path, seed, step)
+        tally += cut_and_extended(reader.load, path, seed, step)
         if path.suffix == ".safetensors":
             with replaced(path):
                 path.unlink()
-                tally.refuse(lambda: state.restore(prefix), f"no {path.suffix}")
-    flips.nothing_changed(state, prefix, tally)
+                tally.refuse(reader.load, f"no {path.suffix}")
+    reader.check_unchanged(tally)
     return tally
 
 
@@ -112,7 +112,7 @@ def pairs(folder: Path, seed: int) -> Iterator[tuple[str, Path, Path]]:
 
 def spliced(engine: str, a: Path, b: Path) -> Tally:
     """Files of b under the names of a's: whole, and the rest of them from each 64th byte on."""
-    state, tally = victims.blank_state(engine, a), Tally()
+    reader, tally = Reader(engine, a), Tally()
     ours = victims.files_of(a)
     for path, other in zip(ours, victims.files_of(b), strict=True):
         theirs = other.read_bytes()
@@ -121,16 +121,16 @@ def spliced(engine: str, a: Path, b: Path) -> Tally:
                 for mixed in (data[:at] + theirs[at:], theirs[:at] + data[at:]):
                     if mixed != data:
                         path.write_bytes(mixed)
-                        tally.refuse(lambda: state.restore(a), f"{path.suffix} spliced at {at}")
+                        tally.refuse(reader.load, f"{path.suffix} spliced at {at}")
     for tampered in (_swapped_shards, _index_of_another):
         with contextlib.ExitStack() as undo:
             for path in ours:
                 undo.enter_context(replaced(path))
             tampered(a, b)
-            tally.refuse(lambda: state.restore(a), tampered.__name__.strip("_"))
+            tally.refuse(reader.load, tampered.__name__.strip("_"))
         for path in {*victims.files_of(a)} - {*ours}:
             path.unlink()
-    flips.nothing_changed(state, a, tally)
+    reader.check_unchanged(tally)
     return tally
 
 
@@ -209,12 +209,19 @@ def enemies(seed: int, count: int, folder: Path) -> Result:
     return result(tallies)
 
 
+def iterators(seed: int, count: int, folder: Path) -> Result:
+    """A trial is 20 changed places of each pipeline; those that are none are refused."""
+    found = [places.of_pipeline(name, seed, 20 * count) for name in programs.PIPELINES]
+    return result([("tf.data", sum(found, Tally()))])
+
+
 MODES: dict[str, Mode] = {
     "checkpoint, every length": Mode(checkpoints),
     "model, every length": Mode(bundles),
     "state file, every length": Mode(state_files),
     "splices": Mode(splices),
     "index with valid checksums": Mode(enemies),
+    "places of iterators": Mode(iterators),
 }
 
 if __name__ == "__main__":

@@ -22,8 +22,6 @@ Load = Callable[[], Any]
 #: what a damaged file may raise
 DAMAGED = (errors.DataLossError, errors.InvalidArgumentError, errors.UnimplementedError)
 ENGINES = ("runtime", "cinfer")
-#: where there is memory that looks like a folder, a million small restores are cheap
-SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def engine(name: str) -> Any:
@@ -65,16 +63,17 @@ def graph_file(change: int = 0) -> bytes:
         return bytes(tf.train.export_meta_graph(graph=graph).SerializeToString())
 
 
-def bundle(seed: int) -> bytes:
-    """A model file of about 4 KB that predicts and trains."""
+def bundle(seed: int, rows: int = 8) -> bytes:
+    """A model file that predicts and trains: of about 4 KB, or of so many rows of 32 bytes."""
     with tf.Graph().as_default(), tf.Session() as session:
         tf.set_random_seed(seed)
-        x = tf.placeholder(tf.float32, [None, 8], name="x")
-        w = tf.Variable(np.linspace(-1, seed, 64).reshape(8, 8).astype(np.float32), name="w")
+        x = tf.placeholder(tf.float32, [None, rows], name="x")
+        start = np.linspace(-1, seed, 8 * rows).reshape(rows, 8)
+        w = tf.Variable(start.astype(np.float32), name="w")
         y = tf.nn.dropout(tf.matmul(x, w), rate=0.5)
         train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(y))
         session.run(tf.global_variables_initializer())
-        session.run(train, {x: np.ones((2, 8))})
+        session.run(train, {x: np.ones((2, rows))})
         signatures = {"predict": ({"x": x}, {"y": y}), "train": ({"x": x}, {"y": y}, [train])}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "m.gio")
@@ -138,6 +137,60 @@ def is_blank(state: Any) -> bool:
         same(state.get(n), np.full_like(state.get(n), b"" if state.get(n).dtype == object else 0))
         for n in state.names()
     )
+
+
+class Reader:
+    """One who reads a checkpoint again and again.
+
+    Args:
+        name: of READERS.
+        prefix: of the checkpoint.
+    """
+
+    def __init__(self, name: str, prefix: Path) -> None:
+        self.prefix = prefix
+        if name in ENGINES:
+            state = self._state = blank_state(name, prefix)
+            self.load = lambda: state.restore(prefix)
+        elif name in ("mapped", "verify"):
+            self._state = None
+            self.load = self._mapped if name == "mapped" else lambda: tf.train.verify(prefix)
+        else:
+            self.load = self._by_saver("" if name == "Saver" else "cinfer")
+
+    def _by_saver(self, target: str) -> Load:
+        with tf.Graph().as_default():
+            session = tf.Session(target)
+            for row in checkpoint.read_index(self.prefix).variable:
+                if row.name in OF_SAVER:
+                    value = blank(row.dtype, tuple(row.dims))
+                    tf.Variable(
+                        value.astype(str) if row.dtype == dtypes.STRING else value,
+                        name=row.name,
+                        dtype=tf.as_dtype(dtypes.name(row.dtype)),
+                    )
+            saver = tf.train.Saver(iterators=False)
+            session.run(tf.global_variables_initializer())
+        self._state = session.state
+        return lambda: saver.restore(session, self.prefix)
+
+    def _mapped(self) -> None:
+        """Each value is checked when it is looked at."""
+        found = checkpoint.read_checkpoint(self.prefix, lazy=True)
+        dict(found.variables)
+        found.meta()
+
+    def check_unchanged(self, tally: Tally) -> None:
+        """Nothing was assigned, and something is when the undamaged files are restored."""
+        if self._state is not None and not is_blank(self._state):
+            tally.taken.append("a failed restore changed the state")
+        self.load()
+        assert self._state is None or not is_blank(self._state)
+
+
+READERS = (*ENGINES, "Saver", "Saver of cinfer", "mapped", "verify")
+#: variables that the Savers restore; all files are checked whole all the same
+OF_SAVER = ("of_float32", "of_string", "of_bool", "scalar")
 
 
 @dataclass

@@ -8,7 +8,7 @@ from graphio.schema import errors, stores
 from graphio.train.interop import huggingface, table
 from graphio.train.interop.npz import MAGIC as NPY
 from graphio.train.interop.npz import NpySource, NpzSource
-from graphio.train.interop.reading import is_file, map_bytes, refused
+from graphio.train.interop.reading import damaged, is_file, map_bytes, refused
 from graphio.train.interop.safetensors import SafetensorsSource
 from graphio.train.interop.tensorflow import TensorFlowSource
 from graphio.train.interop.torch_file import TorchSource
@@ -39,7 +39,10 @@ def open_foreign(where: str) -> Source:
     if is_file(path):
         return _open_index(path) if path.endswith(".index.json") else _open_file(path)
     if is_file(path + ".index"):
-        return TensorFlowSource(path)
+        if is_tensorflow(path):
+            return TensorFlowSource(path)
+        text = "it neither starts as the index of a checkpoint of ours nor ends as TensorFlow's do"
+        raise damaged(f"checkpoint {path!r}", text)
     found = huggingface.inside(path)
     if found is not None:
         return open_foreign(found)
@@ -51,6 +54,11 @@ def open_foreign(where: str) -> Source:
         text = "of a folder of checkpoints, tf.train.latest_checkpoint gives the newest"
         raise refused(f"folder {path!r}", f"it has none of {known} and is no SavedModel; {text}")
     raise errors.NotFoundError(message=f"there is no checkpoint {path!r} and no such file")
+
+
+def is_tensorflow(prefix: str) -> bool:
+    """Whether an index that is there is one of TensorFlow's."""
+    return bytes(map_bytes(stores.plain(prefix) + ".index")[-len(table.MAGIC) :]) == table.MAGIC
 
 
 def _open_index(path: str) -> Source:

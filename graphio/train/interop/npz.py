@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -196,8 +197,16 @@ def _texts(row: _Row, dims: tuple[int, ...], data: memoryview, what: str, name: 
         if math.prod(dims) > LARGEST_HEADER:
             raise damaged(what, f"{name!r} has {math.prod(dims)} texts without a byte")
         return frozen(np.full(dims, b"", object))
-    fixed: Array = np.frombuffer(data, f"{row.order or '<'}{row.kind}{row.width}")
+    order = row.order or "<"
+    fixed: Array = np.frombuffer(data, f"{order}{row.kind}{row.width}")
     try:
+        # numpy itself would make texts of characters that do not exist.
+        if (
+            row.kind == "U"
+            and len(data)
+            and np.frombuffer(data, f"{order}u4").max() > sys.maxunicode
+        ):
+            raise ValueError("beyond Unicode")
         return frozen(tensors.texts(fixed.astype(object)).reshape(dims))
     except ValueError:
         raise damaged(what, f"{name!r} holds what is no Unicode text") from None

@@ -7,7 +7,6 @@ calls a function of the table, every other way to make an object is refused by n
 
 from __future__ import annotations
 
-import pickletools
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,7 +31,26 @@ class Global:
 
 
 MARK = object()  # where the arguments of a later opcode start
-_NAMES = {op.code.encode("latin-1"): op.name for op in pickletools.opcodes}
+#: opcodes that are not read, for messages
+_REFUSED = {
+    b"i": "INST",
+    b"o": "OBJ",
+    b"P": "PERSID",
+    b"\x81": "NEWOBJ",
+    b"\x82": "EXT1",
+    b"\x83": "EXT2",
+    b"\x84": "EXT4",
+    b"\x8b": "LONG4",
+    b"\x8f": "EMPTY_SET",
+    b"\x90": "ADDITEMS",
+    b"\x91": "FROZENSET",
+    b"\x92": "NEWOBJ_EX",
+    b"\x96": "BYTEARRAY8",
+    b"\x97": "NEXT_BUFFER",
+    b"\x98": "READONLY_BUFFER",
+    **dict.fromkeys((b"0", b"1", b"2", b"d", b"l"), "that drops, doubles or collects values,"),
+    **dict.fromkeys((b"F", b"I", b"L", b"S", b"V", b"g", b"p"), "of protocol 0"),
+}
 #: opcodes with a number behind them: its form
 _NUMBERS = {b"K": "<B", b"M": "<H", b"J": "<i", b"G": ">d"}
 #: opcodes with a length, then UTF-8 behind them: the length's bytes
@@ -155,7 +173,7 @@ class Reader:
         elif op in _ACTIONS:
             _ACTIONS[op](self)
         else:
-            name = _NAMES.get(op, f"{op!r}, which does not exist")
+            name = _REFUSED.get(op, f"{op!r}, which does not exist")
             raise refused(
                 self.what, f"its pickle has the opcode {name} at byte {self._at - 1}; only plain "
                 "data is read, nothing is executed"

@@ -57,18 +57,19 @@ class _Storage:
 
 
 class _Tensor:
-    """A view of a storage."""
+    """A view of a storage: of its elements from begin to end."""
 
     def __init__(
         self,
         row: dtypes.ElementType,
         storage: _Storage,
-        offset: int,
+        begin: int,
+        end: int,
         dims: tuple[int, ...],
         strides: tuple[int, ...],
         flags: Mapping[str, Any],
     ) -> None:
-        self.row, self.storage, self.offset = row, storage, offset
+        self.row, self.storage, self.begin, self.end = row, storage, begin, end
         self.dims, self.strides, self.flags = dims, strides, flags
 
 
@@ -113,14 +114,13 @@ class TorchSource:
             DataLossError: its bytes are damaged.
         """
         tensor = find(self._tensors, name, self.what)
-        storage, row = tensor.storage, tensor.row
-        data = self._zip.read(f"{self._root}data/{storage.key}")
-        width = row.bits // 8
-        count = len(data) // width
+        row, width = tensor.row, tensor.row.bits // 8
+        data = self._zip.read(f"{self._root}data/{tensor.storage.key}")
+        data = data[tensor.begin * width : tensor.end * width]
+        count = tensor.end - tensor.begin
         flat = decode(row.number, (count,), data, self.what, name, big=self._big)
         strides = [stride * width for stride in tensor.strides]
-        raw = flat.view(np.uint8)
-        view: Array = np.ndarray(tensor.dims, flat.dtype, raw.data, tensor.offset * width, strides)
+        view: Array = np.ndarray(tensor.dims, flat.dtype, flat.view(np.uint8).data, 0, strides)
         if tensor.flags.get("conj"):
             view = np.conj(view)
         if tensor.flags.get("neg"):
@@ -247,7 +247,8 @@ class TorchSource:
                 "save it after .contiguous()"
             )  # fmt: skip
         strides = stride if elements else (0,) * len(dims)
-        return _Tensor(row, storage, offset, dims, strides, metadata or {})
+        end = last + 1 if elements else offset
+        return _Tensor(row, storage, offset, end, dims, strides, metadata or {})
 
     def _parameter(self, data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> _Tensor:
         if type(data) is not _Tensor:
@@ -275,7 +276,8 @@ class TorchSource:
         if type(value) is _Tensor:
             self._tensors[full] = value
         else:
-            self.skipped[full] = value.name if type(value) is Global else type(value).__name__
+            kind = type(value).__name__.lstrip("_")
+            self.skipped[full] = value.name if type(value) is Global else kind
 
 
 def _naturals(found: Any) -> bool:
