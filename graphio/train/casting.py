@@ -70,7 +70,7 @@ def cast(array: Array, number: int) -> Array:
 def _check_integers(array: Array, name: str) -> None:
     if not array.size:
         return
-    known = array if array.dtype.kind in "iu" else array.astype(np.int64)
+    known = (array if array.dtype.kind in "iu" else array.astype(np.int64)).reshape(-1)
     if _kind(name) == _FLOAT:
         lost = known[_inexact(known, _limits(name))]
         if lost.size:
