@@ -106,7 +106,7 @@ def test_a_bundle_is_read_and_a_big_endian_one_is_swapped(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("rows", "data", "head", "words"),
     [
-        ([(b"x", entry(1, (5,), 0, X))], X, b"\x08\1", r"float32\[5\] has 16 bytes"),
+        ([(b"x", entry(1, (5,), 0, X))], X, b"\x08\1", r"'x' float32\[5\] has 16 bytes"),
         ([(b"x", entry(1, (4,), 8, X))], X, b"\x08\1", "has 16 bytes, its values end at 24"),
         ([(b"x", entry(1, (2,), 0, X[:8]))], X, b"\x08\1", "has 16 bytes, its values end at 8"),
         ([(b"x", entry(1, (4,), -8, X))], X, b"\x08\1", "has 16 bytes at -8"),
@@ -120,6 +120,7 @@ def test_a_bundle_is_read_and_a_big_endian_one_is_swapped(tmp_path: Path) -> Non
         ([(b"b", entry(1, (4,), 0, X)), (b"a", entry(1, (0,), 0, b""))], X, b"\x08\1", "ascending"),
         ([(b"\xfe", entry(1, (4,), 0, X))], X, b"\x08\1", "no UTF-8"),
         ([(b"_CHECKPOINTABLE_OBJECT_GRAPH", entry(1, (4,), 0, X))], X, b"\x08\1", "is no text"),
+        ([(b"x", field(1, 1) + field(2, field(3, 1)))], X, b"\x08\1", "unknown rank"),
         ([(b"x", b"\x08")], X, b"\x08\1", "cut off, too large"),
         ([(b"x", b"\x0f")], X, b"\x08\1", "wire type 7"),
         ([(b"x", b"\x00\1")], X, b"\x08\1", "field 0"),
@@ -149,12 +150,13 @@ def test_a_bundle_that_says_impossible_things_is_refused(
 
 
 def parts(*places: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
-    """A partitioned variable "p" with parts at (start, length); each lies at its start."""
+    """A partitioned variable "p" with parts at (start, length); its bytes follow the others'."""
     whole = tuple(field(1, field(1, s) + field(2, n)) for s, n in places)
-    rows = {
-        table.slice_key("p", [place]): entry(1, place[1:], 4 * i, X[4 * i : 4 * (i + place[1])])
-        for i, place in enumerate(places)
-    }
+    rows, at = {}, 0
+    for place in places:
+        size = 4 * max(place[1], 0)
+        rows[table.slice_key("p", [place])] = entry(1, place[1:], at, X[at : at + size])
+        at += size
     return [*sorted(rows.items()), (b"p", entry(1, dims, 0, b"", slices=whole))]
 
 
@@ -164,6 +166,7 @@ def parts(*places: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
         (parts((0, 1), (0, 1), dims=(2,)), X[:8], "there twice"),
         (parts((0, 1), (1, 1)), X[:8], "are not its whole"),
         (parts((0, 1)), X[:4], "are not its whole"),
+        (parts((0, 2), (1, 2)), X, "the slices of 'p' overlap"),
         (parts((0, 1), (1, 1), (1, -1), dims=(3,)), X[:8], "slices"),
     ],
 )
