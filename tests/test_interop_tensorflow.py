@@ -47,13 +47,19 @@ def sealed(content: bytes, packing: int) -> bytes:
     return content + masked(content)
 
 
-def table_of(rows: Rows, data: bytes | None = None) -> bytes:
-    """An index file of one block."""
+def table_of(
+    rows: Rows, data: bytes | None = None, *, bound: bytes = b"\xff", begin: int = 0, gap: int = 0
+) -> bytes:
+    """An index file of one block, which the list of blocks puts at `begin`."""
     first = block(rows) if data is None else data
-    filters, index = block([]), block([(b"\xff", number(0) + number(len(first) - 5))])
+    filters, index = block([]), block([(bound, number(begin) + number(len(first) - 5))])
     places = (len(first), len(filters) - 5, len(first) + len(filters), len(index) - 5)
     footer = b"".join(map(number, places)).ljust(40, b"\0")
-    return first + filters + index + footer + table.MAGIC
+    return first + filters + index + bytes(gap) + footer + table.MAGIC
+
+
+RESTARTS = struct.pack("<2I", 0, 1)
+FAR = number(0) + number(0) + number(1 << 40) + number(5)  # a footer's handles
 
 
 def field(tag: int, value: int | bytes) -> bytes:
@@ -192,6 +198,57 @@ def test_keys_of_slices_are_order_preserving_numbers(value: int, data: bytes) ->
         assert table.slice_key("a", [(value, 0)]) == b"\0a\0\1\1\1" + data + b"\x80"
     bigger = table.slice_key("a", [(value + 1, 0)])
     assert bigger > table.slice_key("a", [(value, 0)])
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        (table.MAGIC, "does not end as a table"),
+        (table_of([(b"", b"\x08\1")], begin=1), "do not follow one another"),
+        (table_of([(b"", b"\x08\1"), (b"x", b"")], bound=b"a"), "larger than its block's"),
+        (table_of([(b"", b"\x08\1")], gap=1), "do not end where"),
+        (table_of([], sealed(b"\0\1", 0)), "no room for its restart points"),
+        (table_of([], sealed(struct.pack("<I", 1 << 31), 0)), "no room for its restart points"),
+        (table_of([], sealed(b"\5\1\0k" + RESTARTS, 0)), "entry of a block is cut off"),
+        (table_of([], sealed(b"\0\1\x7fk" + RESTARTS, 0)), "entry of a block is cut off"),
+        (table_of([])[:-48] + FAR.ljust(40, b"\0") + table.MAGIC, "reaches beyond its end"),
+    ],
+)
+def test_a_table_whose_blocks_are_elsewhere_is_refused(
+    index: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "m.index").write_bytes(index)
+    with pytest.raises(errors.DataLossError, match=words):
+        open_source(tmp_path / "m")
+
+
+def texts(*values: bytes, big: bool = False, tail: bytes = b"") -> tuple[bytes, bytes]:
+    """The bytes of a string tensor and its entry "x"; their checksums are right."""
+    order = ">" if big else "<"
+    sizes = b"".join(struct.pack(order + "I", len(value)) for value in values)
+    check = masked(sizes)[:: -1 if big else 1]
+    body = check + b"".join(values) + tail
+    data = b"".join(number(len(value)) for value in values) + body
+    made = entry(7, (len(values),), 0, data)
+    return data, made[:-4] + masked(sizes + body)
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_texts_of_either_byte_order_are_read(big: bool, tmp_path: Path) -> None:
+    data, made = texts(b"one", b"", b"\0\xff", big=big)
+    path = bundle(tmp_path, [(b"x", made)], data, b"\x08\1\x10\1" if big else b"\x08\1")
+    assert open_source(path).array("x").tolist() == [b"one", b"", b"\0\xff"]
+
+
+def test_texts_that_do_not_fill_their_bytes_are_refused(tmp_path: Path) -> None:
+    data, made = texts(b"one", b"two", tail=b"!")
+    path = bundle(tmp_path, [(b"x", made)], data)
+    with pytest.raises(errors.DataLossError, match="do not add up to its bytes"):
+        open_source(path).array("x")
+    many = entry(7, (1 << 50,), 0, b"\1")
+    path = bundle(tmp_path, [(b"x", many)], b"\1")
+    with bounded(5), pytest.raises(errors.DataLossError, match="cut off"):
+        open_source(path).array("x")
 
 
 def test_a_table_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
