@@ -65,7 +65,7 @@ bench: .venv/bench.stamp
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
-PROOFS := kills states cuts errors flips truncations resume readers files
+PROOFS := kills states cuts errors flips truncations resume readers files remote
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py
