@@ -85,8 +85,9 @@ measured apart from this log, with the same enumeration of states and the same i
   of what was written to the last 4 files since their last sync. Each state is made a folder and
   read. From some of them other runs go on, are recorded and enumerated in turn, crash upon crash.
 - **R3, power cuts of ext4 and XFS.** As root: a process saves on a file system in a loop-mounted
-  image, which is shut down by ioctl at a random moment, with its log written before or not;
-  unmounted, mounted, looked at.
+  image. At a random moment it is stopped, for a machine without power acknowledges nothing, and
+  the file system shut down by ioctl, with its log written before or not; it is unmounted, mounted
+  and looked at.
 - **R4, failing system calls, full disks.** A preloaded library lets the n-th call on the folder's
   files fail with ENOSPC, EDQUOT or EIO, for every n, once or from then on; or interrupts it; or
   lets every call do half. While restoring, with EIO, EMFILE or ENOMEM. And file systems that are

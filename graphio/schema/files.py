@@ -73,6 +73,9 @@ class FileLayer:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
+            # XFS that has shut itself down after an error says yes to the fsync of a folder, and
+            # no to this.
+            os.fstat(handle)
         finally:
             _close(handle)
 
