@@ -47,7 +47,9 @@ docs/proofs.jsonl, and this page quotes no other figure about graphio.
    say (R23).
 6. **Readers may look at any time**: whoever restores the newest checkpoint while another process
    saves and deletes gets a whole one (R25).
-7. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
+7. **The same holds in object stores** (s3://, gs://, az://), where nothing can be renamed, an
+   answer may be lost and another machine may save at the same moment (R29).
+8. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
    umask leaves, and a crash leaves nothing that the next saves do not remove (R28).
 
 These hold for `tf.train.Saver` in both engines, with `asynchronous=True` (from the moment `wait`,
@@ -120,6 +122,9 @@ measured apart from this log, with the same enumeration of states and the same i
   opened by the newest package with numpy and torch, and by the oldest that installs, 0.2.6.
 - **R28, modes of files, what crashes leave.** 1,000 kills in one folder, then one save. The short
   form also has umasks, linked folders, odd names, folders that vanish or cannot be written.
+- **R29, object stores.** A process that saves to an S3 server over HTTP is killed at random
+  moments. And two writers and a reader share a store: before each of their calls one is drawn to go
+  on, so every order can come up; in every second trial one writer stops for ever at some call.
 
 ## What is not promised
 
@@ -131,7 +136,8 @@ measured apart from this log, with the same enumeration of states and the same i
 - **Files that others change.** A checkpoint that is open is mapped; whoever truncates its data file
   stops the process with SIGBUS. graphio itself never truncates or overwrites a file: it replaces.
 - **Two writers of one prefix.** Each save is whole, but which is the newest is up to chance, and
-  one may remove what the other has not committed. Give each writer its own prefix.
+  one may remove what the other has not committed. Give each writer its own prefix. (In an object
+  store nothing is removed that may belong to a save under way, so there one is whole.)
 - **An enemy.** CRC-32C finds accidents. Whoever can write the files can make checksums fit; what
   they then may do is limited: nothing of a file is executed or used as a path out of its folder.
 - **Exactly once.** A kill after the commit and before `save` returns leaves a checkpoint that was
@@ -166,6 +172,7 @@ PROOFS = {
     "R25": Proof("readers beside a writer", "readers", "polls"),
     "R27": Proof("data files in the safetensors package", "files", "files"),
     "R28": Proof("modes of files, what crashes leave", "files", "kills"),
+    "R29": Proof("object stores: kills, two writers' calls in any order", "remote", "trials"),
 }
 
 OTHERS = (
