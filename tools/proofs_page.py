@@ -115,6 +115,10 @@ measured apart from this log, with the same enumeration of states and the same i
   with the near one, and for each dtype and shape that differs; nothing is assigned.
 - **R23, random trees under other names, shapes, dtypes.** Maps of names, scopes and regular
   expressions, parts, casts and reshapes; what must come out is computed apart.
+- **R24, saves in the background.** A save is held while training goes on: it must have the values
+  of its moment. Of others one call fails: that is told once, by the next `save`, `wait` or
+  `close`, and the checkpoint before is whole. Beside the copy of the variables a save may take no
+  more memory than two data files of 1 MB. How long a step waits: `benchmarks/checkpoints.py`.
 - **R25, readers beside a writer.** `restore_latest`, the C library and a reader of mapped files,
   while another process saves and deletes without end. Every variable holds the step's number: a
   mixture would show, as would a step that goes back.
@@ -169,6 +173,7 @@ PROOFS = {
     "R18": Proof("exact resume in a new process", "resume", "resumed runs"),
     "R22": Proof("differences between graph and checkpoint are told", "restores", "restores"),
     "R23": Proof("random trees under other names, shapes, dtypes", "restores", "trees"),
+    "R24": Proof("saves in the background", "background", "saves"),
     "R25": Proof("readers beside a writer", "readers", "polls"),
     "R27": Proof("data files in the safetensors package", "files", "files"),
     "R28": Proof("modes of files, what crashes leave", "files", "kills"),
