@@ -263,6 +263,12 @@ static void test_given(void) {
   const ci_tensor value = {&string, sizeof string, CI_STRING, 0, {0}};
   ci_assignment texts = {.variables = &strings, .values = &value, .variable_count = 1, .given = given};
   CHECK(ci_state_assign(state, &texts, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "strings"));
+  const ci_assignment nothing = {0}, no_values = {.variables = &strings, .variable_count = 1};
+  const ci_assignment no_places = {.generators = &text, .generator_count = 1}, fewer = {.variable_count = -1};
+  CHECK(ci_state_assign(state, &nothing, &error) == CI_OK);
+  CHECK(ci_state_assign(state, &no_values, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
+  CHECK(ci_state_assign(state, &no_places, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
+  CHECK(ci_state_assign(state, &fewer, &error) == CI_INVALID_ARGUMENT && ci_state_assign(state, NULL, &error) != CI_OK);
   CHECK(ci_state_room(state, 100, &room, &error) == CI_OK);
   ci_state_room_free(state, room, 100);
   ci_state_close(state);
