@@ -104,6 +104,10 @@ measured apart from this log, with the same enumeration of states and the same i
   indexes that lie with right checksums: files named twice or elsewhere, ranges that overlap, sizes
   that wrap, more than 80 cases, and random changes that both engines must judge alike. Places of
   iterators that were changed are refused or gone on from; none is replayed for ever.
+- **R17, files of other frameworks.** Checkpoints of TensorFlow and files of torch.save: each bit
+  flipped, each length, bytes changed at random, read under an audit hook that sees each import,
+  each compilation and each file opened. What is taken has the same values, and was changed where
+  the format protects nothing (dates, paddings and unread entries of torch's archives).
 - **R18, exact resume in a new process.** Every optimizer, dense and of rows, random numbers of all
   kinds, also in conditions and loops, dropout, recurrent cells, learning rates, moving averages,
   batch normalization, loss scaling, accumulated gradients, and some twenty pipelines in
@@ -170,6 +174,7 @@ PROOFS = {
     "R4": Proof("failing system calls, full disks", "errors", "faults"),
     "R5": Proof("every flipped bit", "flips", "flips"),
     "R6": Proof("truncated, extended, spliced, forged files", "truncations", "files"),
+    "R17": Proof("files of other frameworks: damage, and nothing runs", "foreign", "files"),
     "R18": Proof("exact resume in a new process", "resume", "resumed runs"),
     "R22": Proof("differences between graph and checkpoint are told", "restores", "restores"),
     "R23": Proof("random trees under other names, shapes, dtypes", "restores", "trees"),
