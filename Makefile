@@ -22,9 +22,10 @@ help:
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
-	@echo 'make bench  figures beside ONNX Runtime and torch'
+	@echo 'make bench  figures beside ONNX Runtime, torch, safetensors'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
-	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -readers -files'
+	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
+	@echo '            -background -files -remote'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -61,10 +62,11 @@ bits: .venv/dev.stamp
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/perceptron.py
 	$(BIN)/python benchmarks/train_step.py
+	$(BIN)/python benchmarks/checkpoints.py --folder $${TMPDIR:-/tmp}
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
-PROOFS := kills states cuts errors flips truncations resume readers files
+PROOFS := kills states cuts errors flips truncations resume restores background readers files remote
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py
@@ -72,7 +74,7 @@ proofs: $(PROOFS:%=proof-%)
 proof-%: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.$* $(PROOF)
 
-proof-errors: proof-faults
+proof-errors: proof-faults ;
 
 proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)

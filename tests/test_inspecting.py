@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
-from graphio.train import comparing
+from graphio.train import comparing, inspecting
 
 Array = np.ndarray[Any, Any]
 
@@ -107,6 +107,35 @@ def test_no_flipped_bit_and_no_cut_is_missed(tmp_path: Path) -> None:
                 tf.train.verify(prefix)
         path.write_bytes(whole)
     tf.train.verify(prefix)
+
+
+def test_a_save_that_comes_in_between_is_checked_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = str(tmp_path / "m")
+    write_checkpoint(prefix, {"v": np.float32([1])})
+    (old,) = tmp_path.glob("*.safetensors")
+    read, calls = inspecting.read_index_of, []
+
+    def overtaken(*given: Any) -> Any:
+        index = read(*given)
+        if not calls:
+            write_checkpoint(prefix, {"v": np.float32([2]), "w": np.float32([3])})
+            assert not old.exists()
+        calls.append(1)
+        return index
+
+    monkeypatch.setattr(inspecting, "read_index_of", overtaken)
+    assert tf.train.verify(prefix).variables == 2
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (prefix,) = trained(tmp_path)
+    meta = tmp_path / "m-1.meta"
+    meta.unlink()
+    meta.symlink_to(tmp_path / "checkpoint")
+    with pytest.raises(tf.errors.DataLossError, match="m-1.meta"):
+        tf.train.verify(prefix)
 
 
 def test_a_graph_file_that_is_gone_is_no_damage(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from foreign_files import bounded, everything, nothing_runs
 
+import graphio as tf
 from graphio.schema import errors
 from graphio.train.sources import open_source
 
@@ -69,6 +70,26 @@ def test_numpy_headers_are_never_evaluated(header: str, tmp_path: Path) -> None:
         open_source(path)
 
 
+def test_a_numpy_header_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.npy").write_bytes(b"\x93NUMPY\1\0\xff\xff{'descr'")
+    with pytest.raises(errors.DataLossError, match="its header ends at 65545, there are 18 bytes"):
+        open_source(tmp_path / "m.npy")
+
+
+@pytest.mark.parametrize("kind", ["|S0", "<U0"])
+def test_endless_texts_of_no_bytes_are_refused(kind: str, tmp_path: Path) -> None:
+    for count in (3, 1 << 40):
+        head = io.BytesIO()
+        header = {"descr": kind, "fortran_order": False, "shape": (count,)}
+        np.lib.format.write_array_header_1_0(head, header)
+        (tmp_path / "m.npy").write_bytes(head.getvalue())
+        if count == 3:
+            assert open_source(tmp_path / "m.npy").array("m").tolist() == [b""] * 3
+            continue
+        with pytest.raises(errors.DataLossError, match="1099511627776 texts without a byte"):
+            open_source(tmp_path / "m.npy").array("m")
+
+
 def test_text_that_is_no_unicode_is_refused(tmp_path: Path) -> None:
     data = io.BytesIO()
     np.save(data, np.array(["ab"]))
@@ -109,11 +130,20 @@ def edited(at: int, form: str, value: int) -> Callable[[bytearray], None]:
     return edit
 
 
-def end(at: int, form: str, value: int) -> Callable[[bytearray], None]:
-    """Writes a number into the end record."""
+def end(at: int, form: str, *values: int) -> Callable[[bytearray], None]:
+    """Writes numbers into the end record, or before it."""
 
     def edit(data: bytearray) -> None:
-        struct.pack_into(form, data, len(data) - 22 + at, value)
+        struct.pack_into(form, data, len(data) - 22 + at, *values)
+
+    return edit
+
+
+def local(at: int, form: str, value: int) -> Callable[[bytearray], None]:
+    """Writes a number into the first entry, which is at the start."""
+
+    def edit(data: bytearray) -> None:
+        struct.pack_into(form, data, at, value)
 
     return edit
 
@@ -136,6 +166,12 @@ def end(at: int, form: str, value: int) -> Callable[[bytearray], None]:
         (edited(28, "<H", 60000), "entry of its zip directory is broken"),
         (end(4, "<H", 1), "several parts"),
         (end(10, "<H", 3), "several parts"),
+        (end(8, "<2H", 1, 1), "bytes too many"),
+        (end(8, "<2H", 3, 3), "is cut off"),
+        (local(35 + 168, "<B", 0), "not where the directory says"),
+        (local(26, "<H", 9999), "not where the directory says"),
+        (local(30, "<B", ord("x")), "described in two ways"),
+        (local(35 + 128 + 3, "<B", 1), "checksum of the entry 's.npy'"),
         (end(12, "<I", 5), "does not end where"),
         (end(16, "<I", 5), "does not end where"),
         (end(20, "<H", 5), "bytes follow the end"),
@@ -150,6 +186,39 @@ def test_a_broken_archive_is_refused(
     (tmp_path / "m.npz").write_bytes(data)
     with pytest.raises(errors.OpError, match=words):
         everything(tmp_path / "m.npz")
+
+
+#: of an archive's last records: the large end record, its locator, the small one
+LOCATOR, LARGE = -20, -76
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (end(LOCATOR + 4, "<I", 1), "not where it should be"),
+        (end(LOCATOR + 8, "<Q", 5), "not where it should be"),
+        (end(LOCATOR + 16, "<I", 2), "not where it should be"),
+        (end(LARGE, "<B", 0), "zip64 end record is broken"),
+        (end(LARGE + 4, "<Q", 45), "zip64 end record is broken"),
+        (end(LARGE + 32, "<Q", 1 << 60), "several parts"),
+        (end(LARGE + 24, "<2Q", 1 << 60, 1 << 60), "is cut off"),
+        (end(LARGE + 48, "<Q", 1 << 63), "does not end where"),
+        (end(10, "<H", 7), "its two zip end records differ"),
+        (end(12, "<I", 7), "its two zip end records differ"),
+    ],
+)
+def test_a_broken_end_of_a_large_archive_is_refused(
+    edit: Callable[[bytearray], None], words: str, tmp_path: Path
+) -> None:
+    """Our own exports always have the records of large archives."""
+    path = tmp_path / "m.npz"
+    tf.train.export_variables({"a": [1.0], "b": [2.0]}, path)
+    data = bytearray(path.read_bytes())
+    assert len(everything(path)) == 2
+    edit(data)
+    path.write_bytes(data)
+    with pytest.raises(errors.OpError, match=words):
+        everything(path)
 
 
 def test_an_archive_whose_entries_share_bytes_is_refused(tmp_path: Path) -> None:

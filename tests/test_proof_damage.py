@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import engines
 import pytest
-from proofs import flips, hostile, truncations, victims
+from proofs import flips, hostile, places, programs, slices, truncations, victims
 
 from graphio.schema import errors
 
@@ -15,10 +17,17 @@ STEP = {"cinfer": 1, "runtime": 9}
 
 
 @pytest.fixture
-def prefix(tmp_path: Path) -> Path:
+def folder() -> Iterator[Path]:
+    """In memory: files are written and truncated thousands of times."""
+    with tempfile.TemporaryDirectory(dir=slices.memory()) as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def prefix(folder: Path) -> Path:
     """A checkpoint of everything."""
-    victims.write(tmp_path / "c")
-    return tmp_path / "c"
+    victims.write(folder / "c")
+    return folder / "c"
 
 
 @pytest.fixture(params=engines.NAMES)
@@ -40,26 +49,26 @@ def test_flipped_bits_of_a_checkpoint_are_refused(reader: str, prefix: Path) -> 
     all_refused(flips.of_a_checkpoint(reader, prefix, step), 40_000 // step)
 
 
-def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(engine: str, tmp_path: Path) -> None:
+def test_flipped_bits_of_a_checkpoint_written_by_c_are_refused(engine: str, folder: Path) -> None:
     engines.module("cinfer")
-    flips.written_by_c(tmp_path / "c", 3)
-    all_refused(flips.of_a_checkpoint(engine, tmp_path / "c", 23), 1_500)
+    flips.written_by_c(folder / "c", 3)
+    all_refused(flips.of_a_checkpoint(engine, folder / "c", 23), 1_500)
 
 
 def test_every_flipped_bit_of_a_model_is_refused(engine: str) -> None:
     all_refused(flips.of_a_bundle(engine, victims.bundle(1)), 40_000)
 
 
-def test_every_flipped_bit_of_a_state_file_leaves_the_newest_checkpoint(tmp_path: Path) -> None:
-    tally = flips.of_the_state_file(tmp_path)
+def test_every_flipped_bit_of_a_state_file_leaves_the_newest_checkpoint(folder: Path) -> None:
+    tally = flips.of_the_state_file(folder)
     assert tally.taken == []
     assert 2_000 < tally.refused < tally.tried
 
 
-def test_flipped_bits_of_large_files_are_refused(tmp_path: Path) -> None:
+def test_flipped_bits_of_large_files_are_refused(folder: Path) -> None:
     engines.module("cinfer")
     for mode, readers in ((flips.large, victims.READERS), (flips.large_bundle, engines.NAMES)):
-        found = mode(1, 1, tmp_path)
+        found = mode(1, 1, folder)
         assert found.lost == []
         assert {found.counts[f"by {name}"] for name in readers} == {100}
         assert found.counts["refused"] == found.counts["flips"] == 100 * len(readers)
@@ -75,14 +84,14 @@ def test_every_truncation_and_trailing_bytes_of_a_model_are_refused(engine: str)
     all_refused(truncations.of_a_bundle(engine, victims.bundle(1), 1), 4_000)
 
 
-def test_every_truncation_of_a_state_file_leaves_the_newest_checkpoint(tmp_path: Path) -> None:
-    tally = truncations.of_the_state_file(tmp_path, 1)
+def test_every_truncation_of_a_state_file_leaves_the_newest_checkpoint(folder: Path) -> None:
+    tally = truncations.of_the_state_file(folder, 1)
     assert tally.taken == []
     assert 300 < tally.refused < tally.tried
 
 
-def test_splices_of_two_checkpoints_are_refused(engine: str, tmp_path: Path) -> None:
-    for _, a, b in truncations.pairs(tmp_path, 1):
+def test_splices_of_two_checkpoints_are_refused(engine: str, folder: Path) -> None:
+    for _, a, b in truncations.pairs(folder, 1):
         all_refused(truncations.spliced(engine, a, b), 50)
 
 
@@ -96,6 +105,14 @@ def test_both_engines_take_the_same_changed_indexes(prefix: Path) -> None:
     tally = hostile.mutated(prefix, 1, 500)
     assert tally.taken == []
     assert 400 < tally.refused < tally.tried
+
+
+@pytest.mark.parametrize("pipeline", programs.PIPELINES)
+def test_changed_places_of_an_iterator_neither_hang_nor_escape(pipeline: str) -> None:
+    """They are refused with words, or the iterator goes on; never a bare error of Python's."""
+    tally = places.of_pipeline(pipeline, 1, 20)
+    assert tally.taken == []
+    assert 0 < tally.refused < tally.tried == 20
 
 
 def test_a_file_that_loads_in_spite_of_its_damage_is_told(prefix: Path) -> None:

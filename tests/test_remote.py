@@ -275,9 +275,13 @@ def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:
 def test_whatever_the_order_of_two_writers_calls_a_whole_checkpoint_is_found(
     mode: str, tmp_path: Path
 ) -> None:
-    result = MODES[mode].run(7, 25, tmp_path)
+    result = MODES[mode].run(7, 20, tmp_path)
     assert not result.lost
     assert result.counts["saves"] > 20
+
+
+def test_data_files_of_one_name_would_be_lost_in_turns(tmp_path: Path) -> None:
+    assert MODES["control: turns, one name"].run(7, 20, tmp_path).lost
 
 
 def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:

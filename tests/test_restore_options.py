@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import dtypes
-from graphio.train import casting
+from graphio.schema import dtypes, small_types
+from graphio.train import casting, restoring
 
 TARGETS = ["", "cinfer"]
 BOTH = pytest.mark.parametrize("target", TARGETS)
@@ -294,6 +294,74 @@ def test_a_cast_that_would_lose_a_value_is_refused(
     assert not session.run(v).any() and session.run(w) == 5
 
 
+def of_type(name: str, values: list[Any]) -> Any:
+    return np.array(values).astype(small_types.numpy_dtype(dtypes.BY_NAME[name]))
+
+
+@pytest.mark.parametrize(
+    ("stored", "values", "wanted", "expected"),
+    [
+        ("float64", [1.5, 3.0], "bfloat16", [1.5, 3.0]),
+        ("bfloat16", [1.5, np.nan], "float32", [1.5, np.nan]),
+        ("float32", [448.0, np.nan], "float8e4m3fn", [448.0, np.nan]),
+        ("float8e4m3fn", [448.0, -0.5], "float16", [448.0, -0.5]),
+        ("int4", [7, -8], "int32", [7, -8]),
+        ("int4", [7, -8], "float8e5m2", [7, -8]),
+        ("int64", [-8, 7], "int4", [-8, 7]),
+        ("bool", [True, False], "uint2", [1, 0]),
+        ("complex128", [1 + 2j], "complex64", [1 + 2j]),
+        ("int32", [5], "complex64", [5]),
+        ("int8", [], "float32", []),
+        ("float64", [1.0, 449.0], "float8e4m3fn", "449.0 is beyond the range of float8e4m3fn, 448"),
+        ("float32", [1.0, np.inf], "float8e4m3fn", "inf has no place in float8e4m3fn"),
+        ("float32", [np.nan], "float4e2m1", "nan has no place in float4e2m1"),
+        ("float64", [7.0], "float4e2m1", "7.0 is beyond the range of float4e2m1, 6"),
+        ("int32", [257], "bfloat16", "bfloat16 does not hold 257 exactly"),
+        ("int8", [8], "int4", "8 is beyond the range of int4, -8 to 7"),
+        ("int4", [-1], "uint4", "-1 is beyond the range of uint4, 0 to 15"),
+        ("int64", [-(1 << 63)], "float16", "float16 does not hold -9223372036854775808 exactly"),
+        ("complex128", [1e300j], "complex64", "1e+300 is beyond the range of float32"),
+    ],
+)
+def test_small_types_are_cast_by_the_same_rules(
+    stored: str, values: list[Any], wanted: str, expected: Any
+) -> None:
+    array, number = of_type(stored, values), dtypes.BY_NAME[wanted].number
+    assert casting.castable(dtypes.BY_NAME[stored].number, number)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=re.escape(expected)):
+            casting.cast(array, number)
+        return
+    made = casting.cast(array, number)
+    assert made.dtype == small_types.numpy_dtype(dtypes.BY_NAME[wanted])
+    np.testing.assert_array_equal(made.astype(complex), np.array(expected, complex))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("wanted", ["int8", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("stored", ["bool", "uint8", "int64", "float16"])
+def test_scalars_are_cast_without_a_word(stored: str, wanted: str) -> None:
+    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[wanted]
+    if casting.castable(one.number, other.number):
+        for value in (0, 1):
+            made = casting.cast(np.array(value, one.numpy), other.number)
+            assert made.shape == () and made == value
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted"),
+    [
+        ("float32", "float8e8m0"),
+        ("string", "float32"),
+        ("float32", "string"),
+        ("complex64", "int8"),
+    ],
+)
+def test_some_types_are_never_cast(stored: str, wanted: str) -> None:
+    assert not casting.castable(dtypes.BY_NAME[stored].number, dtypes.BY_NAME[wanted].number)
+    assert not casting.castable(0, dtypes.BY_NAME[wanted].number)
+
+
 @pytest.mark.parametrize(("stored", "wanted"), [([1.5], np.int32), ([2], np.bool_)])
 def test_a_cast_never_goes_downwards(stored: Any, wanted: Any, tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=stored)
@@ -552,6 +620,48 @@ def test_objects_that_a_checkpoint_lacks_are_named_or_stay_as_they_are(tmp_path:
         saver.restore(session, prefix, strict=False)
     assert session.run(v).tolist() == [1] and mine.state == b"mine"
     saver.restore(session, prefix, ignore="mine")
+
+
+def test_a_save_that_comes_in_between_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (v,) = zeros("v")
+    saver, session = tf.train.Saver(), started()
+    prefix = saver.save(session, str(tmp_path / "m"))
+    opened, calls = restoring.open_source, []
+
+    def overtaken(*given: Any, **options: Any) -> Any:
+        source = opened(*given, **options)
+        if not calls:
+            session.run(v.assign([5]))
+            saver.save(session, prefix)
+            (shard,) = tmp_path.glob("*.safetensors")
+            assert shard.name != source.checkpoint.index.shard[0].file
+            source.checkpoint.read = lost
+        calls.append(1)
+        return source
+
+    def lost(*_: Any) -> None:
+        raise tf.errors.DataLossError(message="the file was replaced")
+
+    monkeypatch.setattr(restoring, "open_source", overtaken)
+    saver.restore(session, prefix)
+    assert session.run(v).tolist() == [5] and len(calls) == 2
+
+
+def test_iterators_of_other_pipelines_are_told(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        (v,) = zeros("v")
+        number = tf.data.Dataset.range(9).make_one_shot_iterator().get_next()
+        session.run([v.initializer, number])
+        prefix = tf.train.Saver().save(session, str(tmp_path / "m"))
+    zeros("v")
+    number = tf.data.Dataset.range(9).map(lambda n: n + 1).make_one_shot_iterator().get_next()
+    session = started()
+    with pytest.warns(UserWarning, match="the iterators OneShotIterator are not where") as told:
+        tf.train.Saver().restore(session, prefix)
+    assert told[0].filename == __file__
+    assert session.run(number) == 1
 
 
 # ---- other files ----

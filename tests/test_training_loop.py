@@ -21,6 +21,7 @@ import pytest
 import graphio as tf
 from graphio.schema.checkpoint import read_checkpoint
 from graphio.schema.files import DiskFullError, FileLayer
+from graphio.train import training_loop
 
 TARGETS = pytest.mark.parametrize("target", ["runtime", "cinfer"])
 LONG = 120
@@ -475,6 +476,31 @@ def test_the_first_process_of_a_container_ends_too(
             if step == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
     assert caught.value.code == 128 + signal.SIGTERM and newest(tmp_path).step == 4
+
+
+def test_handlers_are_put_back_when_the_loop_cannot_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    monkeypatch.setattr(training_loop, "Progress", lambda *_: 1 / 0)
+    op, _ = counting()
+    saver = tf.train.Saver()
+    with pytest.raises(ZeroDivisionError):
+        tf.train.train(op, tmp_path, 3, saver=saver)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+    assert saver.inspect is None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_nan_is_found_in_every_dtype_and_large_numbers_are_none(dtype: str) -> None:
+    kind = tf.as_dtype(dtype).as_numpy_dtype
+    large = np.array([6e4, -6e4] * 500 if dtype == "float16" else [3e38, -3e38] * 500, kind)
+    with np.errstate(all="ignore"):
+        infinite = (large * kind(4)).astype(kind)
+    training_loop._refuse_nan({"large": large, "infinite": infinite, "ids": np.arange(3)})
+    infinite[700] = np.nan
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the variables infinite hold NaN"):
+        training_loop._refuse_nan({"large": large, "infinite": infinite})
 
 
 def test_handlers_are_put_back_after_an_error(tmp_path: Path) -> None:

@@ -18,13 +18,17 @@ static bool file_is_full(int reason) {
   return reason == ENOSPC;
 }
 
-static ci_status file_fail(ci_error *error, const char *verb, const char *name) {
+static ci_status file_fail_in(ci_error *error, const char *verb, const char *folder, const char *name) {
   int reason = errno;
   ci_status status = reason == ENOENT       ? CI_NOT_FOUND
                      : reason == EEXIST     ? CI_ALREADY_EXISTS
                      : file_is_full(reason) ? CI_RESOURCE_EXHAUSTED
                                             : CI_UNAVAILABLE;
-  return ci_fail(error, status, "cannot %s '%s': %s", verb, name, strerror(reason));
+  return ci_fail(error, status, "cannot %s '%s%s': %s", verb, folder, name, strerror(reason));
+}
+
+static ci_status file_fail(ci_error *error, const char *verb, const char *name) {
+  return file_fail_in(error, verb, "", name);
 }
 
 static ci_status file_too_large(ci_error *error, const char *name, uint64_t size, uint64_t most) {
@@ -143,7 +147,7 @@ static ci_status file_examine(int handle, const char *name, uint64_t max_bytes, 
 /* Takes the handle: it is closed whatever happens. */
 static ci_status file_take(const ci_allocator *allocator, int handle, const char *name, uint64_t max_bytes, bool map,
                            ci_bytes *bytes, ci_error *error) {
-  uint64_t size;
+  uint64_t size = 0;
   ci_status status = file_examine(handle, name, max_bytes, &size, error);
   if (status == CI_OK) {
     void *memory = map && size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
@@ -209,7 +213,9 @@ void ci_reader_close(ci_reader *reader) {
 }
 
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error) {
-  return renameat(folder->handle, from, folder->handle, to) ? file_fail(error, "rename a new file to", to) : CI_OK;
+  return renameat(folder->handle, from, folder->handle, to)
+             ? file_fail_in(error, "rename a new file to", folder->path, to)
+             : CI_OK;
 }
 
 /* fsync that was interrupted has said nothing about the data. */
@@ -264,7 +270,7 @@ ci_status ci_folder_each(const ci_folder *folder, ci_folder_visit visit, void *a
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error) {
   *writer = (ci_writer){.folder = folder, .name = name};
   writer->handle = file_open_at(folder->handle, name, O_WRONLY | O_CREAT | O_EXCL);
-  return writer->handle < 0 ? file_fail(error, "create", name) : CI_OK;
+  return writer->handle < 0 ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }
 
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
@@ -273,7 +279,7 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
     ssize_t n = write(writer->handle, from, bytes < 1u << 30 ? bytes : 1u << 30);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) errno = EIO;
-    if (n <= 0) return file_fail(error, "write", writer->name);
+    if (n <= 0) return file_fail_in(error, "write", writer->folder->path, writer->name);
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
@@ -289,10 +295,13 @@ static int file_to_disk(int handle) {
 }
 
 ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
-  ci_status status = file_to_disk(writer->handle) ? file_fail(error, "bring to the disk", writer->name) : CI_OK;
+  ci_status status = file_to_disk(writer->handle)
+                         ? file_fail_in(error, "bring to the disk", writer->folder->path, writer->name)
+                         : CI_OK;
   int handle = writer->handle;
   writer->handle = -1;
-  if (close(handle) && errno != EINTR && status == CI_OK) status = file_fail(error, "close", writer->name);
+  if (close(handle) && errno != EINTR && status == CI_OK)
+    status = file_fail_in(error, "close", writer->folder->path, writer->name);
   if (status != CI_OK) (void)ci_folder_unlink(writer->folder, writer->name);
   return status;
 }

@@ -169,14 +169,14 @@ ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer 
   int flags = _O_WRONLY | _O_BINARY | _O_CREAT | _O_EXCL;
   errno_t failed = _sopen_s(&writer->handle, path, flags, _SH_DENYNO, _S_IREAD | _S_IWRITE);
   file_join_release(folder, name, path);
-  return failed ? file_fail(error, "create", name) : CI_OK;
+  return failed ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }
 
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
   const uint8_t *from = data;
   while (bytes > 0) {
     int n = _write(writer->handle, from, bytes < 1u << 30 ? (unsigned)bytes : 1u << 30);
-    if (n <= 0) return file_fail(error, "write", writer->name);
+    if (n <= 0) return file_fail_in(error, "write", writer->folder->path, writer->name);
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
@@ -185,8 +185,10 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
 }
 
 ci_status ci_writer_finish(ci_writer *writer, ci_error *error) {
-  ci_status status = _commit(writer->handle) ? file_fail(error, "bring to the disk", writer->name) : CI_OK;
-  if (_close(writer->handle) && status == CI_OK) status = file_fail(error, "close", writer->name);
+  ci_status status =
+      _commit(writer->handle) ? file_fail_in(error, "bring to the disk", writer->folder->path, writer->name) : CI_OK;
+  if (_close(writer->handle) && status == CI_OK)
+    status = file_fail_in(error, "close", writer->folder->path, writer->name);
   writer->handle = -1;
   if (status != CI_OK) (void)ci_folder_unlink(writer->folder, writer->name);
   return status;

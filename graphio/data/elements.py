@@ -184,7 +184,10 @@ class Interleave(_Calling):
         return [self.at, self.taken, self.ended, slots, super().place()]
 
     def set_place(self, place: Any) -> None:
-        self.at, self.taken, self.ended, slots, function = place
+        at, taken, self.ended, slots, function = place
+        self.at, self.taken = self.counted(at, self.cycle - 1), self.counted(taken, self.block)
+        if len(slots) != self.cycle:
+            raise ValueError(f"{self.kind} stands in {len(slots)} datasets, of {self.cycle}")
         self.close_slots()
         self.slots = [s and _Slot(self.function, s[0], s[1]) for s in slots]
         for slot, saved in zip(self.slots, slots, strict=True):

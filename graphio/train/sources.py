@@ -130,8 +130,7 @@ def open_source(where: Any, *, lazy: bool = False) -> Source:
     Args:
         where: a prefix of our own or of a TensorFlow V2 checkpoint; a file .safetensors, .npz,
             .npy, or one of torch.save's; a folder, or its `*.index.json`, as Hugging Face lays
-            models out; a Source, or a mapping from names to arrays. In an object store
-            ("s3://bucket/run/model-5"): checkpoints of ours only.
+            models out; a Source, or a mapping from names to arrays.
         lazy: True checks a variable of a checkpoint of ours when it is read, False all now.
 
     Raises:

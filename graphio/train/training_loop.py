@@ -51,7 +51,8 @@ class TrainingLoop:
     Args:
         train_op: what a step runs: an operation, tensor, or list of them. If it does not change the
             global step, the loop counts, and makes the global step if there is none.
-        checkpoint_dir: the folder, made if it is not there; None: nothing is saved or restored.
+        checkpoint_dir: the folder, made if it is not there, or a URL of an object store; None:
+            nothing is saved or restored.
         steps: the global step at which the training is over; one that was interrupted goes on to
             the same. None: until the data, or a hook, ends it.
         metrics: name to tensor; their values come with each step.
@@ -128,11 +129,14 @@ class TrainingLoop:
         try:
             with self._graph.as_default():
                 self._session = self._opened()
-        except BaseException:
+            if self._shows:
+                self._progress = Progress(self.step, self._steps)
+        except BaseException as error:
+            session, self._session = self._session, None
+            if session is not None:
+                session.__exit__(type(error), error, None)
             self._let_go()
             raise
-        if self._shows:
-            self._progress = Progress(self.step, self._steps)
         return self
 
     def _opened(self) -> MonitoredSession:

@@ -1,4 +1,4 @@
-"""Object stores: kills of a process that saves to S3, and writers that come between each other.
+"""R29, object stores: kills of a process that saves to S3; writers that come between each other.
 
 python -m proofs.remote --count 1000
 
@@ -30,10 +30,13 @@ from typing import Any
 from unittest import mock
 
 import fsspec
+import numpy as np
 import object_stores
 from object_stores import newest
 
 from graphio.schema import errors, remote, stores
+from graphio.schema.checkpoint import write_checkpoint
+from graphio.train.checkpoint_state import update_checkpoint_state
 from proofs.slices import Mode, Result, main
 
 Save = Callable[[str, int], None]
@@ -82,7 +85,7 @@ def kills(folder: str, endpoint: str, save: Save, seed: int, count: int) -> Resu
             os.kill(int(pid), signal.SIGKILL)
             said += iter(starter.stdout.readline, "end\n")
             acknowledged = max(acknowledged, *(int(line.split()[1]) for line in said))
-            result.count("kills")
+            result.count("trials")
             result.count("steps saved", len(said))
             try:
                 found = newest(folder)
@@ -205,6 +208,13 @@ def _turns(save: Save, before: list[int], seed: int, count: int, _: Path) -> Res
     return result
 
 
+def _one_name(folder: str, step: int) -> None:
+    """What must lose: data files that every save calls the same."""
+    values = {"w": np.full(20, step, np.float32)}
+    write_checkpoint(f"{folder}/m", values, step=step, meta=b"graph", save_id=1)
+    update_checkpoint_state(folder, f"{folder}/m")
+
+
 def _trial(turns: Turns, save: Save, folder: str, result: Result) -> None:
     saved, refused, trouble = [], [], []
 
@@ -252,9 +262,13 @@ def _modes() -> Iterator[tuple[str, Mode]]:
             yield f"kills, {server}, {how}", Mode(functools.partial(_s3, server, save))
         yield f"turns, new folder, {how}", Mode(functools.partial(_turns, save, []))
         yield f"turns, old folder, {how}", Mode(functools.partial(_turns, save, [0, 1]))
+    yield (
+        "control: turns, one name",
+        Mode(functools.partial(_turns, _one_name, [0, 1]), control=True),
+    )
 
 
 MODES = dict(_modes())
 
 if __name__ == "__main__":
-    sys.exit(main("R1 remote", __doc__ or "", MODES, count=1000, slice_count=100))
+    sys.exit(main("R29", __doc__ or "", MODES, count=1000, slice_count=100))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import graphio as tf
-from proofs import flips, hostile, victims
+from proofs import flips, hostile, places, programs, victims
 from proofs.slices import Mode, Result, main
 from proofs.victims import ENGINES, Reader, Tally
 
@@ -209,12 +209,19 @@ def enemies(seed: int, count: int, folder: Path) -> Result:
     return result(tallies)
 
 
+def iterators(seed: int, count: int, folder: Path) -> Result:
+    """A trial is 20 changed places of each pipeline; those that are none are refused."""
+    found = [places.of_pipeline(name, seed, 20 * count) for name in programs.PIPELINES]
+    return result([("tf.data", sum(found, Tally()))])
+
+
 MODES: dict[str, Mode] = {
     "checkpoint, every length": Mode(checkpoints),
     "model, every length": Mode(bundles),
     "state file, every length": Mode(state_files),
     "splices": Mode(splices),
     "index with valid checksums": Mode(enemies),
+    "places of iterators": Mode(iterators),
 }
 
 if __name__ == "__main__":

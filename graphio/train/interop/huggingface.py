@@ -13,7 +13,6 @@ from graphio.train.sources import Entry, Resource, Source
 INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 #: without an index: the only file
 ALONE = ("model.safetensors", "pytorch_model.bin")
-LARGEST_INDEX = 100_000_000
 
 
 class HuggingFaceSource:
@@ -70,8 +69,6 @@ class HuggingFaceSource:
 
 
 def _weight_map(data: memoryview, what: str) -> dict[str, str]:
-    if len(data) > LARGEST_INDEX:
-        raise damaged(what, f"its index has {len(data)} bytes, at most {LARGEST_INDEX} may be")
     found = parse_json(bytes(data), what).get("weight_map")
     if not isinstance(found, dict):
         raise damaged(what, "its index has no weight_map")

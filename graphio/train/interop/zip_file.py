@@ -100,8 +100,6 @@ class ZipFile:
         return offset, large
 
     def _directory(self, count: int, at: int, end: int) -> dict[str, Member]:
-        if count * CENTRAL.size > end - at:
-            raise damaged(self.what, f"its zip directory has no room for {count} entries")
         members: dict[str, Member] = {}
         for _ in range(count):
             member, at = self._central(at, end)
