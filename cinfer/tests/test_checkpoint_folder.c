@@ -39,13 +39,18 @@ static void blob(ci_state *state, const char *name, const char *bytes) {
   CHECK(ci_state_set_blob(state, name, bytes, strlen(bytes), &error) == CI_OK);
 }
 
-static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+static ci_status save_graph(ci_state *state, const char *graph, const char *name, int64_t step, uint64_t shard_bytes,
+                            int32_t keep) {
   ci_save_options options = ci_save_defaults();
   ci_error error;
   options.step = step;
   options.shard_bytes = shard_bytes;
   options.max_to_keep = keep;
-  return ci_save_with(state, NULL, in_folder(name), &options, &error);
+  return ci_checkpoint_save(state, graph, graph ? strlen(graph) : 0, in_folder(name), &options, &error);
+}
+
+static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+  return save_graph(state, NULL, name, step, shard_bytes, keep);
 }
 
 static ci_restored latest(ci_state *state, ci_status expected) {
@@ -401,7 +406,7 @@ static void *intruded_alloc(void *user, size_t bytes, size_t align) {
   intruder *i = user;
   if (i->left-- == 0) {
     i->came = true;
-    CHECK(save_as(i->writer, i->name, 2, 20, 1) == CI_OK);
+    CHECK(save_graph(i->writer, "another graph", i->name, 2, 20, 1) == CI_OK);
   }
   return aligned_alloc(align, (bytes + align - 1) / align * align);
 }
@@ -423,7 +428,7 @@ static void test_a_save_overtakes_a_restore(const char *name) {
     ci_restored restored = {.size = sizeof restored};
     ci_state *other = NULL;
     remove_all();
-    CHECK(save_as(state, "m", 1, 0, 1) == CI_OK);
+    CHECK(save_graph(state, "graph", "m", 1, 0, 1) == CI_OK);
     i.left = -1;
     CHECK(ci_state_open(&options, &other, &error) == CI_OK);
     i.left = at;
