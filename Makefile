@@ -74,7 +74,7 @@ proofs: $(PROOFS:%=proof-%)
 proof-%: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.$* $(PROOF)
 
-proof-errors: proof-faults
+proof-errors: proof-faults ;
 
 proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)

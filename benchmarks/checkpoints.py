@@ -5,12 +5,12 @@
 
 Libraries that are not installed are left out; --tensorflow names the Python that has TensorFlow.
 Rounds interleave: in each round every library has a process of its own, which saves and restores
-twice; the second time counts, and the larger memory. A save goes to an empty folder after the disk has settled; "on disk"
-adds an fsync of the files, which raw and graphio have in the save itself. A restore puts the values
-into memory of their own; --cold drops the files from the page cache first. "Extra" is how much
-memory the process had at most during the call beyond what it had before (Linux). "Lazily" opens or
-maps without looking at the values; "stall" is how long a save in the background keeps the caller,
-beside a copy of all values in memory.
+twice; the second time counts, and the larger memory. A save goes to an empty folder after the disk
+has settled; "on disk" adds an fsync of the files, which raw and graphio have in the save itself. A
+restore puts the values into memory of their own; --cold drops the files from the page cache first.
+"Extra" is how much memory the process had at most during the call beyond what it had before
+(Linux). "Lazily" opens or maps without looking at the values; "stall" is how long a save in the
+background keeps the caller, beside a copy of all values in memory.
 """
 
 from __future__ import annotations

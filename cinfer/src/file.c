@@ -147,7 +147,7 @@ static ci_status file_examine(int handle, const char *name, uint64_t max_bytes, 
 /* Takes the handle: it is closed whatever happens. */
 static ci_status file_take(const ci_allocator *allocator, int handle, const char *name, uint64_t max_bytes, bool map,
                            ci_bytes *bytes, ci_error *error) {
-  uint64_t size;
+  uint64_t size = 0;
   ci_status status = file_examine(handle, name, max_bytes, &size, error);
   if (status == CI_OK) {
     void *memory = map && size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
