@@ -16,5 +16,5 @@ def test_no_kill_loses_an_acknowledged_checkpoint(mode: str, quick_folder: Path)
     if mode.startswith("C: ") and c_writer.why_not():
         pytest.skip(str(c_writer.why_not()))
     result = kills.MODES[mode].run(1, TRIALS, quick_folder)
-    assert result.lost == []
-    assert result.counts["kills"] == TRIALS
+    assert bool(result.lost) == kills.MODES[mode].control, result.lost
+    assert result.counts["kills"] + len(result.lost) >= TRIALS

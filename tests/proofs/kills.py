@@ -27,6 +27,7 @@ from pathlib import Path
 from graphio.schema.checkpoint_index import read_index
 from proofs import c_writer, shim, workload
 from proofs.c_writer import Program, ran
+from proofs.layers import InPlace, through
 from proofs.slices import Mode, Result, Slice, main
 from proofs.workload import Lost, Options, Trainer
 
@@ -204,6 +205,12 @@ def empty(folder: Path) -> None:
         os.unlink(folder / name)
 
 
+def in_place(seed: int, count: int, folder: Path) -> Result:
+    """The control: files are written under their final names."""
+    with through(InPlace()):
+        return python_writer(Options(same=True))(seed, count, folder)
+
+
 def c_program(options: Options) -> Slice:
     """Kills of the program in C, which restores and goes on by itself."""
 
@@ -265,6 +272,7 @@ def _tidy_c(program: Program, folder: Path, known: int) -> int:
 MODES = {
     **{name: Mode(python_writer(options)) for name, options in workload.MODES.items()},
     **{f"C: {name}": Mode(c_program(options)) for name, options in c_writer.MODES.items()},
+    "control: files are written in place": Mode(in_place, control=True),
 }
 
 if __name__ == "__main__":
