@@ -50,9 +50,9 @@ CI_OUTLINE void remove_all(void) {
 }
 
 CI_OUTLINE unsigned char *load_file(const char *name, size_t *size) {
-  unsigned char *data = malloc(1 << 22);
+  unsigned char *data = malloc(1 << 24);
   FILE *file = fopen(in_folder(name), "rb");
-  *size = file ? fread(data, 1, 1 << 22, file) : 0;
+  *size = file ? fread(data, 1, 1 << 24, file) : 0;
   if (file) fclose(file);
   return data;
 }
