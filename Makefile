@@ -24,7 +24,8 @@ help:
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make bench  figures beside ONNX Runtime, torch, safetensors'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
-	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -readers -files'
+	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
+	@echo '            -background -files -remote'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -65,7 +66,7 @@ bench: .venv/bench.stamp
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
-PROOFS := kills states cuts errors flips truncations resume readers files remote
+PROOFS := kills states cuts errors flips truncations resume restores background readers files remote
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py
@@ -73,7 +74,7 @@ proofs: $(PROOFS:%=proof-%)
 proof-%: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.$* $(PROOF)
 
-proof-errors: proof-faults
+proof-errors: proof-faults ;
 
 proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)

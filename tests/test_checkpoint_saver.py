@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -151,6 +152,26 @@ def test_what_a_crash_kept_from_being_deleted_is_deleted_after_a_restart(
     assert again.last_checkpoints == [str(tmp_path / "m-1")]
     again.save(session, tmp_path / "m", global_step=2)
     assert steps_of(tmp_path) == [2]
+
+
+def test_a_folder_that_cannot_be_read_now_is_no_reason_to_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables()
+    tf.train.Saver().save(started(), tmp_path / "m")
+    system = os.open
+
+    def no_handles(path: str, *arguments: int, **more: int) -> int:
+        if str(path).startswith(str(tmp_path)):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        return system(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", no_handles)
+    with (
+        pytest.raises(tf.errors.UnavailableError, match="m.index.*Too many open files"),
+        pytest.warns(UserWarning, match="Checkpoint ignored"),
+    ):
+        tf.train.latest_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("keep", [None, 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from pathlib import Path
 
@@ -66,7 +67,10 @@ def test_a_file_cut_off_anywhere_is_refused(file: str, tmp_path: Path) -> None:
         everything(tmp_path / opened)
 
 
-SEEDS = ("torch_tiny.pt", "torch_state.pt", "tf_saver", "tf_objects", "m.npz", "m.safetensors")
+SEEDS = (
+    *("torch_tiny.pt", "torch_state.pt", "tf_saver", "tf_objects"),
+    *("m.npz", "one.npy", "plain.safetensors", "h.index.json"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +79,11 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("seeds")
     shutil.copytree(FOREIGN, folder, dirs_exist_ok=True)
     np.savez_compressed(folder / "m.npz", a=np.arange(4.0), t=np.array(["x", "yz"]))
-    tf.train.export_variables({"a": np.arange(3.0), "b": np.float32(1)}, folder / "m.safetensors")
+    np.save(folder / "one.npy", np.arange(6, dtype=">i2").reshape(2, 3).T)
+    for name in ("plain.safetensors", "h.index.safetensors"):
+        tf.train.export_variables({"a": np.arange(3.0), "b": np.float32(1)}, folder / name)
+    index = {"weight_map": dict.fromkeys("ab", "h.index.safetensors")}
+    (folder / "h.index.json").write_text(json.dumps(index))
     return folder
 
 
@@ -89,6 +97,7 @@ def test_a_mutated_file_is_read_or_refused_with_our_errors(
     seed: str, edits: list[tuple[str, float, bytes]], target: int, seeds: Path, tmp_path: Path
 ) -> None:
     stem = Path(seed).stem
+    assert everything(seeds / seed)
     files = sorted(p for p in seeds.glob(f"{stem}.*") if "expected" not in p.name)
     for i, file in enumerate(files):
         data = file.read_bytes()

@@ -221,6 +221,86 @@ def test_a_storage_of_another_size_is_refused(
         open_source(path)
 
 
+def test_two_values_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = torch_file(tmp_path / "m.pt", pickle.dumps({"a.b": 1, "a": {"b": 2}}, 2))
+    with pytest.raises(errors.InvalidArgumentError, match="two values have the name 'a.b'"):
+        open_source(path)
+
+
+# ---- the archive around the pickle ----
+
+
+def with_entry(path: Path, name: str, data: bytes) -> Path:
+    """The small archive of one tensor with one entry more."""
+    torch_file(path, rebuild((2,), (1,), 0), {"0": np.array([1, 2, 3, 4], ">f4").tobytes()})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, data)
+    return path
+
+
+def test_big_endian_storages_are_swapped(tmp_path: Path) -> None:
+    path = with_entry(tmp_path / "m.pt", "a/byteorder", b"big")
+    assert open_source(path).array("w").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("b/data.pkl", "not one of torch.save's"),
+        ("a/constants.pkl", "a TorchScript program; save the module's state_dict"),
+        ("a/byteorder", "neither little nor big"),
+    ],
+)
+def test_other_archives_are_refused(name: str, words: str, tmp_path: Path) -> None:
+    path = with_entry(tmp_path / "m.pt", name, b"?")
+    with pytest.raises(errors.OpError, match=words):
+        open_source(path)
+
+
+STORAGE = b"ctorch\nFloatStorage\n"
+UNTYPED = b"ctorch.storage\nUntypedStorage\n"
+COUNT = b"K\x04"
+
+
+def reference(kind: bytes, key: bytes, count: bytes) -> bytes:
+    """A storage's persistent id."""
+    return b"(" + text("storage") + kind + key + text("cpu") + count + b"tQ"
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        reference(STORAGE, b"K\0", COUNT),
+        reference(STORAGE, text("0"), text("4")),
+        reference(STORAGE, text("0"), b"\x88"),
+        reference(b"ctorch\nfloat32\n", text("0"), COUNT),
+        reference(text("FloatStorage"), text("0"), COUNT),
+    ],
+)
+def test_a_storage_that_is_described_by_something_else_is_refused(
+    storage: bytes, tmp_path: Path
+) -> None:
+    path = torch_file(tmp_path / "m.pt", P + storage + b".", {"0": bytes(16)})
+    with pytest.raises(errors.DataLossError, match="described by other things than its own"):
+        open_source(path)
+
+
+@pytest.mark.parametrize(
+    ("storage", "dtype"),
+    [
+        (reference(STORAGE, text("0"), COUNT), b"ctorch\nuint16\n"),
+        (reference(UNTYPED, text("0"), b"K\x10"), text("uint16")),
+        (reference(UNTYPED, text("0"), b"K\x10"), b"ctorch\nFloatStorage\n"),
+        (b"N", b"ctorch\nuint16\n"),
+    ],
+)
+def test_a_tensor_of_bytes_needs_a_dtype(storage: bytes, dtype: bytes, tmp_path: Path) -> None:
+    data = b"ctorch._utils\n_rebuild_tensor_v3\n(" + storage + b"K\0K\1\x85K\1\x85\x89N"
+    path = torch_file(tmp_path / "m.pt", P + data + dtype + b"tR.", {"0": bytes(16)})
+    with pytest.raises(errors.DataLossError, match="view of no storage, or has no dtype"):
+        open_source(path)
+
+
 # ---- values without end ----
 
 

@@ -47,13 +47,19 @@ def sealed(content: bytes, packing: int) -> bytes:
     return content + masked(content)
 
 
-def table_of(rows: Rows, data: bytes | None = None) -> bytes:
-    """An index file of one block."""
+def table_of(
+    rows: Rows, data: bytes | None = None, *, bound: bytes = b"\xff", begin: int = 0, gap: int = 0
+) -> bytes:
+    """An index file of one block, which the list of blocks puts at `begin`."""
     first = block(rows) if data is None else data
-    filters, index = block([]), block([(b"\xff", number(0) + number(len(first) - 5))])
+    filters, index = block([]), block([(bound, number(begin) + number(len(first) - 5))])
     places = (len(first), len(filters) - 5, len(first) + len(filters), len(index) - 5)
     footer = b"".join(map(number, places)).ljust(40, b"\0")
-    return first + filters + index + footer + table.MAGIC
+    return first + filters + index + bytes(gap) + footer + table.MAGIC
+
+
+RESTARTS = struct.pack("<2I", 0, 1)
+FAR = number(0) + number(0) + number(1 << 40) + number(5)  # a footer's handles
 
 
 def field(tag: int, value: int | bytes) -> bytes:
@@ -106,7 +112,7 @@ def test_a_bundle_is_read_and_a_big_endian_one_is_swapped(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("rows", "data", "head", "words"),
     [
-        ([(b"x", entry(1, (5,), 0, X))], X, b"\x08\1", r"float32\[5\] has 16 bytes"),
+        ([(b"x", entry(1, (5,), 0, X))], X, b"\x08\1", r"'x' float32\[5\] has 16 bytes"),
         ([(b"x", entry(1, (4,), 8, X))], X, b"\x08\1", "has 16 bytes, its values end at 24"),
         ([(b"x", entry(1, (2,), 0, X[:8]))], X, b"\x08\1", "has 16 bytes, its values end at 8"),
         ([(b"x", entry(1, (4,), -8, X))], X, b"\x08\1", "has 16 bytes at -8"),
@@ -120,6 +126,7 @@ def test_a_bundle_is_read_and_a_big_endian_one_is_swapped(tmp_path: Path) -> Non
         ([(b"b", entry(1, (4,), 0, X)), (b"a", entry(1, (0,), 0, b""))], X, b"\x08\1", "ascending"),
         ([(b"\xfe", entry(1, (4,), 0, X))], X, b"\x08\1", "no UTF-8"),
         ([(b"_CHECKPOINTABLE_OBJECT_GRAPH", entry(1, (4,), 0, X))], X, b"\x08\1", "is no text"),
+        ([(b"x", field(1, 1) + field(2, field(3, 1)))], X, b"\x08\1", "unknown rank"),
         ([(b"x", b"\x08")], X, b"\x08\1", "cut off, too large"),
         ([(b"x", b"\x0f")], X, b"\x08\1", "wire type 7"),
         ([(b"x", b"\x00\1")], X, b"\x08\1", "field 0"),
@@ -149,12 +156,13 @@ def test_a_bundle_that_says_impossible_things_is_refused(
 
 
 def parts(*places: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
-    """A partitioned variable "p" with parts at (start, length); each lies at its start."""
+    """A partitioned variable "p" with parts at (start, length); its bytes follow the others'."""
     whole = tuple(field(1, field(1, s) + field(2, n)) for s, n in places)
-    rows = {
-        table.slice_key("p", [place]): entry(1, place[1:], 4 * i, X[4 * i : 4 * (i + place[1])])
-        for i, place in enumerate(places)
-    }
+    rows, at = {}, 0
+    for place in places:
+        size = 4 * max(place[1], 0)
+        rows[table.slice_key("p", [place])] = entry(1, place[1:], at, X[at : at + size])
+        at += size
     return [*sorted(rows.items()), (b"p", entry(1, dims, 0, b"", slices=whole))]
 
 
@@ -164,6 +172,7 @@ def parts(*places: tuple[int, int], dims: tuple[int, ...] = (4,)) -> Rows:
         (parts((0, 1), (0, 1), dims=(2,)), X[:8], "there twice"),
         (parts((0, 1), (1, 1)), X[:8], "are not its whole"),
         (parts((0, 1)), X[:4], "are not its whole"),
+        (parts((0, 2), (1, 2)), X, "the slices of 'p' overlap"),
         (parts((0, 1), (1, 1), (1, -1), dims=(3,)), X[:8], "slices"),
     ],
 )
@@ -189,6 +198,57 @@ def test_keys_of_slices_are_order_preserving_numbers(value: int, data: bytes) ->
         assert table.slice_key("a", [(value, 0)]) == b"\0a\0\1\1\1" + data + b"\x80"
     bigger = table.slice_key("a", [(value + 1, 0)])
     assert bigger > table.slice_key("a", [(value, 0)])
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        (table.MAGIC, "does not end as a table"),
+        (table_of([(b"", b"\x08\1")], begin=1), "do not follow one another"),
+        (table_of([(b"", b"\x08\1"), (b"x", b"")], bound=b"a"), "larger than its block's"),
+        (table_of([(b"", b"\x08\1")], gap=1), "do not end where"),
+        (table_of([], sealed(b"\0\1", 0)), "no room for its restart points"),
+        (table_of([], sealed(struct.pack("<I", 1 << 31), 0)), "no room for its restart points"),
+        (table_of([], sealed(b"\5\1\0k" + RESTARTS, 0)), "entry of a block is cut off"),
+        (table_of([], sealed(b"\0\1\x7fk" + RESTARTS, 0)), "entry of a block is cut off"),
+        (table_of([])[:-48] + FAR.ljust(40, b"\0") + table.MAGIC, "reaches beyond its end"),
+    ],
+)
+def test_a_table_whose_blocks_are_elsewhere_is_refused(
+    index: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "m.index").write_bytes(index)
+    with pytest.raises(errors.DataLossError, match=words):
+        open_source(tmp_path / "m")
+
+
+def texts(*values: bytes, big: bool = False, tail: bytes = b"") -> tuple[bytes, bytes]:
+    """The bytes of a string tensor and its entry "x"; their checksums are right."""
+    order = ">" if big else "<"
+    sizes = b"".join(struct.pack(order + "I", len(value)) for value in values)
+    check = masked(sizes)[:: -1 if big else 1]
+    body = check + b"".join(values) + tail
+    data = b"".join(number(len(value)) for value in values) + body
+    made = entry(7, (len(values),), 0, data)
+    return data, made[:-4] + masked(sizes + body)
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_texts_of_either_byte_order_are_read(big: bool, tmp_path: Path) -> None:
+    data, made = texts(b"one", b"", b"\0\xff", big=big)
+    path = bundle(tmp_path, [(b"x", made)], data, b"\x08\1\x10\1" if big else b"\x08\1")
+    assert open_source(path).array("x").tolist() == [b"one", b"", b"\0\xff"]
+
+
+def test_texts_that_do_not_fill_their_bytes_are_refused(tmp_path: Path) -> None:
+    data, made = texts(b"one", b"two", tail=b"!")
+    path = bundle(tmp_path, [(b"x", made)], data)
+    with pytest.raises(errors.DataLossError, match="do not add up to its bytes"):
+        open_source(path).array("x")
+    many = entry(7, (1 << 50,), 0, b"\1")
+    path = bundle(tmp_path, [(b"x", many)], b"\1")
+    with bounded(5), pytest.raises(errors.DataLossError, match="cut off"):
+        open_source(path).array("x")
 
 
 def test_a_table_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:

@@ -337,6 +337,17 @@ def test_small_types_are_cast_by_the_same_rules(
     np.testing.assert_array_equal(made.astype(complex), np.array(expected, complex))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("wanted", ["int8", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("stored", ["bool", "uint8", "int64", "float16"])
+def test_scalars_are_cast_without_a_word(stored: str, wanted: str) -> None:
+    one, other = dtypes.BY_NAME[stored], dtypes.BY_NAME[wanted]
+    if casting.castable(one.number, other.number):
+        for value in (0, 1):
+            made = casting.cast(np.array(value, one.numpy), other.number)
+            assert made.shape == () and made == value
+
+
 @pytest.mark.parametrize(
     ("stored", "wanted"),
     [

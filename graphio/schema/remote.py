@@ -233,7 +233,7 @@ class FsspecStore:
 class _RemoteFile:
     """A StoredFile: a small one is fetched at once, of a big one what is asked for."""
 
-    piece = SINGLE
+    piece = BLOCK * REQUESTS
 
     def __init__(self, store: FsspecStore, name: str, size: int) -> None:
         self._store, self._name, self.size = store, name, size

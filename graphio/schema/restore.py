@@ -19,6 +19,7 @@ Wanted = Mapping[str, tuple[int, Shape]]
 Rows = Mapping[str, tuple[int, Sequence[int]]]
 
 _SHOWN = 10  # names for which near ones are looked up
+_MANY = 2000  # names that are compared with one
 _MISSING = (
     "Restoring from checkpoint failed. This is most likely due to a Variable name or other graph "
     "key that is missing from the checkpoint. Please ensure that you have not altered the graph "
@@ -125,9 +126,17 @@ def same_count(shape: Shape, dims: Sequence[int]) -> bool:
 def _absent(missing: Sequence[str], rows: Iterable[str]) -> Iterable[str]:
     names = list(rows)
     for i, name in enumerate(missing):
-        near = difflib.get_close_matches(name, names, 3) if i < _SHOWN else []
-        hint = f" (it has {', '.join(near)})" if near else ""
+        found = near(name, names) if i < _SHOWN else []
+        hint = f" (it has {', '.join(found)})" if found else ""
         yield f"Key {name} not found in checkpoint{hint}"
+
+
+def near(name: str, names: Sequence[str]) -> list[str]:
+    """Up to three names that are like one; of very many, among those that end like it."""
+    if len(names) > _MANY:
+        end = name.rpartition("/")[2]
+        names = [other for other in names if other.rpartition("/")[2] == end][:_MANY]
+    return difflib.get_close_matches(name, names, 3)
 
 
 def _agree(shape: Shape, dims: Sequence[int]) -> bool:

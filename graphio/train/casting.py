@@ -70,7 +70,7 @@ def cast(array: Array, number: int) -> Array:
 def _check_integers(array: Array, name: str) -> None:
     if not array.size:
         return
-    known = array if array.dtype.kind in "iu" else array.astype(np.int64)
+    known = (array if array.dtype.kind in "iu" else array.astype(np.int64)).reshape(-1)
     if _kind(name) == _FLOAT:
         lost = known[_inexact(known, _limits(name))]
         if lost.size:
@@ -86,8 +86,9 @@ def _check_integers(array: Array, name: str) -> None:
 def _inexact(integers: Array, limits: Any) -> Array:
     """Which integers a float of these limits rounds."""
     sizes = integers.astype(np.uint64)  # of negative ones as two's complement
-    sizes = np.where(integers < 0, ~sizes + np.uint64(1), sizes)
-    odd = sizes // np.maximum(sizes & (~sizes + np.uint64(1)), np.uint64(1))
+    with np.errstate(over="ignore"):  # numpy warns of scalars
+        sizes = np.where(integers < 0, ~sizes + np.uint64(1), sizes)
+        odd = sizes // np.maximum(sizes & (~sizes + np.uint64(1)), np.uint64(1))
     inexact: Array = (odd >= 2 ** (limits.nmant + 1)) | (sizes > int(limits.max))
     return inexact
 

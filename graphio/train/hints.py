@@ -27,7 +27,8 @@ def lines(problems: Problems, rows: Rows, wanted: Wanted, names: Mapping[str, st
         wanted: the variables.
         names: variable to the name of its value, as found so far.
     """
-    unused = [name for name in rows if name not in {names.get(key) for key in wanted}]
+    used = {names.get(key) for key in wanted}
+    unused = [name for name in rows if name not in used]
     found = [f"not restored of the checkpoint: {listed(unused)}"] if unused else []
     todo = list(_advice(problems, rows, wanted, names, unused))
     return [*found, *(["what to do:"] if todo else []), *(f"  {line}" for line in todo)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+from graphio.schema.restore import near
 
 Renaming = Mapping[str, str] | Sequence[tuple[str, str]] | Callable[[str], str | None]
 #: a stored name to its new one: None leaves the value out
@@ -76,51 +77,49 @@ def _by_table(
     for old, new in table.items():
         if not isinstance(old, str) or not isinstance(new, str):
             raise TypeError(f"assignment_map maps names to names, not {old!r} to {new!r}")
-    scopes = sorted((old for old in table if old.endswith("/")), key=len, reverse=True)
 
     def rule(name: str) -> str:
         if name in table:
             return table[name]
-        for scope in scopes:
-            if scope == ROOT or name.startswith(scope):
+        for scope in reversed(_scopes(name)):
+            if scope in table:
                 rest = name if scope == ROOT else name[len(scope) :]
                 return rest if table[scope] == ROOT else table[scope] + rest
         return name
 
+    here, there = _with_scopes(stored), _with_scopes(targets)
     return rule, [
-        line for old, new in table.items() for line in _entry_problems(old, new, stored, targets)
+        line for old, new in table.items() for line in _entry_problems(old, new, here, there)
     ]
 
 
-def _entry_problems(
-    old: str, new: str, stored: Collection[str], targets: Collection[str]
-) -> Iterable[str]:
+def _scopes(name: str) -> list[str]:
+    """The scopes that a name is in, the root first."""
+    return [ROOT, *(name[: i + 1] for i, letter in enumerate(name) if letter == "/")]
+
+
+def _with_scopes(names: Iterable[str]) -> set[str]:
+    return {part for name in names for part in (name, *_scopes(name))}
+
+
+def _entry_problems(old: str, new: str, stored: set[str], targets: set[str]) -> Iterable[str]:
     entry = f"assignment_map {old!r}: {new!r}"
     if old.endswith("/") != new.endswith("/"):
         yield f"{entry}: a scope goes to a scope; both end with '/', or none"
         return
-    if not _has(stored, old):
+    if old not in stored:
         yield f"{entry}: the checkpoint has nothing {_called(old)}{_near(old, stored)}"
-    if not _has(targets, new):
+    if new not in targets:
         yield f"{entry}: there is no variable {_called(new)}{_near(new, targets)}"
-
-
-def _has(names: Collection[str], wanted: str) -> bool:
-    if wanted == ROOT:
-        return bool(names)
-    if wanted.endswith("/"):
-        return any(name.startswith(wanted) for name in names)
-    return wanted in names
 
 
 def _called(name: str) -> str:
     return f"in the scope {name}" if name.endswith("/") else f"called {name}"
 
 
-def _near(name: str, names: Iterable[str]) -> str:
-    if name.endswith("/"):
-        names = {n[: i + 1] for n in names for i, letter in enumerate(n) if letter == "/"}
-    found = difflib.get_close_matches(name, sorted(names), 3)
+def _near(name: str, known: Iterable[str]) -> str:
+    scope = name.endswith("/")
+    found = near(name, sorted(n for n in known if n != ROOT and n.endswith("/") == scope))
     return f" (near: {', '.join(found)})" if found else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any
 from graphio import dtypes, scopes
 from graphio.graph import Tensor
 from graphio.ops.host import host_call
-from graphio.schema import errors
+from graphio.schema import errors, restore
 from graphio.tensor_shape import TensorShape
 from graphio.train import casting
 from graphio.train.checkpoint_reader import CheckpointReader, load_checkpoint
@@ -91,8 +90,8 @@ def _of_scope(source: str, target: str, known: Mapping[str, Variable]) -> dict[V
 def _problems(variable: Variable, name: str, reader: CheckpointReader) -> Iterator[str]:
     shapes = reader.get_variable_to_shape_map()
     if name not in shapes:
-        near = difflib.get_close_matches(name, shapes, 3)
-        hint = f" (near: {', '.join(near)})" if near else ""
+        like = restore.near(name, list(shapes))
+        hint = f" (near: {', '.join(like)})" if like else ""
         yield f"Tensor {name} is not found in {reader.where} checkpoint, for {variable.name}{hint}"
         return
     if not variable.shape.is_compatible_with(shapes[name]):

@@ -35,6 +35,7 @@ from proofs.workload import Lost, Trainer
 SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN
 FLAGS = {"log written": 1, "log lost": 2}
 MEBIBYTES = {"ext4": 64, "xfs": 320, "tmpfs": 1}  # mkfs.xfs makes none below 300
+QUIET = {"ext4": ["-F", "-q", "-m", "0"], "xfs": ["-f", "-q"]}
 KINDS = ("ext4", "xfs")
 ROUND = 50  # trials on one file system
 SPAN = 0.15  # seconds, the longest time before a cut
@@ -51,30 +52,47 @@ class NoSync(FileLayer):
 
 
 class Disk:
-    """An image and where it is mounted."""
+    """A file system in an image on a loop device, or in memory, and where it is mounted."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self.image, self.point = kind, folder / f"{kind}.image", folder / kind
         self.point.mkdir()
+        self._device = ""
 
-    def make(self) -> None:
-        """An empty file system."""
-        if self.kind == "tmpfs":
-            return
-        with open(self.image, "wb") as file:
-            file.truncate(MEBIBYTES[self.kind] << 20)
-        quiet = {"ext4": ["-F", "-q", "-m", "0"], "xfs": ["-f", "-q"]}[self.kind]
-        _run(f"mkfs.{self.kind}", *quiet, self.image)
+    @contextlib.contextmanager
+    def mounted(self) -> Iterator[Path]:
+        """A new file system, mounted."""
+        if self.kind != "tmpfs":
+            with open(self.image, "wb") as file:
+                file.truncate(MEBIBYTES[self.kind] << 20)
+            self._device = _run("losetup", "--find", "--show", self.image).strip()
+        try:
+            if self.kind != "tmpfs":
+                _run(f"mkfs.{self.kind}", *QUIET[self.kind], self._device)
+            self.mount()
+            try:
+                yield self.point
+            finally:
+                self.unmount()
+        finally:
+            if self.kind != "tmpfs":
+                _run("losetup", "--detach", self._device)
 
     def mount(self) -> None:
         """Mounts it; its log is replayed."""
         if self.kind == "tmpfs":
-            _run("mount", "-t", "tmpfs", "-o", f"size={MEBIBYTES[self.kind]}m", "none", self.point)
+            size = f"size={MEBIBYTES[self.kind]}m"
+            _run("mount", "-t", "tmpfs", "-o", size, "none", self.point)
         else:
-            _run("mount", "-t", self.kind, "-o", "loop", self.image, self.point)
+            _run("mount", "-t", self.kind, self._device, self.point)
 
     def unmount(self) -> None:
-        """Unmounts it."""
+        """Unmounts it; the system may need a moment to let go of what a killed process held."""
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                _run("umount", self.point)
+                return
+            time.sleep(0.05)
         _run("umount", self.point)
 
     def shut_down(self, flag: int) -> None:
@@ -85,21 +103,12 @@ class Disk:
         finally:
             os.close(handle)
 
-    @contextlib.contextmanager
-    def mounted(self) -> Iterator[Path]:
-        """A new file system, mounted."""
-        self.make()
-        self.mount()
-        try:
-            yield self.point
-        finally:
-            self.unmount()
 
-
-def _run(*command: str | Path) -> None:
+def _run(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
 
 
 @functools.cache
@@ -150,6 +159,8 @@ def _trial(
     """One cut; raises Lost."""
     folder.mkdir(exist_ok=True)
     with Child(_writing(trainer, unsafe), folder) as child:
+        if unsafe or chance.random() < 0.5:
+            child.await_first()
         time.sleep(chance.uniform(0, SPAN))
         disk.shut_down(flag)
         child.kill()
@@ -189,4 +200,4 @@ MODES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main("R3", __doc__ or "", MODES, count=1000, slice_count=50))
+    sys.exit(main("R3", __doc__ or "", MODES, count=500, slice_count=100))

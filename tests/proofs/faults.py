@@ -41,6 +41,7 @@ FAIL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 NO_ERROR = (errno.EINTR, shim.HALVES)
 MOST = 2000  # calls that a save may make: more would mean that one is tried for ever
+FULL_SAVES = 25
 ROOM = 1 << 19  # bytes of a file system that are filled bit by bit
 READING = (errno.EIO, errno.EMFILE, errno.ENOMEM)
 
@@ -270,7 +271,7 @@ def _judge_c(
 
 
 def full_disks(kind: str) -> Slice:
-    """Saves to a file system with hardly any room left; `count` saves."""
+    """Saves to a file system with hardly any room left; `count` times FULL_SAVES."""
 
     def run(seed: int, count: int, folder: Path) -> Result:
         trouble = why_not(kind)
@@ -281,7 +282,7 @@ def full_disks(kind: str) -> Slice:
         with Disk(kind, folder).mounted() as point:
             run_folder = point / "run"
             run_folder.mkdir()
-            for trial in range(count):
+            for trial in range(count * FULL_SAVES):
                 left = chance.randrange(80 if kind == "xfs" else 16) * 4096
                 try:
                     saved(trainer, run_folder, 4)

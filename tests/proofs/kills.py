@@ -1,6 +1,6 @@
 """R1: a process that saves in a loop is killed at random moments; nothing acknowledged is lost.
 
-python -m proofs.kills --count 10000
+python -m proofs.kills
 
 Each trial forks a child from this process, which goes on from the newest checkpoint, saves one
 step after another and acknowledges each through a pipe. SIGKILL comes after a random time. Then
@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import select
 import signal
 import struct
 import subprocess
@@ -64,6 +65,10 @@ class Child:
             _child(loop, folder, reader, writer)
         os.close(writer)
         self._pipe = open(reader, "rb")
+
+    def await_first(self) -> None:
+        """Waits until it has acknowledged a step, or ended."""
+        select.select([self._pipe], [], [], 30)
 
     def kill(self) -> None:
         """Ends it at once."""
@@ -144,7 +149,7 @@ def python_writer(options: Options) -> Slice:
                 result.count("kills")
                 if found < known:
                     raise Lost(f"step {found} was found, step {known} was acknowledged")
-                result.count("steps saved", max(found - known, 0))
+                result.count("steps beyond", max(found - known, 0))
                 known = found
                 if trial % 10 == 9:
                     known = _tidy(trainer, folder, known)
@@ -218,7 +223,7 @@ def c_program(options: Options) -> Slice:
                 result.count("kills")
                 if found < known:
                     raise Lost(f"step {found} was found, step {known} was acknowledged")
-                result.count("steps saved", found - known)
+                result.count("steps beyond", found - known)
                 known = found
                 if trial % 10 == 9:
                     known = _tidy_c(program, folder, known)
@@ -263,4 +268,4 @@ MODES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main("R1", __doc__ or "", MODES, count=10000, slice_count=500))
+    sys.exit(main("R1", __doc__ or "", MODES, count=1000, slice_count=250))

@@ -47,7 +47,8 @@ class Mode:
 
     Attributes:
         run: one slice.
-        control: True for what must lose something, or the proof could not find anything.
+        control: True for what must lose something, or the proof could not find anything; one
+            slice is enough.
     """
 
     run: Slice
@@ -98,9 +99,9 @@ def memory() -> str:
 
 def _mode(proof: str, name: str, mode: Mode, chosen: argparse.Namespace) -> bool:
     """Runs the slices of one mode that are missing; returns whether one broke its promise."""
-    bad = False
-    for number, begin in enumerate(range(0, chosen.count, chosen.slice)):
-        seed, count = chosen.seed + number, min(chosen.slice, chosen.count - begin)
+    bad, most = False, min(chosen.count, chosen.slice) if mode.control else chosen.count
+    for number, begin in enumerate(range(0, most, chosen.slice)):
+        seed, count = chosen.seed + number, min(chosen.slice, most - begin)
         if not chosen.no_log and log.done(proof, name, seed):
             print(f"{proof} {name}, seed {seed}: in the log")
             continue

@@ -6,11 +6,12 @@ process agree on them. The graph changes at every second save.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +48,14 @@ class Options:
         same: True saves again and again to one prefix.
         shard_bytes: how large a data file may become.
         asynchronous: whether a thread writes.
+        engine: of the session.
     """
 
     keep: int = 1
     same: bool = False
     shard_bytes: int | None = None
     asynchronous: bool = False
+    engine: str = ""
 
 
 MODES = {
@@ -62,6 +65,7 @@ MODES = {
     "sharded, 1 kept": Options(shard_bytes=1100),
     "sharded, same prefix": Options(same=True, shard_bytes=1100),
     "asynchronous, 1 kept": Options(asynchronous=True),
+    "cinfer session, asynchronous": Options(asynchronous=True, engine="cinfer"),
     "asynchronous, same prefix": Options(same=True, asynchronous=True, shard_bytes=1100),
 }
 
@@ -78,6 +82,11 @@ def generator(step: int) -> tuple[int, int]:
     return step * 0x9E3779B1 + 1, step
 
 
+def blobs(step: int) -> dict[str, bytes]:
+    """What the program saves of its own at a step."""
+    return {"notes": b"step %d" % step}
+
+
 class Trainer:
     """A graph, a session and a Saver.
 
@@ -92,11 +101,12 @@ class Trainer:
             for name, (shape, dtype) in SHAPES.items():
                 tf.get_variable(name, list(shape), tf.as_dtype(dtype), trainable=name != "n")
             tf.random.normal([2])
-            self.session: Any = tf.Session()
+            self.session: Any = tf.Session(options.engine)
             self.session.run(tf.global_variables_initializer())
         self.graphs = [self._graph_file(step) for step in (0, 2)]
         assert self.graphs[0] != self.graphs[1]
         self.saver = self._saver()
+        self.started = 0.0
 
     def _saver(self) -> Any:
         more: dict[str, Any] = {}
@@ -119,8 +129,18 @@ class Trainer:
     def restart(self) -> None:
         """Becomes as a process that starts an hour later."""
         self.saver = self._saver()
-        stores._STARTED = time.time() + 1
-        checkpoint_writer.ABANDONED_AGE = -60.0
+        self.started = time.time() + 1
+
+    @contextlib.contextmanager
+    def _later(self) -> Iterator[None]:
+        """Inside, what was there before the restart is more than an hour old."""
+        before = stores._STARTED, checkpoint_writer.ABANDONED_AGE
+        if self.started:
+            stores._STARTED, checkpoint_writer.ABANDONED_AGE = self.started, -60.0
+        try:
+            yield
+        finally:
+            stores._STARTED, checkpoint_writer.ABANDONED_AGE = before
 
     def fill(self, step: int) -> None:
         """Gives the session the values of a step."""
@@ -132,12 +152,16 @@ class Trainer:
 
     def save(self, folder: str | os.PathLike[str], step: int) -> None:
         """Saves the values of a step; when this returns they may be relied on."""
+        with self._later():
+            self._save(folder, step)
+
+    def _save(self, folder: str | os.PathLike[str], step: int) -> None:
         self.fill(step)
         prefix = os.path.join(os.fspath(folder), "model")
         if self.options.same:
-            self.saver.save(self.session, prefix)
+            self.saver.save(self.session, prefix, blobs=blobs(step))
         else:
-            self.saver.save(self.session, prefix, global_step=step)
+            self.saver.save(self.session, prefix, global_step=step, blobs=blobs(step))
         if self.options.asynchronous:
             self.saver.wait()
 
@@ -165,19 +189,21 @@ class Trainer:
 
     def newest(self, folder: str | os.PathLike[str]) -> int:
         """The step of the newest checkpoint, every byte checked; -1: there is none."""
-        return newest(folder, lambda step: self.graphs[step // 2 % 2])
+        return newest(folder, lambda step: self.graphs[step // 2 % 2], blobs=blobs)
 
 
 def newest(
     folder: str | os.PathLike[str],
     graph_file: Callable[[int], bytes],
     place: Callable[[int], tuple[int, int]] = generator,
+    blobs: Callable[[int], dict[str, bytes]] = lambda step: {},
 ) -> int:
     """The step of a folder's newest checkpoint after every byte of it was checked; -1: none.
 
     Args:
         graph_file: from the step to the bytes that its graph file must have.
         place: from the step to key and counter of the random generator.
+        blobs: from the step to what the program saved of its own.
 
     Raises:
         Lost: it is damaged, incomplete or not what was saved.
@@ -200,6 +226,8 @@ def newest(
             raise Lost(f"variable '{name}' is not what was saved at step {step}")
     if found.generators.get(GENERATOR) != place(step):
         raise Lost(f"the random generator is not where it was at step {step}")
+    if {n: b for n, b in found.resources.items() if isinstance(b, bytes)} != blobs(step):
+        raise Lost(f"what the program saved is not that of step {step}")
     if graph != graph_file(step):
         raise Lost(f"the graph file is not that of step {step}")
     return step

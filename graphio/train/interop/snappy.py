@@ -23,7 +23,7 @@ def unpack(data: bytes, what: str) -> bytes:
         tag = data[at]
         at += 1
         if tag & 3 == 0:
-            length, at = _literal(data, at, tag >> 2, what)
+            length, at = _literal(data, at, tag >> 2)
             out += data[at : at + length]
             at += length
         else:
@@ -36,13 +36,12 @@ def unpack(data: bytes, what: str) -> bytes:
     return bytes(out)
 
 
-def _literal(data: bytes, at: int, length: int, what: str) -> tuple[int, int]:
+def _literal(data: bytes, at: int, length: int) -> tuple[int, int]:
+    """Length of a literal and where it starts; one that is cut off leaves the size unmet."""
     if length >= 60:
         extra = length - 59
         length = int.from_bytes(data[at : at + extra], "little")
         at += extra
-    if length + 1 > len(data) - at:
-        raise damaged(what, "a packed block is cut off")
     return length + 1, at
 
 
