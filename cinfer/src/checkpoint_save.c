@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 19, SAVE_ABANDONED_SECONDS = 3600 };
+enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 22, SAVE_ABANDONED_SECONDS = 3600 };
 
 typedef struct save_job {
   ci_state *state;

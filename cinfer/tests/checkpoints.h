@@ -10,7 +10,7 @@
 #include "check.h"
 #include "checkpoint.h"
 
-enum { MOST_FILES = 32, MOST_BYTES = 1 << 22 };
+enum { MOST_FILES = 32, MOST_BYTES = 1 << 24 };
 
 static char folder[] = "test_checkpoint_XXXXXX";
 

@@ -207,7 +207,7 @@ static void test_disk_refuses(void) {
 
 /* Larger than what is read at a time, beside small ones; bytes at both ends of each piece are checked. */
 static void test_large(void) {
-  enum { ELEMENTS = (3 << 19) / 4 + 5 };
+  enum { ELEMENTS = (9 << 20) / 4 + 5 };
   ci_state *state = new_state(), *other = new_state();
   ci_error error;
   ci_tensor view;
@@ -223,7 +223,7 @@ static void test_large(void) {
   const char *shard = find_file(".safetensors");
   unsigned char *data = load_file(shard, &size);
   const size_t start = size - sizeof values - 12;
-  static const size_t places[] = {0, (1 << 19) - 1, 1 << 19, (3 << 19) - 1, sizeof values - 1};
+  static const size_t places[] = {0, (1 << 22) - 1, 1 << 22, 1 << 23, sizeof values - 1};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     data[start + places[i]] ^= 1;
     store_file(shard, data, size);
