@@ -24,7 +24,8 @@ help:
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make bench  figures beside ONNX Runtime, torch, safetensors'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
-	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -readers -files -remote'
+	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
+	@echo '            -background -foreign -files -remote'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -65,7 +66,8 @@ bench: .venv/bench.stamp
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
-PROOFS := kills states cuts errors flips truncations resume readers files remote remote
+PROOFS := kills states cuts errors flips truncations foreign resume restores background readers \
+    files remote
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py

@@ -14,15 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import files
+from graphio.schema import checkpoint_writer, files
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.crc32c import crc32c, crc32c_numpy
-from graphio.schema.files import HOT, SYSTEM, FileLayer
+from graphio.schema.files import SYSTEM, FileLayer
 
 Array = np.ndarray[Any, Any]
 MEGABYTE = 1 << 20
+PIECE = 1 << 15  # bytes at a time, here: small files have many pieces, too
 
 ENGINES = pytest.mark.parametrize("target", ["", "cinfer"])
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files.OpenFile, "piece", PIECE)
+    monkeypatch.setattr(checkpoint_writer, "PIECE", PIECE)
+    monkeypatch.setattr(files, "JOINED", PIECE // 2)
 
 
 @pytest.fixture(autouse=True)
@@ -41,14 +49,14 @@ def array(shape: Any, dtype: Any = np.float32) -> Array:
 
 def one_of_each() -> dict[str, Array]:
     """Sizes around those at which the ways of reading change, and types that files pack."""
-    sizes = (0, 1, HOT // 8 - 1, HOT // 8, HOT - 1, HOT, HOT + 1, 3 * HOT + 5)
+    sizes = (0, 1, PIECE // 64 - 1, PIECE // 64, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 5)
     found = {f"bytes{n}": array((n,), np.uint8) for n in sizes}
-    found |= {f"floats{n}": array((n,)) for n in (3, HOT // 4, HOT // 2 + 1)}
-    found["bools"] = array((HOT,), np.bool_)
-    found["wide"] = array((2, HOT // 8, 2), np.complex128)
-    found["bfloat"] = array((HOT,), ml_dtypes.bfloat16)
-    found["nibbles"] = (np.arange(3 * HOT) % 15 - 7).astype(ml_dtypes.int4)
-    found["texts"] = np.array([b"x" * n for n in (0, 5, HOT)], object)
+    found |= {f"floats{n}": array((n,)) for n in (3, PIECE // 4, PIECE // 2 + 1)}
+    found["bools"] = array((PIECE,), np.bool_)
+    found["wide"] = array((2, PIECE // 8, 2), np.complex128)
+    found["bfloat"] = array((PIECE,), ml_dtypes.bfloat16)
+    found["nibbles"] = (np.arange(3 * PIECE) % 15 - 7).astype(ml_dtypes.int4)
+    found["texts"] = np.array([b"x" * n for n in (0, 5, PIECE)], object)
     found["scalar"] = np.array(3.5)
     return found
 
@@ -59,7 +67,7 @@ def same(a: Array, b: Array) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("shard_bytes", [None, HOT])
+@pytest.mark.parametrize("shard_bytes", [None, PIECE])
 @pytest.mark.parametrize("how", ["read", "mapped", "in place"])
 def test_values_of_every_size_and_type_come_back(
     how: str, shard_bytes: int | None, tmp_path: Path
@@ -74,7 +82,7 @@ def test_values_of_every_size_and_type_come_back(
         assert same(into[name] if how == "in place" else found.variables[name], value), name
 
 
-@pytest.mark.parametrize("name", ["bytes1", f"bytes{HOT // 8}", f"bytes{HOT + 1}", "nibbles"])
+@pytest.mark.parametrize("name", ["bytes1", f"bytes{PIECE // 64}", f"bytes{PIECE + 1}", "nibbles"])
 @pytest.mark.parametrize("place", [0, -1])
 def test_a_flipped_bit_is_found_in_each_way_of_reading(
     name: str, place: int, tmp_path: Path
@@ -139,7 +147,7 @@ def test_a_save_copies_no_tensor_and_a_restore_needs_room_for_the_values_alone(
     assert total <= peak_of(lambda: read_checkpoint(tmp_path / "m")) < total + 2 * MEGABYTE
     found = read_checkpoint(tmp_path / "m", lazy=True)
     assert peak_of(lambda: found.read(values)) < 2 * MEGABYTE
-    assert peak_of(found.verify) < 2 * MEGABYTE
+    assert peak_of(found.verify) < 6 * MEGABYTE
 
 
 def test_the_runtime_keeps_what_was_read_without_a_copy(tmp_path: Path) -> None:
@@ -236,7 +244,7 @@ def test_a_lazy_restore_into_c_finds_damage_at_once(tmp_path: Path) -> None:
 def test_training_goes_on_from_what_was_read(target: str, verify: str, tmp_path: Path) -> None:
     if target:
         pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
-    value = array((HOT,), np.int32)
+    value = array((PIECE,), np.int32)
     w = tf.get_variable("w", initializer=tf.constant(value))
     step = tf.assign_add(w, tf.ones_like(w))
     flat = tf.train.Saver({"w": w}, reshape=True)

@@ -18,7 +18,7 @@ from graphio.schema import container, verify
 from graphio.schema.checkpoint import read_checkpoint
 
 GOLDEN = Path(__file__).parent / "golden"
-VERSIONS = sorted(p.name for p in GOLDEN.iterdir() if p.is_dir())
+VERSIONS = sorted(p.parent.name for p in GOLDEN.glob("*/golden.json"))
 FACTS: dict[str, dict[str, str]] = {
     f"{version}/{name}": facts
     for version in VERSIONS

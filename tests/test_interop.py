@@ -76,6 +76,12 @@ def test_dtypes_of_torch_are_ours() -> None:
     assert entries["0.weight"] == Entry(1, (2, 3))
 
 
+@pytest.mark.parametrize("file", ["torch_tiny.pt", "tf_sharded", "tf_sharded.expected.npz"])
+def test_a_name_that_is_not_there_is_told(file: str) -> None:
+    with pytest.raises(errors.NotFoundError, match="Key nothing not found in .* '.*golden"):
+        tf.train.load_values(FOREIGN / file)["nothing"]
+
+
 def test_what_is_no_tensor_in_a_torch_file_is_listed_as_skipped() -> None:
     values = tf.train.load_values(FOREIGN / "torch_training.pt")
     assert values.skipped["epoch"] == "int"

@@ -84,6 +84,13 @@ def test_an_index_leads_to_no_file_outside_its_folder(name: Any, tmp_path: Path)
         open_source(index)
 
 
+@pytest.mark.parametrize("text", ["[]", "1", "null", "", "{}", '{"weight_map": 1}'])
+def test_an_index_that_is_no_index_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "m.index.json").write_text(text)
+    with pytest.raises(errors.DataLossError, match="JSON is broken|has no weight_map"):
+        open_source(tmp_path / "m.index.json")
+
+
 @pytest.mark.parametrize(
     ("weight_map", "kind", "words"),
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from object_stores import (
 from proofs.remote import MODES
 from schema_samples import same, state
 
-from graphio.schema import checkpoint_writer, errors, remote, stores
+from graphio.schema import checkpoint, errors, remote, stores
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.model_pb2 import IteratorState
 from graphio.train.checkpoint_state import (
@@ -313,10 +315,9 @@ def test_garbage_goes_when_no_save_can_be_under_way(folder: str) -> None:
     old = {f"m-6.{data}", f"m.{data.replace('aa', 'bb')}", "m-6.meta-00000000000000aa", "theirs"}
     for name in young | old:
         store.put(name, [b"x"])
-    past = time.time() - checkpoint_writer.GARBAGE_AGE - 60
     for key, file in memory.store.items():
-        if key.rpartition("/")[2] in old:
-            file.modified = datetime.fromtimestamp(past, timezone.utc)
+        hours = 25 if key.rpartition("/")[2] in old else 23
+        file.modified = datetime.fromtimestamp(time.time() - hours * 3600, timezone.utc)
     save_in_place(folder, 0)
     left = set(files_of(folder)) - referred(folder) - {"m.index", "m.meta", "checkpoint"}
     assert left == young | {"theirs"}
@@ -446,3 +447,83 @@ def test_a_graph_file_that_was_replaced_is_gone_and_not_damaged(
     save_in_place(folder, 2)
     with pytest.raises(errors.NotFoundError, match="another save .* has replaced the graph file"):
         found.meta()
+
+
+def test_a_checkpoint_that_was_deleted_is_replaced_too(folder: str) -> None:
+    save_in_place(folder, 1)
+    found = read_checkpoint(f"{folder}/m", lazy=True)
+    assert not found.replaced()
+    checkpoint.delete(f"{folder}/m")
+    assert found.replaced()
+
+
+def test_folders_are_no_files(folder: str) -> None:
+    stores.of_folder(f"{folder}/inside.index").put("x", [b"1"])
+    store = stores.of_folder(folder)
+    store.put("y", [b"2"])
+    assert store.names() == ["y"]
+    assert store.exists("y") and not store.exists("inside.index")
+    assert not checkpoint_exists(f"{folder}/inside")
+
+
+@pytest.mark.parametrize(
+    "refusal", [NotImplementedError("no"), TypeError("mode"), OSError(errno.ENOSYS, "no")]
+)
+def test_a_store_without_conditional_puts_is_put_to_all_the_same(
+    refusal: Exception, folder: str, watched: Watched
+) -> None:
+    pipe = watched.pipe_file
+
+    def without(path: str, data: bytes, mode: str = "overwrite") -> None:
+        if mode == "create":
+            raise refusal
+        pipe(path, data)
+
+    watched.pipe_file = without  # type: ignore[assignment,method-assign]
+    save_in_place(folder, 1)
+    assert newest(folder) == 1
+
+
+class Upload:
+    """An upload as Azure's: discard does nothing, a close commits what there is."""
+
+    def __init__(self, committed: list[bool]) -> None:
+        self.closed, self.committed = False, committed
+
+    def write(self, data: Any) -> None:
+        """Takes some bytes."""
+
+    def discard(self) -> None:
+        """Does nothing."""
+
+    def commit(self) -> None:
+        """Does nothing: close has."""
+
+    def close(self) -> None:
+        self.closed = True
+        self.committed.append(True)
+
+    def __del__(self) -> None:
+        if not self.closed:
+            self.close()
+
+
+def test_an_upload_that_failed_is_never_closed(
+    folder: str, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed: list[bool] = []
+    monkeypatch.setattr(remote, "SINGLE", 10)
+    monkeypatch.setitem(remote.KINDS, "memory", remote.Kind("", True))
+    watched.open = lambda *_, **__: Upload(committed)  # type: ignore[attr-defined]
+    store = stores.of_folder(folder)
+
+    def parts() -> Iterator[bytes]:
+        yield bytes(11)
+        raise OSError("no more")
+
+    with pytest.raises(errors.UnavailableError, match="no more"):
+        store.put("big", parts())
+    gc.collect()
+    assert not committed
+    store.put("big", [bytes(11)])
+    assert committed == [True]

@@ -88,6 +88,8 @@ def test_without_a_good_state_file_the_newest_checkpoint_is_found(folder: str) -
     stores.write(f"{folder}/checkpoint", [b"rubbish {"])
     with pytest.warns(UserWarning, match="Checkpoint ignored"):
         assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
+    stores.write(f"{folder}/checkpoint", [b'model_checkpoint_path: "m-3"'])
+    assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
 
 
 def test_the_functions_about_checkpoints(folder: str) -> None:

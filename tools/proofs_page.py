@@ -42,11 +42,14 @@ docs/proofs.jsonl, and this page quotes no other figure about graphio.
    exchanged is refused, by Python and by C, before anything is assigned (R5, R6).
 4. **A resumed run is the same run**: variables, slots, generators, iterators and the program's own
    state go on bit for bit in a new process (R18).
-5. **Readers may look at any time**: whoever restores the newest checkpoint while another process
+5. **What does not fit is told, whole**: a restore that fails names everything that is missing or
+   differs, and has assigned nothing (R22). Parts, renames, reshapes and casts do what their rules
+   say (R23).
+6. **Readers may look at any time**: whoever restores the newest checkpoint while another process
    saves and deletes gets a whole one (R25).
-6. **The same holds in object stores** (s3://, gs://, az://), where nothing can be renamed, an
+7. **The same holds in object stores** (s3://, gs://, az://), where nothing can be renamed, an
    answer may be lost and another machine may save at the same moment (R29).
-7. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
+8. **Files are plain**: data files open with the `safetensors` package (R27), have the mode that the
    umask leaves, and a crash leaves nothing that the next saves do not remove (R28).
 
 These hold for `tf.train.Saver` in both engines, with `asynchronous=True` (from the moment `wait`,
@@ -102,12 +105,25 @@ measured apart from this log, with the same enumeration of states and the same i
   indexes that lie with right checksums: files named twice or elsewhere, ranges that overlap, sizes
   that wrap, more than 80 cases, and random changes that both engines must judge alike. Places of
   iterators that were changed are refused or gone on from; none is replayed for ever.
+- **R17, files of other frameworks.** Checkpoints of TensorFlow and files of torch.save: each bit
+  flipped, each length, bytes changed at random, read under an audit hook that sees each import,
+  each compilation and each file opened. What is taken has the same values, and was changed where
+  the format protects nothing (dates, paddings and unread entries of torch's archives).
 - **R18, exact resume in a new process.** Every optimizer, dense and of rows, random numbers of all
   kinds, also in conditions and loops, dropout, recurrent cells, learning rates, moving averages,
   batch normalization, loss scaling, accumulated gradients, and some twenty pipelines in
   mid-epoch; by the Saver, `MonitoredTrainingSession`, `TrainingLoop` and model files; in both
   engines, with other numbers of threads. One SHA-256 of all values and all state must be that of
   the run that went on, and of one that never saved.
+- **R22, differences between graph and checkpoint are told.** Random ones, by both engines' states
+  and the Saver in both: one error of the right class has a line for each name that is missing,
+  with the near one, and for each dtype and shape that differs; nothing is assigned.
+- **R23, random trees under other names, shapes, dtypes.** Maps of names, scopes and regular
+  expressions, parts, casts and reshapes; what must come out is computed apart.
+- **R24, saves in the background.** A save is held while training goes on: it must have the values
+  of its moment. Of others one call fails: that is told once, by the next `save`, `wait` or
+  `close`, and the checkpoint before is whole. Beside the copy of the variables a save may take no
+  more memory than two data files of 1 MB. How long a step waits: `benchmarks/checkpoints.py`.
 - **R25, readers beside a writer.** `restore_latest`, the C library and a reader of mapped files,
   while another process saves and deletes without end. Every variable holds the step's number: a
   mixture would show, as would a step that goes back.
@@ -159,7 +175,11 @@ PROOFS = {
     "R4": Proof("failing system calls, full disks", "errors", "faults"),
     "R5": Proof("every flipped bit", "flips", "flips"),
     "R6": Proof("truncated, extended, spliced, forged files", "truncations", "files"),
+    "R17": Proof("files of other frameworks: damage, and nothing runs", "foreign", "files"),
     "R18": Proof("exact resume in a new process", "resume", "resumed runs"),
+    "R22": Proof("differences between graph and checkpoint are told", "restores", "restores"),
+    "R23": Proof("random trees under other names, shapes, dtypes", "restores", "trees"),
+    "R24": Proof("saves in the background", "background", "saves"),
     "R25": Proof("readers beside a writer", "readers", "polls"),
     "R27": Proof("data files in the safetensors package", "files", "files"),
     "R28": Proof("modes of files, what crashes leave", "files", "kills"),

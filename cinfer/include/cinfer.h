@@ -225,8 +225,9 @@ CI_API const char *ci_state_blob_name(const ci_state *state, int index);
 /* `prefix` names the checkpoint: a folder that exists, then letters, digits, '_', '-' and '.'. step < 0: none; model
  * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
  * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
- * prefix go. A full disk is CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE; the message names
- * the file. */
+ * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state. A full disk is
+ * CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE, and the message names the file; during a run
+ * CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);
 typedef struct ci_save_options {
   size_t size;

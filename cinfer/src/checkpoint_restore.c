@@ -28,7 +28,7 @@ typedef struct restore_job {
 } restore_job;
 
 /* What the processor's cache still holds when it is checked. */
-enum { RESTORE_PIECE = 1 << 19 };
+enum { RESTORE_PIECE = 1 << 22 };
 
 static ci_status restore_no_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while restoring a checkpoint");

@@ -11,7 +11,7 @@
 #include "model.h"
 #include "wire.h"
 
-enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 19, SAVE_ABANDONED_SECONDS = 3600 };
+enum { SAVE_CHUNK = 4096, SAVE_PIECE = 1 << 22, SAVE_ABANDONED_SECONDS = 3600 };
 
 typedef struct save_job {
   ci_state *state;
@@ -373,6 +373,7 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
                              const ci_save_options *given, ci_error *error) {
   ci_save_options options = ci_save_defaults();
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a save needs a state and a prefix");
+  CI_TRY(ci_state_idle(state, error)); /* half a step is no checkpoint */
   if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
   save_job job = {.state = state, .allocator = ci_state_allocator(state), .options = &options};
   job.meta_data = meta;

@@ -143,6 +143,10 @@ ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_e
   if (assignment->variable_count < 0 || assignment->generator_count < 0) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
   }
+  if ((assignment->variable_count > 0 && (assignment->variables == NULL || assignment->values == NULL)) ||
+      (assignment->generator_count > 0 && (assignment->generators == NULL || assignment->places == NULL))) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment lacks a list that it counts");
+  }
   CI_TRY(ci_state_idle(state, error));
   size_t slot_bytes, random_bytes;
   if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||

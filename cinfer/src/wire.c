@@ -90,6 +90,7 @@ static int wire_utf8_length(uint8_t first, uint8_t *low, uint8_t *high) {
 }
 
 bool ci_utf8_valid(ci_span text) {
+  if (text.length == 0) return true;
   const uint8_t *at = (const uint8_t *)text.data, *end = at + text.length;
   while (at < end) {
     uint8_t low, high;

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "checkpoint.h"
 
-enum { MOST_FILES = 32 };
+enum { MOST_FILES = 32, MOST_BYTES = 1 << 24 };
 
 static char folder[] = "test_checkpoint_XXXXXX";
 
@@ -50,9 +50,9 @@ CI_OUTLINE void remove_all(void) {
 }
 
 CI_OUTLINE unsigned char *load_file(const char *name, size_t *size) {
-  unsigned char *data = malloc(1 << 22);
+  unsigned char *data = malloc(MOST_BYTES);
   FILE *file = fopen(in_folder(name), "rb");
-  *size = file ? fread(data, 1, 1 << 22, file) : 0;
+  *size = file ? fread(data, 1, MOST_BYTES, file) : 0;
   if (file) fclose(file);
   return data;
 }

@@ -207,7 +207,7 @@ static void test_disk_refuses(void) {
 
 /* Larger than what is read at a time, beside small ones; bytes at both ends of each piece are checked. */
 static void test_large(void) {
-  enum { ELEMENTS = (3 << 19) / 4 + 5 };
+  enum { ELEMENTS = (9 << 20) / 4 + 5 };
   ci_state *state = new_state(), *other = new_state();
   ci_error error;
   ci_tensor view;
@@ -223,7 +223,7 @@ static void test_large(void) {
   const char *shard = find_file(".safetensors");
   unsigned char *data = load_file(shard, &size);
   const size_t start = size - sizeof values - 12;
-  static const size_t places[] = {0, (1 << 19) - 1, 1 << 19, (3 << 19) - 1, sizeof values - 1};
+  static const size_t places[] = {0, (1 << 22) - 1, 1 << 22, 1 << 23, sizeof values - 1};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     data[start + places[i]] ^= 1;
     store_file(shard, data, size);
@@ -263,6 +263,12 @@ static void test_given(void) {
   const ci_tensor value = {&string, sizeof string, CI_STRING, 0, {0}};
   ci_assignment texts = {.variables = &strings, .values = &value, .variable_count = 1, .given = given};
   CHECK(ci_state_assign(state, &texts, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "strings"));
+  const ci_assignment nothing = {0}, no_values = {.variables = &strings, .variable_count = 1};
+  const ci_assignment no_places = {.generators = &text, .generator_count = 1}, fewer = {.variable_count = -1};
+  CHECK(ci_state_assign(state, &nothing, &error) == CI_OK);
+  CHECK(ci_state_assign(state, &no_values, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
+  CHECK(ci_state_assign(state, &no_places, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "lacks a list"));
+  CHECK(ci_state_assign(state, &fewer, &error) == CI_INVALID_ARGUMENT && ci_state_assign(state, NULL, &error) != CI_OK);
   CHECK(ci_state_room(state, 100, &room, &error) == CI_OK);
   ci_state_room_free(state, room, 100);
   ci_state_close(state);

@@ -21,7 +21,7 @@ static void write_text(const char *name, const char *text) {
 static bool file_holds(const char *name, const char *part) {
   size_t size;
   char *data = (char *)load_file(name, &size);
-  data[size < (1 << 20) ? size : size - 1] = 0;
+  data[size < MOST_BYTES ? size : size - 1] = 0;
   bool found = strstr(data, part) != NULL;
   free(data);
   return found;
@@ -39,13 +39,18 @@ static void blob(ci_state *state, const char *name, const char *bytes) {
   CHECK(ci_state_set_blob(state, name, bytes, strlen(bytes), &error) == CI_OK);
 }
 
-static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+static ci_status save_graph(ci_state *state, const char *graph, const char *name, int64_t step, uint64_t shard_bytes,
+                            int32_t keep) {
   ci_save_options options = ci_save_defaults();
   ci_error error;
   options.step = step;
   options.shard_bytes = shard_bytes;
   options.max_to_keep = keep;
-  return ci_save_with(state, NULL, in_folder(name), &options, &error);
+  return ci_checkpoint_save(state, graph, graph ? strlen(graph) : 0, in_folder(name), &options, &error);
+}
+
+static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+  return save_graph(state, NULL, name, step, shard_bytes, keep);
 }
 
 static ci_restored latest(ci_state *state, ci_status expected) {
@@ -389,6 +394,54 @@ static void test_a_reader_looks_while_another_process_saves(void) {
   remove_all();
 }
 
+/* At one of its allocations another process has just saved. */
+typedef struct intruder {
+  long left;
+  ci_state *writer;
+  const char *name; /* of what is saved then */
+  bool came;
+} intruder;
+
+static void *intruded_alloc(void *user, size_t bytes, size_t align) {
+  intruder *i = user;
+  if (i->left-- == 0) {
+    i->came = true;
+    CHECK(save_graph(i->writer, "another graph", i->name, 2, 20, 1) == CI_OK);
+  }
+  return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void intruded_release(void *user, void *memory, size_t bytes) {
+  (void)user, (void)bytes;
+  free(memory);
+}
+
+/* Whenever the save comes, into the same prefix or so that what is read is deleted: all of one checkpoint is restored.
+ */
+static void test_a_save_overtakes_a_restore(const char *name) {
+  ci_state *state = full_state();
+  intruder i = {.writer = state, .name = name, .came = true};
+  ci_state_options options = ci_state_defaults();
+  ci_error error;
+  options.allocator = (ci_allocator){&i, intruded_alloc, intruded_release};
+  for (long at = 0; i.came; at++) {
+    ci_restored restored = {.size = sizeof restored};
+    ci_state *other = NULL;
+    remove_all();
+    CHECK(save_graph(state, "graph", "m", 1, 0, 1) == CI_OK);
+    i.left = -1;
+    CHECK(ci_state_open(&options, &other, &error) == CI_OK);
+    i.left = at;
+    i.came = false;
+    CHECK(ci_restore_latest(other, folder, NULL, &restored, &error) == CI_OK && is_full(other));
+    CHECK(restored.step == 1 || restored.step == 2);
+    ci_state_close(other);
+    CHECK(at < 1000);
+  }
+  ci_state_close(state);
+  remove_all();
+}
+
 /* ---- garbage ---- */
 
 /* Every bit of the list: the newest checkpoint is found all the same, be it by the list or without. */
@@ -537,6 +590,8 @@ int main(void) {
   test_latest();
   test_a_damaged_list_leaves_the_newest();
   test_a_reader_looks_while_another_process_saves();
+  test_a_save_overtakes_a_restore("m");
+  test_a_save_overtakes_a_restore("n");
   test_garbage_of_crashes_goes();
   test_what_crashes_left_of_others_goes_when_it_is_old();
   test_no_memory();

@@ -12,7 +12,7 @@ typedef struct host { /* how the functions behave */
   int f_calls, g_calls;
   enum { GOOD, FAILS, FAILS_SILENTLY, GIVES_LESS, GIVES_TWICE, WRONG_TYPE, WRONG_SHAPE, NO_BYTES, NO_OUTPUT, RUNS } way;
   ci_session *session; /* RUNS: is run by the function */
-  ci_status inner, set;
+  ci_status inner, set, save;
   long fail_at, calls; /* of the allocator */
 } host;
 
@@ -71,6 +71,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
     h->inner = ci_run(h->session, 0, inputs, 2, outputs, 5, error);
     CHECK(ci_variable_declare(ci_session_state(h->session), &info, &index, error) == CI_OK);
     h->set = ci_variable_set(ci_session_state(h->session), index, &value, error);
+    h->save = ci_save(ci_session_state(h->session), NULL, "half_a_step", 0, error);
   }
   return host_f(h, call, error);
 }
@@ -169,6 +170,7 @@ static void test_the_state_is_busy(void) {
   h.session = c.session;
   CHECK(calling_run(&c, 4, &error) == CI_OK);
   CHECK(h.inner == CI_FAILED_PRECONDITION && h.set == CI_FAILED_PRECONDITION);
+  CHECK(h.save == CI_FAILED_PRECONDITION);
   h.way = GOOD;
   CHECK(calling_run(&c, 4, &error) == CI_OK);
   calling_close(&c);

@@ -20,7 +20,7 @@ from graphio.schema import checkpoint_index, dtypes, errors, files, shards, stor
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
-from graphio.schema.files import HOT, SYSTEM, FileLayer
+from graphio.schema.files import PIECE, SYSTEM, FileLayer
 from graphio.schema.model_pb2 import GeneratorState, IteratorState
 from graphio.schema.stores import Store
 
@@ -174,8 +174,8 @@ class _Writer:
             for entry in entries:
                 data = memoryview(tensors.encode(variables[entry.name]))
                 crc = 0
-                for at in range(0, len(data), HOT):
-                    piece = data[at : at + HOT]
+                for at in range(0, len(data), PIECE):
+                    piece = data[at : at + PIECE]
                     crc = crc32c(piece, crc)
                     yield piece
                 rows.append(

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from graphio.schema import errors
 
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
-HOT = 1 << 19  # bytes that a processor's cache still holds after they were read or checked
+PIECE = 1 << 22  # bytes that are checked at a time: a processor's cache still holds them
+JOINED = 1 << 19  # bytes up to which small parts are put together
 T = TypeVar("T")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
@@ -127,8 +128,8 @@ def joined(parts: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     small: list[bytes | memoryview] = []
     size = 0
     for part in parts:
-        large = len(part) >= HOT // 8
-        if size and (large or size + len(part) > HOT):
+        large = len(part) >= JOINED // 8
+        if size and (large or size + len(part) > JOINED):
             yield b"".join(small)
             small, size = [], 0
         if large:
@@ -212,7 +213,7 @@ class OpenFile:
         UnavailableError: it is no regular file, or cannot be read.
     """
 
-    piece = HOT
+    piece = PIECE
 
     def __init__(self, path: str, *, follow: bool = True) -> None:
         # O_NONBLOCK: a FIFO must not make the open wait.

@@ -14,7 +14,7 @@ from graphio.schema.crc32c import crc32c
 from graphio.schema.stores import StoredFile
 
 Array = np.ndarray[Any, Any]
-_SMALL = 8  # variables of less than a piece divided by this are read together
+_SMALL = 64  # variables of less than a piece divided by this are read together
 
 
 def read_shard(

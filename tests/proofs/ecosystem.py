@@ -8,10 +8,12 @@ holes, aligned as schema/README.md says) and opened by the package, which knows 
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -203,6 +205,7 @@ def looked_at(
 def oldest_python() -> str:
     """A Python of its own with the oldest package, installed from the registry."""
     where = tempfile.mkdtemp(prefix="oldest-safetensors-")
+    atexit.register(shutil.rmtree, where, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", where], check=True)
     python = str(Path(where, "bin", "python"))
     install = [python, "-I", "-m", "pip", "install", "-q", "numpy", f"safetensors=={OLDEST}"]
