@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from schema_samples import node, tensor_type
 
 import graphio.runtime
-from graphio.schema import checkpoint, container, operators, verify
+from graphio.schema import checkpoint_writer, container, operators, verify
 from graphio.schema import model_pb2 as pb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,7 +61,7 @@ assert not wrong, wrong
 
 
 def test_versions_are_one() -> None:
-    assert checkpoint.PRODUCER == f"graphio {graphio.__version__}"
+    assert checkpoint_writer.PRODUCER == f"graphio {graphio.__version__}"
     header = (ROOT / "cinfer/include/cinfer.h").read_text()
     for part, number in zip(
         ("MAJOR", "MINOR", "PATCH"), graphio.__version__.split("."), strict=True
