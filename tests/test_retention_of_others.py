@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import graphio as tf
+import graphio.cinfer
+import graphio.runtime
 from graphio.schema import stores
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.files import FileLayer
@@ -204,3 +206,11 @@ def test_a_copy_of_the_folder_is_a_run_of_its_own(trained: Path, tmp_path: Path)
     session, saver = restored(tmp_path / "copy", max_to_keep=1)
     saver.save(session, tmp_path / "copy" / "m", global_step=3)
     assert names(tmp_path / "copy") == ["m-3"] and names(trained) == ["m-0", "m-1", "m-2"]
+
+
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_a_name_like_a_temporary_one_is_refused(engine: str, tmp_path: Path) -> None:
+    state = {"runtime": graphio.runtime, "cinfer": graphio.cinfer}[engine].new_state()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be called"):
+        state.save(str(tmp_path / "tmp-0123456789abcdef-run"))
+    assert list(tmp_path.iterdir()) == []

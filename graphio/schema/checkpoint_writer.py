@@ -78,7 +78,7 @@ def write_checkpoint(
         AlreadyExistsError: another writer made this checkpoint in the meantime.
     """
     store, base = stores.of(prefix, layer)
-    if not is_safe_name(base):
+    if not is_safe_name(base) or files.is_temporary(base):
         raise errors.InvalidArgumentError(
             message=f"a checkpoint cannot be called {base!r}: use letters, digits, '_', '-' and '.'"
         )
@@ -93,7 +93,7 @@ def write_checkpoint(
         min_reader=MINOR,
         resource=[_resource(name, state) for name, state in _by_name(resources or {})],
     )
-    with _turn(store.path(base)):
+    with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
         writer = _Writer(store, base, index)
         try:
             writer.write_shards(variables, shard_bytes, slots or {})
