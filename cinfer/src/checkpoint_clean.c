@@ -113,7 +113,11 @@ void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time) {
 
 static void clean_keep_latest(const ci_folder *folder, const char *name, int64_t *latest) {
   int64_t modified, arrived;
-  if (ci_folder_times(folder, name, &modified, &arrived) && arrived > *latest) *latest = arrived;
+  if (!ci_folder_times(folder, name, &modified, &arrived)) {
+    if (!ci_folder_has(folder, name)) return;
+    arrived = INT64_MAX; /* it is there and cannot be looked at: it stays */
+  }
+  if (arrived > *latest) *latest = arrived;
 }
 
 static bool clean_one_save(char *const *names, size_t count) {
@@ -167,10 +171,10 @@ static void clean_abandoned(const ci_folder *folder, char *const *names, size_t 
 void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age) {
   clean_list list = {.what = CLEAN_OTHERS, .base = base};
   char index[CI_NAME_BYTES + 8];
-  int64_t now = INT64_MIN / 2; /* by the clock of the folder */
+  int64_t modified, now; /* by the clock of the folder */
   uint64_t id;
   snprintf(index, sizeof index, "%s.index", base);
-  clean_keep_latest(folder, index, &now);
+  if (!ci_folder_times(folder, index, &modified, &now)) return;
   clean_find(folder, &list);
   for (size_t first = 0, next; first < list.names.count; first = next) {
     char *const *names = list.names.at;

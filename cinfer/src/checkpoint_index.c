@@ -299,6 +299,9 @@ static ci_status index_get_message(index_reader *r, ci_span message) {
 static ci_status index_check_variable(const index_reader *r, const ci_saved *v) {
   size_t bytes = ci_dtype_size(v->dtype);
   if (v->name.length == 0 || memchr(v->name.data, 0, v->name.length)) return index_damaged(r, "a variable has no name");
+  if ((v->slot_of.length && memchr(v->slot_of.data, 0, v->slot_of.length)) ||
+      (v->slot.length && memchr(v->slot.data, 0, v->slot.length)))
+    return index_damaged(r, "the name of a slot has a byte 0");
   if (bytes == 0)
     return ci_fail(r->error, CI_UNIMPLEMENTED,
                    "variable '%.*s' of the checkpoint has element type %d, which this "
@@ -306,7 +309,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
                    (int)(v->name.length < 200 ? v->name.length : 200), v->name.data, (int)v->dtype);
   if (v->dtype == CI_STRING) bytes = 8; /* the length; the text follows */
   for (int i = 0; i < v->rank; i++)
-    if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes))
+    if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes) || bytes > INT64_MAX)
       return index_damaged(r, "a variable is impossibly large");
   if (ci_dtype_bits(v->dtype) < 8) bytes = ci_packed_bytes(v->dtype, bytes);
   if (v->dtype == CI_STRING ? v->nbytes < bytes : v->nbytes != bytes)
@@ -321,6 +324,9 @@ static ci_status index_check(const index_reader *r) {
   ci_index *index = r->index;
   if (r->header_crcs.count != index->shards.count) return index_damaged(r, "shards lack their checksums");
   for (size_t i = 0; i < index->shards.count; i++) index->shards.at[i].header_crc32c = r->header_crcs.at[i];
+  for (size_t i = 1; i < index->shards.count; i++)
+    if (ci_span_order(index->shards.at[i - 1].file, index->shards.at[i].file) >= 0)
+      return index_damaged(r, "its shards are not sorted");
   for (size_t i = 0; i < index->variables.count; i++) {
     CI_TRY(index_check_variable(r, &index->variables.at[i]));
     if (i && ci_span_order(index->variables.at[i - 1].name, index->variables.at[i].name) >= 0)

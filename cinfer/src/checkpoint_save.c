@@ -335,7 +335,6 @@ static void save_settle(const save_job *job) {
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
   ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
   ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
-  save_delete_expired(job);
 }
 
 static ci_status save_all(save_job *job, ci_error *error) {
@@ -350,9 +349,10 @@ static ci_status save_all(save_job *job, ci_error *error) {
     save_abandon(job);
     return status;
   }
-  CI_TRY(save_list(job, error));
+  status = save_list(job, error);
   save_settle(job);
-  return CI_OK;
+  if (status == CI_OK) save_delete_expired(job); /* what the list on the disk names stays */
+  return status;
 }
 
 static void save_free(save_job *job) {
@@ -381,7 +381,10 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
   job.index = (ci_index){.allocator = job.allocator, .step = options.step < 0 ? -1 : options.step};
   job.data.allocator = job.list_text.allocator = job.allocator;
   CI_TRY(ci_folder_open(job.allocator, prefix, &job.folder, &job.base, error));
-  ci_status status = save_all(&job, error);
+  ci_status status = ci_checkpoint_is_temporary(job.base)
+                         ? ci_fail(error, CI_INVALID_ARGUMENT,
+                                   "a checkpoint cannot be called '%s': that is a temporary name", job.base)
+                         : save_all(&job, error);
   save_free(&job);
   return status;
 }

@@ -94,7 +94,10 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #define FILE_TIME(about, which) ((about)->st_##which##tim)
 #endif
 
-static int64_t file_nanoseconds(struct timespec time) { return (int64_t)time.tv_sec * CI_SECOND + time.tv_nsec; }
+static int64_t file_nanoseconds(struct timespec time) {
+  const int64_t most = INT64_MAX / CI_SECOND - 1, seconds = (int64_t)time.tv_sec;
+  return (seconds > most ? most : seconds < -most ? -most : seconds) * CI_SECOND + time.tv_nsec;
+}
 
 int64_t ci_file_now(void) {
   struct timespec now = {0};
@@ -240,7 +243,8 @@ ci_status ci_folder_unlink(const ci_folder *folder, const char *name) {
 
 bool ci_folder_has(const ci_folder *folder, const char *name) {
   struct stat about;
-  return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+  /* What cannot be looked at may well be there. */
+  return fstatat(folder->handle, name, &about, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 bool ci_folder_times(const ci_folder *folder, const char *name, int64_t *modified, int64_t *arrived) {

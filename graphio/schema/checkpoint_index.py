@@ -93,7 +93,8 @@ def check(index: CheckpointIndex) -> None:
     for name in (*names, *([index.meta_file] if index.meta_file else ())):
         if not is_safe_name(name):
             raise damaged(f"{name!r} is no plain file name")
-    if len(set(names)) < len(names) or len(index.shard_header) != len(names):
+    _ascending("shards", names)
+    if len(index.shard_header) != len(names):
         raise damaged("its list of shards is inconsistent")
     _ascending("variables", [v.name for v in index.variable])
     _ascending("resources", [r.name for r in index.resource])

@@ -6,10 +6,12 @@ that an index refers to are ever overwritten. Format and order: schema/README.md
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
 import secrets
+import threading
 import time as clock
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -76,7 +78,7 @@ def write_checkpoint(
         AlreadyExistsError: another writer made this checkpoint in the meantime.
     """
     store, base = stores.of(prefix, layer)
-    if not is_safe_name(base):
+    if not is_safe_name(base) or files.is_temporary(base):
         raise errors.InvalidArgumentError(
             message=f"a checkpoint cannot be called {base!r}: use letters, digits, '_', '-' and '.'"
         )
@@ -91,17 +93,52 @@ def write_checkpoint(
         min_reader=MINOR,
         resource=[_resource(name, state) for name, state in _by_name(resources or {})],
     )
-    writer = _Writer(store, base, index)
+    with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
+        writer = _Writer(store, base, index)
+        try:
+            writer.write_shards(variables, shard_bytes, slots or {})
+            if meta is not None:
+                writer.write_meta(meta)
+            store.barrier()  # before the index: it must not outlive its shards
+            writer.commit()
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.settle()
+
+
+class _Busy:
+    """The prefixes that threads of this process are saving to."""
+
+    def __init__(self) -> None:
+        self.forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        """A child has none of the threads."""
+        self.prefixes: set[str] = set()
+        self.changed = threading.Condition()
+
+
+_BUSY = _Busy()
+
+
+@contextlib.contextmanager
+def _turn(prefix: str) -> Iterator[None]:
+    """Saves to one prefix come one after the other: each removes what it does not know."""
+    folder, base = stores.split(prefix)
+    name = stores.join(stores.real(folder), base)
+    with _BUSY.changed:
+        while name in _BUSY.prefixes:
+            _BUSY.changed.wait()
+        _BUSY.prefixes.add(name)
     try:
-        writer.write_shards(variables, shard_bytes, slots or {})
-        if meta is not None:
-            writer.write_meta(meta)
-        store.barrier()  # before the index: it must not outlive its shards
-        writer.commit()
-    except BaseException:
-        writer.abandon()
-        raise
-    writer.settle()
+        yield
+    finally:
+        with _BUSY.changed:
+            _BUSY.prefixes.discard(name)
+            _BUSY.changed.notify_all()
 
 
 def _resource(name: str, state: Resource) -> CheckpointResource:
@@ -218,6 +255,7 @@ class _Writer:
 
     def commit(self) -> None:
         """Writes the index. From then on what was written is referred to."""
+        self._check()
         data = checkpoint_index.wrap(self.index.SerializeToString(deterministic=True))
         written = list(self.written)
         if self.store.shared:  # what failed may arrive yet: then its files must be there
@@ -229,6 +267,26 @@ class _Writer:
             raise
         self.written.clear()
         self.store.barrier()
+
+    def _check(self) -> None:
+        """What is committed can be read: no reader refuses it, and nobody has removed its files."""
+        try:
+            checkpoint_index.check(self.index)
+            for row in self.index.variable:
+                tensors.check_dims(row.dims)
+        except errors.DataLossError as error:
+            raise errors.InvalidArgumentError(
+                message=f"{self.store.path(self.base)!r} cannot be saved, no reader would take it: "
+                f"{error.message}"
+            ) from None
+        if self.store.shared:  # nobody removes there what may belong to a save under way
+            return
+        gone = [name for name in self.written if not self.store.exists(name)]
+        if gone:
+            raise errors.UnavailableError(
+                message=f"{self.store.path(gone[0])!r} is gone before it was committed: another "
+                "process saves to the same prefix. Give each its own"
+            )
 
     def abandon(self) -> None:
         """Removes what was written and is not referred to."""
@@ -249,7 +307,7 @@ class _Writer:
                     self.store.rename(self.index.meta_file, plain)
             for name in self._garbage():
                 self.store.remove(name)
-            self.store.tidy()
+            self.store.tidy(self.base)
             _remove_abandoned(self.store, self.base)
         except (OSError, errors.NotFoundError):
             return  # the checkpoint stands; the next save tidies up again

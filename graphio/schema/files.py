@@ -175,6 +175,11 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
+def final_name(name: str) -> str:
+    """The base name that a file of a temporary one is to get."""
+    return name[len("tmp-") + 16 + 1 :]
+
+
 def temporary_name(path: str, token: str) -> str:
     """Where a file is written before it gets its name; `token` is 16 hexadecimal digits."""
     return os.path.join(folder_of(path), f"tmp-{token}-{os.path.basename(path)}")

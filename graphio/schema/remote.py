@@ -185,7 +185,7 @@ class FsspecStore:
             return False
         return True
 
-    def tidy(self) -> None:
+    def tidy(self, base: str) -> None:
         """As Store.tidy: there are no temporary names."""
 
     def names(self) -> list[str]:

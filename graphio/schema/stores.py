@@ -5,6 +5,7 @@ A Store knows base names only, so nothing that a file says leads out of its fold
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import re
@@ -26,6 +27,7 @@ __all__ = [
     "of",
     "of_folder",
     "plain",
+    "real",
     "split",
     "write",
 ]
@@ -35,6 +37,8 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.:-]+)://", re.ASCII)
 _BROKEN = re.compile(r"(s3a?|gc?s|az|abfss?|memory|file):/", re.ASCII)
 _LOCAL = ("file", "local")
 _STARTED = time.time()
+#: seconds before this process began after which nobody writes a temporary file any more
+OTHERS_AGE = 3600.0
 
 
 class Store(Protocol):
@@ -90,8 +94,13 @@ class Store(Protocol):
         """Removes a file if it is there; returns whether it was."""
         ...
 
-    def tidy(self) -> None:
-        """Removes what earlier processes left under temporary names."""
+    def tidy(self, base: str) -> None:
+        """Removes what earlier processes left under temporary names.
+
+        Args:
+            base: of the prefix that is saved. Temporary files of other runs go when they are old:
+                another process may be writing them.
+        """
         ...
 
     def names(self) -> list[str]:
@@ -183,12 +192,15 @@ class LocalStore:
         """As Store.remove."""
         return files.remove(self.layer, self.path(name))
 
-    def tidy(self) -> None:
-        """As Store.tidy: those older than this process, others may be in use."""
-        for name in sorted(os.listdir(self.folder or os.curdir)):
+    def tidy(self, base: str) -> None:
+        """As Store.tidy: of this run those older than the process."""
+        ours = re.compile(re.escape(re.sub(r"-\d+$", "", base)) + r"[-.].+|checkpoint", re.ASCII)
+        for name in sorted(filter(files.is_temporary, os.listdir(self.folder or os.curdir))):
             path = self.path(name)
-            if files.is_temporary(name) and os.stat(path).st_mtime < _STARTED:
-                files.remove(self.layer, path)
+            with contextlib.suppress(FileNotFoundError):
+                age = _STARTED - os.stat(path).st_mtime
+                if age > (0 if ours.fullmatch(files.final_name(name)) else OTHERS_AGE):
+                    files.remove(self.layer, path)
 
     def names(self) -> list[str]:
         """As Store.names."""
@@ -239,6 +251,15 @@ def absolute(path: str | os.PathLike[str]) -> str:
     """
     where = plain(path)
     return where if is_remote(where) else os.path.join(os.getcwd(), where)
+
+
+def real(folder: str | os.PathLike[str]) -> str:
+    """A folder's one name, for comparisons: links followed, no slash twice."""
+    where = plain(folder)
+    found = _URL.match(where)
+    if found is None or not is_remote(where):
+        return os.path.realpath(where)
+    return found.group().lower() + "/".join(filter(None, where[found.end() :].split("/")))
 
 
 def split(path: str | os.PathLike[str]) -> tuple[str, str]:

@@ -102,10 +102,15 @@ class Background:
                 del job  # with all that it holds, before somebody goes on
                 done.set()
 
+        thread = threading.Thread(target=run, name="graphio-save", daemon=False)
         try:
-            threading.Thread(target=run, name="graphio-save", daemon=False).start()
+            thread.start()
         except RuntimeError:  # no more threads, or the interpreter is ending
             run()
+        except BaseException:
+            if thread.ident is None:  # nobody would ever end it
+                self._done = None
+            raise
 
     def running(self) -> bool:
         """Whether a job has not ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,6 +96,10 @@ class CheckpointSaverHook(SessionRunHook):
     def end(self, session: Any) -> None:
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():
+            try:
+                self._written()
+            except Exception as error:  # of an earlier save: it must not keep the last one away
+                warnings.warn(f"{error}; now the last checkpoint is saved", stacklevel=2)
             self._save(session, step)
         self._written()
         for listener in self._listeners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -29,6 +30,12 @@ _LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.
 #: a comment to others: what a crash may have kept from being deleted
 _EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
 _SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
+_KINDS = {
+    "model_checkpoint_path": str,
+    "all_model_checkpoint_paths": str,
+    "all_model_checkpoint_timestamps": float,
+    "last_preserved_timestamp": float,
+}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -100,12 +107,12 @@ def _parse(text: str) -> CheckpointState:
             raise ValueError(f"cannot read the line {line!r}")
         key, quoted, number = match.groups()
         value: Any = float(number) if quoted is None else _unquoted(quoted)
+        if key in _KINDS and not isinstance(value, _KINDS[key]):
+            raise ValueError(f"{key} is {value!r}")
         if key in ("all_model_checkpoint_paths", "all_model_checkpoint_timestamps"):
             getattr(state, key).append(value)
         elif key in ("model_checkpoint_path", "last_preserved_timestamp"):
             setattr(state, key, value)
-    if not isinstance(state.model_checkpoint_path, str):
-        raise ValueError("model_checkpoint_path is no text")
     return state
 
 
@@ -235,12 +242,29 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When the checkpoints were committed; those that do not exist are left out."""
-    times = []
-    for prefix in checkpoint_prefixes:
+    return [moment for _, moment in existing_with_times(checkpoint_prefixes)]
+
+
+def existing_with_times(prefixes: Sequence[str]) -> list[tuple[str, float]]:
+    """The checkpoints that are there, with the time of their commit; another process may delete."""
+    found = []
+    for prefix in prefixes:
         store, base = stores.of(prefix)
-        if store.exists(base + ".index"):
-            times.append(store.modified(base + ".index"))
-    return times
+        with contextlib.suppress(errors.NotFoundError, errors.UnavailableError):
+            if store.exists(base + ".index"):
+                found.append((prefix, store.modified(base + ".index")))
+    return found
+
+
+def older_than_state(prefix: str) -> bool:
+    """Whether a checkpoint is there and came before the state file beside it was written."""
+    store, base = stores.of(prefix)
+    try:
+        return store.exists(base + ".index") and (
+            store.arrived(base + ".index") <= store.modified(STATE_FILE)
+        )
+    except (errors.NotFoundError, errors.UnavailableError):
+        return False
 
 
 def latest_checkpoint(
@@ -282,7 +306,12 @@ def _is_there(folder: str, name: str) -> bool:
 
 
 def _newest(folder: str) -> str | None:
-    """The prefix of the newest checkpoint whose index is valid."""
+    found = valid_checkpoints(folder)
+    return found[-1] if found else None
+
+
+def valid_checkpoints(folder: str) -> list[str]:
+    """The prefixes of a folder whose index is valid, oldest first."""
     store = stores.of_folder(folder)
     found: list[tuple[int, int, str]] = []
     for name in store.names():
@@ -297,4 +326,4 @@ def _newest(folder: str) -> str | None:
                 raise
             continue
         found.append((index.time, index.step, store.path(base)))
-    return max(found)[2] if found else None
+    return [prefix for _, _, prefix in sorted(found)]

@@ -13,6 +13,7 @@ from graphio.train.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_state,
     latest_checkpoint,
+    valid_checkpoints,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def _newest_but(
     if found is None or found not in damaged:
         return found
     state = get_checkpoint_state(folder, latest_filename)
-    for prefix in reversed(state.all_model_checkpoint_paths if state is not None else []):
+    listed = state.all_model_checkpoint_paths if state is not None else []
+    for prefix in [*reversed(listed), *reversed(valid_checkpoints(os.fspath(folder)))]:
         if prefix not in damaged and checkpoint_exists(prefix):
             return prefix
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ class Retention:
         # Replaced, never changed: others may read while a save in the background writes.
         self._kept: tuple[Kept, ...] = ()
         self._expired: tuple[str, ...] = ()
+        self._adopted = False  # the list is that of another process
 
     def paths(self) -> list[str]:
         """Of the checkpoints that are kept, oldest first; those kept for good left out."""
@@ -50,6 +52,7 @@ class Retention:
     def replace(self, kept: Sequence[tuple[str, float]]) -> None:
         """Takes over a list of checkpoints with their times, oldest first."""
         self._kept = tuple(Kept(path, stores.absolute(path), moment) for path, moment in kept)
+        self._adopted = False
 
     def record(
         self, where: str, place: str, latest_filename: str | None, layer: files.FileLayer
@@ -62,6 +65,7 @@ class Retention:
             latest_filename: of the state file.
             layer: the operating system.
         """
+        self._leave_others(place, latest_filename)
         self._note(where, place)
         times = [kept.time for kept in self._kept]
         checkpoint_state.update_checkpoint_state(
@@ -76,11 +80,25 @@ class Retention:
         )
         self._delete_expired(layer)
 
+    def _leave_others(self, place: str, latest_filename: str | None) -> None:
+        """Of a list that was taken over only the checkpoints of the run that goes on may go.
+
+        Whoever restores from one folder and saves to another, or under another name, has only
+        looked at what is there.
+        """
+        if not self._adopted:
+            return
+        self._adopted = False
+        if (latest_filename or checkpoint_state.STATE_FILE) != checkpoint_state.STATE_FILE:
+            self._kept, self._expired = (), ()
+        self._kept = tuple(one for one in self._kept if _run(one.place) == _run(place))
+        self._expired = tuple(path for path in self._expired if _run(path) == _run(place))
+
     def _note(self, where: str, place: str) -> None:
         """Adds the newest checkpoint; the oldest expire or are preserved."""
         if not self.max_to_keep:
             return
-        kept = [one for one in self._kept if one.place != place]
+        kept = [one for one in self._kept if _identity(one.place) != _identity(place)]
         kept.append(Kept(where, place, time.time()))
         surplus = len(kept) - self.max_to_keep
         for one in kept[: max(surplus, 0)]:
@@ -88,8 +106,9 @@ class Retention:
                 self._go_on_after(one.time)
             else:
                 self._expired += (one.place,)
-        self._expired = tuple(path for path in self._expired if path != place)
         self._kept = tuple(kept[max(surplus, 0) :])
+        needed = {_identity(one.place) for one in self._kept}
+        self._expired = tuple(path for path in self._expired if _identity(path) not in needed)
 
     def _go_on_after(self, moment: float) -> None:
         """The hours go on from their grid; after a pause those that nobody used are left out."""
@@ -123,18 +142,38 @@ class Retention:
         state = get_checkpoint_state(folder)
         if state is None:
             return
-        beside, expired = (
-            [stores.join(folder, stores.split(p)[1]) for p in paths]
+        listed, expired = (
+            list(dict.fromkeys(_where(folder, path) for path in paths))
             for paths in (state.all_model_checkpoint_paths, state.expired)
         )
-        if where not in beside:
+        if where not in listed:
             return
-        times = dict(zip(beside, state.all_model_checkpoint_timestamps, strict=False))
-        existing = [p for p in beside if checkpoint_exists(p)]
-        written = checkpoint_state.get_checkpoint_mtimes(existing)
-        self.replace([(p, times.get(p, t)) for p, t in zip(existing, written, strict=True)])
+        moments = dict(zip(listed, state.all_model_checkpoint_timestamps, strict=False))
+        if len(moments) != len(state.all_model_checkpoint_timestamps):
+            moments = {}  # some were listed twice: which is whose cannot be known
+        found = checkpoint_state.existing_with_times(listed)
+        self.replace([(path, moments.get(path, moment)) for path, moment in found])
+        self._adopted = True
         self._expired = tuple(
-            stores.absolute(p) for p in expired if p not in beside and checkpoint_exists(p)
+            stores.absolute(path)
+            for path in expired
+            if path not in listed and checkpoint_state.older_than_state(path)
         )
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
+
+
+def _where(folder: str, path: str) -> str:
+    """A listed checkpoint where it lies; beside the list if the folder was moved."""
+    return path if checkpoint_exists(path) else stores.join(folder, stores.split(path)[1])
+
+
+def _identity(path: str) -> str:
+    """The same for every spelling of a path."""
+    folder, base = stores.split(path)
+    return stores.join(stores.real(folder), base)
+
+
+def _run(path: str) -> str:
+    """What the checkpoints of one run share: the path without the step."""
+    return re.sub(r"-\d+$", "", _identity(path))

@@ -15,7 +15,6 @@ from graphio.node_def import message_of
 from graphio.schema import checkpoint, errors, files, model_pb2, stores
 from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
-from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.retention import FOR_EVER, Retention
 from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
 from graphio.train.sources import CheckpointSource
@@ -166,9 +165,7 @@ class Saver:
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes over the checkpoints of an earlier process that still exist, oldest first."""
-        existing = [p for p in checkpoint_paths if checkpoint_exists(p)]
-        times = checkpoint_state.get_checkpoint_mtimes(existing)
-        self.set_last_checkpoints_with_time(list(zip(existing, times, strict=True)))
+        self.set_last_checkpoints_with_time(checkpoint_state.existing_with_times(checkpoint_paths))
 
     # ---- saving ----
 
