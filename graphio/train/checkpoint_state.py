@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import re
 import time
@@ -250,9 +250,14 @@ def existing_with_times(prefixes: Sequence[str]) -> list[tuple[str, float]]:
     found = []
     for prefix in prefixes:
         store, base = stores.of(prefix)
-        with contextlib.suppress(errors.NotFoundError, errors.UnavailableError):
+        try:
             if store.exists(base + ".index"):
                 found.append((prefix, store.modified(base + ".index")))
+        except errors.UnavailableError as error:
+            if error.errno != errno.ENOENT:
+                raise
+        except errors.NotFoundError:
+            pass
     return found
 
 

@@ -425,7 +425,18 @@ class Saver:
         target = restoring.Target(sess, variables, self._iterators, self._objects, self._whole)
         source = restoring.restore_from(where, target, options)
         if self._recover and isinstance(source, CheckpointSource):
-            self._retention.adopt(source.checkpoint.prefix)
+            self._adopt(source.checkpoint.prefix)
+
+    def _adopt(self, prefix: str) -> None:
+        """The values are restored by now: what fails here is no failure of that."""
+        try:
+            self._retention.adopt(prefix)
+        except errors.OpError as error:
+            warnings.warn(
+                f"the list of checkpoints beside {prefix!r} cannot be read: {error}; this Saver "
+                "deletes none of them",
+                stacklevel=3,
+            )
 
     def _built(self, what: str) -> dict[str, Variable]:
         if self._variables is None:
