@@ -107,14 +107,16 @@ def moments(begin: int, count: int, folder: Path) -> Result:
         run = runs[target]
         run.saver._layer = held = Held()
         run.steps(rng.randint(1, 3))
-        step, prefix = run.step, run.save(folder)
+        place = folder / (target or "runtime")
+        place.mkdir(exist_ok=True)
+        step, prefix = run.step, run.save(place)
         run.steps(rng.randint(1, 5))
         if tf.train.checkpoint_exists(prefix):
             result.lost.append(f"trial {trial}: {prefix} was there before it was written")
         held.go.set()
         run.saver.wait()
         result.count("saves")
-        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(folder) != prefix:
+        if steps_in(prefix) != {step} or tf.train.latest_checkpoint(place) != prefix:
             result.lost.append(f"trial {trial}: step {step} is {steps_in(prefix)}")
     return result
 

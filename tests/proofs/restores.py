@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import string
 import sys
 import tempfile
@@ -115,6 +116,11 @@ def differences(begin: int, count: int, folder: Path) -> Result:
             state, restore = made(graph)
             told = _told(restore, prefix, kind)
             left = [line for line in lines if line not in told]
+            # A ci_error of C holds so many bytes; what no longer fits is counted in its last line.
+            more = re.search(r"and (\d+) more$", told)
+            if name == "cinfer" and more and len(left) == int(more[1]):
+                result.count("messages cut short by C", 1)
+                left = []
             if left or not victims.is_blank(state):
                 result.lost.append(f"trial {trial}, {name}: {left or 'assigned'} in {told!r}")
     return result
