@@ -317,16 +317,16 @@ def test_python_and_c_keep_one_list_of_checkpoints(
 ) -> None:
     run_c(loop, training, tmp_path / "m-", 3, 0, 2)
     with training.graph.as_default():
-        saver = tf.train.Saver(max_to_keep=2)
+        saver = tf.train.Saver(max_to_keep=2, pad_step_number=True)
     with tf.Session(graph=training.graph) as session:
         saver.restore(session, tf.train.latest_checkpoint(tmp_path))
         assert [Path(p).name for p in saver.last_checkpoints] == ["m-2", "m-3"]
-        saver.save(session, tmp_path / "p", global_step=3)
+        saver.save(session, tmp_path / "m", global_step=3)
     state = tf.train.get_checkpoint_state(tmp_path)
     assert state is not None and len(state.all_model_checkpoint_timestamps) == 2
-    assert sorted(p.stem for p in tmp_path.glob("*.index")) == ["m-3", "p-3"]
+    assert sorted(p.stem for p in tmp_path.glob("*.index")) == ["m-00000003", "m-3"]
     run_c(loop, training, tmp_path / "m-", 4, 0, 2)
-    assert sorted(p.stem for p in tmp_path.glob("*.index")) == ["m-4", "p-3"]
+    assert sorted(p.stem for p in tmp_path.glob("*.index")) == ["m-00000003", "m-4"]
     state = tf.train.get_checkpoint_state(tmp_path)
     assert state is not None and len(state.all_model_checkpoint_timestamps) == 2
     assert state.model_checkpoint_path == str(tmp_path / "m-4")
