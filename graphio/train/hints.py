@@ -18,7 +18,15 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(known[:_SHOWN]) + more
 
 
-def lines(problems: Problems, rows: Rows, wanted: Wanted, names: Mapping[str, str]) -> list[str]:
+def lines(
+    problems: Problems,
+    rows: Rows,
+    wanted: Wanted,
+    names: Mapping[str, str],
+    *,
+    strict: bool = True,
+    cast: bool = False,
+) -> list[str]:
     """What else the checkpoint has, and which options of restore would help.
 
     Args:
@@ -26,11 +34,16 @@ def lines(problems: Problems, rows: Rows, wanted: Wanted, names: Mapping[str, st
         rows: the stored values.
         wanted: the variables.
         names: variable to the name of its value, as found so far.
+        strict, cast: what restore was told.
     """
     used = {names.get(key) for key in wanted}
     unused = [name for name in rows if name not in used]
     found = [f"not restored of the checkpoint: {listed(unused)}"] if unused else []
-    todo = list(_advice(problems, rows, wanted, names, unused))
+    if problems.missing and not strict:
+        found.append("strict=False restores a part; of these variables there is none")
+    if problems.other_dtype and cast:
+        found.append("a cast loses digits at most, so there is no float to int")
+    todo = list(_advice(problems, rows, wanted, names, unused, strict))
     return [*found, *(["what to do:"] if todo else []), *(f"  {line}" for line in todo)]
 
 
@@ -40,9 +53,10 @@ def _advice(
     wanted: Wanted,
     names: Mapping[str, str],
     unused: Sequence[str],
+    strict: bool,
 ) -> Iterator[str]:
     yield from _renames(problems.missing, unused)
-    if problems.missing:
+    if problems.missing and strict:
         yield "strict=False restores what is there and leaves the rest as it is"
     if any(casting.castable(rows[names[k]][0], wanted[k][0]) for k in problems.other_dtype):
         yield "cast=True converts values of another dtype"

@@ -81,10 +81,23 @@ def restore_from(where: Any, target: Target, options: Options) -> Source:
         try:
             restore(target, source, options)
             return source
-        except (errors.NotFoundError, errors.DataLossError):
+        except (errors.NotFoundError, errors.DataLossError) as error:
             # A save to the same prefix may have come in between.
-            if not isinstance(source, CheckpointSource) or not source.checkpoint.replaced():
+            if not isinstance(source, CheckpointSource):
                 raise
+            if not source.checkpoint.replaced():
+                raise _damaged(source, error) from None
+
+
+def _damaged(source: Source, error: errors.OpError) -> errors.OpError:
+    """The error; of a damaged checkpoint with which it is, and what to do."""
+    if not isinstance(error, errors.DataLossError):
+        return error
+    return errors.DataLossError(
+        message=f"{source.what}, of which nothing was restored: {error.message}. tf.train.verify "
+        "lists all that is damaged; tf.train.restore_latest(..., fall_back=True) goes on from the "
+        "checkpoint before"
+    )
 
 
 def restore(target: Target, source: Source, options: Options) -> None:
@@ -112,7 +125,8 @@ def restore(target: Target, source: Source, options: Options) -> None:
     problems.lost_objects = missing(kept, source.resources)
     absent = _settle_missing(problems, wanted, options, source)
     if problems:
-        raise problems.error(rows, hints.lines(problems, rows, wanted, names))
+        more = hints.lines(problems, rows, wanted, names, strict=options.strict, cast=options.cast)
+        raise problems.error(rows, more)
     found = {names[key]: chosen[key] for key in chosen if key not in absent}
     for variable in found.values():
         target.session.state.declare(
