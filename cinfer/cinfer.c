@@ -108,6 +108,7 @@
 #include "src/kernels/text_numbers.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"
+#include "src/kernels/trees.c"
 #include "src/kernels/unique.c"
 #include "src/kernels/where.c"
 #include "src/kernels/window.c"
