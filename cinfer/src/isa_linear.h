@@ -23,7 +23,29 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   bool add;      /* columns: c already holds the total of the blocks before these */
 } ci_tile;
 
+/* A row of pixels of a convolution, a panel of outputs side by side as lanes:
+ * c[pixel * c_step + lane] = sum over k of x[pixel * x_step + offset[k]] * w[k * width + lane], one chain from +0. */
+typedef struct ci_conv_row {
+  const float *x;
+  ptrdiff_t x_step;
+  const int32_t *offset;
+  const float *w;
+  float *c;
+  ptrdiff_t c_step;
+  int64_t pixels, k;
+  int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
+  int lanes;   /* outputs that exist, all of the first vector if there are two */
+  bool add;    /* c holds the total of the blocks before these */
+} ci_conv_row;
+
 struct ci_isa_linear {
+  int lanes; /* of a vector */
+  void (*conv_row)(const ci_conv_row *t);
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added */
+  void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
+                    int lanes);
+  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, zeros before and behind it. Behind the last row y has room for one vector more. */
+  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */

@@ -12,6 +12,7 @@
 
 #include "isa_linear_tiles_impl.h"
 #include "isa_linear_dots_impl.h"
+#include "isa_linear_conv_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = 36 * CI_TILE_ROWS };
@@ -255,7 +256,11 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 #undef CI_BODY
 }
 
-static const struct ci_isa_linear CI_N(isa_linear) = {.columns = CI_N(columns),
+static const struct ci_isa_linear CI_N(isa_linear) = {.lanes = CI_VL,
+                                                      .conv_row = CI_N(conv_row),
+                                                      .conv_turn = CI_N(conv_turn),
+                                                      .pad_rows = CI_N(pad_rows),
+                                                      .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
                                                       .scale_add = CI_N(scale_add),
                                                       .add = CI_N(add),
