@@ -36,6 +36,7 @@
 #include "src/variables.c"
 #include "src/resources.c"
 #include "src/kernel.c"
+#include "src/pack.c"
 #include "src/sequence.c"
 #include "src/half.c"
 #include "src/compile.c"
