@@ -87,6 +87,7 @@
 #include "src/kernels/nn.c"
 #include "src/kernels/nonzero.c"
 #include "src/kernels/normalize.c"
+#include "src/kernels/plane.c"
 #include "src/kernels/pool.c"
 #include "src/kernels/pool_nd.c"
 #include "src/kernels/product.c"

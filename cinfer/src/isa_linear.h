@@ -38,14 +38,25 @@ typedef struct ci_conv_row {
   bool add;    /* c holds the total of the blocks before these */
 } ci_conv_row;
 
+typedef struct ci_windows { /* of a plane, padding included: y dense */
+  const float *x;
+  ptrdiff_t x_down, x_right;     /* from window to window */
+  ptrdiff_t tap_down, tap_right; /* from tap to tap */
+  int64_t kh, kw;
+  const float *w, *bias; /* of depthwise_plane; bias or NULL */
+  float *y;
+  int64_t rows, columns;
+} ci_windows;
+
 struct ci_isa_linear {
   int lanes; /* of a vector */
   void (*conv_row)(const ci_conv_row *t);
   /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added */
   void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
                     int lanes);
-  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, zeros before and behind it. Behind the last row y has room for one vector more. */
-  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n);
+  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, `fill` before and behind it. Behind the last row y has room for one vector more. */
+  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n,
+                   float fill);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
@@ -59,6 +70,9 @@ struct ci_isa_linear {
   void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
+  /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
+  void (*depthwise_plane)(const ci_windows *t);
+  void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
 };

@@ -55,6 +55,11 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX2_TREE(add)} CI_INLINE float v_max_tree(v
 }
 #undef CI_AVX2_TREE
 
+CI_INLINE vf v_even(vf a, vf b) {
+  const __m256d both = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(both, 0xd8));
+}
+
 /* Pairs, then pairs of pairs, then halves. */
 CI_INLINE void v_turn(vf *v) {
 #define CI_PAIR(i) const vf a##i = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);

@@ -50,6 +50,11 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX512_TREE(add)} CI_INLINE float v_max_tree
 }
 #undef CI_AVX512_TREE
 
+CI_INLINE vf v_even(vf a, vf b) {
+  const vi lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, lanes, b);
+}
+
 /* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
 CI_INLINE void v_turn(vf *v) {
 #define CI_PAIR(i) const vf a##i = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);

@@ -49,4 +49,8 @@ CI_INLINE void v_store_part(float *p, int n, vf v) {
 CI_INLINE float v_sum_tree(vf a) { return a; }
 CI_INLINE float v_max_tree(vf a) { return a; }
 CI_INLINE float v_min_tree(vf a) { return a; }
+CI_INLINE vf v_even(vf a, vf b) {
+  (void)b;
+  return a;
+}
 CI_INLINE void v_turn(vf *v) { (void)v; }

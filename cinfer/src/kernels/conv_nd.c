@@ -11,6 +11,7 @@
 #include "window.h"
 
 enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64, CONV_ND_PADDED = 1 << 26, CONV_ND_OFFSETS = 1 << 20 };
+enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
 
 static size_t conv_nd_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
 static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -224,6 +225,24 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
+static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_conv_nd_job *job = argument;
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  float *strip = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
+  for (int64_t plane = begin; plane < end; plane++) {
+    const int64_t channel = plane % p->c;
+    const float *bias = (const float *)(const void *)job->bias;
+    ci_windows windows = p->windows;
+    windows.x = ci_plane_padded(&p->plane, job->k->isa, (const float *)(const void *)job->x + plane * g->area, 0.0f, strip);
+    windows.w = (const float *)(const void *)job->w + channel * g->taps;
+    windows.bias = bias == NULL ? NULL : bias + channel;
+    windows.y = (float *)(void *)job->y + plane * g->places;
+    job->k->isa->linear->depthwise_plane(&windows);
+  }
+}
+
 /* ---- y = product(w, windows) ---- */
 
 ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
@@ -253,6 +272,7 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
+  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, &p->windows)) p->tile_bytes = p->plane.bytes;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -311,7 +331,9 @@ void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
-    k_parallel(job->k, p->n * p->c, 1, conv_nd_depthwise, (void *)(uintptr_t)job);
+    const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps) + 1;
+    k_parallel(job->k, p->n * p->c, grain, p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise,
+               (void *)(uintptr_t)job);
   } else {
     k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
   }

@@ -8,6 +8,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "../pack.h"
 
 enum { TILES_PIXELS = 448, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
 
@@ -34,6 +35,35 @@ static void tiles_offsets(ci_conv_tiles *p) {
     *to++ = (int32_t)at;
   }
 }
+
+/* ---- weights: panels of (term, output), of one vector where that is enough ---- */
+
+static int64_t tiles_wide(const ci_conv_tiles *p, int64_t outputs) {
+  return outputs > p->width / 2 ? p->width : p->width / 2;
+}
+
+/* Numbers of a group's panels. */
+static int64_t tiles_numbers(const ci_conv_tiles *p) {
+  const int64_t whole = (p->oc - 1) / p->width * p->width;
+  return (whole + tiles_wide(p, p->oc - whole)) * p->depth;
+}
+
+static void tiles_pack(const ci_conv_tiles *p, const float *w, float *to) {
+  const int64_t outputs = p->groups * p->oc;
+  const ptrdiff_t term_step = p->channels_last ? (ptrdiff_t)outputs : 1;
+  const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
+  for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
+    for (int64_t o = 0; o < p->oc; o += p->width) {
+      const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count);
+      for (int64_t term = 0; term < p->depth; term++, to += wide) {
+        for (int64_t i = 0; i < count; i++) to[i] = w[(o + i) * output_step + term * term_step];
+        for (int64_t i = count; i < wide; i++) to[i] = 0.0f;
+      }
+    }
+  }
+}
+
+static void tiles_pack_constant(void *to, const ci_value *w, const void *plan) { tiles_pack(plan, w->data, to); }
 
 bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const int64_t threads = k->threads > 0 ? k->threads : 1, lanes = k->isa->linear->lanes;
@@ -82,24 +112,10 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const size_t totals = p->channels_last ? 0 : (size_t)(p->rows * p->columns * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
+  const uint32_t order = (uint32_t)p->groups * 4 + (uint32_t)p->channels_last * 2; /* one model, one instruction set */
+  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, p);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
-}
-
-/* ---- weights: panels of (term, output) ---- */
-
-static void tiles_pack(const ci_conv_tiles *p, int64_t group, const float *w, float *to) {
-  const int64_t outputs = p->groups * p->oc;
-  const ptrdiff_t term_step = p->channels_last ? (ptrdiff_t)outputs : 1;
-  const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
-  w += group * p->oc * output_step;
-  for (int64_t o = 0; o < p->oc; o += p->width) {
-    const int64_t count = tiles_least(p->width, p->oc - o), wide = count > p->width / 2 ? p->width : p->width / 2;
-    for (int64_t term = 0; term < p->depth; term++, to += wide) {
-      for (int64_t i = 0; i < count; i++) to[i] = w[(o + i) * output_step + term * term_step];
-      for (int64_t i = count; i < wide; i++) to[i] = 0.0f;
-    }
-  }
 }
 
 /* ---- run ---- */
@@ -118,7 +134,7 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   for (int64_t c = 0; c < p->planes; c++, strip += p->plane) {
     memset(strip, 0, (size_t)(low * p->row) * sizeof(float));
     job->k->isa->linear->pad_rows(strip + low * p->row, (ptrdiff_t)p->row, x + c * p->plane_step + (first + low) * p->row_step,
-                                  (ptrdiff_t)p->row_step, high - low, p->before, p->row_step);
+                                  (ptrdiff_t)p->row_step, high - low, p->before, p->row_step, 0.0f);
     memset(strip + high * p->row, 0, (size_t)((reach - high) * p->row) * sizeof(float));
   }
 }
@@ -127,7 +143,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, const
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
   const int64_t count = tiles_least(p->width, p->oc - o), columns = u->x1 - u->x0, outputs = p->groups * p->oc;
-  const int64_t wide = count > p->width / 2 ? p->width : p->width / 2, first = u->group * p->oc + o;
+  const int64_t wide = tiles_wide(p, count), first = u->group * p->oc + o;
   const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
   float *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
@@ -169,8 +185,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
   const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
-  const int64_t last = p->oc - (panels - 1) * p->width, last_wide = last > p->width / 2 ? p->width : p->width / 2;
-  const int64_t group_numbers = ((panels - 1) * p->width + last_wide) * p->depth;
+  const int64_t group_numbers = tiles_numbers(p);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
@@ -199,12 +214,6 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
-  if (p->packed == NULL) {
-    const int64_t panels = tiles_parts(p->oc, p->width), last = p->oc - (panels - 1) * p->width;
-    const int64_t group_numbers = ((panels - 1) * p->width + (last > p->width / 2 ? p->width : p->width / 2)) * p->depth;
-    for (int64_t group = 0; group < p->groups; group++) {
-      tiles_pack(p, group, job->w, (float *)job->k->scratch + group * group_numbers);
-    }
-  }
+  if (p->packed == NULL) tiles_pack(p, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, 1, tiles_units, (void *)(uintptr_t)job);
 }
