@@ -95,6 +95,9 @@ ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, 
 /* The same for an operator that was fused into this one: an error is said to be that node's (empty name: k's own). */
 ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
                          int64_t *dims);
+/* Calls another operator's prepare for this node; its errors are said to be those of the node that attribute `names`
+ * has first. */
+ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
 int64_t ci_product(const int64_t *dims, int begin, int end);
 
 /* The table of operators. */

@@ -83,7 +83,7 @@ def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -
         return place[operand] if 0 <= operand < len(old) else operand
 
     steps = [dataclasses.replace(s, operands=tuple(map(moved, s.operands))) for s in program.steps]
-    return fused.Program(tuple(steps), program.literals)
+    return fused.Program(tuple(steps), program.literals, new[0])
 
 
 def _fuse(

@@ -1,6 +1,6 @@
 """Programs of fused operators: what their attributes say, and the nodes that they stand for.
 
-FusedElementwise is a program alone; FusedMatMul and the like are a product with a program behind it.
+FusedElementwise is a program alone; FusedMatMul and the like have a product in front of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.schema import errors, functions, operators, tensors
-from graphio.schema.model_pb2 import Model, Node, Type
+from graphio.schema.model_pb2 import Graph, Model, Node, Type
 
 __all__ = [
     "ATTRIBUTES",
@@ -105,18 +105,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """The steps of a fused node and the numbers among their operands."""
+    """The steps of a fused node and the numbers among their operands.
+
+    Attributes:
+        product: the name of the node whose result is input 0, "" if there is none or it is not known.
+    """
 
     steps: tuple[Step, ...]
     literals: tuple[float, ...] = ()
+    product: str = ""
 
     @classmethod
-    def read(cls, attrs: Mapping[str, Any], inputs: int) -> Program:
+    def read(cls, attrs: Mapping[str, Any], inputs: int, product: bool = False) -> Program:
         """The program in a node's attributes.
 
         Args:
             attrs: attributes as Python values.
             inputs: how many inputs the program has.
+            product: whether it stands behind a product, whose name `nodes` then has first.
 
         Raises:
             InvalidArgumentError: the attributes do not fit together.
@@ -125,17 +131,21 @@ class Program:
         ops = [_text(op) for op in attrs.get("ops", ())]
         operands, literals = list(attrs.get("operands", ())), tuple(attrs.get("literals") or ())
         numbers = list(attrs.get("numbers") or [0.0] * 2 * len(ops))
-        nodes = [_text(name) for name in attrs.get("nodes") or [""] * len(ops)]
+        most = len(ops) + product
+        nodes = [_text(name) for name in attrs.get("nodes") or [""] * most]
         if not 1 <= len(ops) <= MOST_STEPS:
             raise _wrong(f"ops has {len(ops)} names, expected 1 to {MOST_STEPS}")
         if len(numbers) != 2 * len(ops):
             raise _wrong(
                 f"numbers has {len(numbers)} numbers, expected two for each of the {len(ops)} steps"
             )
-        if len(nodes) != len(ops):
+        if len(nodes) != most:
+            of_product = " and one for the product" if product else ""
             raise _wrong(
                 f"nodes has {len(nodes)} names, expected one for each of the {len(ops)} steps"
+                f"{of_product}"
             )
+        name = nodes.pop(0) if product else ""
         steps: list[Step] = []
         for s, op in enumerate(ops):
             if op not in OPS:
@@ -155,7 +165,7 @@ class Program:
             steps.append(Step(op, tuple(taken), pair, nodes[s]))
         if operands:
             raise _wrong(f"operands has {len(operands)} numbers more than the steps need")
-        return cls(tuple(steps), literals)
+        return cls(tuple(steps), literals, name)
 
     def write(self, node: Node) -> None:
         """Adds the program's attributes to a node; its attributes are then sorted."""
@@ -163,7 +173,8 @@ class Program:
         operands = node.attr.add(key="operands").value.ints
         operands.i.extend(o for s in self.steps for o in s.operands)
         names = node.attr.add(key="nodes").value.strings
-        names.s.extend(s.node.encode() for s in self.steps)
+        first = [self.product] if node.op in PRODUCTS else []
+        names.s.extend(name.encode() for name in (*first, *(s.node for s in self.steps)))
         if any(number for s in self.steps for number in s.numbers):
             numbers = node.attr.add(key="numbers").value.floats
             numbers.f.extend(number for s in self.steps for number in s.numbers)
@@ -242,35 +253,62 @@ def _constant(name: str, number: float) -> Node:
 # ---- back to single nodes ----
 
 
+def parts(model: Model) -> dict[str, list[str]]:
+    """The nodes of the user's that fused ones of the root graph are, by the fused one's name; where
+    the first of them is a product, the list starts with ""."""
+    found: dict[str, list[str]] = {}
+    for node in filter(_is_fused, model.graph.node):
+        names = next((list(a.value.strings.s) for a in node.attr if a.key == "nodes"), [])
+        if names:
+            first = [""] if node.op in PRODUCTS else []
+            found[node.name] = [*first, *map(_text, names)]
+    return found
+
+
 def unfused(model: Model) -> Model:
     """The model with the nodes that its fused ones stand for; itself if it has none."""
     if not any(_is_fused(n) for g in functions.all_graphs(model.graph) for n in g.node):
         return model
     result = Model()
     result.CopyFrom(model)
+    types = _types(result)
     for graph in functions.all_graphs(result.graph):
         if any(map(_is_fused, graph.node)):
-            made = [inner for node in graph.node for inner in _expanded(node)]
-            copies = [Node.FromString(inner.SerializeToString()) for inner in made]
+            made = Graph(node=[inner for node in graph.node for inner in _expanded(node, types)])
             del graph.node[:]
-            graph.node.extend(copies)
+            graph.node.extend(made.node)
     return result
+
+
+def _types(model: Model) -> dict[str, Type]:
+    """The types of first outputs and of formal inputs, by name."""
+    found: dict[str, Type] = {}
+    for graph in functions.all_graphs(model.graph):
+        found.update((argument.name, argument.type) for argument in graph.input)
+        for node in graph.node:
+            found.update({node.name: kind for kind in node.output_type[:1]})
+            for k, kind in enumerate(node.output_type[1:], 1):
+                found[f"{node.name}:{k}"] = kind
+    return found
 
 
 def _is_fused(node: Node) -> bool:
     return node.domain == "graphio" and (node.op == "FusedElementwise" or node.op in PRODUCTS)
 
 
-def _expanded(node: Node) -> Iterator[Node]:
+def _expanded(node: Node, types: dict[str, Type]) -> Iterator[Node]:
     """A node, or those that it stands for; the outer ones keep its device and place."""
     if not _is_fused(node):
         yield node
         return
     inputs = list(node.input)
     made: list[Node] = []
+    values = {a.key: _value(a.value) for a in node.attr if a.key in ATTRIBUTES}
+    extras = PRODUCTS[node.op][2] - 1 if node.op in PRODUCTS else 0
+    program = Program.read(values, max(1, len(inputs) - extras), node.op in PRODUCTS)
     if node.op in PRODUCTS:
         domain, op, first = PRODUCTS[node.op]
-        base = f"{node.name}/product"
+        base = program.product or f"{node.name}/product"
         product = Node(name=base, op=op, domain=domain, input=inputs[:first])
         while product.input and not product.input[-1]:
             product.input.pop()
@@ -281,9 +319,11 @@ def _expanded(node: Node) -> Iterator[Node]:
         product.output_type.extend(node.output_type)
         made.append(product)
         inputs = [base, *inputs[first:]]
-    values = {a.key: _value(a.value) for a in node.attr if a.key in ATTRIBUTES}
-    made.extend(Program.read(values, len(inputs)).nodes(inputs, node.name))
+    made.extend(program.nodes(inputs, node.name))
     for inner in made:
+        if inner.op not in ("Constant", product_of(node)):
+            _set_shape(inner, types)
+        types[inner.name] = inner.output_type[0]
         inner.device = node.device
         inner.source.CopyFrom(node.source)
         if inner.op != "Constant":
@@ -292,6 +332,34 @@ def _expanded(node: Node) -> Iterator[Node]:
     made[-1].output_type.extend(node.output_type)
     made[-1].tf_type = node.tf_type
     yield from made
+
+
+def product_of(node: Node) -> str:
+    """The operator of a fused product, "" of another node."""
+    return PRODUCTS[node.op][1] if node.op in PRODUCTS else ""
+
+
+def _set_shape(node: Node, types: Mapping[str, Type]) -> None:
+    """Gives an elementwise node the static shape that follows from those of its inputs."""
+    shapes = []
+    for value in node.input:
+        tensor = types[value].tensor if value in types else None
+        if tensor is None or not tensor.HasField("shape"):
+            return
+        shapes.append(tensor.shape.dim)
+    made = node.output_type[0].tensor.shape
+    made.SetInParent()
+    rank = max(map(len, shapes))
+    for axis in range(-rank, 0):
+        sizes = [s[axis] for s in shapes if len(s) >= -axis and not (s[axis].HasField("size") and s[axis].size == 1)]
+        known = [s for s in sizes if s.HasField("size")]
+        one = made.dim.add()
+        if not sizes:
+            one.size = 1
+        elif known:
+            one.CopyFrom(known[0])
+        elif all(s == sizes[0] for s in sizes):
+            one.CopyFrom(sizes[0])
 
 
 def _value(value: Any) -> list[Any]:

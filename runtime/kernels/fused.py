@@ -16,19 +16,18 @@ from graphio.schema.model_pb2 import Node
 
 @kernel("FusedElementwise", domain="graphio", fresh=True)
 def _fused_elementwise(call: Call) -> Function:
-    _check_types(call, 0)
-    return _program(call, len(call.dtypes))
+    _check_types(call)
+    return _run(Program.read(call.attrs, len(call.dtypes)))
 
 
-def _check_types(call: Call, first: int) -> None:
-    for i, number in enumerate(call.dtypes[first:], first):
+def _check_types(call: Call) -> None:
+    for i, number in enumerate(call.dtypes):
         if number > 0 and number != fused.FLOAT:
             raise errors.UnimplementedError(message=f"input {i} is no float32")
 
 
-def _program(call: Call, inputs: int) -> Callable[..., Any]:
+def _run(program: Program) -> Callable[..., Any]:
     """The program as a function of its inputs."""
-    program = Program.read(call.attrs, inputs)
     literals = [np.float32(number) for number in program.literals]
     steps = [(_function(step), step) for step in program.steps]
 
@@ -39,21 +38,20 @@ def _program(call: Call, inputs: int) -> Callable[..., Any]:
             try:
                 values.append(function(*operands))
             except ValueError as error:
-                raise _at(step, error, operands) from None
+                raise _at(step.node, OPS[step.op], error, operands) from None
         return values[-1]
 
     return run
 
 
-def _at(step: Step, error: ValueError, operands: Sequence[Any]) -> Exception:
-    """The error with the name of the node that the step was."""
-    if not step.node:
+def _at(name: str, op: fused.Op, error: ValueError, operands: Sequence[Any]) -> Exception:
+    """The error of a step with the name of the node that it was."""
+    if not name:
         return error
-    op = OPS[step.op]
     shapes = " and ".join(str(list(np.shape(x))) for x in operands)
     text = f"Incompatible shapes: {shapes}" if "broadcast" in str(error) else str(error)
-    node = Node(name=step.node, op=op.op, domain=op.domain)
-    return errors.InvalidArgumentError(node, None, f"{op.op} '{step.node}': {text}")
+    node = Node(name=name, op=op.op, domain=op.domain)
+    return errors.InvalidArgumentError(node, None, f"{op.op} '{name}': {text}")
 
 
 def _function(step: Step) -> Function:
@@ -75,22 +73,28 @@ def _product(op: str) -> Callable[[Call], Function]:
     domain, base, first = PRODUCTS[op]
 
     def make(call: Call) -> Function:
-        _check_types(call, 0)
+        _check_types(call)
         attrs = {k: v for k, v in call.attrs.items() if k not in fused.ATTRIBUTES}
         version = operators.version_for(base, domain, [fused.FLOAT], attributes=attrs)
         row = registry.find(domain, base, version)
         if row is None:
             raise errors.InternalError(message=f"there is no kernel of {base}")
-        extras = max(len(call.dtypes) - first, 0)
-        inner = Call(
-            call.name, base, version, attrs, call.dtypes[:first], call.outputs,
-            call.constants[:first],
-        )  # fmt: skip
-        product, program = row.make(inner), _program(call, 1 + extras)
+        program = Program.read(call.attrs, max(1, len(call.dtypes) - first + 1), True)
+        product = row.make(
+            Call(program.product, base, version, attrs, call.dtypes[:first], call.outputs)
+        )
+        behind = _run(program)
 
         def run(*given: Any) -> Any:
-            result = product(*given[:first])
-            y = program(result, *given[first:])
+            try:
+                result = product(*given[:first])
+            except errors.OpError as error:
+                if program.product and not error.node_name:
+                    node = Node(name=program.product, op=base, domain=domain)
+                    text = f"{base} '{program.product}': {error.message}"
+                    raise type(error)(node, None, text) from None
+                raise
+            y = behind(result, *given[first:])
             if y.shape != result.shape:
                 raise errors.InvalidArgumentError(
                     message=f"the program makes {list(y.shape)} of the product "

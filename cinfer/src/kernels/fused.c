@@ -214,7 +214,8 @@ typedef struct fused_text { /* the attributes */
   int op_count, node_count, operand_count, literal_count, number_count;
 } fused_text;
 
-static ci_status fused_read(ci_kernel *k, fused_text *text) {
+/* Of a product, `nodes` has its name first. */
+static ci_status fused_read(ci_kernel *k, bool product, fused_text *text) {
   CI_TRY(k_attr_strings(k, "ops", &text->ops, &text->op_count));
   CI_TRY(k_attr_ints(k, "operands", &text->operands, &text->operand_count));
   CI_TRY(k_attr_floats(k, "literals", &text->literals, &text->literal_count));
@@ -231,9 +232,13 @@ static ci_status fused_read(ci_kernel *k, fused_text *text) {
     return k_fail(k, CI_INVALID_ARGUMENT, "numbers has %d numbers, expected two for each of the %d steps",
                   text->number_count, text->op_count);
   }
-  if (text->node_count > 0 && text->node_count != text->op_count) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps", text->node_count,
-                  text->op_count);
+  if (text->node_count <= 0) {
+    text->nodes = NULL;
+  } else if (text->node_count != text->op_count + product) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "nodes has %d names, expected one for each of the %d steps%s",
+                  text->node_count, text->op_count, product ? " and one for the product" : "");
+  } else {
+    text->nodes += product;
   }
   return CI_OK;
 }
@@ -363,7 +368,7 @@ static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text 
       in[i] = p < 0 ? &one : p < f->inputs ? f->in[p] : &made[p - f->inputs];
     }
     made[s] = one;
-    const ci_span name = text->node_count > 0 ? text->nodes[s] : (ci_span){NULL, 0};
+    const ci_span name = text->nodes != NULL ? text->nodes[s] : (ci_span){NULL, 0};
     CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &made[s].rank, made[s].dims));
   }
   *result = made[text->op_count - 1];
@@ -402,7 +407,7 @@ static ci_status fused_program(ci_kernel *k, ci_fused *f, const fused_text *text
 
 ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program) {
   fused_text text;
-  CI_TRY(fused_read(k, &text));
+  CI_TRY(fused_read(k, true, &text));
   ci_fused *f = k_private_more(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
   if (f == NULL) return k_no_memory(k);
   f->product = true;
@@ -420,7 +425,7 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
 
 ci_status prepare_fused_elementwise(ci_kernel *k) {
   fused_text text;
-  CI_TRY(fused_read(k, &text));
+  CI_TRY(fused_read(k, false, &text));
   ci_fused *f = k_private(k, sizeof *f + (size_t)text.op_count * sizeof f->step[0]);
   if (f == NULL) return k_no_memory(k);
   CI_TRY(fused_inputs(k, f, 0));
@@ -462,15 +467,15 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   return status;
 }
 
-/* Rows of one element, for the whole lies together. */
-#define FUSED_PRODUCT(name, run, first_extra)             \
-  ci_status prepare_fused_##name(ci_kernel *k) {          \
-    const ci_fused *program;                              \
-    CI_TRY(prepare_##name(k));                            \
-    return ci_fused_prepare(k, first_extra, 1, &program); \
-  }                                                       \
+/* Rows of one element, for the whole lies together. What does not fit is said with the product's own name. */
+#define FUSED_PRODUCT(name, op, run, first_extra)                                   \
+  ci_status prepare_fused_##name(ci_kernel *k) {                                    \
+    const ci_fused *program;                                                        \
+    CI_TRY(k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", prepare_##name)); \
+    return ci_fused_prepare(k, first_extra, 1, &program);                           \
+  }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
-FUSED_PRODUCT(matmul, run_matmul, 2)
-FUSED_PRODUCT(gemm, run_matmul, 3)
-FUSED_PRODUCT(conv, run_conv, 3)
-FUSED_PRODUCT(conv2d, run_conv2d, 2)
+FUSED_PRODUCT(matmul, "MatMul", run_matmul, 2)
+FUSED_PRODUCT(gemm, "Gemm", run_matmul, 3)
+FUSED_PRODUCT(conv, "Conv", run_conv, 3)
+FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2)
