@@ -77,6 +77,7 @@
 #include "src/kernels/elementwise_binary.c"
 #include "src/kernels/elementwise_unary.c"
 #include "src/kernels/factor.c"
+#include "src/kernels/fused.c"
 #include "src/kernels/grid_sample.c"
 #include "src/kernels/host.c"
 #include "src/kernels/index.c"
