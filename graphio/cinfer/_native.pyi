@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 ffi: Any
@@ -18,11 +17,13 @@ class Runner:
         help: Any,
         lock: Any,
         numpy: Any,
+        table: Any,
         session: int,
         error: int,
         signature: int,
-        dtypes: tuple[int, ...],
-        made_of: tuple[Any, ...],
+        outputs: int,
+        numbers: tuple[int, ...],
+        dtypes: tuple[Any, ...],
         /,
     ) -> None: ...
     def run(self, inputs: Any, out: Any = None) -> list[Any]:

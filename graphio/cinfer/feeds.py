@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
 
 _MOST_RANK = 16
+#: numpy's table of functions for other modules in C
+_TABLE = getattr(getattr(getattr(np, "_core", None), "_multiarray_umath", None), "_ARRAY_API", None)
 
 
 class Feed:
@@ -121,17 +123,14 @@ class Help:
         of numpy's own types."""
         specs = self._inputs + self._outputs
         kinds = tuple(dtypes.of_numpy(spec.dtype).number for spec in specs)
-        if any(s.kinds or s.dtype == arrays.OBJECT for s in specs):
+        if any(spec.kinds or spec.dtype == arrays.OBJECT for spec in specs):
             return None
         if any(kind in dtypes.ML_DTYPES for kind in kinds):
             return None
-        session, error = self._handles.session_cell, self._handles.error
-        made_of = tuple(spec.dtype for spec in self._outputs)
-        return Runner(self, lock, np, _address(session), _address(error), number, kinds, made_of)
-
-    def copier(self, tensor: int) -> Callable[[], Array]:
-        """What copies the values that a ci_tensor lends, as long as it lends the same memory."""
-        return arrays.view(ffi.cast("ci_tensor *", tensor)).copy
+        session, error = _address(self._handles.session_cell), _address(self._handles.error)
+        own = tuple(spec.dtype for spec in specs)
+        count = len(self._outputs)
+        return Runner(self, lock, np, _TABLE, session, error, number, count, kinds, own)
 
     def failed(self, opened: int, code: int) -> BaseException:
         """The error of a run that gave this status."""

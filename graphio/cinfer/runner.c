@@ -2,8 +2,11 @@
  *
  * Beside what cffi makes of cinfer.h, the module _native has two types: Runner, the plain way to run a signature, and
  * Bound, the same on fixed arrays. Both are for signatures whose inputs and outputs are tensors of types that numpy
- * has of its own; the others take signature.py's way. An array is looked at through __array_struct__ (numpy's array
- * interface), which is the cheapest of its protocols and needs nothing but Python's stable ABI. */
+ * has of its own; the others take signature.py's way.
+ *
+ * Arrays are read and made through numpy's binary interface: the head of an array object and an entry of its table of
+ * functions, whose places numpy promises for all of 2.x. The table tells its version: with another one, and for arrays
+ * of other classes, __array_struct__ and numpy.empty serve, which take ten times as long. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030A0000
@@ -24,33 +27,43 @@ typedef struct array_interface { /* what __array_struct__ shows */
   Py_ssize_t *strides;
   void *data;
 } array_interface;
-enum { ARRAY_CONTIGUOUS = 1, ARRAY_NATIVE = 0x200, ARRAY_WRITEABLE = 0x400, RUNNER_FEW = 8 };
-
-typedef struct runner_lent { /* what C lent last for an output, and what copies that */
-  void *data;
-  int32_t rank;
-  int64_t dims[CI_MAX_RANK];
-  PyObject *copy; /* NULL until it is lent the second time */
-} runner_lent;
+typedef struct array_object { /* the head of a numpy array */
+  PyObject_HEAD char *data;
+  int nd;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  PyObject *base;
+  PyObject *dtype;
+  int flags;
+} array_object;
+typedef PyObject *(*array_make_fn)(PyObject *type, PyObject *dtype, int nd, const Py_ssize_t *shape,
+                                   const Py_ssize_t *strides, void *data, int flags, PyObject *like);
+enum {
+  ARRAY_CONTIGUOUS = 1,
+  ARRAY_NATIVE = 0x200,
+  ARRAY_WRITEABLE = 0x400,
+  ARRAY_MAKE = 94, /* PyArray_NewFromDescr in the table */
+  ARRAY_MAJOR = 2, /* the version that is known */
+  RUNNER_FEW = 8
+};
 
 typedef struct runner {
-  PyObject_HEAD
-  ci_session **session; /* *session is NULL once the model is closed */
+  PyObject_HEAD ci_session **session; /* *session is NULL once the model is closed */
   ci_error *error;
   int signature;
   Py_ssize_t inputs, outputs;
-  int32_t *dtypes; /* of the inputs, then of the outputs */
-  runner_lent *lent;
+  int32_t *numbers;  /* the element types of the inputs, then of the outputs */
+  PyObject **dtypes; /* numpy's objects for them, borrowed from: */
+  PyObject *all_dtypes;
   PyObject *array, *empty; /* numpy.ndarray, numpy.empty */
-  PyObject *made_of; /* a tuple: numpy's dtype of each output */
+  array_make_fn make; /* NULL: numpy's binary interface is not the one that is known */
   PyObject *acquire, *release; /* of the state's lock */
   PyObject *help; /* what does the rest: signature.py's Help */
   PyObject *struct_name; /* "__array_struct__" */
 } runner;
 
 typedef struct bound {
-  PyObject_HEAD
-  runner *runner;
+  PyObject_HEAD runner *runner;
   PyObject *keep, *given; /* given: the list of outputs, or NULL: fresh ones */
   ci_tensor *tensors; /* as each call begins: inputs, then outputs */
 } bound;
@@ -77,27 +90,38 @@ static bool runner_type_is(int32_t dtype, char kind, int size) {
   }
 }
 
+static void runner_point(ci_tensor *tensor, int32_t number, void *data, size_t item, int nd, const Py_ssize_t *shape) {
+  size_t bytes = item;
+  for (int d = 0; d < nd; d++) {
+    tensor->dims[d] = shape[d];
+    bytes *= (size_t)shape[d]; /* numpy has seen to it that this fits */
+  }
+  tensor->data = data;
+  tensor->bytes = bytes;
+  tensor->dtype = number;
+  tensor->rank = nd;
+}
+
 /* Makes a ci_tensor a view of an array. False: it is none that can be viewed; no error is set then. */
-static bool runner_view(const runner *r, PyObject *array, int32_t dtype, int flags, ci_tensor *tensor) {
+static bool runner_view_any(const runner *r, PyObject *array, int32_t number, int flags, ci_tensor *tensor) {
   if (!PyObject_TypeCheck(array, (PyTypeObject *)r->array)) return false;
   PyObject *capsule = PyObject_GetAttr(array, r->struct_name);
   const array_interface *a = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, NULL);
   bool fits = a != NULL && a->two == 2 && (a->flags & flags) == flags && a->nd <= CI_MAX_RANK &&
-              runner_type_is(dtype, a->typekind, a->itemsize);
+              (a->flags & ARRAY_NATIVE) != 0 && runner_type_is(number, a->typekind, a->itemsize);
   if (a == NULL) PyErr_Clear();
-  if (fits) {
-    size_t bytes = (size_t)a->itemsize;
-    for (int d = 0; d < a->nd; d++) {
-      tensor->dims[d] = a->shape[d];
-      bytes *= (size_t)a->shape[d]; /* numpy has seen to it that this fits */
-    }
-    tensor->data = a->data;
-    tensor->bytes = bytes;
-    tensor->dtype = dtype;
-    tensor->rank = a->nd;
-  }
+  if (fits) runner_point(tensor, number, a->data, (size_t)a->itemsize, a->nd, a->shape);
   Py_XDECREF(capsule);
   return fits;
+}
+
+static bool runner_view(const runner *r, PyObject *array, Py_ssize_t i, int flags, ci_tensor *tensor) {
+  const array_object *a = (const array_object *)array;
+  const bool plain = r->make != NULL && (PyObject *)Py_TYPE(array) == r->array && a->dtype == r->dtypes[i] &&
+                     (a->flags & flags) == flags && a->nd <= CI_MAX_RANK;
+  if (!plain) return runner_view_any(r, array, r->numbers[i], flags, tensor);
+  runner_point(tensor, r->numbers[i], a->data, ci_dtype_size(r->numbers[i]), a->nd, a->shape);
+  return true;
 }
 
 /* Calls a method of the help that raises; true if it did. */
@@ -122,8 +146,8 @@ static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
 
 static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyObject **held, ci_tensor *tensors) {
   const Py_ssize_t wanted = are_inputs ? r->inputs : r->outputs;
-  const int32_t *dtypes = are_inputs ? r->dtypes : r->dtypes + r->inputs;
-  const int flags = ARRAY_CONTIGUOUS | ARRAY_NATIVE | (are_inputs ? 0 : ARRAY_WRITEABLE);
+  const Py_ssize_t first = are_inputs ? 0 : r->inputs;
+  const int flags = ARRAY_CONTIGUOUS | (are_inputs ? 0 : ARRAY_WRITEABLE);
   const bool one = runner_one(r, values, wanted);
   const Py_ssize_t count = one ? 1 : PyList_Check(values) ? PyList_Size(values) : PyTuple_Size(values);
   if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
@@ -131,7 +155,7 @@ static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyOb
     held[i] = one ? values : runner_item(values, i);
     if (one) Py_INCREF(values);
     if (held[i] == NULL) return false;
-    if (runner_view(r, held[i], dtypes[i], flags, &tensors[i])) continue;
+    if (runner_view(r, held[i], first + i, flags, &tensors[i])) continue;
     return !runner_raised(r, are_inputs ? "wrong_input" : "wrong_output", i, held[i]);
   }
   return true;
@@ -139,45 +163,36 @@ static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyOb
 
 /* ---- results ---- */
 
-static bool runner_same(const runner_lent *lent, const ci_tensor *tensor) {
-  return lent->data == tensor->data && lent->rank == tensor->rank &&
-         memcmp(lent->dims, tensor->dims, (size_t)tensor->rank * sizeof *lent->dims) == 0;
-}
-
-static PyObject *runner_fresh(const runner *r, Py_ssize_t i, const ci_tensor *tensor) {
-  ci_tensor made;
-  PyObject *shape = PyTuple_New(tensor->rank);
-  for (int32_t d = 0; shape != NULL && d < tensor->rank; d++) {
-    PyObject *dim = PyLong_FromLongLong(tensor->dims[d]);
+static PyObject *runner_empty(const runner *r, PyObject *dtype, int nd, const Py_ssize_t *dims) {
+  if (r->make != NULL) {
+    Py_INCREF(dtype); /* which the call takes */
+    return r->make(r->array, dtype, nd, dims, NULL, NULL, 0, NULL);
+  }
+  PyObject *shape = PyTuple_New(nd), *array = NULL;
+  for (int d = 0; shape != NULL && d < nd; d++) {
+    PyObject *dim = PyLong_FromSsize_t(dims[d]);
     if (dim == NULL) Py_CLEAR(shape);
     else PyTuple_SetItem(shape, d, dim);
   }
-  if (shape == NULL) return NULL;
-  PyObject *array = PyObject_CallFunctionObjArgs(r->empty, shape, PyTuple_GetItem(r->made_of, i), NULL);
-  Py_DECREF(shape);
+  if (shape != NULL) array = PyObject_CallFunctionObjArgs(r->empty, shape, dtype, NULL);
+  Py_XDECREF(shape);
+  return array;
+}
+
+/* A new array with what C lends. */
+static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *tensor) {
+  ci_tensor made;
+  Py_ssize_t dims[CI_MAX_RANK];
+  for (int32_t d = 0; d < tensor->rank; d++) dims[d] = (Py_ssize_t)tensor->dims[d];
+  PyObject *array = runner_empty(r, r->dtypes[r->inputs + i], tensor->rank, dims);
   if (array == NULL) return NULL;
-  if (!runner_view(r, array, r->dtypes[r->inputs + i], ARRAY_CONTIGUOUS, &made) || made.bytes != tensor->bytes) {
-    PyErr_SetString(PyExc_SystemError, "numpy.empty gave another array than was asked for");
+  if (!runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &made) || made.bytes != tensor->bytes) {
+    PyErr_SetString(PyExc_SystemError, "numpy made another array than was asked for");
     Py_CLEAR(array);
   } else if (made.bytes > 0) {
     memcpy(made.data, tensor->data, made.bytes);
   }
   return array;
-}
-
-/* A new array with what C lends. What is lent again and again, the same memory in the same shape, has a view whose
- * copy() is the quickest way; a view is used only while C lends just that memory. */
-static PyObject *runner_copy(const runner *r, Py_ssize_t i, ci_tensor *tensor) {
-  runner_lent *lent = &r->lent[i];
-  if (!runner_same(lent, tensor)) {
-    Py_CLEAR(lent->copy);
-    lent->data = tensor->data;
-    lent->rank = tensor->rank;
-    memcpy(lent->dims, tensor->dims, (size_t)tensor->rank * sizeof *lent->dims);
-    return runner_fresh(r, i, tensor);
-  }
-  if (lent->copy == NULL) lent->copy = PyObject_CallMethod(r->help, "copier", "n", (Py_ssize_t)(uintptr_t)tensor);
-  return lent->copy == NULL ? NULL : PyObject_CallNoArgs(lent->copy);
 }
 
 static PyObject *runner_copies(const runner *r, ci_tensor *outputs) {
@@ -246,11 +261,12 @@ static PyObject *runner_locked(const runner *r, ci_tensor *tensors, PyObject *gi
 static bool runner_shapes_agree(const runner *r, const ci_tensor *outputs, PyObject *const *given) {
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
     ci_tensor array = {0};
-    if (!runner_view(r, given[i], r->dtypes[r->inputs + i], ARRAY_CONTIGUOUS, &array)) continue;
+    if (!runner_view(r, given[i], r->inputs + i, ARRAY_CONTIGUOUS, &array)) continue;
     bool same = array.rank == outputs[i].rank &&
                 memcmp(array.dims, outputs[i].dims, (size_t)array.rank * sizeof *array.dims) == 0;
     if (same) continue;
-    PyObject *none = PyObject_CallMethod(r->help, "wrong_shape", "nnO", i, (Py_ssize_t)(uintptr_t)&outputs[i], given[i]);
+    PyObject *none =
+        PyObject_CallMethod(r->help, "wrong_shape", "nnO", i, (Py_ssize_t)(uintptr_t)&outputs[i], given[i]);
     Py_XDECREF(none);
     return none != NULL;
   }
@@ -297,7 +313,8 @@ static PyObject *runner_call(const runner *r, PyObject *inputs, PyObject *out) {
 
 /* A new reference to values, made a tuple unless they are what can be looked at. */
 static PyObject *runner_values(const runner *r, PyObject *values, Py_ssize_t wanted) {
-  if (!PyList_Check(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted)) return PySequence_Tuple(values);
+  if (!PyList_Check(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted))
+    return PySequence_Tuple(values);
   Py_INCREF(values);
   return values;
 }
@@ -322,7 +339,8 @@ static PyObject *runner_run(PyObject *self, PyObject *const *given, Py_ssize_t c
   const runner *r = (runner *)self;
   if (r->help == NULL) return PyErr_Format(PyExc_TypeError, "this Runner was not made");
   PyObject *inputs = runner_values(r, values[0], r->inputs);
-  PyObject *out = inputs == NULL || values[1] == NULL || values[1] == Py_None ? NULL : runner_values(r, values[1], r->outputs);
+  PyObject *out =
+      inputs == NULL || values[1] == NULL || values[1] == Py_None ? NULL : runner_values(r, values[1], r->outputs);
   PyObject *result = PyErr_Occurred() == NULL ? runner_call(r, inputs, out) : NULL;
   Py_XDECREF(inputs);
   Py_XDECREF(out);
@@ -359,7 +377,8 @@ static PyObject *runner_bind(PyObject *self, PyObject *arguments) {
   runner *r = (runner *)self;
   PyObject *type, *keep, *given;
   Py_ssize_t address;
-  if (r->help == NULL || !PyArg_ParseTuple(arguments, "O!nOO", &PyType_Type, &type, &address, &keep, &given)) return NULL;
+  if (r->help == NULL || !PyArg_ParseTuple(arguments, "O!nOO", &PyType_Type, &type, &address, &keep, &given))
+    return NULL;
   PyObject *made = PyType_GenericNew((PyTypeObject *)type, NULL, NULL);
   bound *b = (bound *)made;
   if (made == NULL) return NULL;
@@ -386,12 +405,11 @@ static PyObject *runner_bind(PyObject *self, PyObject *arguments) {
 static void runner_free(PyObject *self) {
   runner *r = (runner *)self;
   PyTypeObject *type = Py_TYPE(self);
-  for (Py_ssize_t i = 0; r->lent != NULL && i < r->outputs; i++) Py_XDECREF(r->lent[i].copy);
-  PyMem_Free(r->lent);
+  PyMem_Free(r->numbers);
   PyMem_Free(r->dtypes);
   Py_XDECREF(r->array);
   Py_XDECREF(r->empty);
-  Py_XDECREF(r->made_of);
+  Py_XDECREF(r->all_dtypes);
   Py_XDECREF(r->acquire);
   Py_XDECREF(r->release);
   Py_XDECREF(r->help);
@@ -400,34 +418,49 @@ static void runner_free(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-static bool runner_dtypes(runner *r, PyObject *dtypes) {
-  const Py_ssize_t count = PyTuple_Size(dtypes);
+static bool runner_types(runner *r, PyObject *numbers) {
+  const Py_ssize_t count = PyTuple_Size(numbers);
+  r->numbers = PyMem_Calloc((size_t)count + 1, sizeof *r->numbers);
   r->dtypes = PyMem_Calloc((size_t)count + 1, sizeof *r->dtypes);
-  r->lent = PyMem_Calloc((size_t)count + 1, sizeof *r->lent);
-  if (r->dtypes == NULL || r->lent == NULL) {
+  if (r->numbers == NULL || r->dtypes == NULL) {
     PyErr_NoMemory();
     return false;
   }
-  for (Py_ssize_t i = 0; i < count; i++) r->dtypes[i] = (int32_t)PyLong_AsLong(PyTuple_GetItem(dtypes, i));
+  for (Py_ssize_t i = 0; i < count; i++) {
+    r->numbers[i] = (int32_t)PyLong_AsLong(PyTuple_GetItem(numbers, i));
+    r->dtypes[i] = PyTuple_GetItem(r->all_dtypes, i);
+  }
   return PyErr_Occurred() == NULL;
 }
 
-/* Runner(help, lock, numpy, session, error, signature, dtypes, made_of): addresses of a ci_session * and of a ci_error;
- * the element types of inputs and outputs; numpy's of the outputs. */
+/* numpy's table of functions as a capsule, or None. */
+static void runner_numpy(runner *r, PyObject *capsule) {
+  void **table = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+  if (table == NULL) {
+    PyErr_Clear();
+    return;
+  }
+  unsigned (*version)(void);
+  memcpy(&version, &table[0], sizeof version);
+  if (version() >> 24 == ARRAY_MAJOR) memcpy(&r->make, &table[ARRAY_MAKE], sizeof r->make);
+}
+
+/* Runner(help, lock, numpy, table, session, error, signature, outputs, numbers, dtypes): numpy's table; addresses of a
+ * ci_session * and of a ci_error; the element types of inputs and outputs, ours and numpy's. */
 static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
   runner *r = (runner *)self;
-  PyObject *help, *lock, *numpy, *dtypes, *made_of;
-  Py_ssize_t session, error;
+  PyObject *help, *lock, *numpy, *table, *numbers, *dtypes;
+  Py_ssize_t session, error, outputs;
   int signature;
   if (names != NULL || r->help != NULL) {
     PyErr_SetString(PyExc_TypeError, "a Runner is made once");
     return -1;
   }
-  if (!PyArg_ParseTuple(arguments, "OOOnniO!O!", &help, &lock, &numpy, &session, &error, &signature, &PyTuple_Type,
-                        &dtypes, &PyTuple_Type, &made_of))
+  if (!PyArg_ParseTuple(arguments, "OOOOnninO!O!", &help, &lock, &numpy, &table, &session, &error, &signature, &outputs,
+                        &PyTuple_Type, &numbers, &PyTuple_Type, &dtypes))
     return -1;
-  r->outputs = PyTuple_Size(made_of);
-  r->inputs = PyTuple_Size(dtypes) - r->outputs;
+  r->outputs = outputs;
+  r->inputs = PyTuple_Size(numbers) - outputs;
   r->signature = signature;
   r->session = (ci_session **)(uintptr_t)session;
   r->error = (ci_error *)(uintptr_t)error;
@@ -436,11 +469,12 @@ static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
   r->acquire = PyObject_GetAttrString(lock, "acquire");
   r->release = PyObject_GetAttrString(lock, "release");
   r->struct_name = PyUnicode_InternFromString("__array_struct__");
-  Py_INCREF(made_of);
-  r->made_of = made_of;
+  Py_INCREF(dtypes);
+  r->all_dtypes = dtypes;
   if (r->array == NULL || r->empty == NULL || r->acquire == NULL || r->release == NULL || r->struct_name == NULL ||
-      !runner_dtypes(r, dtypes))
+      !runner_types(r, numbers))
     return -1;
+  runner_numpy(r, table);
   Py_INCREF(help);
   r->help = help; /* last: from now on it is whole */
   return 0;
@@ -455,12 +489,10 @@ static PyType_Slot runner_slots[] = {{Py_tp_new, (void *)PyType_GenericNew},
                                      {Py_tp_dealloc, (void *)runner_free},
                                      {Py_tp_methods, runner_methods},
                                      {0, NULL}};
-static PyType_Spec runner_spec = {"graphio.cinfer._native.Runner", sizeof(runner), 0, Py_TPFLAGS_DEFAULT,
-                                  runner_slots};
+static PyType_Spec runner_spec = {"graphio.cinfer._native.Runner", sizeof(runner), 0, Py_TPFLAGS_DEFAULT, runner_slots};
 
 static PyMethodDef bound_methods[] = {{"run", bound_run, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static PyType_Slot bound_slots[] = {
-    {Py_tp_dealloc, (void *)bound_free}, {Py_tp_methods, bound_methods}, {0, NULL}};
+static PyType_Slot bound_slots[] = {{Py_tp_dealloc, (void *)bound_free}, {Py_tp_methods, bound_methods}, {0, NULL}};
 static PyType_Spec bound_spec = {"graphio.cinfer._native.Bound", sizeof(bound), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
 
