@@ -119,7 +119,7 @@ class Signature:
                 message=f"signature {self.name!r} has inputs or outputs that are no tensors of "
                 "numbers: leave `out` away"
             )
-        return self._run_any(inputs)
+        return self._run_any(list(inputs))
 
     def _run_any(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs what may have texts, sequences, optional values and types that numpy lacks."""
