@@ -14,7 +14,8 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   const float *a;
   ptrdiff_t a_row, a_k;
   const float *b;
-  ptrdiff_t b_k;   /* columns: neighbouring columns of b are contiguous */
+  ptrdiff_t b_k;   /* columns: neighbouring columns of b are contiguous, */
+  ptrdiff_t b_panel; /* or those of a panel are, and this is from one panel to the next; 0: all of them */
   ptrdiff_t b_col; /* dots: each column of b, and each row of a, is contiguous along k */
   float *c;
   ptrdiff_t c_row;
@@ -24,6 +25,7 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
 } ci_tile;
 
 struct ci_isa_linear {
+  int panel; /* columns of b that a tile takes at a time */
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */

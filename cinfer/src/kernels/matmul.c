@@ -3,7 +3,12 @@
 #include "../isa_linear.h"
 #include "product.h"
 
-enum { MATMUL_PANEL = 64, MATMUL_FEW_ROWS = 16 };
+enum {
+  MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
+  MATMUL_FEW_ROWS = 16,
+  MATMUL_TILE_ROWS = 504, /* rows and bytes of the result that are finished while they are in the cache */
+  MATMUL_TILE_BYTES = 1 << 16
+};
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
 struct matmul {
@@ -11,6 +16,9 @@ struct matmul {
   int64_t m, batches;
   ptrdiff_t a_row, a_col, b_row, b_col;
   size_t item, a_bytes; /* the copy of b follows that of a in scratch */
+  const void *b_packed; /* b in memory of the model, or NULL */
+  bool b_panels;        /* b is packed in panels (product.h), by the model or in scratch */
+  bool finishes;        /* something is done to the product: Gemm's alpha and c */
   bool by_columns;      /* threads take panels of columns instead of rows */
   int64_t grain;        /* rows, panels or whole batches a part */
   int batch_rank;       /* 0: at most one matrix */
@@ -64,20 +72,39 @@ static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column
 
 /* ---- one product, in parts ---- */
 
-static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+static void matmul_tile(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const struct matmul *p = job->p;
   const size_t n = (size_t)p->product.n;
+  const ptrdiff_t b_step = p->b_panels ? (ptrdiff_t)(column * p->product.k) : (ptrdiff_t)column * job->b.col;
   const ci_matmul_part part = {
       .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
-      .b = {(const char *)job->b.data + (size_t)(column * job->b.col) * p->item, job->b.row, job->b.col},
+      .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
+      .panels = p->b_panels,
       .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
       .c_row = (ptrdiff_t)n,
       .m = rows,
       .n = columns,
       .k = p->product.k};
   ci_matmul_compute(&p->product, job->k->isa, &part);
-  if (!p->adds_c && p->alpha == 1.0) return;
+  if (!p->finishes) return;
   for (int64_t i = row; i < row + rows; i++) matmul_finish_row(job, i, column, columns);
+}
+
+static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* A part in tiles small enough to be finished in the cache. */
+static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  if (!job->p->finishes || rows * columns <= MATMUL_TILE_BYTES / 4) {
+    matmul_tile(job, row, rows, column, columns);
+    return;
+  }
+  for (int64_t r = 0; r < rows; r += MATMUL_TILE_ROWS) {
+    const int64_t height = matmul_at_most(rows - r, MATMUL_TILE_ROWS);
+    const int64_t width = (MATMUL_TILE_BYTES / 4 / height + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL;
+    for (int64_t c = 0; c < columns; c += width) {
+      matmul_tile(job, row + r, height, column + c, matmul_at_most(columns - c, width));
+    }
+  }
 }
 
 static void matmul_rows(void *argument, int64_t begin, int64_t end, int thread) {
@@ -99,7 +126,15 @@ static void matmul_one(matmul_job *job) {
   ci_kernel *k = job->k;
   job->a = ci_matmul_pack_a(&p->product, p->m, job->a, k->scratch);
   /* without scratch there is no pointer to add to */
-  job->b = ci_matmul_pack_b(&p->product, job->b, p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch);
+  void *const copy = p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch;
+  if (p->b_packed != NULL) {
+    const ptrdiff_t depth = (ptrdiff_t)p->product.k;
+    job->b = p->b_panels ? (ci_operand){p->b_packed, k->isa->linear->panel, 1} : (ci_operand){p->b_packed, 1, depth};
+  } else if (p->b_panels) {
+    job->b = ci_matmul_pack_panels(&p->product, k->isa, job->b, copy);
+  } else {
+    job->b = ci_matmul_pack_b(&p->product, job->b, copy);
+  }
   if (k->threads <= 1) {
     matmul_part(job, 0, p->m, 0, p->product.n);
   } else if (p->by_columns) {
@@ -160,7 +195,13 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
   p->a_bytes = ci_round_up(ci_matmul_a_bytes(&p->product, p->m, p->a_row, p->a_col), 64);
-  k->scratch_bytes = p->a_bytes + ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
+  size_t b_bytes = ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
+  const bool one = k->in[1]->rank <= 2; /* one matrix for all batches */
+  p->b_packed = one ? ci_matmul_constant(&p->product, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
+  p->b_panels = !p->product.dots && (p->b_packed != NULL || b_bytes > 0);
+  if (p->b_panels) b_bytes = ci_matmul_panel_bytes(&p->product, k->isa);
+  k->scratch_bytes = p->a_bytes + (p->b_packed != NULL ? 0 : b_bytes);
+  p->finishes = p->adds_c || p->alpha != 1.0;
   p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
   const int64_t each = p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of a row or panel */
   const int64_t depth_1 = depth > 0 ? depth : 1;

@@ -3,6 +3,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "../pack.h"
 
 static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -74,6 +75,51 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
   }
   ci_transpose_copy(sizeof(float), copy, b.data, p->n, p->k, b.col, b.row);
   return (ci_operand){copy, (ptrdiff_t)p->n, 1};
+}
+
+/* ---- panels, and constants ---- */
+
+size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
+  const size_t panel = (size_t)isa->linear->panel;
+  if (p->dtype != CI_FLOAT || p->dots || p->n == 0 || p->k == 0) return 0;
+  return ci_round_up((size_t)p->n, panel) * (size_t)p->k * sizeof(float);
+}
+
+ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
+  const int64_t panel = isa->linear->panel;
+  float *to = copy;
+  for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
+    const int64_t columns = product_at_most(panel, p->n - n);
+    const float *from = (const float *)b.data + n * b.col;
+    for (int64_t k = 0; k < p->k; k++) {
+      float *row = to + k * panel;
+      for (int64_t j = 0; j < columns; j++) row[j] = from[k * b.row + j * b.col];
+      for (int64_t j = columns; j < panel; j++) row[j] = 0.0f;
+    }
+  }
+  return (ci_operand){copy, (ptrdiff_t)panel, 1};
+}
+
+typedef struct product_constant {
+  const ci_matmul *p;
+  const struct ci_isa *isa;
+  ci_operand b;
+} product_constant;
+
+static void product_fill(void *to, const ci_value *value, const void *argument) {
+  const product_constant *c = argument;
+  const ci_operand b = {value->data, c->b.row, c->b.col};
+  if (c->p->dots) ci_matmul_pack_b(c->p, b, to);
+  else ci_matmul_pack_panels(c->p, c->isa, b, to);
+}
+
+/* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
+const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
+  const product_constant c = {p, k->isa, b};
+  const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
+  if (bytes == 0 || p->k > INT32_MAX) return NULL;
+  const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
+  return k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
 }
 
 /* ---- plain products: float64 with two roundings a step, integers wrapping ---- */
@@ -168,6 +214,7 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .b = part->b.data,
                         .b_k = part->b.row,
                         .b_col = part->b.col,
+                        .b_panel = part->panels ? (ptrdiff_t)(isa->linear->panel * p->k) : 0,
                         .c = part->c,
                         .c_row = part->c_row,
                         .m = part->m,
