@@ -27,6 +27,9 @@ extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_e
 extern "Python" void graphio_step(void *user, const char *name, size_t length);
 """
 
+#: The module's own beginning is in graphio/cinfer/runner.c, which adds types to what cffi makes.
+RENAMED = "#define PyInit__native graphio_cffi_init\n"
+
 
 def declarations(header: str) -> str:
     """The part of the header that cffi reads: no comments, no CI_API."""
@@ -42,7 +45,7 @@ def main() -> None:
     text = header.read_text(encoding="utf-8")
     ffi = FFI()
     ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE + CALLBACKS)
-    ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"\n' + PRIVATE)
+    ffi.set_source("graphio.cinfer._native", RENAMED + '#include "cinfer.h"\n' + PRIVATE)
     ffi.emit_c_code(str(out))
 
 
