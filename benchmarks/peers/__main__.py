@@ -21,8 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from . import report
+from .goals import STARTS
 from .latency import ENGINES
 from .models import ROOT, SUITE
+
+PACKAGE = "benchmarks.peers"
+OTHERS = {  # rows that are no models: the module that measures them and its arguments
+    "first sight tiny": ("batches", "tiny"),
+    "first sight mlp": ("batches", "mlp"),
+    **{f"start {model}": ("startup", "FOLDER", model) for model in STARTS},
+    "train perceptron": ("training", "perceptron"),
+    "train cnn": ("training", "cnn"),
+    "node": ("node",),
+}
 
 
 def child(threads: int, *arguments: str) -> str:
@@ -40,16 +51,27 @@ def child(threads: int, *arguments: str) -> str:
     return done.stdout
 
 
-def measured(name: str, chosen: argparse.Namespace) -> Any:
-    """The figures of one model; None when the package that makes it is not installed."""
+def made(name: str, chosen: argparse.Namespace) -> bool:
+    """Whether a model's files are there; makes them if it can."""
     if not (chosen.folder / f"{name}.npz").exists() and not SUITE[name].installed:
         print(f"{name} needs {SUITE[name].maker}: left out", file=sys.stderr)
+        return False
+    child(chosen.threads, f"{PACKAGE}.prepare", str(chosen.folder), name)
+    return True
+
+
+def figures(name: str, chosen: argparse.Namespace) -> Any:
+    """What was measured for a model or another row; None when what it needs is not installed."""
+    if name in SUITE:
+        module, arguments = "latency", [str(chosen.folder), name, f"--engines={chosen.engines}"]
+        arguments += [f"--threads={chosen.threads}", f"--seconds={chosen.seconds}"]
+    else:
+        module, *arguments = OTHERS[name]
+        arguments = [str(chosen.folder) if a == "FOLDER" else a for a in arguments]
+    models = [a for a in arguments if a in SUITE and module in ("latency", "startup")]
+    if not all(made(model, chosen) for model in models):
         return None
-    package = __package__ or "benchmarks.peers"
-    child(chosen.threads, f"{package}.prepare", str(chosen.folder), name)
-    arguments = [str(chosen.folder), name, f"--threads={chosen.threads}"]
-    arguments += [f"--seconds={chosen.seconds}", f"--engines={chosen.engines}"]
-    printed = child(chosen.threads, f"{package}.latency", *arguments)
+    printed = child(chosen.threads, f"{PACKAGE}.{module}", *arguments)
     return json.loads(printed.splitlines()[-1])
 
 
@@ -57,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(SUITE), help="models")
+    parser.add_argument("--only", default=",".join([*SUITE, *OTHERS]), help="rows, by name")
     parser.add_argument("--engines", default=";".join(ENGINES), help="separated by ;")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.5, help="of each engine and model")
@@ -74,9 +96,9 @@ def main() -> None:
     }
     for name in chosen.only.split(","):
         print(f"{name} ...", file=sys.stderr, flush=True)
-        engines = measured(name, chosen)
-        if engines is not None:
-            found["models"][name] = engines
+        row = figures(name, chosen)
+        if row is not None:
+            found["models" if name in SUITE else "others"][name] = row
         if chosen.json:
             chosen.json.write_text(json.dumps(found, indent=1) + "\n")
     print(report.page(found))

@@ -4,7 +4,7 @@
  * Every
  * `..._run` is one prediction on fixed buffers, for client_time. */
 #define _POSIX_C_SOURCE 200809L
-#include "cinfer.h"
+#include "client.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -35,14 +35,13 @@ int client_time(int (*call)(void *), void *argument, long count, double *seconds
 
 /* ---- cinfer ---- */
 
-typedef ci_status run_function(ci_session *, int, const ci_tensor *, int, ci_tensor *, int, ci_error *);
-typedef struct cinfer_job {
+struct cinfer_job {
   run_function *run;
   ci_session *session;
   int inputs, outputs;
   size_t room[MOST];
   ci_tensor in[MOST], out[MOST];
-} cinfer_job;
+};
 
 cinfer_job *client_cinfer(run_function *run, ci_session *session) {
   cinfer_job *job = calloc(1, sizeof *job);
@@ -55,6 +54,8 @@ static ci_tensor tensor(void *data, size_t bytes, int32_t dtype, int32_t rank, c
   memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
   return t;
 }
+
+void client_cinfer_clear(cinfer_job *job) { job->inputs = job->outputs = 0; }
 
 void client_cinfer_input(cinfer_job *job, void *data, size_t bytes, int32_t dtype, int32_t rank, const int64_t *dims) {
   job->in[job->inputs++] = tensor(data, bytes, dtype, rank, dims);
@@ -89,13 +90,13 @@ typedef struct ort_base {
   ort_function **(*api)(uint32_t version);
   const char *(*version)(void);
 } ort_base;
-typedef struct ort_job {
+struct ort_job {
   ort_function **api;
   void *session, *memory;
   size_t inputs, outputs;
   char *in_name[MOST], *out_name[MOST];
   void *in[MOST], *out[MOST];
-} ort_job;
+};
 
 static int ort_failed(ort_job *job, void *status) {
   if (status) fprintf(stderr, "onnxruntime: %s\n", (const char *)job->api[ORT_MESSAGE](status));
@@ -123,13 +124,15 @@ static int ort_tensor(ort_job *job, void *data, size_t bytes, int dtype, int ran
   return ort_failed(job, job->api[ORT_TENSOR](job->memory, data, bytes, dims, (size_t)rank, dtype, value));
 }
 
+/* What the tensors held stays: they are few. */
+void client_ort_clear(ort_job *job) { job->inputs = job->outputs = 0; }
+
 int client_ort_input(ort_job *job, const char *name, void *data, size_t bytes, int dtype, int rank,
                      const int64_t *dims) {
   job->in_name[job->inputs] = strdup(name);
   return ort_tensor(job, data, bytes, dtype, rank, dims, &job->in[job->inputs++]);
 }
 
-/* data NULL: the output that the first run makes is filled again by those after it. */
 int client_ort_output(ort_job *job, const char *name, void *data, size_t bytes, int dtype, int rank,
                       const int64_t *dims) {
   job->out_name[job->outputs] = strdup(name);
@@ -202,7 +205,8 @@ const float *client_dense_result(dense_job *job, int *stride) {
       }                                                                                                    \
   }
 BLOCK(1, 1)
-BLOCK(1, 2) BLOCK(1, 4) BLOCK(1, 7) BLOCK(8, 1) BLOCK(8, 2) BLOCK(8, 3)
+BLOCK(1, 2)
+BLOCK(1, 4) BLOCK(1, 7) BLOCK(8, 1) BLOCK(8, 2) BLOCK(8, 3)
 
     static void (*const blocks[])(const float *, int, const lanes *, const lanes *, int, int, lanes *, int) = {
         block_1_7, block_1_4, block_1_2, block_1_1, block_8_3, block_8_2, block_8_1};

@@ -5,13 +5,13 @@ from __future__ import annotations
 import abc
 import ctypes
 import os
-import time
 from typing import Any, ClassVar
 
 import numpy as np
 
 from . import native
 from .models import Array, Case
+from .turns import burst
 
 
 class Unfit(Exception):
@@ -48,12 +48,7 @@ class Engine(abc.ABC):
 
     def burst(self, count: int) -> list[float]:
         """The seconds of each of `count` calls."""
-        call, clock, times = self.call, time.perf_counter, [0.0] * count
-        for i in range(count):
-            start = clock()
-            call()
-            times[i] = clock() - start
-        return times
+        return burst(self.call, count)
 
 
 class Native(Engine):
@@ -240,9 +235,7 @@ class Hand(Native):
         for layer in ("0", "2"):
             weight, bias = arrays[f"{layer}.weight"], arrays[f"{layer}.bias"]
             out, width = weight.shape
-            client.client_dense_layer(
-                job, native.address(weight), native.address(bias), width, out
-            )
+            client.client_dense_layer(job, native.address(weight), native.address(bias), width, out)
         self.argument, self.function = job, client.client_dense_run
 
     def results(self) -> list[Array] | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from . import engines, others
 from .engines import Engine, Unfit
 from .models import Array, Case
+from .turns import in_turns, summary
 
 ENGINES: dict[str, type[Engine]] = {
     e.name: e
@@ -40,7 +40,6 @@ ENGINES: dict[str, type[Engine]] = {
 }
 OURS = [name for name, e in ENGINES.items() if e.role == "ours"]
 PEERS = [name for name, e in ENGINES.items() if e.role == "peer"]
-BURST = 0.02  # seconds of a turn
 TOLERANCE = 1e-4  # of the largest expected value; half precision is above it
 
 
@@ -81,37 +80,6 @@ def ready(names: list[str], case: Case, threads: int) -> tuple[dict[str, Engine]
     return live, notes
 
 
-def in_turns(live: dict[str, Engine], seconds: float) -> dict[str, list[float]]:
-    """The seconds of all calls; each engine has about `seconds` in all, in at least 5 turns."""
-    counts = {}
-    for name, engine in live.items():
-        counts[name] = max(1, int(BURST / max(min(engine.burst(3)), 1e-7)))
-    times: dict[str, list[float]] = {name: [] for name in live}
-    spent = dict.fromkeys(live, 0.0)
-    rounds = 0
-    while rounds < 5 or any(spent[name] < seconds for name in live):
-        for name, engine in live.items():
-            if rounds >= 5 and spent[name] >= seconds:
-                continue
-            start = time.perf_counter()
-            engine.burst(max(1, counts[name] // 10))  # caches and clocks settle
-            times[name] += engine.burst(counts[name])
-            spent[name] += time.perf_counter() - start
-            time.sleep(0.002)
-        rounds += 1
-    return times
-
-
-def summary(times: list[float]) -> dict[str, float]:
-    """What is kept of the seconds of calls."""
-    return {
-        "median": float(np.median(times)),
-        "min": float(np.min(times)),
-        "p99": float(np.percentile(times, 99)),
-        "calls": len(times),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -123,7 +91,8 @@ def main() -> None:
     case = Case(chosen.folder, chosen.model)
     live, notes = ready(chosen.engines.split(";"), case, chosen.threads)
     found: dict[str, dict[str, Any]] = {name: {"note": note} for name, note in notes.items()}
-    for name, times in in_turns(live, chosen.seconds).items():
+    bursts = {name: engine.burst for name, engine in live.items()}
+    for name, times in in_turns(bursts, chosen.seconds).items():
         found[name] |= summary(times)
     print(json.dumps(found))
 

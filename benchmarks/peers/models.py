@@ -136,8 +136,7 @@ def prepare(folder: Path, name: str) -> None:
 
 
 def _newest_source() -> float:
-    parts = [p for p in (ROOT / "graphio").rglob("*.py")]
-    return max(p.stat().st_mtime for p in parts)
+    return max(p.stat().st_mtime for p in (ROOT / "graphio").rglob("*.py"))
 
 
 def small(family: str, batch: int | None) -> Any:

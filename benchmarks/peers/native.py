@@ -19,7 +19,9 @@ from .models import ROOT, Array
 
 HERE = Path(__file__).resolve().parent
 CACHE = ROOT / "build" / "peers" / "native"
-INCLUDE = f"-I{ROOT / 'cinfer' / 'include'}"
+CINFER = ROOT / "cinfer"
+COMPILER = [os.environ.get("CC", "cc"), "-std=c11", f"-I{CINFER / 'include'}"]
+OURS = [HERE / "client.c", HERE / "client.h", CINFER / "include" / "cinfer.h"]
 
 
 def made(name: str, command: list[str], sources: list[Path]) -> Path:
@@ -40,15 +42,22 @@ def made(name: str, command: list[str], sources: list[Path]) -> Path:
 @functools.cache
 def client() -> Any:
     """The library of client.c."""
-    source = HERE / "client.c"
-    compiler = os.environ.get("CC", "cc")
-    command = [compiler, "-std=c11", "-O3", "-march=native", "-ffp-contract=fast", "-shared"]
-    command += ["-fPIC", INCLUDE, os.fspath(source), "-ldl"]
-    header = ROOT / "cinfer" / "include" / "cinfer.h"
-    library = ctypes.CDLL(os.fspath(made("client.so", command, [source, header])))
+    flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC"]
+    command = [*COMPILER, *flags, os.fspath(HERE / "client.c"), "-ldl"]
+    library = ctypes.CDLL(os.fspath(made("client.so", command, OURS)))
     for name in ("client_cinfer", "client_ort", "client_dense", "client_dense_result"):
         getattr(library, name).restype = ctypes.c_void_p
     return library
+
+
+def start_program() -> Path:
+    """The program of start.c, with cinfer in it."""
+    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno"]
+    parts = sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
+    library = made("cinfer.o", [*COMPILER, *flags, "-c", os.fspath(CINFER / "cinfer.c")], parts)
+    sources = [HERE / "start.c", HERE / "client.c"]
+    command = [*COMPILER, "-O2", *map(os.fspath, [*sources, library])]
+    return made("start", [*command, "-lm", "-ldl", "-pthread"], [*sources, *OURS, library])
 
 
 def address(array: Array) -> ctypes.c_void_p:

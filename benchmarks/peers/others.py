@@ -75,7 +75,9 @@ class OpenVinoC(Native):
         self._do("ov_core_read_model", self.core, path, None, ctypes.byref(self.network))
         options = [text.encode() for pair in _options(threads).items() for text in pair]
         count, compiled = ctypes.c_size_t(len(options)), ctypes.byref(self.compiled)
-        self._do("ov_core_compile_model", self.core, self.network, b"CPU", count, compiled, *options)
+        self._do(
+            "ov_core_compile_model", self.core, self.network, b"CPU", count, compiled, *options
+        )
         request = ctypes.byref(self.argument)
         self._do("ov_compiled_model_create_infer_request", self.compiled, request)
         self.function = self.library.ov_infer_request_infer

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .goals import PEER, Figures, Verdict, best_peer, verdicts
+from .goals import Figures, Verdict, best_peer, verdicts
 from .latency import ENGINES, OURS, PEERS
 from .models import SUITE
 
@@ -47,7 +47,9 @@ def machine() -> dict[str, str]:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [r.split(":")[1].strip() for r in info.read_text().splitlines() if "model name" in r]
+        names = [
+            r.split(":")[1].strip() for r in info.read_text().splitlines() if "model name" in r
+        ]
         cpu = names[0] if names else cpu
     found = {"cpu": cpu, "cores": str(os.cpu_count()), "system": platform.platform()}
     found["python"] = sys.version.split()[0]
@@ -98,21 +100,23 @@ def latency_rows(rows: Mapping[str, Figures], key: str) -> list[str]:
     return table(["model", "best peer", key, *(SHORT.get(e, e) for e in shown)], lines)
 
 
+def _title(row: str) -> str:
+    """A row's name for readers; "the same" stands for the model above it."""
+    title = SUITE[row].title if row in SUITE else row
+    if not title.startswith("the same, "):
+        return title
+    return f"{SUITE[SUITE[row].family].title.split(', ')[0]}, {title.split(', ')[1]}"
+
+
 def goal_rows(found: list[Verdict]) -> list[str]:
     """All goals: what was measured and whether it is met."""
     lines = []
-    for verdict in found:
-        goal, row = verdict.goal, verdict.goal.row
-        measured = "-" if verdict.median is None else f"{verdict.median:.2f}"
-        least = "-" if verdict.least is None else f"{verdict.least:.2f}"
-        kind = "" if goal.must else " (aim)"
-        title = SUITE[row].title if row in SUITE else row
-        if title.startswith("the same"):
-            title = f"{SUITE[SUITE[row].family].title.split(', ')[0]}, {title.split(', ')[1]}"
-        reference = verdict.reference if goal.reference != PEER else f"{verdict.reference} (best)"
-        met = "met" if verdict.met else "**not met**"
-        lines.append([title, goal.ours, reference, f"{goal.factor:g}{kind}", measured, least, met])
-    head = ["row", "ours", "beside", "goal", "x by median", "x by least", ""]
+    for v in found:
+        measured = ["-" if x is None else f"{x:.2f}" for x in (v.median, v.least)]
+        goal = f"{v.most:g}" if v.must else f"{v.most:g} (aim)"
+        met = "met" if v.met else "**not met**"
+        lines.append([_title(v.row), v.ours, v.beside, goal, *measured, met])
+    head = ["row", "ours", "beside", "goal", "by median", "by least", ""]
     return table(head, lines)
 
 
