@@ -75,6 +75,9 @@ class Cinfer(Engine):
 
     name, role = "cinfer, Python", "ours"
 
+    signature: Any
+    found: Any
+
     def load(self, case: Case, threads: int) -> None:
         import graphio.cinfer
 

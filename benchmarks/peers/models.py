@@ -308,12 +308,13 @@ def _write_skl2onnx(model: Model, inputs: list[Array], path: Path) -> Written:
         target_opset={"": OPSET, "ai.onnx.ml": 3},
     )
     onnx.save(made, os.fspath(path))
-    label, probabilities = (o.name for o in made.graph.output)
+    label, probabilities = (str(o.name) for o in made.graph.output)
     expected = {
         label: fitted.predict(x).astype(np.int64),
         probabilities: fitted.predict_proba(x).astype(np.float32),
     }
-    return {made.graph.input[0].name: x}, expected
+    given: dict[str, Array] = {str(made.graph.input[0].name): x}
+    return given, expected
 
 
 _WRITERS: dict[str, Callable[[Model, list[Array], Path], Written]] = {

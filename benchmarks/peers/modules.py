@@ -48,7 +48,7 @@ class Elementwise(nn.Module):
 class Recurrent(nn.Module):
     """A recurrent layer of 128 units over steps of 64 numbers; the last state is classified."""
 
-    def __init__(self, layer: type[nn.RNNBase]) -> None:
+    def __init__(self, layer: type[nn.LSTM] | type[nn.GRU]) -> None:
         super().__init__()
         self.layer = layer(64, 128)
         self.head = nn.Linear(128, 10)

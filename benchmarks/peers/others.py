@@ -194,8 +194,7 @@ class Ncnn(Engine):
     families = ("tiny", "mlp", "cnn", "lstm", "gru", "mobilenetv2", "resnet50")
 
     def load(self, case: Case, threads: int) -> None:
-        (x,) = case.inputs.values() if len(case.inputs) == 1 else (None,)
-        recurrent = case.model.family in ("lstm", "gru")
+        x, recurrent = next(iter(case.inputs.values())), case.model.family in ("lstm", "gru")
         if case.model.family not in self.families or (len(x) > 1 and not recurrent):
             raise Unfit
         import ncnn

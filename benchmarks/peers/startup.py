@@ -29,16 +29,16 @@ def main() -> None:
     chosen = parser.parse_args()
     case = Case(chosen.folder, chosen.model)
     program, library = os.fspath(native.start_program()), native.onnxruntime_library()
-    files = {"cinfer, C": (os.fspath(case.gio), [])}
+    files = {"cinfer, C": [os.fspath(case.gio)]}
     if library is not None:
-        files["onnxruntime, C"] = (os.fspath(case.onnx), [library])
+        files["onnxruntime, C"] = [os.fspath(case.onnx), library]
     with tempfile.TemporaryDirectory() as folder:
         where = _arguments(case, folder)
         times: dict[str, list[float]] = {name: [] for name in files}
         peaks: dict[str, list[float]] = {name: [] for name in files}
         said: dict[str, str] = {}
         for number in range(chosen.rounds + 1):
-            for name, (model, more) in files.items():
+            for name, (model, *more) in files.items():
                 command = [program, model, *where, *more]
                 printed = subprocess.run(command, check=True, capture_output=True, text=True)
                 milliseconds, kilobytes = map(float, printed.stdout.split())

@@ -79,7 +79,7 @@ def net_torch(compiled: bool) -> Step:
 
     torch.set_num_threads(1)
     x, y, a, b = (torch.from_numpy(v) for v in net_data().values())
-    parameters = [a.requires_grad_(), b.requires_grad_()]
+    parameters: list[Any] = [a.requires_grad_(), b.requires_grad_()]
 
     def loss_of(first: Any, second: Any) -> Any:
         return ((x @ first).clamp(min=0) @ second - y).square().sum()
@@ -158,7 +158,7 @@ def cnn_torch(compiled: bool) -> Step:
     dense = weights["dense1"].reshape(4, 4, 32, 64).transpose(3, 2, 0, 1).reshape(64, 512)
     turned = [weights["conv1"].transpose(3, 2, 0, 1), weights["conv2"].transpose(3, 2, 0, 1)]
     turned += [dense, weights["dense2"].T]
-    layers = [layer for layer in module if hasattr(layer, "weight")]
+    layers: list[Any] = [layer for layer in module if hasattr(layer, "weight")]
     with torch.no_grad():
         for layer, value in zip(layers, turned, strict=True):
             layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(value)))
