@@ -237,8 +237,8 @@ def _write_nodes(model: Model, inputs: list[Array], path: Path) -> Written:
     given = {f"in{i}": x for i, x in enumerate(inputs)}
     if weights := _PARTS[model.family]()[1]:
         np.savez(path.with_suffix(".weights.npz"), **weights)  # type: ignore[arg-type]
-    (out,) = ReferenceEvaluator(made).run(None, given)
-    return given, {"out0": out}
+    found: Any = ReferenceEvaluator(made).run(None, given)
+    return given, {"out0": found[0]}
 
 
 def torch_module(case_or_model: Model, path: Path) -> Any:
