@@ -32,6 +32,7 @@ FAMILIES = (
     "text",
     "text_numbers",
     "training",
+    "trees",
     "window",
 )
 
