@@ -182,6 +182,9 @@ CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *v
 CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
 /* Declares a variable (rank -1: any shape) if the state lacks it. */
 CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
+/* Takes back the declarations that came after the first `count` variables. Only those of ci_variable_declare, before a
+ * session is opened on them; CI_FAILED_PRECONDITION and nothing forgotten if one of them has a value. */
+CI_API ci_status ci_variable_forget(ci_state *state, int count, ci_error *error);
 typedef struct ci_generator { /* Philox 4x32-10 */
   uint64_t key;
   uint64_t counter;
