@@ -277,7 +277,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="collides"):
         saver.save(session, tmp_path / "checkpoint")
     with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
-        saver.save(session, tmp_path / "none" / "m")
+        saver.save(session, tmp_path / "no" / "such" / "m")
     with pytest.raises(ValueError, match="when it is None"):
         saver.restore(session, None)
     with pytest.raises(ValueError, match="not a valid checkpoint"):

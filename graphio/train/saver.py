@@ -191,7 +191,8 @@ class Saver:
 
         Args:
             sess: the session whose values are saved.
-            save_path: prefix of the files' names.
+            save_path: prefix of the files' names. The folder is made if it is not there, but not
+                those above it.
             global_step: int, tensor, variable or name of one; appended to the path.
             latest_filename: of the state file; None: "checkpoint".
             meta_graph_suffix: of the graph file.

@@ -125,7 +125,7 @@ def _where(session: Any, contents: Contents, request: Request) -> tuple[str, int
     where = stores.plain(request.path)
     if step is not None:
         where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
-    if not stores.is_folder(stores.split(where)[0]):
+    if not stores.can_be_folder(stores.split(where)[0]):
         raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
     return where, step
 
@@ -134,6 +134,7 @@ def save_graph(session: Any, contents: Contents, request: Request, layer: files.
     """Writes the graph file alone, where there is nothing else to save."""
     if contents.meta is not None:
         where, _ = _where(session, contents, request)
+        stores.of(where, layer)[0].make()
         stores.write(f"{where}.{request.meta_graph_suffix}", [contents.meta], layer)
 
 
