@@ -265,7 +265,7 @@ def test_a_prefix_is_text_bytes_or_a_path(tmp_path: Path) -> None:
         ("file/m", {}, ValueError, "^Parent directory of .*file/m doesn't exist, can't save.$"),
         ("file/no/m", {}, ValueError, "^Parent directory of .*no/m doesn't exist, can't save.$"),
         ("", {}, ValueError, "cannot be called ''"),
-        ("my model", {}, ValueError, "cannot be called 'my model'"),  # [only safe names]
+        ('my "model"', {}, ValueError, "cannot be called 'my \"model\"'"),  # [needs no escapes]
     ],
 )  # fmt: skip
 def test_paths_that_cannot_be_are_refused(

@@ -225,7 +225,7 @@ CI_API const char *ci_state_blob_name(const ci_state *state, int index);
 
 /* ---- checkpoints: the same files as Python's Saver ---- */
 
-/* `prefix` names the checkpoint: a folder that exists, then letters, digits, '_', '-' and '.'. step < 0: none; model
+/* `prefix` names the checkpoint: a folder that exists, then a name (schema/README.md). step < 0: none; model
  * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
  * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
  * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state. A full disk is
