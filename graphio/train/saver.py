@@ -195,7 +195,8 @@ class Saver:
                 those above it.
             global_step: int, tensor, variable or name of one; appended to the path.
             latest_filename: of the state file; None: "checkpoint".
-            meta_graph_suffix: of the graph file.
+            meta_graph_suffix: of the graph file; those of checkpoints that are deleted now go with
+                them.
             write_meta_graph: False writes no graph file.
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
@@ -448,7 +449,8 @@ class Saver:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Deletes a checkpoint: the index first, so that none is ever left half."""
+    """Deletes a checkpoint, ours or a TensorFlow V2 one: the index first, so that none is ever left
+    half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
         store, base = stores.of(checkpoint_prefix)

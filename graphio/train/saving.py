@@ -6,8 +6,10 @@ what the first has gathered and may be done by another thread.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,24 +142,54 @@ def save_graph(session: Any, contents: Contents, request: Request, layer: files.
 
 def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
     """Writes a checkpoint, then the state file; then deletes what is too old."""
-    request, contents, meta = prepared.request, prepared.contents, prepared.contents.meta
+    request, contents = prepared.request, prepared.contents
     if contents.inspect is not None:
         contents.inspect(prepared.values)
-    if meta is not None and request.meta_graph_suffix != "meta":
-        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", [meta], layer)
-        meta = None
-    checkpoint.write_checkpoint(
-        prepared.place,
-        prepared.values,
-        prepared.resources,
-        step=prepared.step,
-        meta=meta,
-        slots=slots_of(contents.variables),
-        shard_bytes=contents.shard_bytes,
-        layer=layer,
-    )
+    own = request.meta_graph_suffix == "meta"
+    with contextlib.nullcontext() if own else _graph_beside(prepared, layer):
+        checkpoint.write_checkpoint(
+            prepared.place,
+            prepared.values,
+            prepared.resources,
+            step=prepared.step,
+            meta=contents.meta if own else None,
+            slots=slots_of(contents.variables),
+            shard_bytes=contents.shard_bytes,
+            layer=layer,
+        )
     if request.write_state:
-        retention.record(prepared.where, prepared.place, request.latest_filename, layer)
+        retention.record(
+            prepared.where,
+            prepared.place,
+            request.latest_filename,
+            layer,
+            meta_suffix=request.meta_graph_suffix,
+        )
+
+
+@contextlib.contextmanager
+def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
+    """A graph file that the index does not know: written before the commit, so that no room for it
+    fails the save, and put in its place after it."""
+    meta = prepared.contents.meta
+    if meta is None:
+        yield
+        return
+    store, name = stores.of(f"{prepared.place}.{prepared.request.meta_graph_suffix}", layer)
+    if store.shared:
+        yield
+        store.put(name, [meta])
+        return
+    store.make()
+    temporary = os.path.basename(files.temporary_name(name, secrets.token_hex(8)))
+    store.put(temporary, [meta])
+    try:
+        yield
+        store.rename(temporary, name)
+    except BaseException:
+        store.remove(temporary)
+        raise
+    store.barrier()
 
 
 class GraphFile:
