@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from graphio.schema import errors, stores
+from graphio.schema.checkpoint import Checkpoint
 from graphio.schema.engine import State
 from graphio.schema.model_pb2 import IteratorState
 from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
@@ -237,6 +238,8 @@ def _assign(
         undo.pop_all()
     if target.whole and isinstance(source, CheckpointSource):
         _tell_generators(session, set(generators) | ignored)
+    if target.iterators and isinstance(source, CheckpointSource):
+        _tell_iterators(session, source.checkpoint, ignored)
 
 
 def _give_back(
@@ -267,6 +270,24 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
+            stacklevel=_CALLER + 1,
+        )
+
+
+def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
+    """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
+    that had taken steps saved no place of any."""
+    if not session.graph.root.state_attributes.get("iterators"):
+        return
+    from graphio.data import resource
+
+    places = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
+    begun = bool(places) or not found.step
+    absent = resource.without_place(session, places | ignored, begun=begun)
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no places of the iterators {', '.join(absent)}; they go on from "
+            "where they are",
             stacklevel=_CALLER + 1,
         )
 
