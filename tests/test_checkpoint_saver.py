@@ -331,6 +331,26 @@ def test_a_save_that_fails_leaves_the_graph_file_of_another_suffix(tmp_path: Pat
     assert (tmp_path / "m.graph").read_bytes() != before["m.graph"]
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_sharded_saver_gives_each_device_its_data_files(target: str, tmp_path: Path) -> None:
+    with tf.device("/cpu:1"):
+        v, a = tf.Variable([1.0], name="v"), tf.Variable([4.0], name="a")
+    with tf.device("/cpu:0"):
+        w = tf.Variable([2.0], name="w")
+    saver, plain = tf.train.Saver(sharded=True), tf.train.Saver()
+    session = tf.Session(target, config=tf.ConfigProto(device_count={"CPU": 2}))
+    session.run(tf.global_variables_initializer())
+    prefix = saver.save(session, tmp_path / "m")
+    rows = {row.name: row.shard for row in read_checkpoint(prefix).index.variable}
+    assert rows == {"a": 1, "v": 1, "w": 0} and len(list(tmp_path.glob("*.safetensors"))) == 2
+    session.run([v.assign([0.0]), w.assign([0.0]), a.assign([0.0])])
+    plain.restore(session, prefix)
+    assert [x.tolist() for x in session.run([v, w, a])] == [[1], [2], [4]]
+    one = plain.save(session, tmp_path / "one")
+    assert len(read_checkpoint(one).index.shard) == 1
+    assert saver.to_proto().sharded and not plain.to_proto().sharded
+
+
 def test_a_checkpoint_of_tensorflow_is_removed_with_its_data(tmp_path: Path) -> None:
     for name in ("m.index", "m.meta", "m.data-00000-of-00002", "m.data-00001-of-00002"):
         (tmp_path / name).touch()

@@ -51,6 +51,7 @@ def write_checkpoint(
     meta: bytes | None = None,
     slots: Mapping[str, tuple[str, str]] | None = None,
     shard_bytes: int | None = None,
+    parts: Mapping[str, str] | None = None,
     save_id: int | None = None,
     time: int | None = None,
     layer: FileLayer = SYSTEM,
@@ -69,6 +70,7 @@ def write_checkpoint(
         meta: the bytes of the graph file `prefix`.meta; None: none.
         slots: name of an optimizer slot to the name of its variable and of the slot.
         shard_bytes: how large a data file may become; None: there is one.
+        parts: name to a text; variables of different texts lie in different data files.
         save_id, time: chosen by the system when None; given, the same state gives the same bytes.
         layer: the operating system.
 
@@ -100,7 +102,7 @@ def write_checkpoint(
     with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
         writer = _Writer(store, base, index)
         try:
-            writer.write_shards(variables, shard_bytes, slots or {})
+            writer.write_shards(variables, shard_bytes, slots or {}, parts)
             if meta is not None:
                 writer.write_meta(meta)
             store.barrier()  # before the index: it must not outlive its shards
@@ -187,13 +189,14 @@ class _Writer:
         variables: Mapping[str, Array],
         shard_bytes: int | None,
         slots: Mapping[str, tuple[str, str]],
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         """Writes the data files and fills in the index."""
         entries = [
             shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, tensors.stored_size(a))
             for name, a in variables.items()
         ]
-        groups = shards.split(entries, shard_bytes)
+        groups = shards.split(entries, shard_bytes, parts)
         rows: list[CheckpointVariable] = []
         for number, group in enumerate(groups):
             name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"

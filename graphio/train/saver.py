@@ -40,7 +40,8 @@ class Saver:
             tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
             saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
-        sharded: accepted: there is one device; for several data files see shard_bytes.
+        sharded: True gives the variables of each device data files of their own; see shard_bytes,
+            too. Any reader takes both.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
@@ -225,6 +226,7 @@ class Saver:
             self._pad,
             self._shard_bytes,
             self._objects,
+            self._sharded,
             self.inspect,
         )
         request = saving.Request(

@@ -51,6 +51,7 @@ class Contents:
         padded: whether the step in the path has eight digits.
         shard_bytes: how large a data file may become.
         objects: of the program's own, by name.
+        sharded: whether each device has data files of its own.
         inspect: called with the values before anything is written; what it raises ends the save.
     """
 
@@ -60,6 +61,7 @@ class Contents:
     padded: bool = False
     shard_bytes: int | None = None
     objects: Mapping[str, Stateful] = field(default_factory=dict)
+    sharded: bool = False
     inspect: Callable[[Mapping[str, Array]], None] | None = None
 
 
@@ -155,6 +157,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
             meta=contents.meta if own else None,
             slots=slots_of(contents.variables),
             shard_bytes=contents.shard_bytes,
+            parts=_devices(contents) if contents.sharded else None,
             layer=layer,
         )
     if request.write_state:
@@ -252,6 +255,11 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
         )
     values = state.views([v.op.name for v in variables.values()])
     return dict(zip(variables, values, strict=True))
+
+
+def _devices(contents: Contents) -> dict[str, str]:
+    """Names in the checkpoint to the devices that the variables wish for."""
+    return {key: variable.device for key, variable in contents.variables.items()}
 
 
 def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:
