@@ -182,6 +182,9 @@ CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *v
 CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
 /* Declares a variable (rank -1: any shape) if the state lacks it. */
 CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
+/* Takes back the declarations that came after the first `count` variables. Only those of ci_variable_declare, before a
+ * session is opened on them; CI_FAILED_PRECONDITION and nothing forgotten if one of them has a value. */
+CI_API ci_status ci_variable_forget(ci_state *state, int count, ci_error *error);
 typedef struct ci_generator { /* Philox 4x32-10 */
   uint64_t key;
   uint64_t counter;
@@ -222,7 +225,7 @@ CI_API const char *ci_state_blob_name(const ci_state *state, int index);
 
 /* ---- checkpoints: the same files as Python's Saver ---- */
 
-/* `prefix` names the checkpoint: a folder that exists, then letters, digits, '_', '-' and '.'. step < 0: none; model
+/* `prefix` names the checkpoint: a folder that exists, then a name (schema/README.md). step < 0: none; model
  * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
  * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
  * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state. A full disk is

@@ -5,6 +5,7 @@
 #include "posix.h"
 
 #include "file.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,10 +47,12 @@ static ci_status file_no_memory(ci_error *error, const char *name) {
 }
 
 bool ci_file_safe_name(const char *name, size_t length) {
-  static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  if (length == 0 || length > 255 || name[0] == '.') return false;
-  for (size_t i = 0; i < length; i++)
-    if (name[i] == 0 || !strchr(safe, name[i])) return false;
+  static const char unsafe[] = "/\\\"\x7f", windows[] = "<>:|?*";
+  if (length == 0 || length > 255 || name[0] == '.' || !ci_utf8_valid((ci_span){name, length})) return false;
+  for (size_t i = 0; i < length; i++) {
+    if ((unsigned char)name[i] < ' ' || strchr(unsafe, name[i])) return false;
+    if (sizeof(wchar_t) == 2 && strchr(windows, name[i])) return false;
+  }
   return true;
 }
 
@@ -73,8 +76,8 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
   if (!folder->path) return file_no_memory(error, prefix);
   if (ci_file_safe_name(*base, strlen(*base))) return CI_OK;
   ci_status status = ci_fail(error, CI_INVALID_ARGUMENT,
-                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 of A-Z a-z 0-9 . _ - "
-                             "and not begin with a dot",
+                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 bytes of UTF-8 without "
+                             "slashes, backslashes, double quotes and control characters, and not begin with a dot",
                              prefix);
   ci_folder_close(folder);
   return status;

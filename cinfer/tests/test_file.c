@@ -48,9 +48,9 @@ static void test_crc(void) {
 }
 
 static void test_names(void) {
-  static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b"};
-  static const char *const bad[] = {"",       ".",    "..",  ".a",  "a/b", "../a",
-                                    "/etc/x", "a\\b", "C:x", "a b", "a\n", "\xc3\xa4"};
+  static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b", "a b", "loss=0.3", "\xc3\xa4", "it's", "~"};
+  static const char *const bad[] = {"",     ".",    "..",  ".a",    "a/b",  "../a", "/etc/x",
+                                    "a\\b", "a\"b", "a\n", "a\x7f", "\xc3", "\xff"};
   char longest[257];
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) CHECK(ci_file_safe_name(good[i], strlen(good[i])));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!ci_file_safe_name(bad[i], strlen(bad[i])));

@@ -84,6 +84,10 @@ class FileLayer:
         """Removes a file."""
         os.unlink(path)
 
+    def make_folder(self, path: str) -> None:
+        """Makes a folder in one that is there."""
+        os.mkdir(path)
+
 
 SYSTEM = FileLayer()
 
@@ -168,6 +172,16 @@ def sync_folder(layer: FileLayer, folder: str) -> None:
     """FileLayer.sync_folder with an error that names the folder."""
     with naming("write the folder", folder):
         layer.sync_folder(folder)
+
+
+def make_folder(layer: FileLayer, path: str) -> None:
+    """Makes a folder, durably, if it is not there; the one that it is in must be."""
+    if is_folder(path):
+        return
+    with naming("make the folder", path):
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            layer.make_folder(path)
+        layer.sync_folder(folder_of(os.path.abspath(path)))
 
 
 def is_temporary(name: str) -> bool:
