@@ -14,7 +14,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors
+from graphio.schema import calls, dtypes, errors, rooms
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -232,7 +232,7 @@ class State:
 
     def room(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
-        return np.empty(dims, numpy_dtype(dtype))
+        return rooms.uncleared(dims, numpy_dtype(dtype))
 
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""

@@ -283,6 +283,26 @@ ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer 
   return writer->handle < 0 ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }
 
+void ci_file_start(int handle, uint64_t offset, uint64_t bytes) {
+#if defined(__linux__) && defined(SYNC_FILE_RANGE_WRITE)
+  (void)sync_file_range(handle, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+#else
+  (void)handle;
+  (void)offset;
+  (void)bytes;
+#endif
+}
+
+enum { FILE_START = 1 << 23, FILE_PAGE = 1 << 16 };
+
+/* Whole pages only: half a page would be written twice. */
+static void file_start_written(ci_writer *writer) {
+  const uint64_t end = writer->written / FILE_PAGE * FILE_PAGE;
+  if (end < writer->started + FILE_START) return;
+  ci_file_start(writer->handle, writer->started, end - writer->started);
+  writer->started = end;
+}
+
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
   const uint8_t *from = data;
   while (bytes > 0) {
@@ -293,6 +313,7 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
+    file_start_written(writer);
   }
   return CI_OK;
 }
