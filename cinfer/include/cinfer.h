@@ -234,7 +234,9 @@ typedef struct ci_save_options {
   int64_t step; /* -1 (default): none */
   uint64_t shard_bytes; /* how large a data file may become; 0 (default): there is one */
   int32_t max_to_keep; /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the
-                          disk; 0 (default): none. That a deletion fails is no error: then the checkpoint is left */
+                          disk; 0 (default): none. What ci_restore_latest went on from counts as listed if it has this
+                          one's name but for the number behind the last '-': a kill may have kept it from the list. That
+                          a deletion fails is no error: then the checkpoint is left */
   int32_t write_state; /* 1 (default): this one becomes the newest in the file `checkpoint`. 0: the file stays as it is
                           and nothing is deleted */
 } ci_save_options;

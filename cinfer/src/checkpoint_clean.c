@@ -59,6 +59,13 @@ bool ci_checkpoint_is_temporary(const char *name) {
   return rest && rest[0] == '-' && rest[1] != 0;
 }
 
+size_t ci_checkpoint_run_length(const char *base) {
+  const size_t length = strlen(base);
+  size_t at = length;
+  while (at > 0 && base[at - 1] >= '0' && base[at - 1] <= '9') at--;
+  return at > 1 && at < length && base[at - 1] == '-' ? at - 1 : length;
+}
+
 static bool clean_wants(const clean_list *list, const char *name) {
   uint64_t id = 0;
   if (list->what == CLEAN_TEMPORARIES) return ci_checkpoint_is_temporary(name);

@@ -287,7 +287,8 @@ static void restore_unload(restore_job *job) {
 }
 
 static ci_status restore_read(restore_job *job, ci_error *error) {
-  ci_status status = ci_folder_read(job->folder, job->name, restore_limit(job), &job->index_bytes, error);
+  const uint64_t limit = restore_limit(job), most = limit < CI_INDEX_MOST_BYTES ? limit : CI_INDEX_MOST_BYTES;
+  ci_status status = ci_folder_read(job->folder, job->name, most, &job->index_bytes, error);
   if (status == CI_NOT_FOUND)
     return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name,
                    job->folder->path);
@@ -334,7 +335,14 @@ static void restore_tell(const restore_job *job, ci_restored *restored) {
   memcpy(restored, &told, told.size < sizeof told ? told.size : sizeof told);
 }
 
-static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base,
+/* What the state goes on from: a list that lacks it has it after the next save. */
+static void restore_set_origin(const restore_job *job, bool newest) {
+  ci_origin *origin = ci_state_origin(job->state);
+  *origin = (ci_origin){.save_id = job->index.save_id};
+  if (newest) snprintf(origin->base, sizeof origin->base, "%s", job->base);
+}
+
+static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base, bool newest,
                               const ci_restore_options *given, ci_restored *restored, ci_error *error) {
   ci_restore_options options = ci_restore_defaults();
   if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
@@ -344,6 +352,7 @@ static ci_status restore_base(ci_state *state, const ci_folder *folder, const ch
   int length = snprintf(job.name, sizeof job.name, "%s.index", base);
   ci_status status = length < CI_NAME_BYTES ? restore_all(&job, error)
                                             : ci_fail(error, CI_INVALID_ARGUMENT, "the name '%s' is too long", base);
+  if (status == CI_OK) restore_set_origin(&job, newest);
   if (status == CI_OK && restored) restore_tell(&job, restored);
   restore_free(&job);
   return status;
@@ -360,7 +369,7 @@ ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a prefix");
   CI_TRY(ci_state_idle(state, error));
   CI_TRY(ci_folder_open(ci_state_allocator(state), prefix, &folder, &base, error));
-  ci_status status = restore_base(state, &folder, base, options, restored, error);
+  ci_status status = restore_base(state, &folder, base, false, options, restored, error);
   ci_folder_close(&folder);
   return status;
 }
@@ -380,7 +389,7 @@ static ci_status restore_newest(ci_state *state, const ci_folder *folder, const 
     ci_status status = ci_checkpoints_latest(folder, base, error);
     if (status == CI_NOT_FOUND) return CI_OK;
     CI_TRY(status);
-    status = restore_base(state, folder, base, options, restored, error);
+    status = restore_base(state, folder, base, true, options, restored, error);
     snprintf(index, sizeof index, "%s.index", base);
     if (status == CI_OK || ci_folder_has(folder, index)) return status;
   }

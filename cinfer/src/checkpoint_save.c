@@ -103,10 +103,10 @@ static ci_status save_names(save_job *job, ci_error *error) {
  * that name, and not if that index cannot be read. */
 static bool save_meta_is_free(save_job *job) {
   ci_bytes bytes = {0};
-  ci_index old = {.allocator = job->allocator};
-  ci_status status = ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &bytes, NULL);
+  ci_index old;
+  ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &old, NULL);
   bool free_name = status == CI_NOT_FOUND;
-  if (status == CI_OK && ci_index_decode(job->allocator, &bytes, job->index_file, &old, NULL) == CI_OK) {
+  if (status == CI_OK) {
     job->meta_shared = old.meta_file.length > 0 && old.meta_nbytes == job->index.meta_nbytes &&
                        old.meta_crc32c == job->index.meta_crc32c;
     free_name = old.meta_file.length == 0 || job->meta_shared;
@@ -275,7 +275,8 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
     ci_checkpoints_free(job->allocator, &job->list);
     job->list = (ci_checkpoints){.latest = {NULL, 0}};
   }
-  if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, most > 0 ? (size_t)most : SIZE_MAX))
+  if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, ci_state_origin(job->state),
+                             most > 0 ? (size_t)most : SIZE_MAX))
     return save_no_memory(error);
   ci_checkpoints_text(&job->list, job->base, &job->list_text);
   return job->list_text.failed ? save_no_memory(error) : CI_OK;

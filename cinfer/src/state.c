@@ -21,6 +21,7 @@ struct ci_state {
   CI_LIST(ci_random *) randoms;
   ci_resources resources;
   int64_t opened;
+  ci_origin origin;
 };
 
 /* ---- one run at a time ---- */
@@ -134,6 +135,7 @@ const ci_allocator *ci_state_allocator(const ci_state *state) { return &state->a
 const ci_limits *ci_state_limits(const ci_state *state) { return &state->limits; }
 uint64_t ci_state_layout(const ci_state *state) { return state->layout; }
 int64_t ci_state_opened(const ci_state *state) { return state->opened; }
+ci_origin *ci_state_origin(ci_state *state) { return &state->origin; }
 ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
 int ci_state_find(const ci_state *state, ci_span name) {

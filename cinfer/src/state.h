@@ -36,6 +36,11 @@ const ci_allocator *ci_state_allocator(const ci_state *state);
 const ci_limits *ci_state_limits(const ci_state *state);
 ci_resources *ci_state_resources(const ci_state *state);
 int64_t ci_state_opened(const ci_state *state); /* nanoseconds since 1970 */
+typedef struct ci_origin { /* the checkpoint that was the newest of its folder when the state was restored from it */
+  char base[256];          /* last part of the prefix; "": none */
+  uint64_t save_id;
+} ci_origin;
+ci_origin *ci_state_origin(ci_state *state);
 
 /* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
  * checkpoint has, whose shape is no rule. */

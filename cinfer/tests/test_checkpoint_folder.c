@@ -2,30 +2,11 @@
 #include "posix.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "checkpoints.h"
 
 /* ---- small helpers ---- */
-
-static bool has_file(const char *name) {
-  struct stat about;
-  return lstat(in_folder(name), &about) == 0;
-}
-
-static void write_text(const char *name, const char *text) {
-  store_file(name, (const unsigned char *)text, strlen(text));
-}
-
-static bool file_holds(const char *name, const char *part) {
-  size_t size;
-  char *data = (char *)load_file(name, &size);
-  data[size < MOST_BYTES ? size : size - 1] = 0;
-  bool found = strstr(data, part) != NULL;
-  free(data);
-  return found;
-}
 
 static bool is_blob(const ci_state *state, const char *name, const char *bytes) {
   const void *data = NULL;
@@ -37,27 +18,6 @@ static bool is_blob(const ci_state *state, const char *name, const char *bytes) 
 static void blob(ci_state *state, const char *name, const char *bytes) {
   ci_error error;
   CHECK(ci_state_set_blob(state, name, bytes, strlen(bytes), &error) == CI_OK);
-}
-
-static ci_status save_graph(ci_state *state, const char *graph, const char *name, int64_t step, uint64_t shard_bytes,
-                            int32_t keep) {
-  ci_save_options options = ci_save_defaults();
-  ci_error error;
-  options.step = step;
-  options.shard_bytes = shard_bytes;
-  options.max_to_keep = keep;
-  return ci_checkpoint_save(state, graph, graph ? strlen(graph) : 0, in_folder(name), &options, &error);
-}
-
-static ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
-  return save_graph(state, NULL, name, step, shard_bytes, keep);
-}
-
-static ci_restored latest(ci_state *state, ci_status expected) {
-  ci_restored restored = {.size = sizeof restored, .step = -9, .name = "?"};
-  ci_error error;
-  CHECK(ci_restore_latest(state, folder, NULL, &restored, &error) == expected);
-  return restored;
 }
 
 /* ---- blobs and places of iterators ---- */
@@ -231,113 +191,6 @@ static void test_a_restored_shape_is_no_rule(void) {
   CHECK(ci_variable_declare(other, &wrong, NULL, &error) == CI_INVALID_ARGUMENT);
   ci_state_close(state);
   ci_state_close(other);
-  remove_all();
-}
-
-/* ---- the file `checkpoint` ---- */
-
-static void test_max_to_keep(void) {
-  ci_state *state = full_state();
-  char name[16];
-  for (int i = 1; i <= 5; i++) {
-    snprintf(name, sizeof name, "m-%d", i);
-    CHECK(save_as(state, name, i, 40, 2) == CI_OK);
-  }
-  CHECK(has_file("m-4.index") && has_file("m-5.index") && !find_file("m-3") && !find_file("m-1"));
-  CHECK(file_holds("checkpoint", "# to be deleted: \"m-3\"\n") && file_holds("checkpoint", "paths: \"m-4\"\nall"));
-  CHECK(save_as(state, "m-5", 6, 0, 2) == CI_OK && has_file("m-4.index")); /* the same name counts once */
-  CHECK(save_as(state, "m-6", 6, 0, 1) == CI_OK && !find_file("m-4") && !find_file("m-5"));
-  CHECK(list_files().count == 3);
-  ci_state_close(state);
-  remove_all();
-}
-
-static void test_lines_of_others_stay(void) {
-  static const char before[] =
-      "model_checkpoint_path: \"old\"\n"
-      "all_model_checkpoint_paths: \"/else/where \\\"x\\\"\"  # far away\n"
-      "  all_model_checkpoint_paths : \"old\"\n\n"
-      "all_model_checkpoint_timestamps: 1790000000.25\n"
-      "all_model_checkpoint_timestamps: 1.79e9\n"
-      "last_preserved_timestamp: 1780000000.5\nunknown: 3\n";
-  static const char after[] =
-      "model_checkpoint_path: \"new\"\n"
-      "all_model_checkpoint_paths: \"/else/where \\\"x\\\"\"\n"
-      "all_model_checkpoint_paths: \"old\"\nall_model_checkpoint_paths: \"new\"\n"
-      "all_model_checkpoint_timestamps: 1790000000.25\nall_model_checkpoint_timestamps: 1.79e9\n"
-      "all_model_checkpoint_timestamps: ";
-  ci_state *state = full_state();
-  write_text("checkpoint", before);
-  CHECK(save_as(state, "new", 1, 0, 0) == CI_OK);
-  CHECK(file_holds("checkpoint", after) && file_holds("checkpoint", "\nlast_preserved_timestamp: 1780000000.5\n"));
-  CHECK(save_as(state, "newer", 1, 0, 1) == CI_OK); /* deletes nothing outside the folder */
-  CHECK(file_holds("checkpoint", "/else/where") && !file_holds("checkpoint", "\"old\"") && !has_file("new.index"));
-  ci_state_close(state);
-  remove_all();
-}
-
-static void test_an_unreadable_list_is_replaced(void) {
-  static const char *const lists[] = {"nonsense\n", "model_checkpoint_path: \"open\n", "a: \"x\" y\n",
-                                      "\xff: 1\n",  "model_checkpoint_path: \"x\\\"",  ": 3\n",
-                                      "a:\n"};
-  ci_state *state = full_state(), *other = new_state();
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    write_text("checkpoint", lists[i]);
-    CHECK(save_as(state, "m", 1, 0, 0) == CI_OK && file_holds("checkpoint", "model_checkpoint_path: \"m\"\nall"));
-    write_text("checkpoint", lists[i]);
-    CHECK(strcmp(latest(other, CI_OK).name, "m") == 0);
-  }
-  ci_state_close(state);
-  ci_state_close(other);
-  remove_all();
-}
-
-/* A crash between the list and the deletion: the next save goes on with it. */
-static void test_what_is_to_be_deleted_is_written_down(void) {
-  ci_state *state = full_state();
-  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && save_as(state, "b", 2, 0, 0) == CI_OK);
-  CHECK(save_as(state, "c", 2, 0, 0) == CI_OK);
-  write_text("checkpoint",
-             "# a comment\nmodel_checkpoint_path: \"c\"\nall_model_checkpoint_paths: \"b\"\n"
-             "all_model_checkpoint_paths: \"c\"\n  # to be deleted: \"a\"\n# to be deleted: \"b\"\n"
-             "# to be deleted: \"../x\"\n# to be deleted: \"gone\"\n# to be deleted:\n");
-  CHECK(save_as(state, "c", 3, 0, 0) == CI_OK && has_file("a.index"));
-  CHECK(file_holds("checkpoint", "\n# to be deleted: \"a\"\n# crc32c: "));
-  CHECK(save_as(state, "d", 4, 0, 2) == CI_OK && !find_file("a.") && !find_file("b.") && has_file("c.index"));
-  CHECK(file_holds("checkpoint", "\n# to be deleted: \"a\"\n# to be deleted: \"b\"\n# crc32c: "));
-  CHECK(save_as(state, "d", 4, 0, 2) == CI_OK && !file_holds("checkpoint", "deleted"));
-  ci_state_close(state);
-  remove_all();
-}
-
-static void test_a_list_with_a_wrong_checksum_is_not_read(void) {
-  size_t size;
-  ci_state *state = full_state(), *other = new_state();
-  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && save_as(state, "b", 2, 0, 0) == CI_OK);
-  char *text = (char *)load_file("checkpoint", &size);
-  char *path = size ? strstr(text, "\"b\"") : NULL;
-  CHECK(path != NULL);
-  if (path) path[1] = 'a';
-  store_file("checkpoint", (unsigned char *)text, size);
-  CHECK(strcmp(latest(other, CI_OK).name, "b") == 0);
-  store_file("checkpoint", (unsigned char *)text, size - 19); /* without the last line: edited by hand */
-  CHECK(strcmp(latest(other, CI_OK).name, "a") == 0);
-  free(text);
-  ci_state_close(state);
-  ci_state_close(other);
-  remove_all();
-}
-
-static void test_the_list_is_left_alone_when_asked(void) {
-  ci_save_options options = ci_save_defaults();
-  ci_state *state = full_state();
-  ci_error error;
-  options.write_state = 0;
-  options.max_to_keep = 1;
-  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
-  CHECK(ci_save_with(state, NULL, in_folder("b"), &options, &error) == CI_OK);
-  CHECK(has_file("a.index") && has_file("b.index") && !file_holds("checkpoint", "\"b\""));
-  ci_state_close(state);
   remove_all();
 }
 
@@ -581,12 +434,6 @@ int main(void) {
   test_partial_restore();
   test_missing_names_come_with_near_ones();
   test_a_restored_shape_is_no_rule();
-  test_max_to_keep();
-  test_lines_of_others_stay();
-  test_an_unreadable_list_is_replaced();
-  test_what_is_to_be_deleted_is_written_down();
-  test_a_list_with_a_wrong_checksum_is_not_read();
-  test_the_list_is_left_alone_when_asked();
   test_latest();
   test_a_damaged_list_leaves_the_newest();
   test_a_reader_looks_while_another_process_saves();
