@@ -147,15 +147,17 @@ ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES
 bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, const ci_origin *origin,
                            size_t most);
 
-/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole ---- */
+/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
+ * folder names stays, be it one that somebody has renamed ---- */
 
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
 /* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
  * more than `age` before the index of `base`: younger files may belong to a save under way. */
 void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
-/* Removes temporaries last written before `time`: those of others may be in use. */
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time);
+/* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
+ * use. */
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
 bool ci_checkpoint_is_temporary(const char *name);
 /* What the checkpoints of one run share: the length of the name without the step, "-<digits>". */
 size_t ci_checkpoint_run_length(const char *base);

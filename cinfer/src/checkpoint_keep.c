@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "wire.h"
+#include "model.h"
 
 static bool keep_expire(const ci_allocator *allocator, ci_checkpoints *list, ci_span expired) {
   if (!CI_LIST_GROW(allocator, &list->expired)) return false;

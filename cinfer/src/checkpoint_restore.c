@@ -200,6 +200,12 @@ static ci_status restore_shards(restore_job *job, ci_error *error) {
 static ci_status restore_prepare(restore_job *job, ci_error *error) {
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];
+    if (r->kind != CI_RESOURCE_GENERATOR && ci_state_find_random(job->state, r->name) >= 0)
+      return ci_fail(error, CI_INVALID_ARGUMENT,
+                     "'%.*s' is %s in the checkpoint '%s' and a random generator of the state, which cannot have both: "
+                     "restore into a state without that generator, or call one of them otherwise and save again",
+                     CI_SPAN_ARG(r->name), r->kind == CI_RESOURCE_BLOB ? "a blob" : "the place of an iterator",
+                     job->base);
     bool made = r->kind == CI_RESOURCE_GENERATOR
                     ? CI_LIST_GROW_BY(job->allocator, &job->randoms, i + 1)
                     : ci_resources_put(job->allocator, &job->resources, r->name, r->kind, r->bytes);
@@ -219,7 +225,9 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
     ci_slot_change *change = &job->slots.at[i];
     const ci_saved *v = &job->index.variables.at[change->slot];
     CI_TRY(ci_state_adopt(job->state, v->name, v->dtype, v->rank, v->dims, &change->slot, error));
+    const bool before = ci_state_slot(job->state, change->slot)->slot_of != NULL;
     CI_TRY(ci_state_link(job->state, change->slot, v->slot_of, v->slot, error));
+    change->linked = !before && ci_state_slot(job->state, change->slot)->slot_of != NULL;
   }
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];
@@ -231,22 +239,30 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
   return CI_OK;
 }
 
-/* All or nothing: what a failure leaves half declared is forgotten. */
+static void restore_swap_resources(restore_job *job) {
+  ci_resources *kept = ci_state_resources(job->state), before = *kept;
+  *kept = job->resources;
+  job->resources = before;
+}
+
+static void restore_undo(restore_job *job, int slots, int randoms) {
+  for (size_t i = 0; i < job->slots.count; i++)
+    if (job->slots.at[i].linked) ci_state_unlink(job->state, job->slots.at[i].slot);
+  ci_state_forget(job->state, slots, randoms);
+  restore_swap_resources(job);
+}
+
+/* All or nothing. The resources come first, because names of new generators are compared with theirs. */
 static ci_status restore_change(restore_job *job, ci_error *error) {
   const int slots = ci_state_slot_count(job->state), randoms = ci_state_random_count(job->state);
+  restore_swap_resources(job);
   ci_status status = restore_declare(job, error);
   if (status == CI_OK)
     status = ci_state_change(job->state, job->slots.at, (int)job->slots.count, job->randoms.at, (int)job->randoms.count,
                              error);
-  if (status != CI_OK) {
-    ci_state_forget(job->state, slots, randoms);
-    return status;
-  }
-  job->slots.count = 0; /* their memory is the state's */
-  ci_resources *kept = ci_state_resources(job->state), before = *kept;
-  *kept = job->resources;
-  job->resources = before;
-  return CI_OK;
+  if (status == CI_OK) job->slots.count = 0; /* their memory is the state's */
+  else restore_undo(job, slots, randoms);
+  return status;
 }
 
 /* ---- files ---- */

@@ -253,6 +253,24 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   return CI_OK;
 }
 
+/* A rename that failed may have happened all the same (NFS, when the answer was lost): the index itself says. Where it
+ * cannot be read nothing that it may name is removed. */
+static bool save_has_happened(save_job *job, bool *known) {
+  ci_bytes bytes = {0};
+  ci_index index;
+  const ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &index, NULL);
+  const bool ours = status == CI_OK && index.save_id == job->index.save_id;
+  *known = status == CI_OK || status == CI_NOT_FOUND || status == CI_DATA_LOSS;
+  ci_index_free(&index);
+  ci_file_unmap(job->allocator, &bytes);
+  return ours;
+}
+
+static void save_keep_written(save_job *job) {
+  job->written = 0;
+  job->meta_written = false;
+}
+
 static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
   ci_index_encode(&job->index, &bytes);
@@ -260,6 +278,9 @@ static ci_status save_index(save_job *job, ci_error *error) {
   ci_status status =
       bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
   ci_out_free(&bytes);
+  bool known = true;
+  if (status == CI_OK || save_has_happened(job, &known)) return CI_OK;
+  if (!known) save_keep_written(job);
   return status;
 }
 
@@ -319,8 +340,7 @@ static ci_status save_commit(save_job *job, ci_error *error) {
   }
   CI_TRY(ci_folder_sync(&job->folder, error));
   CI_TRY(save_index(job, error));
-  job->written = 0;
-  job->meta_written = false;
+  save_keep_written(job);
   return ci_folder_sync(&job->folder, error);
 }
 
@@ -334,7 +354,8 @@ static void save_settle(const save_job *job) {
   if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
     (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
-  ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
+  ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state),
+                                   SAVE_ABANDONED_SECONDS * CI_SECOND);
   ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
 }
 

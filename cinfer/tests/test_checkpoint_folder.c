@@ -1,7 +1,6 @@
 /* test_checkpoint_folder.c - blobs, shards, partial restores, and what lies in a folder of checkpoints. */
 #include "posix.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include "checkpoints.h"
@@ -102,15 +101,84 @@ static void test_a_failed_restore_leaves_the_blobs(void) {
   remove_all();
 }
 
-static void test_a_generator_and_a_blob_of_one_name_are_not_saved(void) {
-  ci_state *state = new_state();
-  ci_generator generator = {1, 2};
+/* A checkpoint could not have both, so a state never has. */
+static void test_a_generator_and_a_blob_of_one_name(void) {
+  ci_state *state = new_state(), *other = new_state();
+  const ci_generator generator = {1, 2};
+  const char *const names[] = {"new", "dice"};
+  const ci_generator places[] = {generator, generator};
+  const ci_assignment both = {.generators = names, .places = places, .generator_count = 2};
   ci_error error;
   blob(state, "dice", "x");
-  CHECK(ci_generator_set(state, "dice", &generator, &error) == CI_OK);
-  CHECK(ci_save(state, NULL, in_folder("a"), 1, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'dice'"));
-  CHECK(list_files().count == 0);
+  CHECK(ci_generator_set(state, "dice", &generator, &error) == CI_ALREADY_EXISTS);
+  CHECK(strstr(error.message, "'dice'") && strstr(error.message, "ci_state_remove_blob"));
+  CHECK(ci_state_assign(state, &both, &error) == CI_ALREADY_EXISTS && ci_generator_count(state) == 0);
+  CHECK(ci_save(state, NULL, in_folder("a"), 1, &error) == CI_OK);
+  CHECK(ci_generator_set(other, "dice", &generator, &error) == CI_OK);
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'dice'"));
+  CHECK(ci_state_blob_count(other) == 0 && ci_save(other, NULL, in_folder("b"), 1, &error) == CI_OK);
+  CHECK(ci_restore(state, in_folder("b"), NULL, &error) == CI_OK); /* the blob goes, the generator comes */
+  CHECK(ci_state_blob_count(state) == 0 && ci_generator_count(state) == 1);
   ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
+/* ---- what a failure leaves ---- */
+
+static bool is_linked(ci_state *state, int index) { return ci_state_slot(state, index)->slot_of != NULL; }
+
+static void test_a_failed_restore_links_no_slot(void) {
+  const float value[2] = {1, 2};
+  meter m = {-1, 0};
+  ci_state *state = new_state(), *other = metered_state(&m);
+  ci_error error;
+  ci_status status = CI_RESOURCE_EXHAUSTED;
+  give(state, "w", CI_FLOAT, 1, 2, 0, value);
+  give(state, "w/momentum", CI_FLOAT, 1, 2, 0, value);
+  CHECK(ci_state_link(state, 1, (ci_span){"w", 1}, (ci_span){"momentum", 8}, &error) == CI_OK);
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
+  declare(other, "w", CI_FLOAT, 1, 2, 0);
+  const int slot = declare(other, "w/momentum", CI_FLOAT, 1, 2, 0);
+  for (long left = 0; status != CI_OK && left < 1000; left++) {
+    m.left = left;
+    status = ci_restore(other, in_folder("a"), NULL, &error);
+    CHECK(is_linked(other, slot) == (status == CI_OK));
+  }
+  m.left = -1;
+  CHECK(is_linked(other, slot) && strcmp(ci_state_slot(other, slot)->slot, "momentum") == 0);
+  ci_state_close(state);
+  ci_state_close(other);
+  CHECK(m.blocks == 0);
+  remove_all();
+}
+
+static void test_a_failed_assignment_leaves_no_generator(void) {
+  const float value[2] = {1, 2};
+  const char *const names[] = {"dice"};
+  const ci_generator places[] = {{1, 2}};
+  meter m = {-1, 0};
+  ci_state *state = metered_state(&m);
+  const int slot = declare(state, "w", CI_FLOAT, 1, 2, 0);
+  const ci_tensor tensor = {(void *)(uintptr_t)value, sizeof value, CI_FLOAT, 1, {2}};
+  const ci_assignment wanted = {&slot, &tensor, 1, names, places, 1, NULL};
+  ci_error error;
+  ci_status status = CI_RESOURCE_EXHAUSTED;
+  for (long left = 0; status != CI_OK && left < 100; left++) {
+    m.left = left;
+    status = ci_state_assign(state, &wanted, &error);
+    CHECK(ci_generator_count(state) == (status == CI_OK));
+  }
+  status = CI_RESOURCE_EXHAUSTED;
+  for (long left = 0; status != CI_OK && left < 100; left++) {
+    m.left = left;
+    status = ci_generator_set(state, "more", places, &error);
+    CHECK(ci_generator_count(state) == 1 + (status == CI_OK));
+  }
+  m.left = -1;
+  CHECK(ci_generator_count(state) == 2 && same_bytes(state, "w", value, sizeof value));
+  ci_state_close(state);
+  CHECK(m.blocks == 0);
 }
 
 /* ---- shards ---- */
@@ -221,6 +289,28 @@ static void test_latest(void) {
   remove_all();
 }
 
+/* A link is no file of a checkpoint, and a loop of links no folder. */
+static void test_latest_and_links(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  char loop[512];
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
+  unlink(in_folder("checkpoint"));
+  CHECK(symlink("b.index", in_folder("b.index")) == 0 && symlink("a.index", in_folder("c.index")) == 0);
+  CHECK(strcmp(latest(other, CI_OK).name, "a") == 0);
+  CHECK(ci_restore(other, in_folder("b"), NULL, &error) == CI_INVALID_ARGUMENT);
+  CHECK(symlink("loop", in_folder("loop")) == 0);
+  snprintf(loop, sizeof loop, "%s", in_folder("loop"));
+  CHECK(ci_restore_latest(other, loop, NULL, NULL, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "loop"));
+  CHECK(ci_restore_latest(other, in_folder("a.index"), NULL, NULL, &error) == CI_INVALID_ARGUMENT);
+  CHECK(ci_save(state, NULL, in_folder("loop/a"), 1, &error) == CI_INVALID_ARGUMENT);
+  CHECK(ci_save(state, NULL, in_folder("absent/a"), 1, &error) == CI_NOT_FOUND);
+  CHECK(ci_restore(state, in_folder("absent/a"), NULL, &error) == CI_NOT_FOUND);
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 /* Whoever looks while others save and delete finds a whole checkpoint, never an older one than before. */
 static void test_a_reader_looks_while_another_process_saves(void) {
   enum { SAVES = 60 };
@@ -295,8 +385,6 @@ static void test_a_save_overtakes_a_restore(const char *name) {
   remove_all();
 }
 
-/* ---- garbage ---- */
-
 /* Every bit of the list: the newest checkpoint is found all the same, be it by the list or without. */
 static void test_a_damaged_list_leaves_the_newest(void) {
   ci_state *state = full_state();
@@ -320,58 +408,6 @@ static void test_a_damaged_list_leaves_the_newest(void) {
   free(list);
   write_text("checkpoint", "# by hand\nmodel_checkpoint_path: \"m1\"\n  # to be deleted: \"m0\"\n");
   CHECK(strcmp(latest(state, CI_OK).name, "m1") == 0);
-  ci_state_close(state);
-  remove_all();
-}
-
-static void test_garbage_of_crashes_goes(void) {
-  static const char *const goes[] = {"m.data-0123456789abcdef-00000-of-00002.safetensors", "m.meta-0123456789abcdef",
-                                     "tmp-0123456789abcdef-m.index"};
-  static const char *const stays[] = {"m2.data-0123456789abcdef-00000-of-00002.safetensors",
-                                      "m.data-0123456789abcdeg-00000-of-00002.safetensors",
-                                      "m.data-0123456789abcdef-0000x-of-00002.safetensors",
-                                      "m.data-0123456789abcdef-00000-of-00002.safetensors.bak",
-                                      "m.data-0123456789abcdef",
-                                      "m.meta-0123456789abcdef0",
-                                      "tmp-0123456789ABCDEF-m.index",
-                                      "tmp-0123456789abcdef-",
-                                      "tmp-mine",
-                                      "notes"};
-  const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
-  ci_state *state = full_state();
-  CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
-  for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) write_text(goes[i], "x");
-  for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) write_text(stays[i], "x");
-  write_text("tmp-1123456789abcdef-new", "x"); /* of somebody who is writing now */
-  CHECK(utimensat(AT_FDCWD, in_folder(goes[2]), old, 0) == 0);
-  CHECK(save_as(state, "m", 2, 0, 0) == CI_OK);
-  for (size_t i = 0; i < sizeof goes / sizeof *goes; i++) CHECK(!has_file(goes[i]));
-  for (size_t i = 0; i < sizeof stays / sizeof *stays; i++) CHECK(has_file(stays[i]));
-  CHECK(has_file("tmp-1123456789abcdef-new"));
-  ci_state_close(state);
-  remove_all();
-}
-
-static void test_what_crashes_left_of_others_goes_when_it_is_old(void) {
-  static const char *const files[] = {"n-1.data-0123456789abcdef-00000-of-00002.safetensors",
-                                      "n-1.data-0123456789abcdef-00001-of-00002.safetensors", "n-1.meta"};
-  ci_state *state = full_state();
-  ci_folder place;
-  const char *base;
-  CHECK(save_as(state, "n-2", 2, 0, 0) == CI_OK);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) write_text(files[i], "x");
-  write_text("notes.meta", "x");
-  CHECK(save_as(state, "m", 1, 0, 0) == CI_OK);
-  CHECK(ci_folder_open(NULL, in_folder("m"), &place, &base, NULL) == CI_OK);
-  ci_checkpoint_remove_abandoned(&place, "m", 3600 * CI_SECOND);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(has_file(files[i]));
-  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) CHECK(!has_file(files[i]));
-  write_text("n-2.data-00000000000000ab-00000-of-00001.safetensors", "of a save that n-2.index does not name");
-  ci_checkpoint_remove_abandoned(&place, "m", -3600 * CI_SECOND);
-  CHECK(!has_file("n-2.data-00000000000000ab-00000-of-00001.safetensors"));
-  CHECK(has_file("notes.meta") && has_file("n-2.index") && find_file("n-2.data-") && has_file("m.index"));
-  ci_folder_close(&place);
   ci_state_close(state);
   remove_all();
 }
@@ -429,18 +465,19 @@ int main(void) {
   test_blobs_that_cannot_be_kept_are_refused();
   test_resources_pass_through();
   test_a_failed_restore_leaves_the_blobs();
-  test_a_generator_and_a_blob_of_one_name_are_not_saved();
+  test_a_generator_and_a_blob_of_one_name();
+  test_a_failed_restore_links_no_slot();
+  test_a_failed_assignment_leaves_no_generator();
   test_shards();
   test_partial_restore();
   test_missing_names_come_with_near_ones();
   test_a_restored_shape_is_no_rule();
   test_latest();
+  test_latest_and_links();
   test_a_damaged_list_leaves_the_newest();
   test_a_reader_looks_while_another_process_saves();
   test_a_save_overtakes_a_restore("m");
   test_a_save_overtakes_a_restore("n");
-  test_garbage_of_crashes_goes();
-  test_what_crashes_left_of_others_goes_when_it_is_old();
   test_no_memory();
   CHECK(rmdir(folder) == 0);
   return CHECK_END;
