@@ -48,6 +48,7 @@
 #include "src/checkpoint_meta.c"
 #include "src/checkpoint_shards.c"
 #include "src/checkpoint_list.c"
+#include "src/checkpoint_keep.c"
 #include "src/checkpoint_clean.c"
 #include "src/checkpoint_save.c"
 #include "src/checkpoint_fit.c"

@@ -19,12 +19,21 @@ static bool file_is_full(int reason) {
   return reason == ENOSPC;
 }
 
+/* A symbolic link where none is followed, or a loop of them; a file where a folder is meant. */
+static bool file_is_other(int reason) {
+#ifdef ELOOP
+  if (reason == ELOOP) return true;
+#endif
+  return reason == ENOTDIR;
+}
+
 static ci_status file_fail_in(ci_error *error, const char *verb, const char *folder, const char *name) {
   int reason = errno;
-  ci_status status = reason == ENOENT       ? CI_NOT_FOUND
-                     : reason == EEXIST     ? CI_ALREADY_EXISTS
-                     : file_is_full(reason) ? CI_RESOURCE_EXHAUSTED
-                                            : CI_UNAVAILABLE;
+  ci_status status = reason == ENOENT        ? CI_NOT_FOUND
+                     : reason == EEXIST      ? CI_ALREADY_EXISTS
+                     : file_is_full(reason)  ? CI_RESOURCE_EXHAUSTED
+                     : file_is_other(reason) ? CI_INVALID_ARGUMENT
+                                             : CI_UNAVAILABLE;
   return ci_fail(error, status, "cannot %s '%s%s': %s", verb, folder, name, strerror(reason));
 }
 

@@ -13,4 +13,7 @@
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
+#if _FILE_OFFSET_BITS == 64 && !defined(_TIME_BITS)
+#define _TIME_BITS 64 /* glibc on 32-bit machines: times after 2038 */
+#endif
 #endif
