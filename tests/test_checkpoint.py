@@ -156,6 +156,14 @@ def test_names_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/file': File exists"):
+        write_checkpoint(tmp_path / "file" / "m", {})
+    with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/no/such'"):
+        write_checkpoint(tmp_path / "no" / "such" / "m", {})
+
+
 def test_a_second_save_to_a_prefix_replaces_the_first(tmp_path: Path) -> None:
     write(tmp_path / "m")
     write_checkpoint(tmp_path / "m", {"w": np.zeros(2)}, step=8, meta=b"another graph", save_id=9)
