@@ -178,7 +178,7 @@ def test_folders_of_all_names_hold_checkpoints(
 
 @pytest.mark.parametrize("engine", engines.NAMES)
 @pytest.mark.parametrize(
-    "name", [".hidden", "a b", "ü", "x" * 250, "a\nb", "m?", "tmp,", "..", "."]
+    "name", [".hidden", 'a"b', "ü" * 128, "x" * 250, "a\nb", "a\\b", "a\x7f", "..", "."]
 )
 def test_prefixes_that_cannot_be_are_refused(
     name: str, engine: str, session: Any, tmp_path: Path
