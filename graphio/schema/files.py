@@ -208,8 +208,11 @@ def make_folder(layer: FileLayer, path: str) -> None:
     if is_folder(path):
         return
     with naming("make the folder", path):
-        with contextlib.suppress(FileExistsError):  # another process was faster
+        try:
             layer.make_folder(path)
+        except FileExistsError:
+            if not is_folder(path):
+                raise  # else another process was faster
         layer.sync_folder(folder_of(os.path.abspath(path)))
 
 
