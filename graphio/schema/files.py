@@ -51,7 +51,8 @@ def _start() -> Callable[[int, int, int], object]:
         from graphio.cinfer._native import lib
     except ImportError:
         return lambda handle, offset, count: None
-    return lib.ci_file_start
+    start: Callable[[int, int, int], object] = lib.ci_file_start
+    return start
 
 
 class FileLayer:
