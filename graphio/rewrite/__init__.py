@@ -16,10 +16,10 @@ from graphio.rewrite import (
     common,
     dead_code,
     folding,
-    gelu,
     identities,
     products,
     transposes,
+    turned,
 )
 from graphio.rewrite.work import Array, Shared, Work
 from graphio.schema import functions
@@ -50,8 +50,9 @@ PASSES: Sequence[Pass] = (
     Pass("fold_constants", folding.apply),
     Pass("merge_common", common.apply),
     Pass("cancel_transposes", transposes.apply),
-    Pass("fold_batch_norm", batch_norm.apply, exact=False),
-    Pass("recognise_gelu", gelu.apply, exact=False),
+    Pass("fold_batch_norm", batch_norm.fold, exact=False),
+    Pass("spread_batch_norm", batch_norm.spread),
+    Pass("turn_products", turned.apply),
     Pass("remove_dead_code", dead_code.apply),
     Pass("fuse_elementwise", chains.apply),
     Pass("fuse_products", products.apply),

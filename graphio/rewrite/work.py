@@ -1,4 +1,4 @@
-"""A graph on the workbench of the passes: who makes and who reads each value, and what must stay."""
+"""A graph on the workbench of the passes: who makes and reads each value, and what must stay."""
 
 from __future__ import annotations
 
@@ -80,9 +80,7 @@ class Shared:
         places: list[Any] = []
         for graph in functions.all_graphs(self.model.graph):
             for node in graph.node:
-                places.extend(
-                    a.value for a in node.attr if a.value.WhichOneof("value") == "tensor"
-                )
+                places.extend(a.value for a in node.attr if a.value.WhichOneof("value") == "tensor")
         variables = [v for v in self.model.variable if v.HasField("value")]
         used = {place.tensor for place in places} | {v.value for v in variables}
         for test in self.model.selftest:
