@@ -71,11 +71,7 @@ def _between(work: Work, last: Node) -> int:
     for node in region:
         inputs = [_turned(work, value, node, perm, made, region) for value in node.input]
         work.change_inputs(node, inputs)
-        shape = node.output_type[0].tensor.shape
-        sizes = [type(d).FromString(d.SerializeToString()) for d in shape.dim]
-        if sizes:
-            del shape.dim[:]
-            shape.dim.extend(sizes[axis] for axis in perm)
+        work.change_shape(node, perm)
     work.read_instead(last.name, region[-1].name)
     work.remove(last)
     gone = 1
