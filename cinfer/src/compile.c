@@ -39,6 +39,7 @@ int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes) {
                                                    .carried = CI_NONE,
                                                    .result = CI_NONE,
                                                    .slot = CI_NONE,
+                                                   .constant = CI_NONE,
                                                    .next_freed = CI_NONE,
                                                    .first = INT32_MAX,
                                                    .last = CI_NONE};

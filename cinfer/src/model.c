@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "isa.h"
+#include "pack.h"
 #include "threads.h"
 #include "wire.h"
 
@@ -393,6 +394,7 @@ static void model_free(ci_model *m) {
   CI_LIST_FREE(&allocator, &m->ints);
   CI_LIST_FREE(&allocator, &m->floats);
   CI_LIST_FREE(&allocator, &m->strings);
+  for (size_t i = 0; i < m->constants.count; i++) ci_packed_free(&allocator, atomic_load(&m->constants.at[i].packed));
   CI_LIST_FREE(&allocator, &m->constants);
   CI_LIST_FREE(&allocator, &m->variables);
   CI_LIST_FREE(&allocator, &m->generators);

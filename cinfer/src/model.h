@@ -75,6 +75,7 @@ typedef struct ci_constant {
   ci_span bytes;  /* as stored */
   uint32_t crc;
   bool unchecked; /* lazy: the session checks it at first use */
+  _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 
 typedef struct ci_variable_info {

@@ -26,6 +26,7 @@ typedef struct ci_place {
   int32_t result;  /* the cell of the formal input that takes these bytes at the end of an iteration, or CI_NONE */
   int32_t first, last; /* positions between which the bytes matter */
   int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
+  int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
   void *block;
   size_t block_bytes;

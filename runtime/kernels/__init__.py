@@ -33,6 +33,7 @@ FAMILIES = (
     "text",
     "text_numbers",
     "training",
+    "trees",
     "window",
 )
 

@@ -208,7 +208,10 @@ ci_status prepare_constant(ci_kernel *k) {
   CI_TRY(k_attr_tensor(k, "value", &tensor));
   if (tensor != NULL) {
     CI_TRY(k_out(k, 0, tensor->dtype, tensor->rank, tensor->dims));
-    return ci_plan_fix(k, 0, tensor->data);
+    CI_TRY(ci_plan_fix(k, 0, tensor->data));
+    ci_place_of(k->node->plan, k->out[0])->constant =
+        ci_find_attr(k->node->plan->model, k->node->node, "value")->as.constant;
+    return CI_OK;
   }
   const ci_attr *number = ci_find_attr(k->node->plan->model, k->node->node, "value_int");
   if (number != NULL) {

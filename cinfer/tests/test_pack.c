@@ -1,0 +1,152 @@
+/* test_pack.c - packed constants: one copy for all sessions of a model, whatever their threads do, until it closes. */
+#include "posix.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cinfer.h"
+#include "models.h"
+#include "pack.h"
+#include "session.h"
+
+enum { THREADS = 4, ORDERS = 24, X = 0, W = 1 };
+
+typedef struct meter { /* an allocator that counts from any thread, and fails when told */
+  atomic_long held;
+  atomic_bool fails;
+} meter;
+
+static void *meter_alloc(void *user, size_t bytes, size_t align) {
+  meter *m = user;
+  void *block = atomic_load(&m->fails) ? NULL : aligned_alloc(align, (bytes + 63) / 64 * 64);
+  if (block != NULL) atomic_fetch_add(&m->held, (long)bytes);
+  return block;
+}
+
+static void meter_release(void *user, void *memory, size_t bytes) {
+  atomic_fetch_sub(&((meter *)user)->held, (long)bytes);
+  free(memory);
+}
+
+static ci_model *open_model(meter *m) {
+  ci_options options = ci_defaults();
+  ci_model *model = NULL;
+  options.allocator = (ci_allocator){m, meter_alloc, meter_release};
+  CHECK(ci_open_memory(model_perceptron, sizeof model_perceptron, &options, &model, NULL) == CI_OK);
+  return model;
+}
+
+/* A session with its plan made. */
+static ci_session *open_session(ci_model *model, const ci_tensor *x) {
+  ci_session *session = NULL;
+  CHECK(ci_session_open(model, NULL, NULL, &session, NULL) == CI_OK);
+  if (session != NULL) CHECK(ci_reserve(session, 0, x, 1, NULL) == CI_OK);
+  return session;
+}
+
+/* The product of x and a constant w. */
+static ci_kernel *find_product(ci_session *session) {
+  for (size_t i = 0; i < session->plans->all_steps.count; i++) {
+    ci_step *step = session->plans->all_steps.at[i];
+    if (step->node->kernel->run == run_matmul) return &step->k;
+  }
+  return NULL;
+}
+
+/* The elements backwards, times a factor. */
+static void fill_backwards(void *to, const ci_value *value, const void *argument) {
+  const float *from = value->data;
+  for (int64_t i = 0; i < value->count; i++) ((float *)to)[i] = from[value->count - 1 - i] * *(const float *)argument;
+}
+
+static bool is_backwards(const float *packed, const ci_value *value, float factor) {
+  const float *from = value->data;
+  bool same = true;
+  for (int64_t i = 0; i < value->count; i++) same = same && packed[i] == from[value->count - 1 - i] * factor;
+  return same;
+}
+
+static const void *pack(ci_kernel *k, int input, uint32_t parameter) {
+  const float factor = (float)(parameter + 1);
+  return k_packed(k, input, 1000, parameter, k->in[input]->bytes, fill_backwards, &factor);
+}
+
+typedef struct worker {
+  pthread_t thread;
+  ci_model *model;
+  const void *found[ORDERS];
+  float y[6];
+  bool right;
+} worker;
+
+static void *work(void *given) {
+  worker *w = given;
+  float data[8] = {1, 2, 3, 4, -1, -2, -3, -4};
+  ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {2, 4}};
+  ci_tensor outputs[2] = {0};
+  ci_session *session = open_session(w->model, &x);
+  ci_kernel *k = find_product(session);
+  w->right = k != NULL;
+  for (uint32_t i = 0; i < ORDERS && w->right; i++) {
+    w->found[i] = pack(k, W, i);
+    w->right = w->found[i] != NULL && is_backwards(w->found[i], k->in[W], (float)(i + 1));
+  }
+  w->right = w->right && ci_run(session, 0, &x, 1, outputs, 2, NULL) == CI_OK && outputs[0].bytes == sizeof w->y;
+  if (w->right) memcpy(w->y, outputs[0].data, sizeof w->y);
+  ci_session_close(session);
+  return NULL;
+}
+
+static void test_threads_share_one_copy(void) {
+  for (int round = 0; round < 8; round++) {
+    meter m = {0};
+    worker workers[THREADS];
+    memset(workers, 0, sizeof workers);
+    ci_model *model = open_model(&m);
+    for (int i = 0; i < THREADS; i++) {
+      workers[i].model = model;
+      if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) exit(2);
+    }
+    for (int i = 0; i < THREADS; i++) {
+      pthread_join(workers[i].thread, NULL);
+      CHECK(workers[i].right);
+      CHECK(memcmp(workers[i].found, workers[0].found, sizeof workers[0].found) == 0);
+      CHECK(memcmp(workers[i].y, workers[0].y, sizeof workers[0].y) == 0);
+    }
+    ci_close(model);
+    CHECK(atomic_load(&m.held) == 0);
+  }
+}
+
+static void test_what_is_no_constant_is_not_packed(void) {
+  meter m = {0};
+  float data[4] = {1, 2, 3, 4};
+  const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
+  ci_model *model = open_model(&m);
+  ci_session *session = open_session(model, &x);
+  ci_kernel *k = find_product(session);
+  const long before = atomic_load(&m.held);
+  CHECK(pack(k, X, 0) == NULL);
+  atomic_store(&m.fails, true);
+  CHECK(pack(k, W, 0) == NULL); /* no memory: the kernel packs when it runs */
+  CHECK(atomic_load(&m.held) == before);
+  atomic_store(&m.fails, false);
+  const void *first = pack(k, W, 0), *other = pack(k, W, 1);
+  CHECK(first != NULL && other != NULL && first != other);
+  CHECK((uintptr_t)first % 64 == 0 && (uintptr_t)other % 64 == 0);
+  atomic_store(&m.fails, true);
+  CHECK(pack(k, W, 0) == first && pack(k, W, 1) == other); /* what is there costs nothing */
+  atomic_store(&m.fails, false);
+  ci_close(model); /* the session keeps it */
+  CHECK(is_backwards(first, k->in[W], 1.0f));
+  ci_session_close(session);
+  CHECK(atomic_load(&m.held) == 0);
+}
+
+int main(void) {
+  test_threads_share_one_copy();
+  test_what_is_no_constant_is_not_packed();
+  return CHECK_END;
+}
