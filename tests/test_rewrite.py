@@ -276,7 +276,7 @@ def test_a_model_with_nothing_to_do_is_left_as_it_is() -> None:
 
 
 def test_an_unknown_level_is_refused() -> None:
-    with pytest.raises(ValueError, match="'fast', expected one of exact, approximate"):
+    with pytest.raises(ValueError, match="'fast', expected one of none, exact, approximate"):
         rewrite(Model(), [], "fast")
 
 

@@ -27,7 +27,7 @@ from graphio.schema.model_pb2 import Model
 
 __all__ = ["LEVELS", "PASSES", "Pass", "rewrite"]
 
-LEVELS = ("exact", "approximate")
+LEVELS = ("none", "exact", "approximate")
 
 
 class Pass(NamedTuple):
@@ -73,7 +73,8 @@ def rewrite(
     Args:
         model: left as it is.
         arrays: its data section.
-        level: "exact" keeps every bit; "approximate" runs those passes too that change roundings.
+        level: "exact" keeps every bit; "approximate" runs those passes too that change roundings;
+            "none" runs none.
         passes: what runs, in this order.
 
     Returns:
@@ -84,6 +85,8 @@ def rewrite(
     """
     if level not in LEVELS:
         raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
+    if level == "none":
+        return model, list(arrays)
     result = Model()
     result.CopyFrom(model)
     shared = Shared(result, arrays)
