@@ -28,6 +28,7 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
 typedef struct ci_conv_row {
   const float *x;
   ptrdiff_t x_step;
+  ptrdiff_t x_far; /* not 0: where the second half of the pixels begins, a row further on */
   const int32_t *offset;
   const float *w;
   float *c;
@@ -36,6 +37,8 @@ typedef struct ci_conv_row {
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
   int lanes;   /* outputs that exist, all of the first vector if there are two */
   bool add;    /* c holds the total of the blocks before these */
+  const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
+  int64_t all;
 } ci_conv_row;
 
 typedef struct ci_windows { /* of a plane, padding included: y dense */
@@ -51,7 +54,8 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
 struct ci_isa_linear {
   int lanes; /* of a vector */
   void (*conv_row)(const ci_conv_row *t);
-  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added */
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole number of
+   * vectors of pixels */
   void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
                     int lanes);
   /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, `fill` before and behind it. Behind the last row y has room for one vector more. */
