@@ -8,6 +8,7 @@
 #include "ci_common.h"
 
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
+enum { CI_WINDOWS_SLACK = 64 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
 typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides in elements */
@@ -41,8 +42,18 @@ typedef struct ci_conv_row {
   int64_t all;
 } ci_conv_row;
 
-typedef struct ci_windows { /* of a plane, padding included: y dense */
+/* Copies planes of `rows` rows of n numbers, x_row and x_plane apart, with `above` and `below` rows of `fill` and
+ * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. */
+typedef struct ci_padding {
   const float *x;
+  float *y;
+  ptrdiff_t x_row, x_plane, y_row;
+  int64_t planes, above, rows, below, before, n;
+  float fill;
+} ci_padding;
+
+typedef struct ci_windows { /* of a plane, padding included: y dense */
+  const float *x; /* of depthwise_plane: behind it lie CI_WINDOWS_SLACK numbers more */
   ptrdiff_t x_down, x_right;     /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
@@ -58,9 +69,7 @@ struct ci_isa_linear {
    * vectors of pixels */
   void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
                     int lanes);
-  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, `fill` before and behind it. Behind the last row y has room for one vector more. */
-  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n,
-                   float fill);
+  void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */

@@ -133,16 +133,3 @@ static void CI_N(conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t
     }
   }
 }
-
-static void CI_N(pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left,
-                           int64_t n, float fill) {
-  const vf none = v_set(fill);
-  for (; rows > 0; rows--, y += y_row, x += x_row) {
-    for (int64_t i = 0; i < left; i += CI_VL) v_store(y + i, none);
-    float *to = y + left;
-    int64_t i = 0;
-    for (; i + CI_VL <= n; i += CI_VL) v_store(to + i, v_load(x + i));
-    if (i < n) v_store(to + i, v_load_part(x + i, (int)(n - i), fill)), i += CI_VL;
-    for (; i < y_row - left; i += CI_VL) v_store(to + i, none);
-  }
-}

@@ -98,7 +98,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
     if (p->rows > p->y.out) p->rows = p->y.out;
     p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows));
     p->plane = tiles_reach(&p->y, p->rows) * p->row;
-    p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + 16 + 16) * sizeof(float), 64);
+    p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
   }
   if (p->plane > TILES_MOST / p->planes) return false;
   p->rows = tiles_least(p->rows, p->y.out);
@@ -132,12 +132,18 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   const int64_t first = u->y0 * p->y.stride - p->y.before, reach = tiles_reach(&p->y, u->y1 - u->y0);
   const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
   const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
-  for (int64_t c = 0; c < p->planes; c++, strip += p->plane) {
-    memset(strip, 0, (size_t)(low * p->row) * sizeof(float));
-    job->k->isa->linear->pad_rows(strip + low * p->row, (ptrdiff_t)p->row, x + c * p->plane_step + (first + low) * p->row_step,
-                                  (ptrdiff_t)p->row_step, high - low, p->before, p->row_step, 0.0f);
-    memset(strip + high * p->row, 0, (size_t)((reach - high) * p->row) * sizeof(float));
-  }
+  const ci_padding padding = {.x = x + (first + low) * p->row_step,
+                              .y = strip,
+                              .x_row = (ptrdiff_t)p->row_step,
+                              .x_plane = (ptrdiff_t)p->plane_step,
+                              .y_row = (ptrdiff_t)p->row,
+                              .planes = p->planes,
+                              .above = low,
+                              .rows = high - low,
+                              .below = p->plane / p->row - high,
+                              .before = p->before,
+                              .n = p->row_step};
+  job->k->isa->linear->pad(&padding);
 }
 
 /* What will be stored is called into the cache while it is computed. */
