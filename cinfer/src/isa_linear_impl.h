@@ -11,25 +11,26 @@
 #endif
 
 #include "isa_linear_tiles_impl.h"
+#include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
 #include "isa_linear_window_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
-enum { CI_N(sweep_rows) = 36 * CI_TILE_ROWS };
+enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
 
-/* The widest tile that vectors fill: 1, 2, 4 or 8; other widths are left out for size. */
+/* The widest tile that vectors fill: 1, 2 or 4. */
 static int64_t CI_N(width_of)(int64_t vectors, int64_t widest) {
   const int64_t most = vectors < widest ? vectors : widest;
-  return most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
+  return most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
 /* Vectors that a tile of so many rows may have. */
 static int CI_N(tile_width)(int64_t rows) {
 #if CI_MANY_REGISTERS
-  return rows == 1 ? 8 : rows <= 6 ? 4 : 2;
+  return rows <= 6 ? 4 : 2;
 #else
-  return rows == 1 ? 8 : rows <= 3 ? 4 : 2;
+  return rows <= 3 ? 4 : 2;
 #endif
 }
 
@@ -46,48 +47,55 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
   }
 }
 
+/* Where a column of b begins; `panel` is t->b_panel, or a panel's width where panels follow each other. */
+CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t column) {
+  return t->b + column / (2 * CI_VL) * panel + column % (2 * CI_VL);
+}
+
+/* A block of a, its rows apart by what is no power of two: large matrices would have them in few sets of the caches. */
+static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
+  for (int64_t i = 0; i < m; i++) memcpy(room + i * CI_ROOM_ROW, s->a + i * s->a_row, (size_t)s->k * sizeof(float));
+  s->a = room;
+  s->a_row = CI_ROOM_ROW;
+}
+
 /* One block, or blocks of which the totals go through c. */
-static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m) {
+static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
   for (int64_t k = 0; k < t->k; k += t->block) {
-    struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row};
+    struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+    s.a = a + k * t->a_k;
+    if (t->room != NULL) CI_N(gather)(&s, m, t->room);
     while (vectors > 0) {
       const int64_t width = CI_N(width_of)(vectors, widest);
       vectors -= width;
-      s.a = a + k * t->a_k;
-      s.b = t->b + k * t->b_k + column;
+      s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
       s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
-      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 8);
+      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
       column += width * CI_VL;
     }
   }
 }
 
 /* Few columns and several blocks: everything inside the kernel. */
-static void CI_N(narrow)(const ci_tile *t) {
+static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
-  const bool four = t->k > 2 * t->block;
-  const int64_t widest = t->m > 3 ? 2 : four ? 2 : 4;
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
   while (vectors > 0) {
-    const int64_t width = CI_N(width_of)(vectors, widest);
+    const int64_t width = CI_N(width_of)(vectors, 2);
     vectors -= width;
     s.a = t->a;
-    s.b = t->b + column;
+    s.b = CI_N(column)(t, panel, column);
     s.c = t->c + column;
     s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
     column += width * CI_VL;
-    if (t->m > 3) {
-      CI_N(rows)(s, t->m, CI_BLOCKS_ROWS / (int)width, CI_N(blocks_table)[width - 1], 1);
-      continue;
-    }
-    for (int64_t m = 0; m < t->m; m++, s.a += s.a_row, s.c += s.c_row) CI_N(gemv_table)[four][width - 1](&s);
+    CI_N(rows)(s, t->m, CI_BLOCKS_ROWS / (int)width, CI_N(blocks_table)[width - 1], 1);
   }
 }
 
@@ -132,17 +140,38 @@ static void CI_N(stream)(const ci_tile *t) {
 }
 
 static void CI_N(columns)(const ci_tile *t) {
+  const ptrdiff_t panel = t->b_panel != 0 ? t->b_panel : 2 * CI_VL;
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
-  } else if (t->k > t->block && t->n <= 32) {
-    CI_N(narrow)(t);
-  } else if (t->m == 1 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
+  } else if (t->m == 1 && t->b_panel == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
     CI_N(stream)(t);
+  } else if (t->m == 1 || (t->m <= 3 && t->k > t->block && t->n <= 32)) {
+    for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, panel);
+  } else if (t->k > t->block && t->n <= 32) {
+    CI_N(narrow)(t, panel);
   } else {
-    for (int64_t m = 0; m < t->m; m += CI_N(sweep_rows)) {
-      const int64_t rows = t->m - m < CI_N(sweep_rows) ? t->m - m : CI_N(sweep_rows);
-      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows);
+    const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
+    const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
+    for (int64_t m = 0; m < t->m; m += most) {
+      const int64_t rows = t->m - m < most ? t->m - m : most;
+      CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, panel);
     }
+  }
+}
+
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
+static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
+                            int64_t cols) {
+  enum { line = 16, step = CI_N(turned_rows) };
+  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
+  for (int64_t c0 = 0; c0 < whole; c0 += line) {
+    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
+    for (int64_t r = 0; r < squares; r += step) {
+      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+    }
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
   }
 }
 
@@ -246,23 +275,25 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
-static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n){
 #define CI_BODY(get, put)                                                                   \
   {                                                                                         \
     vf sum = v_set(0.0f);                                                                   \
     for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
     put(y + i, sum);                                                                        \
   }
-  CI_EACH(n, CI_BODY)
+    CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 
-static const struct ci_isa_linear CI_N(isa_linear) = {.lanes = CI_VL,
+static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
+                                                      .lanes = CI_VL,
                                                       .conv_row = CI_N(conv_row),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .pad = CI_N(pad),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
+                                                      .transpose = CI_N(transpose),
                                                       .scale_add = CI_N(scale_add),
                                                       .add = CI_N(add),
                                                       .largest = CI_N(largest),

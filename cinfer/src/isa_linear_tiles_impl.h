@@ -2,14 +2,14 @@
  *
  * CI_TILE(R, V): R rows by V vectors, one chain each, through memory from block to block.
  * CI_BLOCKS(R, V): the same with all blocks inside, chain and total in registers, for few columns.
- * CI_GEMV(T, V): one row by V vectors, T blocks side by side, so that few columns still give several chains.
+ * Two vectors of columns are a panel: b's panels follow each other in its rows, or lie anywhere (ci_tile.b_panel).
  * Rows of a are reached by one pointer per three rows: the addressing modes of x86 do the rest.
  */
 /* clang-format off */
 struct CI_N(tile_args) {
   const float *a, *b;
   float *c;
-  ptrdiff_t a_row, a_k, b_k, c_row;
+  ptrdiff_t a_row, a_k, b_k, b_panel, c_row;
   int64_t k, block;
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;
@@ -19,7 +19,8 @@ struct CI_N(tile_args) {
   if ((r) % 3 == 0) row[(r) / 3] = t->a + (r) * a_row;   \
   CI_V##V(CI_T_ZERO, r)
 #define CI_T_ZERO(r, v) sum[r][v] = v_set(0.0f);
-#define CI_T_LOAD(last, v) w[v] = (v) == (last) ? v_load_part(b + (v) * CI_VL, part, 0.0f) : v_load(b + (v) * CI_VL);
+#define CI_T_B(v) (b + (v) / 2 * b_panel + (v) % 2 * CI_VL)
+#define CI_T_LOAD(last, v) w[v] = (v) == (last) ? v_load_part(CI_T_B(v), part, 0.0f) : v_load(CI_T_B(v));
 #define CI_T_STEP(r, V)                                     \
   {                                                         \
     const vf x = v_set(row[(r) / 3][(r) % 3 * a_row]);      \
@@ -56,7 +57,7 @@ struct CI_N(tile_args) {
 
 #define CI_TILE(R, V)                                                    \
   static void CI_N(tile_##R##x##V)(const struct CI_N(tile_args) *t) {    \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k;        \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel; \
     const float *b = t->b, *row[(R + 2) / 3];                            \
     const int part = t->part;                                            \
     vf sum[R][V];                                                        \
@@ -94,7 +95,7 @@ struct CI_N(tile_args) {
 
 #define CI_BLOCKS(R, V)                                                  \
   static void CI_N(blocks_##R##x##V)(const struct CI_N(tile_args) *t) {  \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k;        \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel; \
     const float *b = t->b, *row[(R + 2) / 3];                            \
     const int part = t->part;                                            \
     vf sum[R][V], total[R][V];                                           \
@@ -109,90 +110,11 @@ struct CI_N(tile_args) {
     }                                                                    \
   }
 
-/* Block s of a group of T begins s * L further on. */
-#define CI_G_STEP(s, V)                                     \
-  {                                                         \
-    const vf x = v_set(a[(s) * a_skip]);                    \
-    const float *b = bs + (s) * b_skip;                     \
-    vf w[V];                                                \
-    CI_V##V(CI_T_LOAD, last)                                \
-    CI_V##V(CI_T_FMA, s)                                    \
-  }
-#define CI_G_CLEAR(s, V) CI_V##V(CI_T_ZERO, s)
-/* U blocks in step until the shortest of them ends. */
-#define CI_G_CHAINS(U, V)                                                  \
-  for (const int64_t end = CI_N(block_length)(left, (U) - 1, t->block); step < end; step++) { \
-    CI_R##U(CI_G_STEP, V)                                                  \
-    a += a_k;                                                              \
-    bs += b_k;                                                             \
-  }
-#define CI_G_TOTAL(s, V)                             \
-  if (left > (s) * t->block) {                       \
-    if (has_total) {                                 \
-      CI_V##V(CI_G_PLUS, s)                          \
-    } else {                                         \
-      CI_V##V(CI_G_MOVE, s)                          \
-    }                                                \
-    has_total = true;                                \
-  }
-#define CI_G_PLUS(s, v) total[v] = v_add(total[v], sum[s][v]);
-#define CI_G_MOVE(s, v) total[v] = sum[s][v];
-#define CI_G_GET(last, v) total[v] = (v) == (last) ? v_load_part(c + (v) * CI_VL, part, 0.0f) : v_load(c + (v) * CI_VL);
-#define CI_G_ZERO(s, v) total[v] = v_set(0.0f);
-#define CI_G_PUT(last, v)                           \
-  if ((v) == (last)) {                              \
-    v_store_part(c + (v) * CI_VL, part, total[v]);  \
-  } else {                                          \
-    v_store(c + (v) * CI_VL, total[v]);             \
-  }
-#define CI_G_BODY(T, V)                                            \
-  if (has_total) {                                                 \
-    CI_V##V(CI_G_GET, last)                                        \
-  }                                                                \
-  for (int64_t left = t->k; left > 0; left -= T * t->block) {      \
-    const float *a = ga, *bs = gb;                                 \
-    int64_t step = 0;                                              \
-    CI_R##T(CI_G_CLEAR, V)                                         \
-    CI_G_ALL##T(V)                                                 \
-    CI_R##T(CI_G_TOTAL, V)                                         \
-    ga += T * a_skip;                                              \
-    gb += T * b_skip;                                              \
-  }                                                                \
-  CI_V##V(CI_G_PUT, last)
-#define CI_G_ALL2(V) CI_G_CHAINS(2, V) CI_G_CHAINS(1, V)
-#define CI_G_ALL4(V) CI_G_CHAINS(4, V) CI_G_CHAINS(3, V) CI_G_ALL2(V)
-
-#define CI_GEMV(T, V)                                                  \
-  static void CI_N(gemv_##T##x##V)(const struct CI_N(tile_args) *t) {  \
-    const ptrdiff_t a_k = t->a_k, b_k = t->b_k;                        \
-    const ptrdiff_t a_skip = (ptrdiff_t)t->block * a_k, b_skip = (ptrdiff_t)t->block * b_k; \
-    const float *ga = t->a, *gb = t->b;                                \
-    float *c = t->c;                                                   \
-    const int part = t->part;                                          \
-    bool has_total = t->add;                                           \
-    vf sum[T][V], total[V];                                            \
-    CI_V##V(CI_G_ZERO, 0)                                              \
-    if (CI_VL == 1 || part == CI_VL) {                                \
-      const int last = -1;                                             \
-      CI_G_BODY(T, V)                                                  \
-    } else {                                                           \
-      const int last = V - 1;                                          \
-      CI_G_BODY(T, V)                                                  \
-    }                                                                  \
-  }
-
-/* Steps of block s when `left` steps remain from the start of its group. */
-CI_INLINE int64_t CI_N(block_length)(int64_t left, int64_t s, int64_t block) {
-  const int64_t length = left - s * block;
-  return length < 0 ? 0 : length < block ? length : block;
-}
-
 typedef void (*CI_N(tile_fn))(const struct CI_N(tile_args) *t);
 
-CI_TILE(1, 1) CI_TILE(1, 2) CI_TILE(1, 4) CI_TILE(1, 8)
+CI_TILE(1, 1) CI_TILE(1, 2) CI_TILE(1, 4)
 CI_TILE(2, 1) CI_TILE(2, 2) CI_TILE(2, 4)
 CI_BLOCKS(1, 1) CI_BLOCKS(2, 1) CI_BLOCKS(3, 1) CI_BLOCKS(1, 2) CI_BLOCKS(2, 2) CI_BLOCKS(3, 2)
-CI_GEMV(2, 1) CI_GEMV(2, 2) CI_GEMV(2, 4) CI_GEMV(4, 1) CI_GEMV(4, 2)
 #if CI_VL > 1
 CI_TILE(3, 1) CI_TILE(3, 2) CI_TILE(3, 4) CI_TILE(4, 1) CI_TILE(4, 2) CI_TILE(6, 1) CI_TILE(6, 2)
 CI_BLOCKS(4, 1) CI_BLOCKS(6, 1)
@@ -208,8 +130,8 @@ CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
 /* Some heights are left out for size: a caller takes the next smaller one. [rows - 1][vectors - 1] */
 #define CI_TILES2(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2)}
 #define CI_TILES4(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2), [3] = CI_N(tile_##R##x4)}
-static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][8] = {
-    [0] = {[0] = CI_N(tile_1x1), [1] = CI_N(tile_1x2), [3] = CI_N(tile_1x4), [7] = CI_N(tile_1x8)},
+static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][4] = {
+    [0] = CI_TILES4(1),
     [1] = CI_TILES4(2),
 #if CI_VL > 1
     [2] = CI_TILES4(3),
@@ -239,5 +161,3 @@ static const CI_N(tile_fn) CI_N(blocks_table)[2][CI_BLOCKS_ROWS] = { /* [vectors
      [3] = CI_N(blocks_4x2), [5] = CI_N(blocks_6x2)
 #endif
     }};
-static const CI_N(tile_fn) CI_N(gemv_table)[2][4] = { /* [two or four blocks][vectors - 1] */
-    {[0] = CI_N(gemv_2x1), [1] = CI_N(gemv_2x2), [3] = CI_N(gemv_2x4)}, {[0] = CI_N(gemv_4x1), [1] = CI_N(gemv_4x2)}};

@@ -36,6 +36,8 @@ static ci_constant *pack_constant(const ci_kernel *k, int i) {
   return &plan->session->model->constants.at[place->constant];
 }
 
+bool k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NULL; }
+
 static struct ci_packed *pack_make(const ci_model *model, const struct ci_packed *key) {
   size_t whole;
   if (key->bytes > model->limits.max_memory || !ci_add_size(key->bytes, PACK_HEADER, &whole)) return NULL;

@@ -7,7 +7,9 @@
 enum ci_pack_layout {
   CI_PACK_COLUMNS, /* product.h: panels of columns */
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
-  CI_PACK_CONV     /* the convolutions': their parameter tells which */
+  CI_PACK_CONV,    /* the convolutions': their parameter tells which */
+  CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
+  CI_PACK_TREES    /* trees.c: of all inputs of the node that is the parameter */
 };
 
 typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is zeroed, 64-aligned */
@@ -17,6 +19,9 @@ typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument
  * the kernel orders the input in scratch when it runs. */
 const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                      const void *argument);
+
+/* Whether input i is a constant of the model. */
+bool k_is_constant(const ci_kernel *k, int i);
 
 struct ci_packed;
 void ci_packed_free(const ci_allocator *allocator, struct ci_packed *first);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "../src/ci_kernel.h"
+#include "../src/pack.h"
 
 enum { HARNESS_MOST = 8 };
 typedef struct harness_attr {
@@ -26,6 +27,8 @@ typedef struct harness {
   ci_value in[HARNESS_MOST], out[HARNESS_MOST], *ins[HARNESS_MOST], *outs[HARNESS_MOST];
   harness_attr attrs[HARNESS_MOST];
   int attr_count, parts;
+  unsigned constants; /* bit i: input i is a constant of the model */
+  void *packed[HARNESS_MOST];
   ci_error error;
 } harness;
 static harness *harness_current; /* the kernel API has no pointer of its own to give */
@@ -110,6 +113,7 @@ static inline ci_status harness_run(harness *h, int outputs, ci_status (*prepare
 
 static inline void harness_end(harness *h) {
   for (int i = 0; i < h->k.n_out; i++) free(h->out[i].data);
+  for (int i = 0; i < HARNESS_MOST; i++) free(h->packed[i]);
   free(h->k.private_memory);
 }
 
@@ -121,6 +125,19 @@ static const harness_attr *harness_find(const char *name) {
 }
 
 /* ---- the part of ci_kernel.h that kernels of this test use ---- */
+
+const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
+                     const void *argument) {
+  harness *h = harness_current;
+  (void)layout, (void)parameter;
+  if ((h->constants >> i & 1) == 0) return NULL;
+  if (h->packed[i] != NULL) free(h->packed[i]);
+  h->packed[i] = aligned_alloc(64, ci_round_up(bytes, 64));
+  if (h->packed[i] == NULL) return NULL;
+  memset(h->packed[i], 0, bytes);
+  fill(h->packed[i], k->in[i], argument);
+  return h->packed[i];
+}
 
 ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
   const harness_attr *a = harness_find(name);

@@ -106,18 +106,25 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
   float *a = floats(M * K, special), *b = floats(K * N, special), *wanted = floats(M * N, 0), *found = floats(M * N, 0);
   float *copy_a = floats(M * K, 1), *copy_b = floats(K * N, 1);
   char what[80];
-  for (int turned = 0; turned < 4; turned++) {
+  float *panels = aligned_alloc(64, ci_round_up((size_t)(N + 64) * (size_t)K * sizeof *panels + 64, 64));
+  if (panels == NULL) exit(2);
+  for (int form = 0; form < 8; form++) { /* a turned, b turned, b in panels */
+    const int turned = form & 3;
     const ci_operand A = turned & 1 ? (ci_operand){a + 1, 1, (ptrdiff_t)M} : (ci_operand){a + 1, (ptrdiff_t)K, 1};
     const ci_operand B = turned & 2 ? (ci_operand){b + 1, 1, (ptrdiff_t)K} : (ci_operand){b + 1, (ptrdiff_t)N, 1};
     define_product(a + 1, A.row, A.col, b + 1, B.row, B.col, wanted, (ptrdiff_t)N, M, N, K);
     ci_matmul p;
     if (!ci_matmul_rule(&p, CI_FLOAT, N, K)) exit(2);
-    const ci_operand pa = ci_matmul_pack_a(&p, M, A, copy_a), pb = ci_matmul_pack_b(&p, B, copy_b);
+    const bool in_panels = form >= 4;
+    if (in_panels && ci_matmul_panel_bytes(&p, isa) == 0) continue;
+    const ci_operand pa = ci_matmul_pack_a(&p, M, A, copy_a);
+    const ci_operand pb = in_panels ? ci_matmul_pack_panels(&p, isa, B, panels) : ci_matmul_pack_b(&p, B, copy_b);
     for (int64_t step = 1; step <= M + 3; step = step == 1 ? 3 : M + step) { /* rows one by one, in threes, all */
       memset(found, 0xff, (size_t)(M * N) * sizeof *found);
       for (int64_t m = 0; m < M; m += step) {
         const ci_matmul_part part = {.a = {(const float *)pa.data + m * pa.row, pa.row, pa.col},
                                      .b = pb,
+                                     .panels = in_panels,
                                      .c = found + m * N,
                                      .c_row = (ptrdiff_t)N,
                                      .m = M - m < step ? M - m : step,
@@ -126,11 +133,11 @@ static void test_product(const struct ci_isa *isa, int64_t M, int64_t N, int64_t
         ci_matmul_compute(&p, isa, &part);
       }
       snprintf(what, sizeof what, "product %lldx%lldx%lld, form %d, %lld rows", (long long)M, (long long)K,
-               (long long)N, turned, (long long)step);
+               (long long)N, form, (long long)step);
       compare(what, isa->name, found, wanted, M * N);
     }
   }
-  free(a), free(b), free(wanted), free(found), free(copy_a), free(copy_b);
+  free(a), free(b), free(wanted), free(found), free(copy_a), free(copy_b), free(panels);
 }
 
 static void test_products(const struct ci_isa *isa) {
@@ -148,13 +155,15 @@ static void test_products(const struct ci_isa *isa) {
 }
 
 /* MatMul with batches, on several threads: a (2, 3, M, K), b (3, K, N) or (K, N). */
-static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, bool batched) {
+static void test_matmul(const struct ci_isa *isa, int threads, int64_t M, int64_t N, int64_t K, bool batched,
+                        bool constant) {
   float *a = floats(6 * M * K, 0), *b = floats(3 * K * N, 0), *wanted = floats(6 * M * N, 0);
   const int64_t a_dims[4] = {2, 3, M, K}, b_dims[3] = {3, K, N};
   harness h;
   harness_start(&h, isa, threads);
   harness_input(&h, CI_FLOAT, 4, a_dims, a);
   harness_input(&h, CI_FLOAT, batched ? 3 : 2, batched ? b_dims : b_dims + 1, b);
+  h.constants = constant ? 2 : 0;
   for (int i = 0; i < 6; i++) {
     define_product(a + i * M * K, (ptrdiff_t)K, 1, b + (batched ? i % 3 : 0) * K * N, (ptrdiff_t)N, 1,
                    wanted + i * M * N, (ptrdiff_t)N, M, N, K);
@@ -179,6 +188,7 @@ static void test_gemm(const struct ci_isa *isa, int threads, int64_t M, int64_t 
   harness_input(&h, CI_FLOAT, 2, a_dims, a);
   harness_input(&h, CI_FLOAT, 2, b_dims, b);
   harness_input(&h, CI_FLOAT, 2, c_dims, c);
+  h.constants = form & 16 ? 2 : 0;
   harness_int(&h, "transA", form & 1);
   harness_int(&h, "transB", form >> 1 & 1);
   harness_float(&h, "alpha", (double)alpha);
@@ -411,11 +421,16 @@ int main(void) {
     if (isa == NULL) continue;
     test_products(isa);
     for (int threads = 1; threads <= 3; threads++) {
-      test_matmul(isa, threads, 5, 20, 33, true);
-      test_matmul(isa, threads, 1, 200, 70, true);
-      test_matmul(isa, threads, 9, 3, 128, true);
-      test_matmul(isa, threads, 4, 33, 300, false);
-      for (int form = 0; form < 16; form++) {
+      for (int constant = 0; constant < 2; constant++) {
+        test_matmul(isa, threads, 5, 20, 33, true, constant);
+        test_matmul(isa, threads, 1, 200, 70, true, constant);
+        test_matmul(isa, threads, 9, 3, 128, true, constant);
+        test_matmul(isa, threads, 4, 33, 300, false, constant);
+      }
+      test_gemm(isa, threads, 515, 97, 20, threads % 2 * 16); /* several tiles are finished one by one */
+      test_gemm(isa, threads, 40, 700, 33, 2 + threads % 2 * 16);
+      if (threads < 3) test_gemm(isa, threads, 129 * threads, 257, 512, 0); /* a is put together block by block */
+      for (int form = 0; form < 32; form++) { /* operands turned, alpha, beta, b a constant */
         test_gemm(isa, threads, 17, 10, 64, form);
         test_gemm(isa, threads, 1, 130, 40, form);
         test_gemm(isa, threads, 6, 2, 260, form);

@@ -38,6 +38,7 @@ class Emitter:
         types: of values, as far as the file says.
         variables: the value that each variable has at this point of the order.
         assigned: variables that were assigned, in order.
+        domains: besides ai.onnx, and the version of each that is imported.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Emitter:
         self.initializers: list[onnx.TensorProto] = []
         self.inputs: list[onnx.ValueInfoProto] = []
         self.needed_opset = max(OLDEST_OPSET, min(opset or FIRST_OPSET, FIRST_OPSET))
+        self.domains: dict[str, int] = {}
         self._taken: set[str] = set()
         self._changed: set[str] = set()
         self._constants = {
@@ -93,7 +95,7 @@ class Emitter:
             graph,
             producer_name="graphio",
             producer_version=__version__,
-            opset_imports=[helper.make_opsetid("", opset)],
+            opset_imports=[helper.make_opsetid(*d) for d in (("", opset), *self.domains.items())],
             ir_version=_ir_version(opset),
         )
         entries = {e.key: e.value for e in self.message.metadata}
@@ -393,6 +395,15 @@ class Emitter:
         outputs = [self.fresh(base), output] if second else [output]
         self.nodes.append(helper.make_node(op, list(inputs), outputs, name=output, **attrs))
         return output
+
+    def add_of(
+        self, domain: str, version: int, op: str, inputs: Sequence[str], output: str, **attrs: Any
+    ) -> None:
+        """Adds a node of another domain of the standard, which the model then imports."""
+        self.domains[domain] = version
+        self.nodes.append(
+            helper.make_node(op, inputs, [output], name=output, domain=domain, **attrs)
+        )
 
     def constant(self, value: Any, dtype: Any, base: str) -> str:
         """Adds an initializer of a fresh name, which it returns."""

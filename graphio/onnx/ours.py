@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphio.onnx import composed, ours_images, ours_windows
+from graphio.onnx import composed, ours_images, ours_windows, tree_writing
 from graphio.onnx.attributes import message_value
 from graphio.schema import dtypes, errors
 from graphio.schema.model_pb2 import Node
@@ -114,4 +114,5 @@ OURS: dict[str, Lower] = {
     "ResizeGrad": ours_images.resize_grad,
     "GridSampleGrad": composed.grid_sample_grad,
     "RoiAlignGrad": composed.roi_align_grad,
+    "TreeEnsemble": tree_writing.tree_ensemble,
 }

@@ -12,6 +12,7 @@ FAMILIES = (
     "control",
     "einsum",
     "conv",
+    "fused",
     "host",
     "image",
     "index",
@@ -32,6 +33,7 @@ FAMILIES = (
     "text",
     "text_numbers",
     "training",
+    "trees",
     "window",
 )
 

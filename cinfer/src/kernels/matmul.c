@@ -3,20 +3,28 @@
 #include "../isa_linear.h"
 #include "product.h"
 
-enum { MATMUL_PANEL = 64, MATMUL_FEW_ROWS = 16 };
+enum {
+  MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
+  MATMUL_FEW_ROWS = 16,
+  MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
+  MATMUL_TILE = 1 << 14
+};
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
 struct matmul {
   ci_matmul product;
   int64_t m, batches;
   ptrdiff_t a_row, a_col, b_row, b_col;
-  size_t item, a_bytes; /* the copy of b follows that of a in scratch */
-  bool by_columns;      /* threads take panels of columns instead of rows */
-  int64_t grain;        /* rows, panels or whole batches a part */
-  int batch_rank;       /* 0: at most one matrix */
+  size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, room for each thread */
+  const void *b_packed; /* b in memory of the model, or NULL */
+  bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
+  bool finishes; /* something is done to the product: Gemm's alpha and c */
+  bool by_columns; /* threads take panels of columns instead of rows */
+  int64_t grain; /* rows, panels or whole batches a part */
+  int batch_rank; /* 0: at most one matrix */
   int64_t batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
-  double alpha, beta;                                 /* Gemm */
+  double alpha, beta; /* Gemm */
   bool adds_c;
   ptrdiff_t c_row, c_col;
 };
@@ -64,34 +72,59 @@ static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column
 
 /* ---- one product, in parts ---- */
 
-static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+/* Some rows and columns of the result; `thread` says whose room they may use. */
+typedef struct matmul_place {
+  int64_t row, rows, column, columns;
+  int thread;
+} matmul_place;
+
+static void matmul_tile(const matmul_job *job, const matmul_place *at) {
   const struct matmul *p = job->p;
+  char *room = p->room_bytes > 0 ? (char *)job->k->scratch + p->a_bytes + p->b_bytes : NULL;
   const size_t n = (size_t)p->product.n;
+  const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_panels ? (ptrdiff_t)p->product.k : job->b.col);
   const ci_matmul_part part = {
-      .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
-      .b = {(const char *)job->b.data + (size_t)(column * job->b.col) * p->item, job->b.row, job->b.col},
-      .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
+      .a = {(const char *)job->a.data + (size_t)(at->row * job->a.row) * p->item, job->a.row, job->a.col},
+      .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
+      .panels = p->b_panels,
+      .c = job->y + ((size_t)at->row * n + (size_t)at->column) * p->item,
       .c_row = (ptrdiff_t)n,
-      .m = rows,
-      .n = columns,
-      .k = p->product.k};
+      .m = at->rows,
+      .n = at->columns,
+      .k = p->product.k,
+      .room = room == NULL ? NULL : room + (size_t)at->thread * p->room_bytes};
   ci_matmul_compute(&p->product, job->k->isa, &part);
-  if (!p->adds_c && p->alpha == 1.0) return;
-  for (int64_t i = row; i < row + rows; i++) matmul_finish_row(job, i, column, columns);
+  if (!p->finishes) return;
+  for (int64_t i = at->row; i < at->row + at->rows; i++) matmul_finish_row(job, i, at->column, at->columns);
+}
+
+static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* A part, in tiles small enough to be finished in the cache. */
+static void matmul_part(const matmul_job *job, const matmul_place *at) {
+  if (!job->p->finishes || at->rows * at->columns <= MATMUL_TILE) {
+    matmul_tile(job, at);
+    return;
+  }
+  const int64_t rows_end = at->row + at->rows, columns_end = at->column + at->columns;
+  for (int64_t row = at->row; row < rows_end; row += MATMUL_TILE_ROWS) {
+    const int64_t rows = matmul_at_most(rows_end - row, MATMUL_TILE_ROWS);
+    const int64_t width = (MATMUL_TILE / rows + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL;
+    for (int64_t column = at->column; column < columns_end; column += width) {
+      matmul_tile(job, &(matmul_place){row, rows, column, matmul_at_most(columns_end - column, width), at->thread});
+    }
+  }
 }
 
 static void matmul_rows(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  (void)thread;
-  matmul_part(job, begin, end - begin, 0, job->p->product.n);
+  matmul_part(job, &(matmul_place){begin, end - begin, 0, job->p->product.n, thread});
 }
 
 static void matmul_panels(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  const int64_t n = job->p->product.n, from = begin * MATMUL_PANEL;
-  const int64_t to = end * MATMUL_PANEL < n ? end * MATMUL_PANEL : n;
-  (void)thread;
-  matmul_part(job, 0, job->p->m, from, to - from);
+  const int64_t from = begin * MATMUL_PANEL, to = matmul_at_most(end * MATMUL_PANEL, job->p->product.n);
+  matmul_part(job, &(matmul_place){0, job->p->m, from, to - from, thread});
 }
 
 static void matmul_one(matmul_job *job) {
@@ -99,9 +132,17 @@ static void matmul_one(matmul_job *job) {
   ci_kernel *k = job->k;
   job->a = ci_matmul_pack_a(&p->product, p->m, job->a, k->scratch);
   /* without scratch there is no pointer to add to */
-  job->b = ci_matmul_pack_b(&p->product, job->b, p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch);
+  void *const copy = p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch;
+  if (p->b_packed != NULL) {
+    const ptrdiff_t depth = (ptrdiff_t)p->product.k;
+    job->b = p->b_panels ? (ci_operand){p->b_packed, k->isa->linear->panel, 1} : (ci_operand){p->b_packed, 1, depth};
+  } else if (p->b_panels) {
+    job->b = ci_matmul_pack_panels(&p->product, k->isa, job->b, copy);
+  } else {
+    job->b = ci_matmul_pack_b(&p->product, job->b, copy);
+  }
   if (k->threads <= 1) {
-    matmul_part(job, 0, p->m, 0, p->product.n);
+    matmul_part(job, &(matmul_place){0, p->m, 0, p->product.n, 0});
   } else if (p->by_columns) {
     k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, job);
   } else {
@@ -160,12 +201,21 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
   p->a_bytes = ci_round_up(ci_matmul_a_bytes(&p->product, p->m, p->a_row, p->a_col), 64);
-  k->scratch_bytes = p->a_bytes + ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
+  p->b_bytes = ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
+  const bool one = k->in[1]->rank <= 2; /* one matrix for all batches */
+  p->b_packed = one ? ci_matmul_constant(&p->product, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
+  const size_t panels = ci_matmul_panel_bytes(&p->product, k->isa);
+  p->b_panels = panels > 0 && (p->b_packed != NULL || p->b_bytes > 0);
+  if (p->b_panels) p->b_bytes = panels;
+  p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_bytes, 64);
+  p->room_bytes = ci_matmul_room_bytes(&p->product, p->m, p->a_row, p->a_col);
+  k->scratch_bytes = p->a_bytes + p->b_bytes + p->room_bytes * (size_t)(k->threads > 1 ? k->threads : 1);
+  p->finishes = p->adds_c || p->alpha != 1.0;
   p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
   const int64_t each = p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of a row or panel */
   const int64_t depth_1 = depth > 0 ? depth : 1;
   p->grain = each > 0 ? MATMUL_PART_WORK / depth_1 / each + 1 : 1;
-  if (p->batches == 0) p->a_bytes = k->scratch_bytes = 0; /* the other sizes may be anything */
+  if (p->batches == 0) k->scratch_bytes = 0; /* the other sizes may be anything */
 }
 
 /* Batch strides of one operand, aligned at the right with the output's batch axes. */

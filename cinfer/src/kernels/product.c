@@ -3,6 +3,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "../pack.h"
 
 static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -23,7 +24,7 @@ bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
   p->dots = floating && k > 0 && (n == 1 || (n < 8 && k / 32 >= n));
   p->block = n <= 16 ? k / 4 + (k % 4 != 0) : n <= 32 ? k / 2 + (k % 2 != 0) : k;
   if (p->block < 16) p->block = 16;
-  if (p->block > 256) p->block = 256;
+  if (p->block > CI_BLOCK) p->block = CI_BLOCK;
   return true;
 }
 
@@ -74,6 +75,63 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
   }
   ci_transpose_copy(sizeof(float), copy, b.data, p->n, p->k, b.col, b.row);
   return (ci_operand){copy, (ptrdiff_t)p->n, 1};
+}
+
+/* ---- panels, and constants ---- */
+
+enum { PRODUCT_ROOM_ROWS = 128, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
+
+size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
+  size_t bytes = ci_round_up((size_t)p->n, (size_t)isa->linear->panel) * sizeof(float);
+  if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (size_t)p->k, &bytes)) return 0;
+  return bytes;
+}
+
+ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
+  const int64_t panel = isa->linear->panel;
+  float *to = copy;
+  for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
+    const int64_t columns = product_at_most(panel, p->n - n);
+    const float *from = (const float *)b.data + n * b.col;
+    if (b.col == 1) {
+      for (int64_t k = 0; k < p->k; k++) memcpy(to + k * panel, from + k * b.row, (size_t)columns * sizeof *to);
+    } else if (b.row == 1) {
+      isa->linear->transpose(to, (ptrdiff_t)panel, from, b.col, columns, p->k);
+    } else {
+      for (int64_t k = 0; k < p->k; k++) {
+        for (int64_t j = 0; j < columns; j++) to[k * panel + j] = from[k * b.row + j * b.col];
+      }
+    }
+  }
+  return (ci_operand){copy, (ptrdiff_t)panel, 1};
+}
+
+size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
+  const bool large = m >= PRODUCT_ROOM_ROWS && p->n >= PRODUCT_ROOM_COLUMNS && a_row >= PRODUCT_ROOM_STRIDE;
+  if (p->dtype != CI_FLOAT || p->dots || a_col != 1 || !large) return 0;
+  return (size_t)product_at_most(m, CI_SWEEP_ROWS) * CI_ROOM_ROW * sizeof(float);
+}
+
+typedef struct product_constant {
+  const ci_matmul *p;
+  const struct ci_isa *isa;
+  ci_operand b;
+} product_constant;
+
+static void product_fill(void *to, const ci_value *value, const void *argument) {
+  const product_constant *c = argument;
+  const ci_operand b = {value->data, c->b.row, c->b.col};
+  if (c->p->dots) ci_matmul_pack_b(c->p, b, to);
+  else ci_matmul_pack_panels(c->p, c->isa, b, to);
+}
+
+/* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
+const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
+  const product_constant c = {p, k->isa, b};
+  const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
+  if (bytes == 0 || p->k > INT32_MAX) return NULL;
+  const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
+  return k_packed(k, i, p->dots ? CI_PACK_DOTS : CI_PACK_COLUMNS, which, bytes, product_fill, &c);
 }
 
 /* ---- plain products: float64 with two roundings a step, integers wrapping ---- */
@@ -168,11 +226,13 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .b = part->b.data,
                         .b_k = part->b.row,
                         .b_col = part->b.col,
+                        .b_panel = part->panels ? (ptrdiff_t)(isa->linear->panel * p->k) : 0,
                         .c = part->c,
                         .c_row = part->c_row,
                         .m = part->m,
                         .n = part->n,
                         .k = part->k,
+                        .room = part->a.col == 1 ? part->room : NULL,
                         .block = p->block,
                         .add = part->add};
   if (p->dots) {

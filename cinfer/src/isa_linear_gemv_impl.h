@@ -1,0 +1,106 @@
+/* isa_linear_gemv_impl.h - one row by a matrix, bound by how fast b arrives: included once per instruction set.
+ *
+ * A stream is one chain for each column of a panel over a block of K. Up to four run side by side, the blocks of one
+ * panel or one block of several panels, so that chains hide the latency and b is read at four places at a time.
+ */
+/* clang-format off */
+struct CI_N(stream) {
+  const float *a, *b;
+  float *c;
+  bool add; /* c holds the total of the blocks before */
+};
+
+struct CI_N(gemv_args) {
+  struct CI_N(stream) s[4];
+  int64_t steps[5]; /* of each stream, descending; [4] is 0 */
+  ptrdiff_t a_k, b_k;
+  int part; /* columns of the last vector, 1..CI_VL */
+};
+
+#define CI_G_ZERO(s, v) sum[s][v] = v_set(0.0f);
+#define CI_G_CLEAR(i, V) CI_V##V(CI_G_ZERO, i) const float *const a##i = t->s[i].a, *const b##i = t->s[i].b;
+#define CI_G_FMA(s, v)                                                                              \
+  sum[s][v] = v_fma(x, (v) == last ? v_load_part(b + (v) * CI_VL, part, 0.0f) : v_load(b + (v) * CI_VL), sum[s][v]);
+#define CI_G_STEP(i, V)             \
+  {                                 \
+    const vf x = v_set(a##i[a_at]); \
+    const float *b = b##i + b_at;   \
+    CI_V##V(CI_G_FMA, i)            \
+  }
+/* The first U streams until the shortest of them ends. */
+#define CI_G_CHAINS(U, V)                        \
+  for (; step < t->steps[(U) - 1]; step++) {     \
+    CI_R##U(CI_G_STEP, V)                        \
+    a_at += a_k;                                 \
+    b_at += b_k;                                 \
+  }
+#define CI_G_OUT(i, V)                        \
+  if (t->steps[i] > 0) {                      \
+    float *c = t->s[i].c;                     \
+    if (t->s[i].add) {                        \
+      CI_V##V(CI_T_TOTAL, i)                  \
+    }                                         \
+    CI_V##V(CI_T_STORE, i)                    \
+  }
+#define CI_G_BODY(V)    \
+  CI_G_CHAINS(4, V)     \
+  CI_G_CHAINS(3, V)     \
+  CI_G_CHAINS(2, V)     \
+  CI_G_CHAINS(1, V)     \
+  CI_R4(CI_G_OUT, V)
+#define CI_GEMV(V)                                                          \
+  static void CI_N(gemv_##V)(const struct CI_N(gemv_args) *t) {             \
+    const ptrdiff_t a_k = t->a_k, b_k = t->b_k;                             \
+    const int part = t->part;                                               \
+    ptrdiff_t a_at = 0, b_at = 0;                                           \
+    int64_t step = 0;                                                       \
+    vf sum[4][V];                                                           \
+    CI_R4(CI_G_CLEAR, V)                                                    \
+    if (CI_VL == 1 || part == CI_VL) {                                      \
+      const int last = -1;                                                  \
+      CI_G_BODY(V)                                                          \
+    } else {                                                                \
+      const int last = V - 1;                                               \
+      CI_G_BODY(V)                                                          \
+    }                                                                       \
+  }
+CI_GEMV(1) CI_GEMV(2)
+    /* clang-format on */
+
+    /* Streams are gathered until there are four, or one of another width comes, and then run. */
+    static void CI_N(gemv_flush)(struct CI_N(gemv_args) * g, int *count, bool wide) {
+  if (*count == 0) return;
+  for (int i = *count; i < 4; i++) {
+    g->s[i] = g->s[0];
+    g->steps[i] = 0;
+  }
+  (wide ? CI_N(gemv_2) : CI_N(gemv_1))(g);
+  *count = 0;
+}
+
+/* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
+ * alone. */
+static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
+  const int64_t panel = 2 * CI_VL, blocks = (t->k + t->block - 1) / t->block;
+  const int64_t group = blocks >= 4 ? 1 : 4 / blocks;
+  struct CI_N(gemv_args) g = {.a_k = t->a_k, .b_k = t->b_k};
+  for (int64_t first = 0, columns; first < t->n; first += columns) {
+    const int64_t left = t->n - first;
+    const bool whole = left >= panel;
+    int64_t panels = whole ? left / panel : 1;
+    if (panels > group) panels = group;
+    columns = whole ? panels * panel : left;
+    const bool wide = columns > CI_VL;
+    int count = 0;
+    g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
+    for (int64_t k = 0; k < t->k; k += t->block) {
+      for (int64_t p = 0; p < panels; p++) {
+        g.steps[count] = t->k - k < t->block ? t->k - k : t->block;
+        g.s[count++] = (struct CI_N(stream)){a + k * t->a_k, t->b + (first / panel + p) * b_panel + k * t->b_k,
+                                             c + first + p * panel, t->add || k > 0};
+        if (count == 4) CI_N(gemv_flush)(&g, &count, wide);
+      }
+    }
+    CI_N(gemv_flush)(&g, &count, wide);
+  }
+}
