@@ -32,6 +32,12 @@
 #define CI_OUTLINE static
 #endif
 
+#if defined(__GNUC__)
+#define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
+#else
+#define CI_PREFETCH(p) ((void)(p))
+#endif
+
 /* Internal functions: static in the one-file build, hidden in the others. */
 typedef struct ci_span { /* bytes that belong to somebody else */
   const char *data;

@@ -41,6 +41,7 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
     int64_t height = (left + tiles - 1) / tiles;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
     table[(height - 1) * step](&s);
+    s.ahead += s.ahead_step * s.k;
     s.a += height * s.a_row;
     s.c += height * s.c_row;
     left -= height;
@@ -69,6 +70,8 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
     s.add = t->add || k > 0;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
     s.a = a + k * t->a_k;
+    s.ahead_step =
+        t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
     if (t->room != NULL) CI_N(gather)(&s, m, t->room);
     while (vectors > 0) {
       const int64_t width = CI_N(width_of)(vectors, widest);
@@ -76,8 +79,10 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
       s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
-      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
       column += width * CI_VL;
+      s.ahead =
+          (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
+      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
   }
 }
