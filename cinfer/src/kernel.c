@@ -5,7 +5,10 @@
 #include "threads.h"
 #include "wire.h"
 
-enum { KERNEL_SMALL = 1 << 16 }; /* bytes of private memory that every session has */
+enum {
+  KERNEL_SMALL = 1 << 16, /* bytes of private memory that every session has */
+  KERNEL_POOLED = 1 << 11 /* while planning, so much of it comes with the plan's own memory */
+};
 
 static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
 static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
@@ -192,7 +195,14 @@ void *k_private(ci_kernel *k, size_t bytes) {
     memset(k->private_memory, 0, k->node->private_bytes);
     return k->private_memory;
   }
-  ci_release(allocator, k->private_memory, k->node->private_bytes);
+  ci_plan *plan = k->node->plan;
+  if (!k->node->private_pooled) ci_release(allocator, k->private_memory, k->node->private_bytes);
+  k->node->private_pooled = plan->compiler != NULL && bytes <= KERNEL_POOLED;
+  if (k->node->private_pooled) {
+    k->private_memory = ci_pool_alloc(&plan->pool, bytes);
+    k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
+    return k->private_memory;
+  }
   const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
   k->private_memory = fits ? ci_alloc(allocator, bytes) : NULL;
   k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
