@@ -39,10 +39,11 @@ OTHERS = {  # rows that are no models: the module that measures them and its arg
 ROWS = [*SUITE, *OTHERS]
 QUICK = [m.name for m in SUITE.values() if m.quick]
 QUICK += ["first sight tiny", "train perceptron", "node"]
-SHORT = {  # arguments of a module in the short form
-    "latency": ("--seconds=0",),
+OWN = [n for n in ENGINES if n.startswith(("cinfer", "Python", "onnxruntime", "by hand"))]
+SHORT = {  # arguments of a module in the short form, which needs nothing but ONNX Runtime
+    "latency": ("--seconds=0", f"--engines={';'.join(OWN)}"),
     "batches": ("--rounds=1", "--sizes=4"),
-    "training": ("--seconds=0",),
+    "training": ("--seconds=0", "--engines=cinfer;Python runtime;numpy"),
     "node": ("--seconds=0",),
 }
 
