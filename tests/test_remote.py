@@ -370,8 +370,8 @@ def test_what_to_install_is_said(url: str, packages: str, monkeypatch: pytest.Mo
 
 
 def test_names_stay_in_the_folder(folder: str) -> None:
-    for name in ("my model", "..", "a:b"):
-        with pytest.raises(errors.InvalidArgumentError, match="letters, digits"):
+    for name in ("a\\b", "..", 'a"b'):
+        with pytest.raises(errors.InvalidArgumentError, match="cannot be called"):
             write_checkpoint(f"{folder}/{name}", {})
     assert not files_of(folder)
 

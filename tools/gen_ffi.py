@@ -19,6 +19,7 @@ PRIVATE = """
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes,
                              const char *prefix, const ci_save_options *options,
                              ci_error *error);
+void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 """
 
 #: What the library calls: Python functions, which graphio/cinfer/host.py and watch.py define.
@@ -26,6 +27,9 @@ CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
 extern "Python" void graphio_step(void *user, const char *name, size_t length);
 """
+
+#: The module's own beginning is in graphio/cinfer/runner.c, which adds types to what cffi makes.
+RENAMED = "#define PyInit__native graphio_cffi_init\n"
 
 
 def declarations(header: str) -> str:
@@ -42,7 +46,7 @@ def main() -> None:
     text = header.read_text(encoding="utf-8")
     ffi = FFI()
     ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE + CALLBACKS)
-    ffi.set_source("graphio.cinfer._native", '#include "cinfer.h"\n' + PRIVATE)
+    ffi.set_source("graphio.cinfer._native", RENAMED + '#include "cinfer.h"\n' + PRIVATE)
     ffi.emit_c_code(str(out))
 
 

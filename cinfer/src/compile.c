@@ -633,6 +633,7 @@ void ci_plan_free(ci_plan *plan) {
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
     ci_release(allocator, step->k.private_memory, step->private_bytes);
+    ci_release(allocator, step->k.private_more, step->more_bytes);
     for (int b = 0; b < 2; b++) {
       if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
     }

@@ -30,8 +30,42 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   bool add;      /* columns: c already holds the total of the blocks before these */
 } ci_tile;
 
+/* A row of pixels of a convolution, a panel of outputs side by side as lanes:
+ * c[pixel * c_step + lane] = sum over k of x[pixel * x_step + offset[k]] * w[k * width + lane], one chain from +0. */
+typedef struct ci_conv_row {
+  const float *x;
+  ptrdiff_t x_step;
+  const int32_t *offset;
+  const float *w;
+  float *c;
+  ptrdiff_t c_step;
+  int64_t pixels, k;
+  int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
+  int lanes;   /* outputs that exist, all of the first vector if there are two */
+  bool add;    /* c holds the total of the blocks before these */
+} ci_conv_row;
+
+typedef struct ci_windows { /* of a plane, padding included: y dense */
+  const float *x;
+  ptrdiff_t x_down, x_right;     /* from window to window */
+  ptrdiff_t tap_down, tap_right; /* from tap to tap */
+  int64_t kh, kw;
+  const float *w, *bias; /* of depthwise_plane; bias or NULL */
+  float *y;
+  int64_t rows, columns;
+} ci_windows;
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
+  int lanes; /* of a vector */
+  void (*conv_row)(const ci_conv_row *t);
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added */
+  void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
+                    int lanes);
+  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, `fill` before and behind it. Behind the
+   * last row y has room for one vector more. */
+  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n,
+                   float fill);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* to[c * to_row + r] = from[r * from_row + c] */
@@ -47,6 +81,9 @@ struct ci_isa_linear {
   void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
+  /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
+  void (*depthwise_plane)(const ci_windows *t);
+  void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
 };

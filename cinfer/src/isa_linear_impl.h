@@ -13,6 +13,7 @@
 #include "isa_linear_tiles_impl.h"
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
+#include "isa_linear_conv_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -273,18 +274,79 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
-static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n){
 #define CI_BODY(get, put)                                                                   \
   {                                                                                         \
     vf sum = v_set(0.0f);                                                                   \
     for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
     put(y + i, sum);                                                                        \
   }
-  CI_EACH(n, CI_BODY)
+    CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 
+/* ---- windows over a plane: neighbouring windows are lanes ---- */
+
+/* n numbers, `step` apart. */
+CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
+  if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
+  if (step == 2 && n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
+  if (step == 2) {
+    const int read = 2 * n - 1, second = read - (CI_VL - 1);
+    return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
+                  v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
+  }
+  float lane[CI_VL] = {0};
+  for (int i = 0; i < n; i++) lane[i] = p[i * step];
+  return v_load(lane);
+}
+
+#define CI_PLANE(step, START, TERM, END)                                       \
+  for (int64_t row = 0; row < t->rows; row++) {                                \
+    float *y = t->y + row * t->columns;                                        \
+    for (int64_t i = 0; i < t->columns; i += CI_VL) {                          \
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;    \
+      const float *from = t->x + row * t->x_down + i * (step);                 \
+      int64_t tap = 0;                                                         \
+      vf sum = START;                                                          \
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {   \
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {               \
+          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, step, n); \
+          TERM                                                                 \
+        }                                                                      \
+      }                                                                        \
+      END v_store_part(y + i, n, sum);                                         \
+    }                                                                          \
+  }
+#define CI_PLANES(START, TERM, END)        \
+  if (t->x_right == 1) {                   \
+    CI_PLANE(1, START, TERM, END)          \
+  } else if (t->x_right == 2) {            \
+    CI_PLANE(2, START, TERM, END)          \
+  } else {                                 \
+    CI_PLANE(t->x_right, START, TERM, END) \
+  }
+
+static void CI_N(depthwise_plane)(const ci_windows *t) {
+#define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
+#define CI_END \
+  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));
+  CI_PLANES(v_set(0.0f), CI_TERM, CI_END)
+#undef CI_TERM
+#undef CI_END
+}
+
+static void CI_N(largest_plane)(const ci_windows *t) {
+#define CI_TERM sum = v_select(v_ge(sum, x), sum, v_select(v_is_nan(sum), sum, x));
+  CI_PLANES(v_set(-INFINITY), CI_TERM, )
+#undef CI_TERM
+}
+
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
+                                                      .lanes = CI_VL,
+                                                      .conv_row = CI_N(conv_row),
+                                                      .conv_turn = CI_N(conv_turn),
+                                                      .pad_rows = CI_N(pad_rows),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
                                                       .transpose = CI_N(transpose),
@@ -295,6 +357,8 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .route = CI_N(route),
                                                       .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
+                                                      .depthwise_plane = CI_N(depthwise_plane),
+                                                      .largest_plane = CI_N(largest_plane),
                                                       .multiply_add = CI_N(multiply_add)};
 
 #undef CI_TILE_ROWS

@@ -13,6 +13,9 @@
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
  *   v_transpose(to, to_row, from, from_row)   to[c * to_row + r] = from[r * from_row + c], turned_rows by 4
  *   v_abs v_copy_sign(magnitude, sign)   by bits
+ *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)
+ *                  every second number from p on
+ *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
  */

@@ -71,7 +71,7 @@ class Handles:
         is_path = isinstance(source, (str, os.PathLike))
         data = None if is_path else ffi.from_buffer(source)
         self.model = self._open_model(source if is_path else data, lazy, isa)
-        self.session: Any = self._open_session(threads)
+        self.session_cell = self._open_session(threads)  # NULL in it once the model is closed
         # The borrowed bytes and the functions must outlive both handles.
         self._closer = weakref.finalize(self, _close, self.session, self.model, (data, host))
         self._closer.atexit = False
@@ -98,7 +98,12 @@ class Handles:
         if code:
             lib.ci_close(self.model)
         status.check(code, self.error)
-        return handle[0]
+        return handle
+
+    @property
+    def session(self) -> Any:
+        """The C session, or None when the model is closed."""
+        return self.session_cell[0] or None
 
     def close(self) -> None:
         """Waits for a run in progress, then frees both.
@@ -111,7 +116,7 @@ class Handles:
                 raise errors.FailedPreconditionError(
                     message="the model is being run by the caller: close it after the run"
                 )
-            self.session = None
+            self.session_cell[0] = ffi.NULL
             self._closer()
 
     def failed(self, code: int) -> BaseException:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphio.cinfer import arrays
-from graphio.cinfer._native import ffi, lib
+from graphio.cinfer._native import Bound, ffi, lib
 from graphio.cinfer.arrays import Array
+from graphio.cinfer.feeds import Feed, Help, closed, writable
 from graphio.cinfer.watch import Steps, ended_at
-from graphio.schema import calls, dtypes, errors
+from graphio.schema import calls, errors
 from graphio.schema.engine import NodeTime, TensorSpec
 
 if TYPE_CHECKING:
     from graphio.cinfer.model import Handles
 
 _run = lib.ci_run
-_from_buffer = ffi.from_buffer
 _NULL = ffi.NULL
 
 
@@ -43,7 +43,9 @@ class Signature:
         self._in = ffi.new("ci_tensor[]", max(len(self.inputs), 1))
         self._out = ffi.new("ci_tensor[]", max(len(self.outputs), 1))
         self._call = (self._number, self._in, len(self.inputs), self._out, len(self.outputs))
-        self._feeds = [_Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
+        self._feeds = [Feed(self._in[i], s) for i, s in enumerate(self.inputs.values())]
+        self._help = Help(handles, name, self.inputs, self.outputs)
+        self._runner = self._help.runner(self._number, self._lock)
         self._results = [self._out[i] for i in range(len(self.outputs))]
         self._readers = self._readers_of(self._results)
 
@@ -90,38 +92,50 @@ class Signature:
             ready.append(value)
         return dict(zip(self.outputs, self.run(ready), strict=True))
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(
+        self, inputs: Sequence[Array] | Array, out: Sequence[Array] | Array | None = None
+    ) -> list[Array]:
         """Runs in the signature's order.
 
         Args:
-            inputs: arrays of exactly the wanted dtype, C-contiguous.
+            inputs: arrays of exactly the wanted dtype, C-contiguous; where there is one input, the
+                array alone will do.
+            out: arrays that take the results, of their dtypes and shapes, contiguous and writable;
+                None: fresh ones.
 
         Returns:
-            Fresh arrays in the order of `outputs`.
+            The results in the order of `outputs`: `out`, or fresh arrays.
 
         Raises:
-            InvalidArgumentError: a wrong number of arrays, dtype or shape.
+            InvalidArgumentError: a wrong number of arrays, dtype or shape. A wrong shape of `out`
+                may be found only when the run is over.
         """
+        if self._runner is not None:
+            return self._runner.run(inputs, out)
+        if isinstance(inputs, np.ndarray) and len(self._feeds) == 1:
+            inputs = [inputs]
+        if out is not None:
+            raise errors.InvalidArgumentError(
+                message=f"signature {self.name!r} has inputs or outputs that are no tensors of "
+                "numbers: leave `out` away"
+            )
+        return self._run_any(list(inputs))
+
+    def _run_any(self, inputs: Sequence[Array]) -> list[Array]:
+        """Runs what may have texts, sequences, optional values and types that numpy lacks."""
         handles = self._handles
         with self._lock:
             if len(inputs) != len(self._feeds):
-                raise self._wrong_count(len(inputs))
-            keep = []
-            for feed, array in zip(self._feeds, inputs):  # noqa: B905 - the lengths were compared
-                try:
-                    fits = array.dtype is feed.dtype and array.shape == feed.shape
-                    if fits:
-                        feed.tensor.data = buffer = _from_buffer(array)
-                except (AttributeError, ValueError):  # no array, or not contiguous
-                    fits = False
-                keep.append(buffer if fits else feed.point_at(array))
+                self._help.wrong_inputs(len(inputs), inputs)
+            keep = [feed.point_at(array) for feed, array in zip(self._feeds, inputs, strict=True)]
             for tensor in self._results:
                 tensor.data = _NULL
             session = handles.session
             if session is None:
-                raise _closed()
+                raise closed()
             if code := _run(session, *self._call, handles.error):
                 raise handles.failed(code)
+            del keep
             return [read() for read in self._readers]
 
     def run_watched(
@@ -165,36 +179,33 @@ class Signature:
             A function without arguments that runs and returns the outputs.
         """
         if len(inputs) != len(self.inputs):
-            raise self._wrong_count(len(inputs))
-        n_out = len(self.outputs)
+            self._help.wrong_inputs(len(inputs), inputs)
+        n_in, n_out = len(inputs), len(self.outputs)
         if outputs is not None and len(outputs) != n_out:
-            raise errors.InvalidArgumentError(
-                message=f"signature {self.name!r} has {n_out} outputs, {len(outputs)} were bound"
-            )
-        for key, spec in self.outputs.items() if outputs is not None else ():
-            if spec.kinds:
-                raise errors.InvalidArgumentError(
-                    message=f"output {key!r} of signature {self.name!r} is {' '.join(spec.kinds)}, "
-                    "for which no array can be bound: leave `outputs` out"
-                )
-        tensors = ffi.new("ci_tensor[]", max(len(inputs), 1))
-        results = ffi.new("ci_tensor[]", max(n_out, 1))
-        feeds = [_Feed(tensors[i], spec) for i, spec in enumerate(self.inputs.values())]
+            self._help.wrong_outputs(len(outputs), outputs)
+        tensors = ffi.new("ci_tensor[]", n_in + n_out + 1)
+        feeds = [Feed(tensors[i], spec) for i, spec in enumerate(self.inputs.values())]
         keep = [feed.point_at(array) for feed, array in zip(feeds, inputs, strict=True)]
-        call = (self._number, tensors, len(inputs), results, n_out)
-        if outputs is None:
-            readers = self._readers_of([results[i] for i in range(n_out)])
+        results = [tensors[n_in + i] for i in range(n_out)]
+        given = None if outputs is None else list(outputs)
+        if given is not None:
+            for tensor, spec, array in zip(results, self.outputs.values(), given, strict=True):
+                keep.append(writable(tensor, spec, self.name, array))
+        if self._runner is not None:
+            address = int(ffi.cast("intptr_t", tensors))
+            return self._runner.bind(Bound, address, (keep, tensors), given).run
+        call = (self._number, tensors, n_in, tensors + n_in, n_out)
+        if given is None:
+            readers = self._readers_of(results)
             return self._bound(call, keep, lambda: [read() for read in readers], results)
-        given = list(outputs)
-        capacity = [_writable(results[i], array) for i, array in enumerate(given)]
-        return self._bound(call, (keep, capacity), lambda: given, None)
+        return self._bound(call, keep, lambda: given, None)
 
     def _bound(
         self, call: tuple[Any, ...], keep: Any, collect: Callable[[], list[Array]], borrowed: Any
     ) -> Callable[[], list[Array]]:
         handles, lock = self._handles, self._lock
-        results, most = call[3:]
-        sizes = [(results[i], results[i].bytes) for i in range(most)]
+        tensors, most = call[3:]
+        sizes = [(tensors[i], tensors[i].bytes) for i in range(most)]
 
         def run(_keep: Any = keep) -> list[Array]:
             with lock:
@@ -203,18 +214,12 @@ class Signature:
                     if borrowed is not None:
                         tensor.data = _NULL
                 if handles.session is None:
-                    raise _closed()
+                    raise closed()
                 if code := _run(handles.session, *call, handles.error):
                     raise handles.failed(code)
                 return collect()
 
         return run
-
-    def _wrong_count(self, count: int) -> errors.OpError:
-        return errors.InvalidArgumentError(
-            message=f"signature {self.name!r} takes {len(self.inputs)} inputs "
-            f"({', '.join(self.inputs) or 'none'}), {count} were given"
-        )
 
     def __repr__(self) -> str:
         return f"<graphio.cinfer.Signature {self.name}: {[*self.inputs]} -> {[*self.outputs]}>"
@@ -227,72 +232,3 @@ def _too_late(error: errors.OpError) -> errors.OpError:
         f"{error.message}",
         error.node_name,
     )
-
-
-class _Feed:
-    """One input of a signature and its ci_tensor.
-
-    shape is the one that the ci_tensor has now, so that an array of the same shape needs only its
-    pointer set. It stays None for strings, which have no one pointer.
-    """
-
-    __slots__ = ("dtype", "kinds", "name", "shape", "tensor")
-
-    def __init__(self, tensor: Any, spec: TensorSpec) -> None:
-        self.tensor = tensor
-        self.name = spec.name
-        self.kinds = spec.kinds
-        self.dtype = spec.dtype
-        self.shape: tuple[int, ...] | None = None
-
-    def point_at(self, array: Array) -> Any:
-        """The careful way: checks everything; returns what must be kept during the call."""
-        if self.kinds:
-            self._check_held(array, self.kinds)
-            return arrays.point_at_held(self.tensor, array)
-        self._check(array)
-        self.shape = None if self.dtype == arrays.OBJECT else array.shape
-        return arrays.point_at(self.tensor, array)
-
-    def _check_held(self, value: Any, kinds: tuple[str, ...]) -> None:
-        if not kinds:
-            self._check(value)
-        elif kinds[0] == "optional":
-            if value is not None:
-                self._check_held(value, kinds[1:])
-        elif isinstance(value, list):
-            for inner in value:
-                self._check_held(inner, kinds[1:])
-        else:
-            raise errors.InvalidArgumentError(
-                message=f"input {self.name!r} is {type(value).__name__}, expected a list"
-            )
-
-    def _check(self, array: Any) -> None:
-        if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
-            found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-            raise errors.InvalidArgumentError(
-                message=f"input {self.name!r} is {found}, expected an array of "
-                f"{dtypes.of_numpy(self.dtype).name}; call the signature by names to convert it"
-            )
-        if not array.flags.c_contiguous:
-            raise errors.InvalidArgumentError(
-                message=f"input {self.name!r} is not contiguous; use numpy's ascontiguousarray"
-            )
-
-
-def _writable(tensor: Any, array: Array) -> Any:
-    """Makes a ci_tensor a place for results."""
-    if not isinstance(array, np.ndarray):
-        raise errors.InvalidArgumentError(
-            message=f"outputs that are bound must be arrays, not {type(array).__name__}"
-        )
-    if array.dtype == arrays.OBJECT or not array.flags.c_contiguous or not array.flags.writeable:
-        raise errors.InvalidArgumentError(
-            message="outputs that are bound must be contiguous, writable and hold no strings"
-        )
-    return arrays.point_at(tensor, array)
-
-
-def _closed() -> errors.OpError:
-    return errors.FailedPreconditionError(message="the model was closed")

@@ -55,7 +55,13 @@ class Retention:
         self._adopted = False
 
     def record(
-        self, where: str, place: str, latest_filename: str | None, layer: files.FileLayer
+        self,
+        where: str,
+        place: str,
+        latest_filename: str | None,
+        layer: files.FileLayer,
+        *,
+        meta_suffix: str = "meta",
     ) -> None:
         """Writes the state file after a commit, then deletes what is too old.
 
@@ -64,6 +70,7 @@ class Retention:
             place: the same from the root on: this process may be elsewhere by now.
             latest_filename: of the state file.
             layer: the operating system.
+            meta_suffix: of the graph files that are deleted with their checkpoints.
         """
         self._leave_others(place, latest_filename)
         self._note(where, place)
@@ -78,7 +85,7 @@ class Retention:
             expired=self._expired,
             layer=layer,
         )
-        self._delete_expired(layer)
+        self._delete_expired(layer, meta_suffix)
 
     def _leave_others(self, place: str, latest_filename: str | None) -> None:
         """Of a list that was taken over only the checkpoints of the run that goes on may go.
@@ -116,12 +123,12 @@ class Retention:
         passed = (moment - self._next_preserved) // step if step > 0 else 0.0
         self._next_preserved += (passed + 1) * step
 
-    def _delete_expired(self, layer: files.FileLayer) -> None:
+    def _delete_expired(self, layer: files.FileLayer, meta_suffix: str) -> None:
         """What cannot be deleted is tried again after the next save."""
         failed = []
         for path in self._expired:
             try:
-                checkpoint.delete(path, layer)
+                checkpoint.delete(path, layer, meta_suffix=meta_suffix)
             except OSError as error:
                 failed.append(path)
                 warnings.warn(

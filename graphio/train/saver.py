@@ -40,7 +40,8 @@ class Saver:
             tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
             saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
-        sharded: accepted: there is one device; for several data files see shard_bytes.
+        sharded: True gives the variables of each device data files of their own; see shard_bytes,
+            too. Any reader takes both.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
@@ -191,10 +192,12 @@ class Saver:
 
         Args:
             sess: the session whose values are saved.
-            save_path: prefix of the files' names.
+            save_path: prefix of the files' names. The folder is made if it is not there, but not
+                those above it.
             global_step: int, tensor, variable or name of one; appended to the path.
             latest_filename: of the state file; None: "checkpoint".
-            meta_graph_suffix: of the graph file.
+            meta_graph_suffix: of the graph file; those of checkpoints that are deleted now go with
+                them.
             write_meta_graph: False writes no graph file.
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
@@ -223,6 +226,7 @@ class Saver:
             self._pad,
             self._shard_bytes,
             self._objects,
+            self._sharded,
             self.inspect,
         )
         request = saving.Request(
@@ -447,7 +451,8 @@ class Saver:
 def remove_checkpoint(
     checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
 ) -> None:
-    """Deletes a checkpoint: the index first, so that none is ever left half."""
+    """Deletes a checkpoint, ours or a TensorFlow V2 one: the index first, so that none is ever left
+    half."""
     checkpoint.delete(checkpoint_prefix)
     if meta_graph_suffix != "meta":
         store, base = stores.of(checkpoint_prefix)

@@ -1,0 +1,512 @@
+/* runner.c - a run from Python in one call: arrays to ci_tensor, ci_run without the GIL, results to new arrays.
+ *
+ * Beside what cffi makes of cinfer.h, the module _native has two types: Runner, the plain way to run a signature, and
+ * Bound, the same on fixed arrays. Both are for signatures whose inputs and outputs are tensors of types that numpy
+ * has of its own; the others take signature.py's way.
+ *
+ * Arrays are read and made through numpy's binary interface: the head of an array object and an entry of its table of
+ * functions, whose places numpy promises for all of 2.x. The table tells its version: with another one, and for arrays
+ * of other classes, __array_struct__ and numpy.empty serve, which take ten times as long. */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030A0000
+#endif
+#include <Python.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cinfer.h"
+
+typedef struct array_interface { /* what __array_struct__ shows */
+  int two;
+  int nd;
+  char typekind;
+  int itemsize;
+  int flags;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  void *data;
+} array_interface;
+typedef struct array_object { /* the head of a numpy array */
+  PyObject_HEAD char *data;
+  int nd;
+  Py_ssize_t *shape;
+  Py_ssize_t *strides;
+  PyObject *base;
+  PyObject *dtype;
+  int flags;
+} array_object;
+typedef PyObject *(*array_make_fn)(PyObject *type, PyObject *dtype, int nd, const Py_ssize_t *shape,
+                                   const Py_ssize_t *strides, void *data, int flags, PyObject *like);
+enum {
+  ARRAY_CONTIGUOUS = 1,
+  ARRAY_NATIVE = 0x200,
+  ARRAY_WRITEABLE = 0x400,
+  ARRAY_MAKE = 94, /* PyArray_NewFromDescr in the table */
+  ARRAY_MAJOR = 2, /* the version that is known */
+  RUNNER_FEW = 8
+};
+
+typedef struct runner {
+  PyObject_HEAD ci_session **session; /* *session is NULL once the model is closed */
+  ci_error *error;
+  int signature;
+  Py_ssize_t inputs, outputs;
+  int32_t *numbers;  /* the element types of the inputs, then of the outputs */
+  PyObject **dtypes; /* numpy's objects for them, borrowed from: */
+  PyObject *all_dtypes;
+  PyObject *array, *empty; /* numpy.ndarray, numpy.empty */
+  array_make_fn make; /* NULL: numpy's binary interface is not the one that is known */
+  PyObject *acquire, *release; /* of the state's lock */
+  PyObject *help; /* what does the rest: signature.py's Help */
+  PyObject *struct_name; /* "__array_struct__" */
+} runner;
+
+typedef struct bound {
+  PyObject_HEAD runner *runner;
+  PyObject *keep, *given; /* given: the list of outputs, or NULL: fresh ones */
+  ci_tensor *tensors; /* as each call begins: inputs, then outputs */
+} bound;
+
+/* ---- arrays ---- */
+
+static bool runner_type_is(int32_t dtype, char kind, int size) {
+  switch (dtype) {
+    case CI_FLOAT: return kind == 'f' && size == 4;
+    case CI_DOUBLE: return kind == 'f' && size == 8;
+    case CI_FLOAT16: return kind == 'f' && size == 2;
+    case CI_INT8: return kind == 'i' && size == 1;
+    case CI_INT16: return kind == 'i' && size == 2;
+    case CI_INT32: return kind == 'i' && size == 4;
+    case CI_INT64: return kind == 'i' && size == 8;
+    case CI_UINT8: return kind == 'u' && size == 1;
+    case CI_UINT16: return kind == 'u' && size == 2;
+    case CI_UINT32: return kind == 'u' && size == 4;
+    case CI_UINT64: return kind == 'u' && size == 8;
+    case CI_BOOL: return kind == 'b' && size == 1;
+    case CI_COMPLEX64: return kind == 'c' && size == 8;
+    case CI_COMPLEX128: return kind == 'c' && size == 16;
+    default: return false;
+  }
+}
+
+static void runner_point(ci_tensor *tensor, int32_t number, void *data, size_t item, int nd, const Py_ssize_t *shape) {
+  size_t bytes = item;
+  for (int d = 0; d < nd; d++) {
+    tensor->dims[d] = shape[d];
+    bytes *= (size_t)shape[d]; /* numpy has seen to it that this fits */
+  }
+  tensor->data = data;
+  tensor->bytes = bytes;
+  tensor->dtype = number;
+  tensor->rank = nd;
+}
+
+/* Makes a ci_tensor a view of an array. False: it is none that can be viewed; no error is set then. */
+static bool runner_view_any(const runner *r, PyObject *array, int32_t number, int flags, ci_tensor *tensor) {
+  if (!PyObject_TypeCheck(array, (PyTypeObject *)r->array)) return false;
+  PyObject *capsule = PyObject_GetAttr(array, r->struct_name);
+  const array_interface *a = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, NULL);
+  bool fits = a != NULL && a->two == 2 && (a->flags & flags) == flags && a->nd <= CI_MAX_RANK &&
+              (a->flags & ARRAY_NATIVE) != 0 && runner_type_is(number, a->typekind, a->itemsize);
+  if (a == NULL) PyErr_Clear();
+  if (fits) runner_point(tensor, number, a->data, (size_t)a->itemsize, a->nd, a->shape);
+  Py_XDECREF(capsule);
+  return fits;
+}
+
+static bool runner_view(const runner *r, PyObject *array, Py_ssize_t i, int flags, ci_tensor *tensor) {
+  const array_object *a = (const array_object *)array;
+  const bool plain = r->make != NULL && (PyObject *)Py_TYPE(array) == r->array && a->dtype == r->dtypes[i] &&
+                     (a->flags & flags) == flags && a->nd <= CI_MAX_RANK;
+  if (!plain) return runner_view_any(r, array, r->numbers[i], flags, tensor);
+  runner_point(tensor, r->numbers[i], a->data, ci_dtype_size(r->numbers[i]), a->nd, a->shape);
+  return true;
+}
+
+/* Calls a method of the help that raises; true if it did. */
+static bool runner_raised(const runner *r, const char *method, Py_ssize_t i, PyObject *value) {
+  PyObject *none = PyObject_CallMethod(r->help, method, "nO", i, value);
+  if (none == NULL) return true;
+  Py_DECREF(none);
+  PyErr_SetString(PyExc_ValueError, "an array changed while it was looked at");
+  return true;
+}
+
+/* An array is the only one of itself, else values are a list or tuple. */
+static bool runner_one(const runner *r, PyObject *values, Py_ssize_t wanted) {
+  return wanted == 1 && PyObject_TypeCheck(values, (PyTypeObject *)r->array);
+}
+
+static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
+  PyObject *item = PyList_Check(values) ? PyList_GetItem(values, i) : PyTuple_GetItem(values, i);
+  Py_XINCREF(item);
+  return item;
+}
+
+static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyObject **held, ci_tensor *tensors) {
+  const Py_ssize_t wanted = are_inputs ? r->inputs : r->outputs;
+  const Py_ssize_t first = are_inputs ? 0 : r->inputs;
+  const int flags = ARRAY_CONTIGUOUS | (are_inputs ? 0 : ARRAY_WRITEABLE);
+  const bool one = runner_one(r, values, wanted);
+  const Py_ssize_t count = one ? 1 : PyList_Check(values) ? PyList_Size(values) : PyTuple_Size(values);
+  if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
+  for (Py_ssize_t i = 0; i < wanted; i++) {
+    held[i] = one ? values : runner_item(values, i);
+    if (one) Py_INCREF(values);
+    if (held[i] == NULL) return false;
+    if (runner_view(r, held[i], first + i, flags, &tensors[i])) continue;
+    return !runner_raised(r, are_inputs ? "wrong_input" : "wrong_output", i, held[i]);
+  }
+  return true;
+}
+
+/* ---- results ---- */
+
+static PyObject *runner_empty(const runner *r, PyObject *dtype, int nd, const Py_ssize_t *dims) {
+  if (r->make != NULL) {
+    Py_INCREF(dtype); /* which the call takes */
+    return r->make(r->array, dtype, nd, dims, NULL, NULL, 0, NULL);
+  }
+  PyObject *shape = PyTuple_New(nd), *array = NULL;
+  for (int d = 0; shape != NULL && d < nd; d++) {
+    PyObject *dim = PyLong_FromSsize_t(dims[d]);
+    if (dim == NULL) Py_CLEAR(shape);
+    else PyTuple_SetItem(shape, d, dim);
+  }
+  if (shape != NULL) array = PyObject_CallFunctionObjArgs(r->empty, shape, dtype, NULL);
+  Py_XDECREF(shape);
+  return array;
+}
+
+/* A new array with what C lends. */
+static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *tensor) {
+  ci_tensor made;
+  Py_ssize_t dims[CI_MAX_RANK];
+  for (int32_t d = 0; d < tensor->rank; d++) dims[d] = (Py_ssize_t)tensor->dims[d];
+  PyObject *array = runner_empty(r, r->dtypes[r->inputs + i], tensor->rank, dims);
+  if (array == NULL) return NULL;
+  if (!runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &made) || made.bytes != tensor->bytes) {
+    PyErr_SetString(PyExc_SystemError, "numpy made another array than was asked for");
+    Py_CLEAR(array);
+  } else if (made.bytes > 0) {
+    memcpy(made.data, tensor->data, made.bytes);
+  }
+  return array;
+}
+
+static PyObject *runner_copies(const runner *r, ci_tensor *outputs) {
+  PyObject *list = PyList_New(r->outputs);
+  for (Py_ssize_t i = 0; list != NULL && i < r->outputs; i++) {
+    PyObject *array = runner_copy(r, i, &outputs[i]);
+    if (array == NULL) Py_CLEAR(list);
+    else PyList_SetItem(list, i, array);
+  }
+  return list;
+}
+
+static PyObject *runner_list(PyObject *const *arrays, Py_ssize_t count) {
+  PyObject *list = PyList_New(count);
+  for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+    Py_INCREF(arrays[i]);
+    PyList_SetItem(list, i, arrays[i]);
+  }
+  return list;
+}
+
+/* ---- a run ---- */
+
+static bool runner_called(PyObject *function) {
+  PyObject *result = PyObject_CallNoArgs(function);
+  Py_XDECREF(result);
+  return result != NULL;
+}
+
+/* The run itself, with the lock held. */
+static bool runner_go(const runner *r, ci_tensor *tensors) {
+  ci_session *session = *r->session;
+  ci_status status = CI_CANCELLED;
+  if (session != NULL) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = ci_run(session, r->signature, tensors, (int)r->inputs, tensors + r->inputs, (int)r->outputs, r->error);
+    PyEval_RestoreThread(thread);
+  }
+  if (session != NULL && status == CI_OK) return true;
+  PyObject *error = PyObject_CallMethod(r->help, "failed", "ni", (Py_ssize_t)(session != NULL), (int)status);
+  if (error != NULL) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+  Py_XDECREF(error);
+  return false;
+}
+
+/* Runs; gives back `given`, a list that is filled already, or a list of new arrays. Steals nothing. */
+static PyObject *runner_locked(const runner *r, ci_tensor *tensors, PyObject *given) {
+  PyObject *result = NULL;
+  if (!runner_called(r->acquire)) return NULL;
+  if (runner_go(r, tensors)) {
+    result = given == NULL ? runner_copies(r, tensors + r->inputs) : given;
+    if (given != NULL) Py_INCREF(given);
+  }
+  if (result != NULL) {
+    if (!runner_called(r->release)) Py_CLEAR(result);
+    return result;
+  }
+  PyObject *type, *value, *trace; /* the lock is given back beside an exception */
+  PyErr_Fetch(&type, &value, &trace);
+  if (!runner_called(r->release)) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  return NULL;
+}
+
+/* Outputs that the caller gave have the shapes of the results. */
+static bool runner_shapes_agree(const runner *r, const ci_tensor *outputs, PyObject *const *given) {
+  for (Py_ssize_t i = 0; i < r->outputs; i++) {
+    ci_tensor array = {0};
+    if (!runner_view(r, given[i], r->inputs + i, ARRAY_CONTIGUOUS, &array)) continue;
+    bool same = array.rank == outputs[i].rank &&
+                memcmp(array.dims, outputs[i].dims, (size_t)array.rank * sizeof *array.dims) == 0;
+    if (same) continue;
+    PyObject *none =
+        PyObject_CallMethod(r->help, "wrong_shape", "nnO", i, (Py_ssize_t)(uintptr_t)&outputs[i], given[i]);
+    Py_XDECREF(none);
+    return none != NULL;
+  }
+  return true;
+}
+
+static PyObject *runner_arrays(const runner *r, PyObject *inputs, PyObject *out, PyObject **held, ci_tensor *tensors) {
+  PyObject *given = NULL, *result = NULL;
+  if (!runner_take(r, inputs, true, held, tensors)) return NULL;
+  if (out == NULL) {
+    for (Py_ssize_t i = 0; i < r->outputs; i++) tensors[r->inputs + i].data = NULL;
+  } else {
+    if (!runner_take(r, out, false, held + r->inputs, tensors + r->inputs)) return NULL;
+    given = runner_list(held + r->inputs, r->outputs);
+    if (given == NULL) return NULL;
+  }
+  result = runner_locked(r, tensors, given);
+  if (result != NULL && given != NULL && !runner_shapes_agree(r, tensors + r->inputs, held + r->inputs))
+    Py_CLEAR(result);
+  Py_XDECREF(given);
+  return result;
+}
+
+static PyObject *runner_call(const runner *r, PyObject *inputs, PyObject *out) {
+  const size_t count = (size_t)(r->inputs + r->outputs);
+  ci_tensor few[RUNNER_FEW], *tensors = few;
+  PyObject *held_few[RUNNER_FEW], **held = held_few;
+  if (count > RUNNER_FEW) {
+    tensors = PyMem_Malloc(count * sizeof *tensors);
+    held = PyMem_Malloc(count * sizeof *held);
+  }
+  PyObject *result = NULL;
+  if (tensors != NULL && held != NULL) {
+    for (size_t i = 0; i < count; i++) held[i] = NULL;
+    result = runner_arrays(r, inputs, out, held, tensors);
+    for (size_t i = 0; i < count; i++) Py_XDECREF(held[i]);
+  } else {
+    PyErr_NoMemory();
+  }
+  if (tensors != few) PyMem_Free(tensors);
+  if (held != held_few) PyMem_Free(held);
+  return result;
+}
+
+/* A new reference to values, made a tuple unless they are what can be looked at. */
+static PyObject *runner_values(const runner *r, PyObject *values, Py_ssize_t wanted) {
+  if (!PyList_Check(values) && !PyTuple_Check(values) && !runner_one(r, values, wanted))
+    return PySequence_Tuple(values);
+  Py_INCREF(values);
+  return values;
+}
+
+static PyObject *runner_run(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names) {
+  PyObject *values[2] = {NULL, NULL};
+  const Py_ssize_t named = names == NULL ? 0 : PyTuple_Size(names);
+  bool fits = count <= 2;
+  for (Py_ssize_t i = 0; fits && i < count; i++) values[i] = given[i];
+  for (Py_ssize_t i = 0; fits && i < named; i++) {
+    PyObject *name = PyTuple_GetItem(names, i);
+    int which = PyUnicode_CompareWithASCIIString(name, "out") == 0      ? 1
+                : PyUnicode_CompareWithASCIIString(name, "inputs") == 0 ? 0
+                                                                        : -1;
+    fits = which >= 0 && values[which] == NULL;
+    if (fits) values[which] = given[count + i];
+  }
+  if (!fits || values[0] == NULL) {
+    PyErr_SetString(PyExc_TypeError, "run() takes `inputs` and, if results shall go into arrays, `out`");
+    return NULL;
+  }
+  const runner *r = (runner *)self;
+  if (r->help == NULL) return PyErr_Format(PyExc_TypeError, "this Runner was not made");
+  PyObject *inputs = runner_values(r, values[0], r->inputs);
+  PyObject *out =
+      inputs == NULL || values[1] == NULL || values[1] == Py_None ? NULL : runner_values(r, values[1], r->outputs);
+  PyObject *result = PyErr_Occurred() == NULL ? runner_call(r, inputs, out) : NULL;
+  Py_XDECREF(inputs);
+  Py_XDECREF(out);
+  return result;
+}
+
+/* ---- on fixed arrays ---- */
+
+static PyObject *bound_run(PyObject *self, PyObject *unused) {
+  const bound *b = (bound *)self;
+  const size_t count = (size_t)(b->runner->inputs + b->runner->outputs);
+  ci_tensor few[RUNNER_FEW], *tensors = count > RUNNER_FEW ? PyMem_Malloc(count * sizeof *tensors) : few;
+  (void)unused;
+  if (tensors == NULL) return PyErr_NoMemory();
+  memcpy(tensors, b->tensors, count * sizeof *tensors);
+  PyObject *result = runner_locked(b->runner, tensors, b->given);
+  if (tensors != few) PyMem_Free(tensors);
+  return result;
+}
+
+static void bound_free(PyObject *self) {
+  bound *b = (bound *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  Py_XDECREF((PyObject *)b->runner);
+  Py_XDECREF(b->keep);
+  Py_XDECREF(b->given);
+  PyMem_Free(b->tensors);
+  PyObject_Free(self);
+  Py_DECREF((PyObject *)type);
+}
+
+/* bind(type, tensors, keep, given): tensors is the address of ci_tensors, which are copied. */
+static PyObject *runner_bind(PyObject *self, PyObject *arguments) {
+  runner *r = (runner *)self;
+  PyObject *type, *keep, *given;
+  Py_ssize_t address;
+  if (r->help == NULL || !PyArg_ParseTuple(arguments, "O!nOO", &PyType_Type, &type, &address, &keep, &given))
+    return NULL;
+  PyObject *made = PyType_GenericNew((PyTypeObject *)type, NULL, NULL);
+  bound *b = (bound *)made;
+  if (made == NULL) return NULL;
+  const size_t bytes = (size_t)(r->inputs + r->outputs) * sizeof *b->tensors;
+  b->tensors = PyMem_Malloc(bytes);
+  if (b->tensors == NULL) {
+    Py_DECREF(made);
+    return PyErr_NoMemory();
+  }
+  memcpy(b->tensors, (const void *)(uintptr_t)address, bytes);
+  Py_INCREF(self);
+  Py_INCREF(keep);
+  b->runner = r;
+  b->keep = keep;
+  if (given != Py_None) {
+    Py_INCREF(given);
+    b->given = given;
+  }
+  return made;
+}
+
+/* ---- the types ---- */
+
+static void runner_free(PyObject *self) {
+  runner *r = (runner *)self;
+  PyTypeObject *type = Py_TYPE(self);
+  PyMem_Free(r->numbers);
+  PyMem_Free(r->dtypes);
+  Py_XDECREF(r->array);
+  Py_XDECREF(r->empty);
+  Py_XDECREF(r->all_dtypes);
+  Py_XDECREF(r->acquire);
+  Py_XDECREF(r->release);
+  Py_XDECREF(r->help);
+  Py_XDECREF(r->struct_name);
+  PyObject_Free(self);
+  Py_DECREF((PyObject *)type);
+}
+
+static bool runner_types(runner *r, PyObject *numbers) {
+  const Py_ssize_t count = PyTuple_Size(numbers);
+  r->numbers = PyMem_Calloc((size_t)count + 1, sizeof *r->numbers);
+  r->dtypes = PyMem_Calloc((size_t)count + 1, sizeof *r->dtypes);
+  if (r->numbers == NULL || r->dtypes == NULL) {
+    PyErr_NoMemory();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    r->numbers[i] = (int32_t)PyLong_AsLong(PyTuple_GetItem(numbers, i));
+    r->dtypes[i] = PyTuple_GetItem(r->all_dtypes, i);
+  }
+  return PyErr_Occurred() == NULL;
+}
+
+/* numpy's table of functions as a capsule, or None. */
+static void runner_numpy(runner *r, PyObject *capsule) {
+  void **table = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+  if (table == NULL) {
+    PyErr_Clear();
+    return;
+  }
+  unsigned (*version)(void);
+  memcpy(&version, &table[0], sizeof version);
+  if (version() >> 24 == ARRAY_MAJOR) memcpy(&r->make, &table[ARRAY_MAKE], sizeof r->make);
+}
+
+/* Runner(help, lock, numpy, table, session, error, signature, outputs, numbers, dtypes): numpy's table; addresses of a
+ * ci_session * and of a ci_error; the element types of inputs and outputs, ours and numpy's. */
+static int runner_fill(PyObject *self, PyObject *arguments, PyObject *names) {
+  runner *r = (runner *)self;
+  PyObject *help, *lock, *numpy, *table, *numbers, *dtypes;
+  Py_ssize_t session, error, outputs;
+  int signature;
+  if (names != NULL || r->help != NULL) {
+    PyErr_SetString(PyExc_TypeError, "a Runner is made once");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(arguments, "OOOOnninO!O!", &help, &lock, &numpy, &table, &session, &error, &signature, &outputs,
+                        &PyTuple_Type, &numbers, &PyTuple_Type, &dtypes))
+    return -1;
+  r->outputs = outputs;
+  r->inputs = PyTuple_Size(numbers) - outputs;
+  r->signature = signature;
+  r->session = (ci_session **)(uintptr_t)session;
+  r->error = (ci_error *)(uintptr_t)error;
+  r->array = PyObject_GetAttrString(numpy, "ndarray");
+  r->empty = PyObject_GetAttrString(numpy, "empty");
+  r->acquire = PyObject_GetAttrString(lock, "acquire");
+  r->release = PyObject_GetAttrString(lock, "release");
+  r->struct_name = PyUnicode_InternFromString("__array_struct__");
+  Py_INCREF(dtypes);
+  r->all_dtypes = dtypes;
+  if (r->array == NULL || r->empty == NULL || r->acquire == NULL || r->release == NULL || r->struct_name == NULL ||
+      !runner_types(r, numbers))
+    return -1;
+  runner_numpy(r, table);
+  Py_INCREF(help);
+  r->help = help; /* last: from now on it is whole */
+  return 0;
+}
+
+static PyMethodDef runner_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))runner_run, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"bind", runner_bind, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot runner_slots[] = {{Py_tp_new, (void *)PyType_GenericNew},
+                                     {Py_tp_init, (void *)runner_fill},
+                                     {Py_tp_dealloc, (void *)runner_free},
+                                     {Py_tp_methods, runner_methods},
+                                     {0, NULL}};
+static PyType_Spec runner_spec = {"graphio.cinfer._native.Runner", sizeof(runner), 0, Py_TPFLAGS_DEFAULT, runner_slots};
+
+static PyMethodDef bound_methods[] = {{"run", bound_run, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot bound_slots[] = {{Py_tp_dealloc, (void *)bound_free}, {Py_tp_methods, bound_methods}, {0, NULL}};
+static PyType_Spec bound_spec = {"graphio.cinfer._native.Bound", sizeof(bound), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
+
+PyObject *graphio_cffi_init(void); /* what cffi has made of PyInit__native */
+
+PyMODINIT_FUNC PyInit__native(void) {
+  PyObject *module = graphio_cffi_init();
+  PyObject *runner_type = module == NULL ? NULL : PyType_FromSpec(&runner_spec);
+  PyObject *bound_type = runner_type == NULL ? NULL : PyType_FromSpec(&bound_spec);
+  bool whole = bound_type != NULL && PyObject_SetAttrString(module, "Runner", runner_type) == 0 &&
+               PyObject_SetAttrString(module, "Bound", bound_type) == 0;
+  Py_XDECREF(runner_type);
+  Py_XDECREF(bound_type);
+  if (whole) return module;
+  Py_XDECREF(module);
+  return NULL;
+}
