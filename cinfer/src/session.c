@@ -16,7 +16,7 @@ static void *session_alloc(void *user, size_t bytes, size_t align) {
   (void)align; /* ci_alloc asks for 64 */
   session->stats.allocations++;
   session->stats.run_allocations += session->running;
-  return ci_alloc(&session->given, bytes);
+  return ci_alloc_uncleared(&session->given, bytes); /* ci_alloc clears it */
 }
 
 static void session_release(void *user, void *memory, size_t bytes) {
@@ -82,6 +82,7 @@ static ci_status session_variables(struct ci_session *session, ci_error *error) 
                      ci_dtype_name(v->dtype));
     }
     CI_TRY(ci_state_change(session->state, &change, 1, NULL, 0, error));
+    ci_file_forget(&m->file, change.value.data, change.value.bytes);
   }
   return CI_OK;
 }
