@@ -81,8 +81,7 @@ CI_GEMV(1) CI_GEMV(2)
 /* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
  * alone. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
-  const int64_t panel = 2 * CI_VL, blocks = (t->k + t->block - 1) / t->block;
-  const int64_t group = blocks >= 4 ? 1 : 4 / blocks;
+  const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
   struct CI_N(gemv_args) g = {.a_k = t->a_k, .b_k = t->b_k};
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
