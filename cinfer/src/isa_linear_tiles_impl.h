@@ -35,7 +35,7 @@ struct CI_N(tile_args) {
 #define CI_T_CHAIN(R, V, n, last)          \
   for (int64_t step = (n); step > 0; step--) { \
     vf w[V];                               \
-    CI_PREFETCH_READ(ahead);               \
+    CI_PREFETCH(ahead);                    \
     ahead += ahead_step;                   \
     CI_V##V(CI_T_LOAD, last)               \
     CI_R##R(CI_T_STEP, V)                  \
