@@ -6,8 +6,6 @@
  */
 #include "conv_tiles.h"
 
-#include "../isa.h"
-#include "../isa_linear.h"
 #include "../pack.h"
 
 enum { TILES_PIXELS = 448, TILES_NEAR = 56, TILES_NARROW = 7, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
@@ -94,7 +92,8 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
     const int64_t reach = tiles_reach(&p->x, p->x.out), whole = p->x.before + p->x.size;
     p->row = (reach > whole ? reach : whole) * inner;
     if (p->row > TILES_MOST / p->planes) return false;
-    while (p->rows > 1 && tiles_reach(&p->y, p->rows) * p->row * p->planes * (int64_t)sizeof(float) > TILES_STRIP_BYTES) p->rows--;
+    while (p->rows > 1 && tiles_reach(&p->y, p->rows) * p->row * p->planes * (int64_t)sizeof(float) > TILES_STRIP_BYTES)
+      p->rows--;
     if (p->rows > p->y.out) p->rows = p->y.out;
     p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows));
     p->plane = tiles_reach(&p->y, p->rows) * p->row;
@@ -107,7 +106,8 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   p->parts = units < 2 * threads ? tiles_least(panels, tiles_parts(2 * threads, units)) : 1;
   if (threads == 1) p->parts = 1;
   size_t numbers;
-  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers) || numbers > PTRDIFF_MAX / 64) return false;
+  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers) || numbers > PTRDIFF_MAX / 64)
+    return false;
   p->packed_bytes = ci_round_up(numbers * sizeof(float), 64);
   const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
@@ -122,8 +122,8 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
 
 typedef struct tiles_unit {
   int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
-  const float *base;                    /* where the first of them finds its first term */
-  const float *weights;                 /* the group's */
+  const float *base; /* where the first of them finds its first term */
+  const float *weights; /* the group's */
 } tiles_unit;
 
 /* Copies the rows that the strip reads, with their padding. */
@@ -190,13 +190,27 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
         row.x = u->base + y * p->y.stride * p->row + x * row.x_step;
         row.c = c + (y * columns + x) * c_step;
         if (complete) tiles_await(to + y * columns + x, places, row.pixels, count);
+        if (complete && job->after.added != NULL) {
+          tiles_await(job->after.added + (to - job->y) + y * columns + x, places, row.pixels, count);
+        }
         linear->conv_row(&row);
       }
     }
   }
   if (p->channels_last) return;
-  linear->conv_turn(to, (ptrdiff_t)places, totals, c_step, job->bias == NULL ? NULL : job->bias + first,
-                    (u->y1 - u->y0) * columns, (int)count);
+  ci_conv_turn turn = {.y = to,
+                       .c = totals,
+                       .bias = job->bias == NULL ? NULL : job->bias + first,
+                       .y_row = (ptrdiff_t)places,
+                       .c_step = c_step,
+                       .pixels = (u->y1 - u->y0) * columns,
+                       .lanes = (int)count,
+                       .after = job->after};
+  if (turn.after.added != NULL) turn.after.added += to - job->y;
+  linear->conv_turn(&turn);
+  if (job->program == NULL) return;
+  ci_fused_rows(job->program, to, (ptrdiff_t)places, u->image * outputs + first, u->y0 * p->x.out + u->x0, count,
+                (u->y1 - u->y0) * columns);
 }
 
 static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {

@@ -1,6 +1,9 @@
 /* conv_tiles.h - float32 convolutions with outputs as lanes, channels first or last, over one or two axes. */
 #ifndef CI_CONV_TILES_H
 #define CI_CONV_TILES_H
+#include "../isa.h"
+#include "../isa_linear.h"
+#include "fused.h"
 #include "product.h"
 
 typedef struct ci_conv_axis { /* of the image */
@@ -30,6 +33,8 @@ typedef struct ci_conv_tiles_job {
   const ci_conv_tiles *p;
   const float *x, *w, *bias; /* bias: channels first only; or NULL */
   float *y;
+  ci_after after;          /* what follows, channels first only; added is of the whole of y */
+  const ci_fused *program; /* what else follows, in rows of a plane's windows; or NULL */
 } ci_conv_tiles_job;
 
 /* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */
