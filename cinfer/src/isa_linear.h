@@ -67,12 +67,13 @@ typedef struct ci_conv_turn {
   ci_after after;
 } ci_conv_turn;
 
-/* Copies planes of `rows` rows of n numbers, x_row and x_plane apart, with `above` and `below` rows of `fill` and
- * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. */
+/* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill` and
+ * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With
+ * an x_step other than 1 there is no padding behind a row. */
 typedef struct ci_padding {
   const float *x;
   float *y;
-  ptrdiff_t x_row, x_plane, y_row;
+  ptrdiff_t x_step, x_row, x_plane, y_row;
   int64_t planes, above, rows, below, before, n;
   float fill;
 } ci_padding;

@@ -1,5 +1,19 @@
 /* isa_linear_window_impl.h - windows over planes, neighbouring windows as lanes: included once per instruction set. */
 
+/* n numbers, `step` apart. */
+CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
+  if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
+  if (step == 2) {
+    const int read = 2 * n - 1, second = read - (CI_VL - 1);
+    if (n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
+    return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
+                  v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
+  }
+  float lane[CI_VL] = {0};
+  for (int i = 0; i < n; i++) lane[i] = p[i * step];
+  return v_load(lane);
+}
+
 static void CI_N(pad)(const ci_padding *t) {
   const vf none = v_set(t->fill);
   const int64_t whole = t->n / CI_VL * CI_VL;
@@ -13,6 +27,13 @@ static void CI_N(pad)(const ci_padding *t) {
       for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
       float *to = y + t->before;
       int64_t i = 0;
+      if (t->x_step != 1) {
+        for (; i < t->n; i += CI_VL) {
+          const int count = t->n - i < CI_VL ? (int)(t->n - i) : CI_VL;
+          v_store(to + i, CI_N(load_apart)(x + i * t->x_step, t->x_step, count));
+        }
+        continue;
+      }
       for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
       if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
       for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
@@ -20,20 +41,6 @@ static void CI_N(pad)(const ci_padding *t) {
     for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
     y += t->below * t->y_row;
   }
-}
-
-/* n numbers, `step` apart. */
-CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
-  if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
-  if (step == 2) {
-    const int read = 2 * n - 1, second = read - (CI_VL - 1);
-    if (n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
-    return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
-                  v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
-  }
-  float lane[CI_VL] = {0};
-  for (int i = 0; i < n; i++) lane[i] = p[i * step];
-  return v_load(lane);
 }
 
 #define CI_EACH_WINDOW(START, TERM, END)                                             \
