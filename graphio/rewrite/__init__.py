@@ -101,7 +101,19 @@ def rewrite(
         return model, list(arrays)
     for work in works:
         work.finish()
+    _name_opsets(result)
     exact = {each.name: each.exact for each in passes}
     for name, count in counts.items():
         result.rewrite.add(name=name, approximate=not exact[name], detail=f"{count} times")
     return result, shared.packed()
+
+
+def _name_opsets(model: Model) -> None:
+    """Brings the list of newest versions up to date."""
+    newest: dict[str, int] = {}
+    for graph in functions.all_graphs(model.graph):
+        for node in graph.node:
+            newest[node.domain] = max(newest.get(node.domain, 1), node.version)
+    del model.opset[:]
+    for domain in sorted(newest):
+        model.opset.add(domain=domain, version=newest[domain])
