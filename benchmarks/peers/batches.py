@@ -1,8 +1,8 @@
 """Batch sizes that an engine has not met: the first call of each size beside the second.
 
-python -m benchmarks.peers.batches tiny|mlp [--rounds 5]
+python -m benchmarks.peers.batches tiny|mlp [--rounds 5] [--sizes 32]
 
-One of the perceptrons, sizes 1 to 32 in random order, fresh sessions in each round; then
+One of the perceptrons, sizes 1 to --sizes in random order, fresh sessions in each round; then
 10,000 sizes of the perceptron 64-32-10 and what memory they leave behind.
 """
 
@@ -27,7 +27,6 @@ from .models import SUITE, Array, small
 from .turns import summary
 
 Call = Callable[[int], float]  # the seconds of a call with this batch size
-SIZES = 32
 GROWTH_SIZES = 10_000
 WIDTHS = {"tiny": (64, 10), "mlp": (1000, 10)}
 
@@ -128,7 +127,7 @@ def write(folder: str) -> None:
         graphio.onnx.convert(f"{folder}/{family}.onnx", f"{folder}/{family}.gio")
 
 
-def first_sight(folder: str, family: str, rounds: int) -> dict[str, dict[str, Any]]:
+def first_sight(folder: str, family: str, rounds: int, sizes: int) -> dict[str, dict[str, Any]]:
     """First and second call of each size, the engines in turns at each."""
     first: dict[str, list[float]] = {}
     second: dict[str, list[float]] = {}
@@ -136,12 +135,12 @@ def first_sight(folder: str, family: str, rounds: int) -> dict[str, dict[str, An
         calls: dict[str, Call] = {}
         for name, make in MAKERS.items():
             try:
-                calls[name] = make(folder, family, SIZES + 1)
+                calls[name] = make(folder, family, sizes + 1)
             except ImportError:
                 continue
         for call in calls.values():
-            call(SIZES + 1)  # what a session does once is no matter of sizes
-        for size in np.random.RandomState(number).permutation(SIZES) + 1:
+            call(sizes + 1)  # what a session does once is no matter of sizes
+        for size in np.random.RandomState(number).permutation(sizes) + 1:
             for name, call in calls.items():
                 first.setdefault(name, []).append(call(int(size)))
                 second.setdefault(name, []).append(call(int(size)))
@@ -183,6 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("family", choices=list(WIDTHS))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sizes", type=int, default=32)
     parser.add_argument("--growth", nargs=2, metavar=("FOLDER", "ENGINE"), help="only that")
     chosen = parser.parse_args()
     if chosen.growth:
@@ -190,14 +190,14 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         write(folder)
-        found = first_sight(folder, chosen.family, chosen.rounds)
+        found = first_sight(folder, chosen.family, chosen.rounds, chosen.sizes)
         grows = chosen.family == "tiny" and Path("/proc/self/statm").exists()
         for name in found if grows else ():
             module = [sys.executable, "-m", "benchmarks.peers.batches", "tiny"]
             command = [*module, "--growth", folder, name]
             grown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found[name]["more"]["growth MB"] = round(float(grown.split()[-1]), 2)
-    title = f"First sight of a batch size, {SUITE[chosen.family].title}, sizes 1 to {SIZES}"
+    title = f"First sight of a batch size, {SUITE[chosen.family].title}, sizes 1 to {chosen.sizes}"
     print(json.dumps({"title": title, "engines": found}))
 
 

@@ -112,8 +112,9 @@ class Case:
 
     @functools.cached_property
     def gio(self) -> Path:
-        """Our file, imported anew when graphio is newer than it."""
-        path = self.stem.with_suffix(".gio")
+        """Our file, imported anew when graphio is newer; it is this tree's, in any folder."""
+        path = ROOT / "build" / "peers" / "gio" / f"{self.name}.gio"
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.stat().st_mtime < _newest_source():
             import graphio.onnx
 

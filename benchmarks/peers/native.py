@@ -51,10 +51,14 @@ def client() -> Any:
 
 
 def start_program() -> Path:
-    """The program of start.c, with cinfer in it."""
-    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno"]
-    parts = sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
-    library = made("cinfer.o", [*COMPILER, *flags, "-c", os.fspath(CINFER / "cinfer.c")], parts)
+    """The program of start.c, with cinfer in it as its own build makes it."""
+    folder = CACHE.parent / "cinfer"
+    settings = ["-DCMAKE_BUILD_TYPE=Release", "-DCINFER_TESTS=OFF"]
+    configure = ["cmake", "-S", os.fspath(CINFER), "-B", os.fspath(folder), *settings]
+    build = ["cmake", "--build", os.fspath(folder), "--target", "cinfer_static"]
+    for command in (configure, build):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    library = folder / "libcinfer.a"
     sources = [HERE / "start.c", HERE / "client.c"]
     command = [*COMPILER, "-O2", *map(os.fspath, [*sources, library])]
     return made("start", [*command, "-lm", "-ldl", "-pthread"], [*sources, *OURS, library])

@@ -120,11 +120,12 @@ def goal_rows(found: list[Verdict]) -> list[str]:
     return table(head, lines)
 
 
-def notes(rows: Mapping[str, Figures]) -> list[str]:
-    """What failed or differs."""
+def notes(found: Mapping[str, Any]) -> list[str]:
+    """What failed, differs or was not compared."""
+    rows = found["models"] | {k: v["engines"] for k, v in found["others"].items()}
     return [
-        f"- {model}, {engine}: {figures['note']}"
-        for model, engines in rows.items()
+        f"- {row}, {engine}: {figures['note']}"
+        for row, engines in rows.items()
         for engine, figures in engines.items()
         if figures.get("note", "same") != "same"
     ]
@@ -148,7 +149,7 @@ def page(found: Mapping[str, Any]) -> str:
             lines += [head, "", *latency_rows(models, key), ""]
     for other in others.values():
         lines += [f"### {other['title']}", "", *other_rows(other), ""]
-    said = notes(models)
+    said = notes(found)
     return "\n".join(lines + (["Not counted or not compared:", "", *said, ""] if said else []))
 
 

@@ -1,6 +1,6 @@
 """Training steps in turns: the two-layer net beside numpy by hand, the digits CNN beside torch.
 
-python -m benchmarks.peers.training perceptron|cnn [--seconds 2]
+python -m benchmarks.peers.training perceptron|cnn [--seconds 2] [--engines a;b]
 """
 
 from __future__ import annotations
@@ -197,6 +197,7 @@ MAKERS: dict[str, dict[str, Callable[[], Step]]] = {
         "torch.compile": partial(cnn_torch, True),
     },
 }
+ENGINES = list(MAKERS["perceptron"])
 TITLES = {
     "perceptron": "Training step, 64 x 1000-100-10, gradient descent",
     "cnn": "Training step of the digits CNN, batch 64, Adam",
@@ -209,9 +210,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("network", choices=list(MAKERS))
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--engines", default=";".join(ENGINES))
     chosen = parser.parse_args()
     steps: dict[str, Step] = {}
     for name, make in MAKERS[chosen.network].items():
+        if name not in chosen.engines.split(";"):
+            continue
         try:
             steps[name] = make()
         except ImportError:
