@@ -11,6 +11,7 @@ enum {
   FUSED_INPUTS = CI_BROADCAST_MOST,
   FUSED_STEPS = 32,
   FUSED_REGISTERS = 8,
+  FUSED_TILE = 4096, /* floats of a tile that all steps go over one by one */
   FUSED_SMALL = 256,     /* floats of a block on the stack, for tiles */
   FUSED_BLOCK = 1024,    /* floats of a block in scratch */
   FUSED_GRAIN = 1 << 14, /* elements that are worth a thread */
@@ -119,6 +120,8 @@ struct ci_fused {
   const ci_value *in[FUSED_INPUTS]; /* of a product, 0 is the result */
   int inputs, steps, registers;
   bool product;   /* input 0 is what stands in y already */
+  bool by_tiles;  /* no registers, and every input lies as a matrix: `row` and `col` floats from one to the next */
+  ptrdiff_t row[FUSED_INPUTS], col[FUSED_INPUTS];
   int64_t width;
   const float *literals;
   fused_step step[];
@@ -193,9 +196,48 @@ static void fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, floa
   }
 }
 
+/* One step over a tile; `at` is its place in the result. */
+static void fused_tile_step(const ci_fused *f, const fused_step *s, float *y, ptrdiff_t y_row, const int64_t at[2],
+                            int64_t rows, int64_t cols) {
+  const float *from[2];
+  ptrdiff_t step[2];
+  for (int i = 0; i < 2; i++) {
+    const int p = s->from[i];
+    const bool own = p == 0 || p == FUSED_REGISTER + FUSED_OUT, literal = p >= FUSED_LITERAL;
+    step[i] = own ? y_row : literal ? 0 : f->row[p];
+    from[i] = own       ? y
+              : literal ? f->literals + (p - FUSED_LITERAL)
+                        : (const float *)f->in[p]->data + at[0] * f->row[p] + at[1] * f->col[p];
+  }
+  for (int64_t r = 0; r < rows; r++, y += y_row, from[0] += step[0], from[1] += step[1]) {
+    switch (s->kind) {
+      case FUSED_UNARY: s->fn.unary(y, from[0], cols, s->a, s->b); break;
+      case FUSED_BINARY: s->fn.binary(y, from[0], from[1], cols, s->scalar); break;
+      case FUSED_TYPED: s->fn.typed(y, from[0], from[1], cols, s->scalar); break;
+      default: s->fn.map(y, from[0], cols, s->argument); break;
+    }
+  }
+}
+
+/* All steps over as many rows as stay in cache. */
+static void fused_tile(const ci_fused *f, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows,
+                       int64_t cols) {
+  const int64_t most = cols < FUSED_TILE ? FUSED_TILE / cols : 1;
+  for (int64_t r = 0; r < rows; r += most) {
+    const int64_t at[2] = {row + r, col}, part = rows - r < most ? rows - r : most;
+    for (const fused_step *s = f->step; s < f->step + f->steps; s++) {
+      fused_tile_step(f, s, y + r * y_row, y_row, at, part, cols);
+    }
+  }
+}
+
 void ci_fused_rows(const ci_fused *f, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows, int64_t cols) {
   float registers[FUSED_REGISTERS * FUSED_SMALL];
   if (f->walk.count == 0 || cols <= 0) return;
+  if (f->by_tiles && cols <= FUSED_TILE) {
+    fused_tile(f, y, y_row, row, col, rows, cols);
+    return;
+  }
   if (cols == f->width && y_row == cols) {
     fused_range(f, y, row * f->width, rows * cols, registers, FUSED_SMALL);
     return;
@@ -357,6 +399,21 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, 
   return CI_OK;
 }
 
+/* Whether inputs lie as matrices beside the result, and how. */
+static bool fused_as_matrices(ci_fused *f) {
+  const ci_broadcast *b = &f->walk;
+  if (b->rank > 2 || (b->rank == 2 && b->dims[0] != f->width)) return false;
+  for (int i = 1; i < f->inputs; i++) {
+    const ptrdiff_t inner = b->step[0][i] / (ptrdiff_t)sizeof(float);
+    f->col[i] = inner;
+    f->row[i] = b->rank == 2 ? b->step[1][i] / (ptrdiff_t)sizeof(float) : inner * (ptrdiff_t)f->width;
+  }
+  for (int s = 0; s < f->steps; s++) {
+    if (f->step[s].still || f->step[s].to != FUSED_OUT) return false;
+  }
+  return true;
+}
+
 /* The shapes of the steps, one by one, so that what does not fit is said with the name of the node it came from. */
 static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text *text, const fused_values *v,
                               ci_value *result) {
@@ -418,7 +475,9 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
   f->in[f->inputs++] = k->out[0];
   CI_TRY(fused_inputs(k, f, first_extra));
   *program = f;
-  return fused_program(k, f, &text);
+  CI_TRY(fused_program(k, f, &text));
+  f->by_tiles = fused_as_matrices(f);
+  return CI_OK;
 }
 
 /* ---- FusedElementwise ---- */
