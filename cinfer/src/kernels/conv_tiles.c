@@ -149,7 +149,7 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
 /* What will be stored is called into the cache while it is computed. */
 static void tiles_await(const float *y, int64_t row, int64_t n, int64_t rows) {
   for (int64_t i = 0; i < rows; i++, y += row) {
-    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH(y + j);
+    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH_WRITE(y + j);
   }
 }
 
