@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from graphio.rewrite import (
+    attention,
     batch_norm,
     chains,
     common,
     dead_code,
     folding,
+    gelu,
     identities,
+    layer_norm,
     products,
     transposes,
     turned,
@@ -51,6 +54,9 @@ PASSES: Sequence[Pass] = (
     Pass("merge_common", common.apply),
     Pass("cancel_transposes", transposes.apply),
     Pass("fold_batch_norm", batch_norm.fold, exact=False),
+    Pass("recognise_gelu", gelu.apply, exact=False),
+    Pass("recognise_layer_norm", layer_norm.apply, exact=False),
+    Pass("recognise_attention", attention.apply, exact=False),
     Pass("spread_batch_norm", batch_norm.spread),
     Pass("turn_products", turned.apply),
     Pass("remove_dead_code", dead_code.apply),

@@ -30,8 +30,8 @@ _SHAPE_INPUT = {"Conv2DGradInput": 0, "ConvGradInput": 0, "AveragePool2DGrad": 0
 
 
 class Dimensions:
-    """Dimensions of the values of a graph: a size, a symbol of the file's, or something that is equal
-    wherever the size surely is."""
+    """Dimensions of the values of a graph: a size, a symbol of the file's, or something that is
+    equal wherever the size surely is."""
 
     def __init__(self, work: Work) -> None:
         self._work = work

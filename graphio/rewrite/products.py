@@ -36,7 +36,9 @@ def _join(work: Work, dims: Dimensions, node: Node) -> int:
     if program is None:
         return 0
     inputs, whole = program
-    products = [p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)]
+    products = [
+        p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
+    ]
     for product in sorted(products, key=lambda p: -work.position[p.name]):
         extras = [value for value in inputs if value != product.name]
         if all(_broadcasts(dims, value, product.name) for value in extras):
