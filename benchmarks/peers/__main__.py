@@ -25,7 +25,7 @@ from typing import Any
 from . import report
 from .goals import STARTS
 from .latency import ENGINES
-from .models import ROOT, SUITE
+from .models import ROOT, SUITE, prepare
 
 PACKAGE = "benchmarks.peers"
 OTHERS = {  # rows that are no models: the module that measures them and its arguments
@@ -42,7 +42,7 @@ QUICK += ["first sight tiny", "train perceptron", "node"]
 OWN = [n for n in ENGINES if n.startswith(("cinfer", "Python", "onnxruntime", "by hand"))]
 SHORT = {  # arguments of a module in the short form, which needs nothing but ONNX Runtime
     "latency": ("--seconds=0", f"--engines={';'.join(OWN)}"),
-    "batches": ("--rounds=1", "--sizes=4"),
+    "batches": ("--rounds=1", "--sizes=4", "--no-growth"),
     "training": ("--seconds=0", "--engines=cinfer;Python runtime;numpy"),
     "node": ("--seconds=0",),
 }
@@ -65,10 +65,15 @@ def child(threads: int, *arguments: str) -> str:
 
 def made(name: str, chosen: argparse.Namespace) -> bool:
     """Whether a model's files are there; makes them if it can."""
-    if not (chosen.folder / f"{name}.npz").exists() and not SUITE[name].installed:
+    if (chosen.folder / f"{name}.npz").exists():
+        return True
+    if not SUITE[name].installed:
         print(f"{name} needs {SUITE[name].maker}: left out", file=sys.stderr)
         return False
-    child(chosen.threads, f"{PACKAGE}.prepare", str(chosen.folder), name)
+    if SUITE[name].maker == "nodes":
+        prepare(chosen.folder, name)
+    else:  # torch and what it needs stay out of this process
+        child(chosen.threads, f"{PACKAGE}.prepare", str(chosen.folder), name)
     return True
 
 
