@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import report
-from .goals import STARTS
+from .goals import LARGE, STARTS
 from .latency import ENGINES
 from .models import ROOT, SUITE, prepare
 
@@ -35,6 +35,7 @@ OTHERS = {  # rows that are no models: the module that measures them and its arg
     "train perceptron": ("training", "perceptron"),
     "train cnn": ("training", "cnn"),
     "node": ("node",),
+    **{f"two threads {model}": ("threads", "FOLDER", model) for model in LARGE},
 }
 ROWS = [*SUITE, *OTHERS]
 QUICK = [m.name for m in SUITE.values() if m.quick]
@@ -85,7 +86,7 @@ def figures(name: str, chosen: argparse.Namespace) -> Any:
     else:
         module, *arguments = OTHERS[name]
         arguments = [str(chosen.folder) if a == "FOLDER" else a for a in arguments]
-    models = [a for a in arguments if a in SUITE and module in ("latency", "startup")]
+    models = [a for a in arguments if a in SUITE and module in ("latency", "startup", "threads")]
     if not all(made(model, chosen) for model in models):
         return None
     arguments += SHORT[module] if chosen.quick else ()

@@ -113,7 +113,7 @@ def goal_rows(found: list[Verdict]) -> list[str]:
     lines = []
     for v in found:
         measured = ["-" if x is None else f"{x:.2f}" for x in (v.median, v.least)]
-        goal = f"{v.most:g}" if v.must else f"{v.most:g} (aim)"
+        goal = f"{v.most:.3g}" if v.must else f"{v.most:.3g} (aim)"
         met = "met" if v.met else "**not met**"
         lines.append([_title(v.row), v.ours, v.beside, goal, *measured, met])
     head = ["row", "ours", "beside", "goal", "by median", "by least", ""]
