@@ -43,6 +43,7 @@
 #include "src/layout.c"
 #include "src/run.c"
 #include "src/output.c"
+#include "src/plans.c"
 #include "src/session.c"
 #include "src/checkpoint_index.c"
 #include "src/checkpoint_meta.c"

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import saver_scenarios
+from saver_scenarios import started, variables
 
 import graphio as tf
 from graphio.schema import container, files
@@ -27,38 +29,13 @@ def new_graph() -> Iterator[None]:
         yield
 
 
-def variables() -> tuple[tf.Variable, tf.Variable]:
-    return tf.Variable([1.0, 2.0], name="v"), tf.Variable(3, name="w")
-
-
-def started(target: str = "") -> tf.Session:
-    session = tf.Session(target)
-    session.run(tf.global_variables_initializer())
-    return session
-
-
 def steps_of(folder: Path) -> list[int]:
     return sorted(int(p.stem.split("-")[1]) for p in folder.glob("*.index"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_restore_brings_back_variables_and_random_streams(target: str, tmp_path: Path) -> None:
-    v, _ = variables()
-    draw = tf.random_uniform([3], seed=1)
-    saver = tf.train.Saver()
-    session = started(target)
-    session.run(draw)
-    prefix = saver.save(session, tmp_path / "m", global_step=3)
-    assert prefix == str(tmp_path / "m-3")
-    expected = session.run(draw)
-    session.run(v.assign([9.0, 9.0]))
-    saver.restore(session, prefix)
-    assert session.run(v).tolist() == [1.0, 2.0]
-    np.testing.assert_array_equal(session.run(draw), expected)
-    other = tf.Session(target)
-    tf.train.Saver().restore(other, prefix)
-    np.testing.assert_array_equal(other.run(draw), expected)
-    assert other.run(v).tolist() == [1.0, 2.0]
+    saver_scenarios.saves_keeps_finds_and_restores(target, str(tmp_path))
 
 
 def test_the_two_engines_write_and_read_the_same_variables(tmp_path: Path) -> None:
@@ -198,26 +175,11 @@ def test_one_an_hour_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_newest_is_found_without_a_usable_state_file(tmp_path: Path) -> None:
-    variables()
-    saver, session = tf.train.Saver(), started()
-    assert tf.train.latest_checkpoint(tmp_path) is None
-    for step in (1, 2):
-        saver.save(session, tmp_path / "m", global_step=step)
-    for text in ("", "garbage", 'model_checkpoint_path: "m-9"\n', "\xff\xfe"):
-        (tmp_path / "checkpoint").write_bytes(text.encode("latin-1"))
-        with pytest.warns(UserWarning):
-            assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-2")
-    (tmp_path / "m-2.index").write_bytes(b"damaged")
-    with pytest.warns(UserWarning):
-        assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-1")
+    saver_scenarios.newest_is_found_without_a_good_list(str(tmp_path))
 
 
 def test_a_folder_of_checkpoints_can_be_moved(tmp_path: Path) -> None:
-    variables()
-    (tmp_path / "a").mkdir()
-    tf.train.Saver().save(started(), tmp_path / "a" / "m")
-    (tmp_path / "a").rename(tmp_path / "b")
-    assert tf.train.latest_checkpoint(tmp_path / "b") == str(tmp_path / "b" / "m")
+    saver_scenarios.can_be_moved(str(tmp_path / "a"))
 
 
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

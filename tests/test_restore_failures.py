@@ -128,6 +128,16 @@ def test_where_no_older_checkpoint_is_none_is_promised(tmp_path: Path) -> None:
         tf.train.Saver().restore(tf.Session(), prefix)
 
 
+def test_damage_that_the_first_use_finds_is_told_with_the_checkpoint(tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=[1.0])
+    (data,) = tmp_path.glob("*.safetensors")
+    v, session = tf.Variable([0.0], name="v"), tf.Session()
+    flipped(data)
+    tf.train.Saver().restore(session, prefix, verify="lazy")
+    with pytest.raises(tf.errors.DataLossError, match=re.escape(f"'v' in checkpoint {prefix!r}")):
+        session.run(v)
+
+
 class Refusing:
     """An object that takes no state."""
 

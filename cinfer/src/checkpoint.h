@@ -150,6 +150,8 @@ bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const 
 /* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
  * folder names stays, be it one that somebody has renamed ---- */
 
+/* Whether a file is there and an index of the folder names it. */
+bool ci_checkpoint_needs(const ci_folder *folder, const char *name);
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
 /* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for

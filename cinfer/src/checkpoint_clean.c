@@ -151,6 +151,13 @@ static bool clean_is_needed(const ci_folder *folder, clean_list *list, const cha
                                                             sizeof *list->needed.at, clean_order) != NULL);
 }
 
+bool ci_checkpoint_needs(const ci_folder *folder, const char *name) {
+  clean_list list = {.pool.allocator = folder->allocator};
+  const bool needed = ci_folder_has(folder, name) && clean_is_needed(folder, &list, name);
+  clean_free(&list);
+  return needed;
+}
+
 /* CI_NOT_FOUND: it is not there, or stays. */
 static ci_status clean_remove(const ci_folder *folder, clean_list *list, const char *name) {
   return clean_is_needed(folder, list, name) ? CI_NOT_FOUND : ci_folder_unlink(folder, name);

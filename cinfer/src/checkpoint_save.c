@@ -99,21 +99,21 @@ static ci_status save_names(save_job *job, ci_error *error) {
   return save_name(job, job->index_file, ".index", error);
 }
 
-/* Whether a graph file may be written as P.meta before the commit. Not if the present index refers to other bytes of
- * that name, and not if that index cannot be read. */
+/* Whether a graph file may be written as P.meta before the commit. Not if the present index, or one that was renamed,
+ * refers to other bytes of that name, and not if that index cannot be read. */
 static bool save_meta_is_free(save_job *job) {
   ci_bytes bytes = {0};
   ci_index old;
   ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &old, NULL);
-  bool free_name = status == CI_NOT_FOUND;
-  if (status == CI_OK) {
-    job->meta_shared = old.meta_file.length > 0 && old.meta_nbytes == job->index.meta_nbytes &&
-                       old.meta_crc32c == job->index.meta_crc32c;
-    free_name = old.meta_file.length == 0 || job->meta_shared;
-  }
+  const ci_span file = old.meta_file;
+  const bool had = status == CI_OK && file.length > 0, others = ci_checkpoint_needs(&job->folder, job->plain_meta);
+  const bool same = had && old.meta_nbytes == job->index.meta_nbytes && old.meta_crc32c == job->index.meta_crc32c;
+  const bool plain = had && ci_span_order(file, save_text(job->plain_meta)) == 0;
+  const bool known = status == CI_OK || status == CI_NOT_FOUND;
+  job->meta_shared = same && (plain || !others);
   ci_index_free(&old);
   ci_file_unmap(job->allocator, &bytes);
-  return free_name;
+  return job->meta_shared || (known && !had && !others);
 }
 
 static ci_status save_meta_name(save_job *job, ci_error *error) {
@@ -351,7 +351,7 @@ static void save_abandon(const save_job *job) {
 
 /* The save has succeeded: what fails here is left for the next one. */
 static void save_settle(const save_job *job) {
-  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
+  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0 && !ci_checkpoint_needs(&job->folder, job->plain_meta))
     (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
   ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state),

@@ -191,9 +191,7 @@ static ci_cell *compile_cell(const ci_compiler *c, int32_t edge) {
 static ci_cell *compile_output_cell(ci_compiler *c, const ci_node *node, int32_t o) {
   int32_t edge = node->outputs + o;
   int32_t cell = c->fed[edge] ? c->unread++ : c->cell_of[edge];
-  ci_type type = {0};
-  if (ci_type_parse(c->model->edges.at[edge].type, &type, NULL) != CI_OK) type.dtype = 0;
-  compile_blank(c->plan, cell, type.dtype);
+  compile_blank(c->plan, cell, c->model->edges.at[edge].dtype);
   return &c->plan->cells[cell];
 }
 
@@ -508,12 +506,26 @@ static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *sig
   return count + signature->input_count;
 }
 
-static ci_status compile_cells(ci_compiler *c, const ci_signature_info *signature) {
+/* What no shape changes; it stays for the next plan of the same signature. */
+static ci_status compile_signature(ci_compiler *c, int32_t number) {
+  const ci_signature_info *signature = &c->model->signatures.at[number];
+  if (c->signature == number) return CI_OK;
+  c->signature = CI_NONE;
+  memset(c->need, 0, c->model->nodes.count * sizeof *c->need);
+  memset(c->fed, 0, c->model->edges.count * sizeof *c->fed);
+  for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
+  CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
   int64_t count = compile_number_cells(c, signature);
   if (count > INT32_MAX) return compile_memory(c);
-  c->plan->cell_count = (int32_t)count;
-  c->unread = (int32_t)(count - signature->input_count);
-  c->plan->cells = ci_pool_alloc(&c->plan->pool, (size_t)count * sizeof(ci_cell));
+  c->cell_count = (int32_t)count;
+  c->signature = number;
+  return CI_OK;
+}
+
+static ci_status compile_cells(ci_compiler *c, const ci_signature_info *signature) {
+  c->plan->cell_count = c->cell_count;
+  c->unread = c->cell_count - signature->input_count;
+  c->plan->cells = ci_pool_alloc(&c->plan->pool, (size_t)c->cell_count * sizeof(ci_cell));
   if (c->plan->cells == NULL) return compile_memory(c);
   for (int32_t i = 0; i < c->plan->cell_count; i++) compile_blank(c->plan, i, 0);
   return CI_OK;
@@ -571,8 +583,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
 }
 
 static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
-  for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
-  CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
+  CI_TRY(compile_signature(c, c->plan->signature));
   CI_TRY(compile_cells(c, signature));
   CI_TRY(compile_inputs(c, signature, inputs));
   CI_TRY(compile_find_assigns(c));
@@ -582,29 +593,62 @@ static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature,
   return ci_plan_layout(c->plan);
 }
 
-static ci_status compile_with_memory(ci_compiler *c, const ci_signature_info *signature, const ci_tensor *inputs) {
-  const ci_model *m = c->model;
-  size_t need = m->nodes.count * sizeof(bool), fed = m->edges.count * sizeof(bool);
-  size_t cells = m->edges.count * sizeof(int32_t), slots = c->slot_count * sizeof(ci_slot_plan);
-  c->need = ci_alloc(c->allocator, need);
-  c->fed = ci_alloc(c->allocator, fed);
-  c->cell_of = ci_alloc(c->allocator, cells);
-  c->slots = ci_alloc(c->allocator, slots);
-  bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->slots != NULL;
-  ci_status status = whole ? compile_all(c, signature, inputs) : compile_memory(c);
-  ci_release(c->allocator, c->need, need);
-  ci_release(c->allocator, c->fed, fed);
-  ci_release(c->allocator, c->cell_of, cells);
-  ci_release(c->allocator, c->slots, slots);
+/* The session's compiler: its lists and arrays are used again for every plan. */
+static ci_status compile_begin(struct ci_session *session, ci_compiler **made, ci_error *error) {
+  const ci_model *m = session->model;
+  const ci_allocator *allocator = &session->allocator;
+  ci_compiler *c = session->compiler;
+  if (c == NULL) {
+    c = session->compiler = ci_alloc(allocator, sizeof *c);
+    if (c == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+    c->model = m;
+    c->allocator = allocator;
+    c->signature = CI_NONE;
+    c->need = ci_alloc(allocator, m->nodes.count * sizeof *c->need);
+    c->fed = ci_alloc(allocator, m->edges.count * sizeof *c->fed);
+    c->cell_of = ci_alloc(allocator, m->edges.count * sizeof *c->cell_of);
+  }
+  *made = c;
+  c->error = error;
+  c->depth = 0;
+  c->offers.count = c->assigns.count = c->step_at.count = 0;
+  const size_t slots = (size_t)ci_state_slot_count(session->state);
+  if (slots > c->slot_count || c->slots == NULL) {
+    ci_release(allocator, c->slots, c->slot_count * sizeof *c->slots);
+    c->slots = ci_alloc(allocator, slots * sizeof *c->slots);
+    c->slot_count = c->slots == NULL ? 0 : slots;
+  } else if (slots > 0) {
+    memset(c->slots, 0, c->slot_count * sizeof *c->slots);
+  }
+  const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->slots != NULL;
+  if (whole) return CI_OK;
+  ci_compiler_free(session);
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+}
+
+void ci_compiler_free(struct ci_session *session) {
+  ci_compiler *c = session->compiler;
+  if (c == NULL) return;
+  session->compiler = NULL;
+  ci_release(c->allocator, c->need, c->model->nodes.count * sizeof *c->need);
+  ci_release(c->allocator, c->fed, c->model->edges.count * sizeof *c->fed);
+  ci_release(c->allocator, c->cell_of, c->model->edges.count * sizeof *c->cell_of);
+  ci_release(c->allocator, c->slots, c->slot_count * sizeof *c->slots);
   CI_LIST_FREE(c->allocator, &c->offers);
   CI_LIST_FREE(c->allocator, &c->assigns);
   CI_LIST_FREE(c->allocator, &c->step_at);
-  return status;
+  CI_LIST_FREE(c->allocator, &c->sorted);
+  CI_LIST_FREE(c->allocator, &c->gaps);
+  ci_release(c->allocator, c, sizeof *c);
 }
 
 ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **made,
                        ci_error *error) {
-  ci_plan *plan = ci_alloc(&session->allocator, sizeof *plan);
+  ci_compiler *c = NULL;
+  CI_TRY(compile_begin(session, &c, error));
+  ci_plan *plan = session->plans.spare;
+  session->plans.spare = NULL;
+  if (plan == NULL) plan = ci_alloc(&session->allocator, sizeof *plan);
   if (plan == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
   plan->session = session;
   plan->model = session->model;
@@ -612,14 +656,10 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
   plan->signature = signature;
   plan->pool.allocator = &session->allocator;
   plan->bound_layout = UINT64_MAX;
-  ci_compiler compiler = {.plan = plan,
-                          .model = session->model,
-                          .allocator = &session->allocator,
-                          .error = error,
-                          .slot_count = (size_t)ci_state_slot_count(session->state)};
-  plan->compiler = &compiler;
+  plan->compiler = c;
   plan->error = error;
-  ci_status status = compile_with_memory(&compiler, &session->model->signatures.at[signature], inputs);
+  c->plan = plan;
+  ci_status status = compile_all(c, &session->model->signatures.at[signature], inputs);
   plan->compiler = NULL;
   plan->error = NULL;
   if (status == CI_OK) *made = plan;
@@ -627,17 +667,39 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
   return status;
 }
 
-void ci_plan_free(ci_plan *plan) {
+/* Gives back what the plan's pool and lists do not hold. */
+static void compile_release(ci_plan *plan) {
   const ci_allocator *allocator = &plan->session->allocator;
   for (size_t i = 0; i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
-    ci_release(allocator, step->k.private_memory, step->private_bytes);
-    ci_release(allocator, step->k.private_more, step->more_bytes);
+    if (!step->private_pooled) ci_release(allocator, step->k.private_memory, step->private_bytes);
+    if (!step->more_pooled) ci_release(allocator, step->k.private_more, step->more_bytes);
     for (int b = 0; b < 2; b++) {
       if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
     }
   }
+}
+
+void ci_plan_clear(ci_plan *plan) {
+  compile_release(plan);
+  ci_pool_clear(&plan->pool);
+  const ci_plan was = *plan;
+  *plan = (ci_plan){.session = was.session,
+                    .pool = was.pool,
+                    .all_steps = was.all_steps,
+                    .places = was.places,
+                    .root = {.steps = was.root.steps},
+                    .watches = was.watches,
+                    .must = was.must,
+                    .bound_reads = was.bound_reads};
+  plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
+  plan->watches.count = plan->must.count = plan->bound_reads.count = 0;
+}
+
+void ci_plan_free(ci_plan *plan) {
+  const ci_allocator *allocator = &plan->session->allocator;
+  compile_release(plan);
   CI_LIST_FREE(allocator, &plan->root.steps);
   CI_LIST_FREE(allocator, &plan->all_steps);
   CI_LIST_FREE(allocator, &plan->places);

@@ -21,11 +21,17 @@ typedef struct ci_slot_plan { /* what is known of a variable while going through
   int64_t dims[CI_MAX_RANK];
 } ci_slot_plan;
 
+typedef struct ci_gap { /* layout.c: free room in the arena */
+  size_t offset, bytes;
+} ci_gap;
+
 typedef struct ci_compiler {
   ci_plan *plan;
   const ci_model *model;
   const ci_allocator *allocator;
   ci_error *error;
+  int32_t signature; /* what need, fed and cell_of are of; CI_NONE: nothing */
+  int32_t cell_count;
   bool *need;       /* [node] */
   bool *fed;        /* [edge] */
   int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
@@ -36,6 +42,8 @@ typedef struct ci_compiler {
   CI_LIST(ci_offer) offers;
   CI_LIST(ci_assigned) assigns;
   CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
+  CI_LIST(int32_t) sorted; /* layout.c: places, by their first and by their last positions */
+  CI_LIST(ci_gap) gaps;
 } ci_compiler;
 
 /* Notes that the bytes of a cell are read at a position. */

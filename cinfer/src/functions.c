@@ -42,7 +42,7 @@ static ci_status functions_prefix(ci_parser *p, ci_span name, char end, ci_span 
 
 /* A formal input is a name for the call's input; one that the call leaves out has no value. */
 static ci_status functions_formal(ci_parser *p, const ci_scope *inner, ci_span name, int32_t actual) {
-  ci_edge edge = {CI_NONE, 0, inner->graph, actual, {NULL, 0}};
+  ci_edge edge = {.node = CI_NONE, .graph = inner->graph, .same_as = actual};
   int32_t first = CI_NONE;
   if (actual != CI_NONE) {
     first = ci_parse_edge(p, edge);
@@ -76,7 +76,10 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
     ci_edge *output = &m->edges.at[call->outputs + outputs++];
     output->same_as = edge;
     /* Bodies are written for any type; what the call says of its outputs is all that is known. */
-    if (m->edges.at[edge].type.length == 0) m->edges.at[edge].type = output->type;
+    if (m->edges.at[edge].type.length == 0) {
+      m->edges.at[edge].type = output->type;
+      m->edges.at[edge].dtype = output->dtype;
+    }
   }
   if (outputs < call->output_count) return ci_parse_damaged(p, "more outputs than its function has:", call->name);
   return CI_OK;

@@ -13,6 +13,7 @@ enum {
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
+enum { CI_WINDOWS_SLACK = 64 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
 typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides in elements */
@@ -35,6 +36,7 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
 typedef struct ci_conv_row {
   const float *x;
   ptrdiff_t x_step;
+  ptrdiff_t x_far; /* not 0: where the second half of the pixels begins, a row further on */
   const int32_t *offset;
   const float *w;
   float *c;
@@ -43,10 +45,22 @@ typedef struct ci_conv_row {
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
   int lanes;   /* outputs that exist, all of the first vector if there are two */
   bool add;    /* c holds the total of the blocks before these */
+  const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
+  int64_t all;
 } ci_conv_row;
 
-typedef struct ci_windows { /* of a plane, padding included: y dense */
+/* Copies planes of `rows` rows of n numbers, x_row and x_plane apart, with `above` and `below` rows of `fill` and
+ * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. */
+typedef struct ci_padding {
   const float *x;
+  float *y;
+  ptrdiff_t x_row, x_plane, y_row;
+  int64_t planes, above, rows, below, before, n;
+  float fill;
+} ci_padding;
+
+typedef struct ci_windows { /* of a plane, padding included: y dense */
+  const float *x; /* of depthwise_plane: behind it lie CI_WINDOWS_SLACK numbers more */
   ptrdiff_t x_down, x_right;     /* from window to window */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
@@ -59,13 +73,11 @@ struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   void (*conv_row)(const ci_conv_row *t);
-  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added */
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole number of
+   * vectors of pixels */
   void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
                     int lanes);
-  /* `rows` rows of n numbers, each `left` numbers into a row of y_row numbers, `fill` before and behind it. Behind the
-   * last row y has room for one vector more. */
-  void (*pad_rows)(float *y, ptrdiff_t y_row, const float *x, ptrdiff_t x_row, int64_t rows, int64_t left, int64_t n,
-                   float fill);
+  void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* to[c * to_row + r] = from[r * from_row + c] */

@@ -14,6 +14,7 @@
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
+#include "isa_linear_window_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -40,6 +41,7 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
     int64_t height = (left + tiles - 1) / tiles;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
     table[(height - 1) * step](&s);
+    s.ahead += s.ahead_step * s.k;
     s.a += height * s.a_row;
     s.c += height * s.c_row;
     left -= height;
@@ -68,6 +70,8 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
     s.add = t->add || k > 0;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
     s.a = a + k * t->a_k;
+    s.ahead_step =
+        t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
     if (t->room != NULL) CI_N(gather)(&s, m, t->room);
     while (vectors > 0) {
       const int64_t width = CI_N(width_of)(vectors, widest);
@@ -75,8 +79,10 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
       s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
-      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
       column += width * CI_VL;
+      s.ahead =
+          (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
+      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
   }
 }
@@ -285,68 +291,11 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 #undef CI_BODY
 }
 
-/* ---- windows over a plane: neighbouring windows are lanes ---- */
-
-/* n numbers, `step` apart. */
-CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
-  if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
-  if (step == 2 && n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
-  if (step == 2) {
-    const int read = 2 * n - 1, second = read - (CI_VL - 1);
-    return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
-                  v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
-  }
-  float lane[CI_VL] = {0};
-  for (int i = 0; i < n; i++) lane[i] = p[i * step];
-  return v_load(lane);
-}
-
-#define CI_PLANE(step, START, TERM, END)                                       \
-  for (int64_t row = 0; row < t->rows; row++) {                                \
-    float *y = t->y + row * t->columns;                                        \
-    for (int64_t i = 0; i < t->columns; i += CI_VL) {                          \
-      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;    \
-      const float *from = t->x + row * t->x_down + i * (step);                 \
-      int64_t tap = 0;                                                         \
-      vf sum = START;                                                          \
-      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {   \
-        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {               \
-          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, step, n); \
-          TERM                                                                 \
-        }                                                                      \
-      }                                                                        \
-      END v_store_part(y + i, n, sum);                                         \
-    }                                                                          \
-  }
-#define CI_PLANES(START, TERM, END)        \
-  if (t->x_right == 1) {                   \
-    CI_PLANE(1, START, TERM, END)          \
-  } else if (t->x_right == 2) {            \
-    CI_PLANE(2, START, TERM, END)          \
-  } else {                                 \
-    CI_PLANE(t->x_right, START, TERM, END) \
-  }
-
-static void CI_N(depthwise_plane)(const ci_windows *t) {
-#define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
-#define CI_END \
-  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));
-  CI_PLANES(v_set(0.0f), CI_TERM, CI_END)
-#undef CI_TERM
-#undef CI_END
-}
-
-static void CI_N(largest_plane)(const ci_windows *t) {
-#define CI_TERM sum = v_select(v_ge(sum, x), sum, v_select(v_is_nan(sum), sum, x));
-  CI_PLANES(v_set(-INFINITY), CI_TERM, )
-#undef CI_TERM
-}
-
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_row = CI_N(conv_row),
                                                       .conv_turn = CI_N(conv_turn),
-                                                      .pad_rows = CI_N(pad_rows),
+                                                      .pad = CI_N(pad),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
                                                       .transpose = CI_N(transpose),

@@ -5,7 +5,10 @@
 #include "threads.h"
 #include "wire.h"
 
-enum { KERNEL_SMALL = 1 << 16 }; /* bytes of private memory that every session has */
+enum {
+  KERNEL_SMALL = 1 << 16, /* bytes of private memory that every session has */
+  KERNEL_POOLED = 1 << 11 /* while planning, so much of it comes with the plan's own memory */
+};
 
 static const ci_node *kernel_node(const ci_kernel *k) { return k->node->node; }
 static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->model; }
@@ -221,13 +224,20 @@ void k_in_place_alone(ci_kernel *k, int o, int i) {
   k_in_place(k, o, i);
 }
 
-static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *held) {
+static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *held, bool *pooled) {
   const ci_allocator *allocator = &k->node->plan->session->allocator;
   if (*memory != NULL && *held >= bytes) {
     memset(*memory, 0, *held);
     return *memory;
   }
-  ci_release(allocator, *memory, *held);
+  ci_plan *plan = k->node->plan;
+  if (!*pooled) ci_release(allocator, *memory, *held);
+  *pooled = plan->compiler != NULL && bytes <= KERNEL_POOLED;
+  if (*pooled) {
+    *memory = ci_pool_alloc(&plan->pool, bytes);
+    *held = *memory == NULL ? 0 : bytes;
+    return *memory;
+  }
   const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
   *memory = fits ? ci_alloc(allocator, bytes) : NULL;
   *held = *memory == NULL ? 0 : bytes;
@@ -235,11 +245,11 @@ static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *he
 }
 
 void *k_private(ci_kernel *k, size_t bytes) {
-  return kernel_memory(k, bytes, &k->private_memory, &k->node->private_bytes);
+  return kernel_memory(k, bytes, &k->private_memory, &k->node->private_bytes, &k->node->private_pooled);
 }
 
 void *k_private_more(ci_kernel *k, size_t bytes) {
-  return kernel_memory(k, bytes, &k->private_more, &k->node->more_bytes);
+  return kernel_memory(k, bytes, &k->private_more, &k->node->more_bytes, &k->node->more_pooled);
 }
 
 /* ---- what is known ---- */

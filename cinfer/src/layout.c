@@ -81,15 +81,11 @@ static void layout_spans(ci_plan *plan) {
 
 /* ---- offsets ---- */
 
-typedef struct layout_gap {
-  size_t offset, bytes;
-} layout_gap;
-
 typedef struct layout_arena {
   ci_plan *plan;
   int32_t *by_first, *by_last; /* places, sorted */
   int32_t count;
-  layout_gap *gaps; /* by offset, never touching each other */
+  ci_gap *gaps; /* by offset, never touching each other */
   int32_t gap_count;
   size_t end;
 } layout_arena;
@@ -134,7 +130,7 @@ static bool layout_take(layout_arena *arena, ci_place *place) {
     place->offset = arena->end;
     return ci_add_size(arena->end, wanted, &arena->end);
   }
-  layout_gap *gap = &arena->gaps[best];
+  ci_gap *gap = &arena->gaps[best];
   place->offset = gap->offset;
   gap->offset += wanted;
   gap->bytes -= wanted;
@@ -145,7 +141,7 @@ static bool layout_take(layout_arena *arena, ci_place *place) {
 }
 
 static void layout_give(layout_arena *arena, const ci_place *place) {
-  layout_gap freed = {place->offset, layout_bytes(place)};
+  ci_gap freed = {place->offset, layout_bytes(place)};
   int32_t i = 0;
   while (i < arena->gap_count && arena->gaps[i].offset < freed.offset) i++;
   bool joins_next = i < arena->gap_count && freed.offset + freed.bytes == arena->gaps[i].offset;
@@ -156,7 +152,7 @@ static void layout_give(layout_arena *arena, const ci_place *place) {
     memmove(&arena->gaps[i], &arena->gaps[i + 1], (size_t)(arena->gap_count - i - 1) * sizeof freed);
     arena->gap_count--;
   } else if (joins_next) {
-    arena->gaps[i] = (layout_gap){freed.offset, freed.bytes + arena->gaps[i].bytes};
+    arena->gaps[i] = (ci_gap){freed.offset, freed.bytes + arena->gaps[i].bytes};
   } else {
     memmove(&arena->gaps[i + 1], &arena->gaps[i], (size_t)(arena->gap_count - i) * sizeof freed);
     arena->gaps[i] = freed;
@@ -188,12 +184,13 @@ static ci_status layout_memory(ci_compiler *c) {
 
 static ci_status layout_arena_of(ci_compiler *c) {
   ci_plan *plan = c->plan;
-  size_t list = plan->places.count * sizeof(int32_t), gaps = (plan->places.count + 1) * sizeof(layout_gap);
+  const size_t count = plan->places.count;
   layout_arena arena = {.plan = plan};
-  arena.by_first = ci_alloc(c->allocator, list);
-  arena.by_last = ci_alloc(c->allocator, list);
-  arena.gaps = ci_alloc(c->allocator, gaps);
-  bool whole = arena.by_first != NULL && arena.by_last != NULL && arena.gaps != NULL;
+  bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) &&
+               CI_LIST_GROW_BY(c->allocator, &c->gaps, count + 1);
+  arena.by_first = c->sorted.at;
+  arena.by_last = whole && count > 0 ? c->sorted.at + count : NULL;
+  arena.gaps = c->gaps.at;
   for (size_t i = 0; whole && i < plan->places.count; i++) {
     if (layout_in_arena(&plan->places.at[i]))
       arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
@@ -203,9 +200,6 @@ static ci_status layout_arena_of(ci_compiler *c) {
     layout_sort(plan, arena.by_last, arena.count, true);
     whole = layout_offsets(&arena);
   }
-  ci_release(c->allocator, arena.by_first, list);
-  ci_release(c->allocator, arena.by_last, list);
-  ci_release(c->allocator, arena.gaps, gaps);
   if (!whole) return layout_memory(c);
   if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED,

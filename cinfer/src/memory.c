@@ -99,34 +99,53 @@ struct ci_pool_block {
 
 enum { MEMORY_BLOCK_HEADER = MEMORY_ALIGN };
 
+/* The next spare block if it has the room, else a new one; zeroed. */
+static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
+  struct ci_pool_block *block = pool->spare;
+  size_t whole;
+  if (block != NULL && block->bytes - MEMORY_BLOCK_HEADER >= room) {
+    pool->spare = block->next;
+    memset((char *)block + MEMORY_BLOCK_HEADER, 0, block->used - MEMORY_BLOCK_HEADER);
+  } else {
+    if (room < MEMORY_POOL_BLOCK) room = MEMORY_POOL_BLOCK;
+    block = ci_add_size(room, MEMORY_BLOCK_HEADER, &whole) ? ci_alloc(pool->allocator, whole) : NULL;
+    if (block == NULL) return NULL;
+    block->bytes = whole;
+  }
+  block->used = MEMORY_BLOCK_HEADER;
+  block->next = pool->blocks;
+  pool->blocks = block;
+  return block;
+}
+
 void *ci_pool_alloc(ci_pool *pool, size_t bytes) {
-  size_t rounded, whole;
+  size_t rounded;
   if (!ci_add_size(bytes == 0 ? 1 : bytes, MEMORY_ALIGN - 1, &rounded)) return NULL;
   rounded -= rounded % MEMORY_ALIGN;
   struct ci_pool_block *block = pool->blocks;
-  if (block == NULL || block->bytes - block->used < rounded) {
-    size_t room = rounded < MEMORY_POOL_BLOCK ? MEMORY_POOL_BLOCK : rounded;
-    if (!ci_add_size(room, MEMORY_BLOCK_HEADER, &whole)) return NULL;
-    block = ci_alloc(pool->allocator, whole);
-    if (block == NULL) return NULL;
-    block->bytes = whole;
-    block->used = MEMORY_BLOCK_HEADER;
-    block->next = pool->blocks;
-    pool->blocks = block;
-  }
+  if (block == NULL || block->bytes - block->used < rounded) block = pool_block(pool, rounded);
+  if (block == NULL) return NULL;
   void *memory = (char *)block + block->used;
   block->used += rounded;
   return memory;
 }
 
-void ci_pool_release(ci_pool *pool) {
-  struct ci_pool_block *block = pool->blocks;
-  while (block != NULL) {
-    struct ci_pool_block *next = block->next;
-    ci_release(pool->allocator, block, block->bytes);
-    block = next;
+void ci_pool_clear(ci_pool *pool) {
+  while (pool->blocks != NULL) {
+    struct ci_pool_block *block = pool->blocks;
+    pool->blocks = block->next;
+    block->next = pool->spare; /* turned round: the first used is the first used again */
+    pool->spare = block;
   }
-  pool->blocks = NULL;
+}
+
+void ci_pool_release(ci_pool *pool) {
+  ci_pool_clear(pool);
+  while (pool->spare != NULL) {
+    struct ci_pool_block *next = pool->spare->next;
+    ci_release(pool->allocator, pool->spare, pool->spare->bytes);
+    pool->spare = next;
+  }
 }
 
 char *ci_pool_text(ci_pool *pool, ci_span text) {

@@ -26,8 +26,10 @@ bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, s
 typedef struct ci_pool {
   const ci_allocator *allocator;
   struct ci_pool_block *blocks;
+  struct ci_pool_block *spare; /* to be used again */
 } ci_pool;
 void *ci_pool_alloc(ci_pool *pool, size_t bytes); /* zeroed, 64-aligned; NULL: out of memory */
+void ci_pool_clear(ci_pool *pool); /* all that it gave is gone; it keeps its blocks */
 void ci_pool_release(ci_pool *pool);
 char *ci_pool_text(ci_pool *pool, ci_span text); /* a terminated copy */
 #endif

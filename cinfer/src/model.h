@@ -57,6 +57,7 @@ typedef struct ci_edge { /* a value of the graph, before it has numbers */
   int32_t graph;   /* where it is defined */
   int32_t same_as; /* an output of an inlined call is this value; CI_NONE: itself */
   ci_span type;    /* message Type, or empty */
+  int32_t dtype;   /* which it says; 0: none */
 } ci_edge;
 
 typedef struct ci_graph {

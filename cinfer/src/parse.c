@@ -284,7 +284,7 @@ static ci_status parse_formal(ci_parser *p, const ci_scope *scope, ci_span messa
   }
   if (wire.broken) return ci_parse_damaged(p, "a formal input cannot be read after", name);
   CI_TRY(ci_type_parse(type, &checked, p->error));
-  int32_t edge = ci_parse_edge(p, (ci_edge){CI_NONE, graph->formal_count, scope->graph, CI_NONE, type});
+  int32_t edge = ci_parse_edge(p, (ci_edge){CI_NONE, graph->formal_count, scope->graph, CI_NONE, type, checked.dtype});
   if (edge == CI_NONE) return ci_parse_memory(p);
   if (graph->formal_count++ == 0) graph->formals = edge;
   return ci_parse_name(p, scope, name, &(ci_name){.first = edge, .count = 1});
@@ -498,13 +498,14 @@ static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
     ci_status status = ci_type_parse(field.bytes, &checked, p->error);
     /* What lies too deep is refused where a kernel would have to make it. */
     if (status != CI_OK && status != CI_UNIMPLEMENTED) return status;
-    int32_t edge =
-        ci_parse_edge(p, (ci_edge){(int32_t)p->model->nodes.count, count, node->graph, CI_NONE, field.bytes});
+    const int32_t number = (int32_t)p->model->nodes.count, dtype = status == CI_OK ? checked.dtype : 0;
+    int32_t edge = ci_parse_edge(p, (ci_edge){number, count, node->graph, CI_NONE, field.bytes, dtype});
     if (edge == CI_NONE) return ci_parse_memory(p);
     if (count++ == 0) node->outputs = edge;
   }
   for (; count < node->output_count; count++) {
-    int32_t edge = ci_parse_edge(p, (ci_edge){(int32_t)p->model->nodes.count, count, node->graph, CI_NONE, {NULL, 0}});
+    int32_t edge = ci_parse_edge(
+        p, (ci_edge){.node = (int32_t)p->model->nodes.count, .index = count, .graph = node->graph, .same_as = CI_NONE});
     if (edge == CI_NONE) return ci_parse_memory(p);
     if (count == 0) node->outputs = edge;
   }

@@ -57,6 +57,7 @@ typedef struct ci_node_run { /* a step */
   int32_t scratch;    /* place or CI_NONE */
   int32_t freed;      /* first place to give back afterwards, or CI_NONE */
   size_t private_bytes, more_bytes; /* of k.private_memory and k.private_more */
+  bool private_pooled, more_pooled; /* the plan's pool has it */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   int32_t slot;         /* of operators on a variable: index into the state */
@@ -93,7 +94,6 @@ typedef struct ci_plan_output {
 } ci_plan_output;
 
 struct ci_plan {
-  ci_plan *next;
   struct ci_session *session;
   const ci_model *model;
   ci_state *state;
@@ -123,7 +123,9 @@ struct ci_plan {
 
 ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                        ci_error *error);
+void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
 void ci_plan_free(ci_plan *plan);
+void ci_compiler_free(struct ci_session *session);
 
 /* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
  * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */

@@ -7,7 +7,7 @@
 #include "sequence.h"
 #include "threads.h"
 
-enum { SESSION_MOST_PLANS = 64, SESSION_MOST_THREADS = 256 };
+enum { SESSION_MOST_THREADS = 256 };
 
 /* ---- memory ---- */
 
@@ -42,7 +42,8 @@ static void session_tidy(struct ci_session *session) {
     ci_release(&session->allocator, session->retired, sizeof(ci_retired));
     session->retired = next;
   }
-  for (ci_plan *plan = session->heap_bytes > 0 ? session->plans : NULL; plan != NULL; plan = plan->next) {
+  for (int p = 0; session->heap_bytes > 0 && p < session->plans.count; p++) {
+    ci_plan *plan = session->plans.at[p];
     for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);
   }
 }
@@ -149,11 +150,7 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
 void ci_session_close(ci_session *session) {
   if (session == NULL) return;
   if (session->state != NULL) session_tidy(session);
-  while (session->plans != NULL) {
-    ci_plan *next = session->plans->next;
-    ci_plan_free(session->plans);
-    session->plans = next;
-  }
+  ci_plans_free(session);
   ci_threads_stop(&session->allocator, session->threads);
   ci_release(&session->allocator, session->arena, session->arena_bytes);
   ci_release(&session->allocator, session->checked, session->model->constants.count * sizeof(bool));
@@ -183,121 +180,6 @@ void ci_session_stats(const ci_session *session, ci_stats *stats) {
   memcpy(stats, &now, size);
 }
 
-/* ---- plans ---- */
-
-static bool session_same_shape(const ci_tensor *a, const ci_tensor *b) {
-  if (a->dtype != b->dtype || a->rank != b->rank) return false;
-  for (int32_t d = 0; d < a->rank; d++) {
-    if (a->dims[d] != b->dims[d]) return false;
-  }
-  return true;
-}
-
-static bool session_plan_fits(const ci_plan *plan, int signature, const ci_tensor *inputs) {
-  if (plan->signature != signature) return false;
-  const ci_binding *bindings = plan->model->signatures.at[signature].inputs;
-  for (int32_t i = 0; i < plan->input_count; i++) {
-    if (bindings[i].type.kind == CI_KIND_TENSOR && !session_same_shape(&plan->inputs[i], &inputs[i])) return false;
-  }
-  return true;
-}
-
-/* Whether variables still have the shapes that the plan was made for. */
-static bool session_plan_holds(const ci_plan *plan) {
-  for (size_t i = 0; i < plan->watches.count; i++) {
-    const ci_watch *watch = &plan->watches.at[i];
-    const ci_value *now = &ci_state_slot(plan->state, watch->slot)->value;
-    if (now->rank != watch->rank) return false;
-    for (int32_t d = 0; d < watch->rank; d++) {
-      if (now->dims[d] != watch->dims[d]) return false;
-    }
-  }
-  return true;
-}
-
-static void session_drop(struct ci_session *session, ci_plan **link) {
-  ci_plan *plan = *link;
-  *link = plan->next;
-  ci_plan_free(plan);
-  session->plan_count--;
-}
-
-static ci_plan *session_find(struct ci_session *session, int signature, const ci_tensor *inputs) {
-  for (ci_plan **link = &session->plans; *link != NULL; link = &(*link)->next) {
-    ci_plan *plan = *link;
-    if (!session_plan_fits(plan, signature, inputs)) continue;
-    if (plan->bound_layout != ci_state_layout(session->state) && !session_plan_holds(plan)) {
-      session_drop(session, link);
-      return NULL;
-    }
-    *link = plan->next; /* to the front */
-    plan->next = session->plans;
-    session->plans = plan;
-    return plan;
-  }
-  return NULL;
-}
-
-static ci_status session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
-                                     ci_error *error) {
-  const ci_binding *binding = &signature->inputs[i];
-  bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
-              (binding->type.rank < 0 || binding->type.rank == input->rank);
-  for (int32_t d = 0; fits && d < binding->type.rank; d++) {
-    fits = binding->type.dims[d] < 0 || binding->type.dims[d] == input->dims[d];
-  }
-  if (fits) return CI_OK;
-  ci_value wanted = {.dtype = binding->type.dtype, .rank = binding->type.rank};
-  ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
-  char expected[200], given[200];
-  memcpy(wanted.dims, binding->type.dims, sizeof wanted.dims);
-  memcpy(found.dims, input->dims, sizeof found.dims);
-  return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
-                 signature->name, k_describe(&found, given, sizeof given),
-                 k_describe(&wanted, expected, sizeof expected));
-}
-
-static ci_status session_arena(struct ci_session *session, size_t bytes, ci_error *error) {
-  if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
-  if (bytes <= session->arena_bytes) return CI_OK;
-  ci_retired *record = ci_session_record(session); /* outputs that are borrowed show the old arena until the next run */
-  char *arena = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (arena == NULL) {
-    ci_release(&session->allocator, record, sizeof *record);
-    return session_memory(error);
-  }
-  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes});
-  session->arena = arena;
-  session->arena_bytes = bytes;
-  return CI_OK;
-}
-
-static ci_status session_new_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
-                                  ci_error *error) {
-  const ci_signature_info *s = &session->model->signatures.at[signature];
-  for (int32_t i = 0; i < s->input_count; i++) {
-    if (s->inputs[i].type.kind == CI_KIND_TENSOR) CI_TRY(session_check_input(s, i, &inputs[i], error));
-  }
-  if (session->plan_count >= SESSION_MOST_PLANS) {
-    ci_plan **last = &session->plans;
-    while ((*last)->next != NULL) last = &(*last)->next;
-    session_drop(session, last);
-  }
-  CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
-  (*plan)->next = session->plans;
-  session->plans = *plan;
-  session->plan_count++;
-  session->stats.plans++;
-  return CI_OK;
-}
-
-static ci_status session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
-                              ci_error *error) {
-  *plan = session_find(session, signature, inputs);
-  if (*plan == NULL) CI_TRY(session_new_plan(session, signature, inputs, plan, error));
-  return session_arena(session, (*plan)->arena_bytes, error);
-}
-
 /* ---- run ---- */
 
 static ci_status session_check_call(const ci_session *session, int signature, const ci_tensor *inputs, int input_count,
@@ -322,7 +204,7 @@ static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t give
 
 /* One tensor of a sequence or optional value. */
 static ci_status session_item(const ci_plan *plan, int32_t i, const ci_tensor *item, ci_value *value, ci_error *error) {
-  CI_TRY(session_check_input(&plan->model->signatures.at[plan->signature], i, item, error));
+  CI_TRY(ci_session_check_input(&plan->model->signatures.at[plan->signature], i, item, error));
   CI_TRY(ci_value_of_tensor(item, value, error));
   return item->bytes < value->bytes ? session_small_input(plan, i, item->bytes, value->bytes, error) : CI_OK;
 }
@@ -463,7 +345,7 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   ci_float_enter(&mode);
   atomic_store_explicit(&session->cancelled, 0, memory_order_relaxed);
   if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
-  ci_status status = session_plan(session, signature, inputs, &plan, error);
+  ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
   if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
   ci_float_leave(&mode);
   ci_state_leave(session->state);
@@ -476,7 +358,7 @@ ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);
-  ci_status status = session_plan(session, signature, inputs, &plan, error);
+  ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
   ci_float_leave(&mode);
   return status;
 }

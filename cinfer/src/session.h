@@ -9,6 +9,17 @@ typedef struct ci_retired { /* memory that views of this run may still show */
   ci_block block;
 } ci_retired;
 
+enum { CI_MOST_PLANS = 64 };
+
+typedef struct ci_plans { /* plans.c */
+  ci_plan *at[CI_MOST_PLANS];
+  uint64_t keys[CI_MOST_PLANS]; /* a hash of what each is for */
+  uint64_t used[CI_MOST_PLANS]; /* when it was last used, by the clock */
+  uint64_t clock;
+  int count, latest;
+  ci_plan *spare; /* an empty one that has memory */
+} ci_plans;
+
 struct ci_session {
   ci_model *model;
   ci_state *state;
@@ -19,8 +30,8 @@ struct ci_session {
   ci_observer observer;
   struct ci_threads *threads; /* NULL: none */
   int thread_count;
-  ci_plan *plans; /* the latest used first */
-  int plan_count;
+  ci_plans plans;
+  struct ci_compiler *compiler; /* compile.c: its memory between plans */
   char *arena;
   size_t arena_bytes;
   size_t heap_bytes;  /* of values with memory of their own */
@@ -31,6 +42,11 @@ struct ci_session {
   ci_stats stats;
 };
 
+/* The plan of a call, made if there is none, and an arena that is large enough for it. */
+ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                          ci_error *error);
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input, ci_error *error);
+void ci_plans_free(struct ci_session *session);
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
 /* Keeps a block until the next run. The record is made before what can fail. */
 ci_retired *ci_session_record(struct ci_session *session);

@@ -32,9 +32,14 @@ CI_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return _mm512_ternarylogic_epi32(m, a, b, 0xca); }
 CI_INLINE vi vi_shl(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 CI_INLINE vi vi_sra(vi a, int n) { return _mm512_srai_epi32(a, (unsigned)n); }
 CI_INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
+CI_INLINE vf v_scale(vf p, vf n, vi whole) {
+  (void)whole;
+  return _mm512_scalef_ps(p, n);
+}
 CI_INLINE vf v_load_part(const float *p, int n, float fill) {
   return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), (__mmask16)((1u << n) - 1u), p);
 }

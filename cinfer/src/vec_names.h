@@ -43,6 +43,8 @@
 #define vi_and CI_N(vi_and)
 #define vi_or CI_N(vi_or)
 #define vi_xor CI_N(vi_xor)
+#define vi_merge CI_N(vi_merge)
+#define v_scale CI_N(v_scale)
 #define vi_shl CI_N(vi_shl)
 #define vi_sra CI_N(vi_sra)
 #define vi_to_float CI_N(vi_to_float)

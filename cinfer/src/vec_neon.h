@@ -31,6 +31,7 @@ CI_INLINE vi vi_sub(vi a, vi b) { return vsubq_s32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return vorrq_s32(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return veorq_s32(a, b); }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return vbslq_s32(vreinterpretq_u32_s32(m), a, b); }
 CI_INLINE vi vi_shl(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
 CI_INLINE vi vi_sra(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(-n)); }
 CI_INLINE vf vi_to_float(vi a) { return vcvtq_f32_s32(a); }

@@ -39,6 +39,7 @@ CI_INLINE vi vi_sub(vi a, vi b) { return (vi)((uint32_t)a - (uint32_t)b); }
 CI_INLINE vi vi_and(vi a, vi b) { return a & b; }
 CI_INLINE vi vi_or(vi a, vi b) { return a | b; }
 CI_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return vi_or(vi_and(m, a), b & ~m); }
 CI_INLINE vi vi_shl(vi a, int n) { return (vi)((uint32_t)a << n); }
 CI_INLINE vi vi_sra(vi a, int n) { return a < 0 ? ~(~a >> n) : a >> n; }
 CI_INLINE vf vi_to_float(vi a) { return (float)a; }

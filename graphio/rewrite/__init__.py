@@ -16,10 +16,10 @@ from graphio.rewrite import (
     common,
     dead_code,
     folding,
-    gelu,
     identities,
     products,
     transposes,
+    turned,
 )
 from graphio.rewrite.work import Array, Shared, Work
 from graphio.schema import functions
@@ -27,7 +27,7 @@ from graphio.schema.model_pb2 import Model
 
 __all__ = ["LEVELS", "PASSES", "Pass", "rewrite"]
 
-LEVELS = ("exact", "approximate")
+LEVELS = ("none", "exact", "approximate")
 
 
 class Pass(NamedTuple):
@@ -50,8 +50,9 @@ PASSES: Sequence[Pass] = (
     Pass("fold_constants", folding.apply),
     Pass("merge_common", common.apply),
     Pass("cancel_transposes", transposes.apply),
-    Pass("fold_batch_norm", batch_norm.apply, exact=False),
-    Pass("recognise_gelu", gelu.apply, exact=False),
+    Pass("fold_batch_norm", batch_norm.fold, exact=False),
+    Pass("spread_batch_norm", batch_norm.spread),
+    Pass("turn_products", turned.apply),
     Pass("remove_dead_code", dead_code.apply),
     Pass("fuse_elementwise", chains.apply),
     Pass("fuse_products", products.apply),
@@ -72,7 +73,8 @@ def rewrite(
     Args:
         model: left as it is.
         arrays: its data section.
-        level: "exact" keeps every bit; "approximate" runs those passes too that change roundings.
+        level: "exact" keeps every bit; "approximate" runs those passes too that change roundings;
+            "none" runs none.
         passes: what runs, in this order.
 
     Returns:
@@ -83,6 +85,8 @@ def rewrite(
     """
     if level not in LEVELS:
         raise ValueError(f"level is {level!r}, expected one of {', '.join(LEVELS)}")
+    if level == "none":
+        return model, list(arrays)
     result = Model()
     result.CopyFrom(model)
     shared = Shared(result, arrays)

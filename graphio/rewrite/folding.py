@@ -1,5 +1,5 @@
-"""What depends on constants alone is computed now: by cinfer, whose bits are the same everywhere, or
-where it was not built by numpy, for operators that have no roundings of their own."""
+"""What depends on constants alone is computed now: by cinfer, whose bits are the same everywhere,
+or where it was not built by numpy, for operators that have no roundings of their own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Bias, activation and whatever else is elementwise behind a product or a convolution goes over each
-part of the result while that is in cache: FusedMatMul and the like."""
+"""Bias, activation and whatever else is elementwise behind a product or a convolution goes over
+each part of the result while that is in cache: FusedMatMul and the like."""
 
 from __future__ import annotations
 

@@ -25,6 +25,13 @@ class StepOf(NamedTuple):
 
 def step_of(work: Work, node: Node) -> StepOf | None:
     """The step that a node can be; None: it is no elementwise operator on float32."""
+    if node.name not in work.notes:
+        work.notes[node.name] = _step_of(work, node)
+    found: StepOf | None = work.notes[node.name]
+    return found
+
+
+def _step_of(work: Work, node: Node) -> StepOf | None:
     names = fused.BY_NODE.get((node.domain, node.op))
     if names is None or len(node.output_type) != 1:
         return None

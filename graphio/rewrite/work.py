@@ -1,4 +1,4 @@
-"""A graph on the workbench of the passes: who makes and who reads each value, and what must stay."""
+"""A graph on the workbench of the passes: who makes and reads each value, and what must stay."""
 
 from __future__ import annotations
 
@@ -80,9 +80,7 @@ class Shared:
         places: list[Any] = []
         for graph in functions.all_graphs(self.model.graph):
             for node in graph.node:
-                places.extend(
-                    a.value for a in node.attr if a.value.WhichOneof("value") == "tensor"
-                )
+                places.extend(a.value for a in node.attr if a.value.WhichOneof("value") == "tensor")
         variables = [v for v in self.model.variable if v.HasField("value")]
         used = {place.tensor for place in places} | {v.value for v in variables}
         for test in self.model.selftest:
@@ -115,6 +113,9 @@ class Work:
         self.position: dict[str, float] = {}
         self.changed = False
         self._constants: dict[str, Array | None] = {}
+        self._kinds: dict[str, tuple[int, tuple[Any, ...] | None]] = {}
+        #: what passes remember of nodes, by name; forgotten when the node changes
+        self.notes: dict[str, Any] = {}
         for k, node in enumerate(graph.node):
             self._enter(node, float(k))
 
@@ -150,19 +151,27 @@ class Work:
         name = self.maker.get(value)
         if name is None:
             return self.shared.types.get(value)
-        return self.nodes[name].output_type[values_of(self.nodes[name]).index(value)]
+        node = self.nodes[name]
+        return node.output_type[0 if value == name else values_of(node).index(value)]
 
     def dtype(self, value: str) -> int:
         """A value's element type, 0 if it is not known."""
-        found = self.type_of(value)
-        return int(found.tensor.dtype) if found is not None and found.HasField("tensor") else 0
+        return self._kind(value)[0]
 
     def shape(self, value: str) -> tuple[Any, ...] | None:
         """A value's dimensions: a size, a symbol, or None; None: the rank is not known."""
-        found = self.type_of(value)
-        if found is None or not found.HasField("tensor") or not found.tensor.HasField("shape"):
-            return None
-        return tuple(map(_size, found.tensor.shape.dim))
+        return self._kind(value)[1]
+
+    def _kind(self, value: str) -> tuple[int, tuple[Any, ...] | None]:
+        if value not in self._kinds:
+            found = self.type_of(value)
+            dtype, shape = 0, None
+            if found is not None and found.HasField("tensor"):
+                dtype = int(found.tensor.dtype)
+                if found.tensor.HasField("shape"):
+                    shape = tuple(map(_size, found.tensor.shape.dim))
+            self._kinds[value] = dtype, shape
+        return self._kinds[value]
 
     def constant(self, value: str) -> Array | None:
         """The numbers of a value that is the same in every run, None if it is none such."""
@@ -204,11 +213,13 @@ class Work:
         """Takes a node out; what still reads its values must read others afterwards."""
         self.changed = True
         del self.nodes[node.name], self.position[node.name]
+        self.notes.pop(node.name, None)
         for value in set(node.input):
             self.readers[value].pop(node.name, None)
         for value in values_of(node):
             del self.maker[value]
             self._constants.pop(value, None)
+            self._kinds.pop(value, None)
 
     def put(self, node: Node, instead_of: Node) -> None:
         """Puts a node in the place of another one."""
@@ -246,6 +257,7 @@ class Work:
         self.changed = True
         for name in self.readers.pop(value, {}):
             node = self.nodes[name]
+            self.notes.pop(name, None)
             for i, read in enumerate(node.input):
                 if read == value:
                     node.input[i] = other
@@ -255,12 +267,21 @@ class Work:
     def change_inputs(self, node: Node, inputs: Iterable[str]) -> None:
         """Gives a node other inputs."""
         self.changed = True
+        self.notes.pop(node.name, None)
         for value in set(node.input):
             self.readers[value].pop(node.name, None)
         node.input[:] = list(inputs)
         for value in node.input:
             readers = self.readers.setdefault(value, {})
             readers[node.name] = readers.get(node.name, 0) + 1
+
+    def change_shape(self, node: Node, order: Sequence[int]) -> None:
+        """Gives a node's output the dimensions that it has now in another order."""
+        shape = node.output_type[0].tensor.shape
+        sizes = [type(d).FromString(d.SerializeToString()) for d in shape.dim]
+        del shape.dim[:]
+        shape.dim.extend(sizes[axis] for axis in order)
+        self._kinds.pop(node.name, None)
 
     def finish(self) -> None:
         """Writes the nodes back into the graph."""
@@ -273,6 +294,8 @@ class Work:
 def values_of(node: Node) -> list[str]:
     """The names of a node's outputs."""
     count = len(node.output_type)
+    if count == 1:
+        return [node.name]
     return [node.name if k == 0 else f"{node.name}:{k}" for k in range(count)]
 
 

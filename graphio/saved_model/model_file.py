@@ -45,7 +45,7 @@ def save(
         metadata: text by key, free for the user.
         optimize: "exact" rewrites the graph where every bit stays; "approximate" also where
             roundings change, as in folding a batch normalisation into the convolution before it.
-            The file lists what was done.
+            The file lists what was done. "none" writes the graph as it was built.
 
     Raises:
         ValueError: no signatures, or one without outputs and targets; another optimize.

@@ -46,7 +46,8 @@ class Checkpoint:
         self.prefix, self.index = store.path(base), index
         self._store, self._base = store, base
         self._files = _Files(store, index)
-        self._variables = _Variables({v.name: v for v in index.variable}, self._files)
+        rows = {v.name: v for v in index.variable}
+        self._variables = _Variables(rows, self._files, f"checkpoint {self.prefix!r}")
         self.variables: Mapping[str, Array] = self._variables
 
     def read(self, into: Mapping[str, Array] | None = None) -> None:
@@ -195,8 +196,8 @@ class _Files:
 class _Variables(Mapping[str, Array]):
     """Arrays by name, checked and decoded when first asked for."""
 
-    def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files) -> None:
-        self._rows, self._files = rows, files
+    def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files, where: str) -> None:
+        self._rows, self._files, self._where = rows, files, where
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -210,7 +211,7 @@ class _Variables(Mapping[str, Array]):
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
         data = self._files.part(row)
-        what = f"variable '{name}' in the checkpoint"
+        what = f"variable '{name}' in {self._where}"
         return tensors.Stored(row.dtype, row.dims, data, row.crc32c if checked else None, what)
 
     def __contains__(self, name: object) -> bool:

@@ -63,7 +63,7 @@ def write_checkpoint(
 
     Args:
         prefix: of its files' names, a path or a URL ("s3://bucket/run/model"); a folder of this
-            machine that is not there is made, the one that it is in must exist.
+            machine must exist.
         variables: name to value.
         resources: name to state; these lie in the index itself.
         step: the global step.
@@ -98,7 +98,6 @@ def write_checkpoint(
         min_reader=MINOR,
         resource=[_resource(name, state) for name, state in _by_name(resources or {})],
     )
-    store.make()
     with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
         writer = _Writer(store, base, index)
         try:

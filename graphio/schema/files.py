@@ -51,7 +51,8 @@ def _start() -> Callable[[int, int, int], object]:
         from graphio.cinfer._native import lib
     except ImportError:
         return lambda handle, offset, count: None
-    return lib.ci_file_start
+    start: Callable[[int, int, int], object] = lib.ci_file_start
+    return start
 
 
 class FileLayer:
@@ -208,8 +209,11 @@ def make_folder(layer: FileLayer, path: str) -> None:
     if is_folder(path):
         return
     with naming("make the folder", path):
-        with contextlib.suppress(FileExistsError):  # another process was faster
+        try:
             layer.make_folder(path)
+        except FileExistsError:
+            if not is_folder(path):
+                raise  # else another process was faster
         layer.sync_folder(folder_of(os.path.abspath(path)))
 
 

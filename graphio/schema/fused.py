@@ -108,7 +108,7 @@ class Program:
     """The steps of a fused node and the numbers among their operands.
 
     Attributes:
-        product: the name of the node whose result is input 0, "" if there is none or it is not known.
+        product: the node whose result is input 0, "" if there is none or its name is not known.
     """
 
     steps: tuple[Step, ...]
@@ -286,9 +286,8 @@ def _types(model: Model) -> dict[str, Type]:
     for graph in functions.all_graphs(model.graph):
         found.update((argument.name, argument.type) for argument in graph.input)
         for node in graph.node:
-            found.update({node.name: kind for kind in node.output_type[:1]})
-            for k, kind in enumerate(node.output_type[1:], 1):
-                found[f"{node.name}:{k}"] = kind
+            for k, kind in enumerate(node.output_type):
+                found[f"{node.name}:{k}" if k else node.name] = kind
     return found
 
 
@@ -351,7 +350,11 @@ def _set_shape(node: Node, types: Mapping[str, Type]) -> None:
     made.SetInParent()
     rank = max(map(len, shapes))
     for axis in range(-rank, 0):
-        sizes = [s[axis] for s in shapes if len(s) >= -axis and not (s[axis].HasField("size") and s[axis].size == 1)]
+        sizes = [
+            s[axis]
+            for s in shapes
+            if len(s) >= -axis and not (s[axis].HasField("size") and s[axis].size == 1)
+        ]
         known = [s for s in sizes if s.HasField("size")]
         one = made.dim.add()
         if not sizes:

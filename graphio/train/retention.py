@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
 
-__all__ = ["FOR_EVER", "Retention"]
+__all__ = ["FOR_EVER", "Retention", "remove_checkpoint"]
 
 HOUR = 3600.0
 FOR_EVER = 10000.0  # hours: what TensorFlow means by never
@@ -168,6 +168,17 @@ class Retention:
         )
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+) -> None:
+    """Deletes a checkpoint, ours or a TensorFlow V2 one: the index first, so that none is ever left
+    half."""
+    checkpoint.delete(checkpoint_prefix)
+    if meta_graph_suffix != "meta":
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
 
 
 def _where(folder: str, path: str) -> str:

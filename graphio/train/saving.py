@@ -147,6 +147,7 @@ def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> 
     request, contents = prepared.request, prepared.contents
     if contents.inspect is not None:
         contents.inspect(prepared.values)
+    stores.of(prepared.place, layer)[0].make()
     own = request.meta_graph_suffix == "meta"
     with contextlib.nullcontext() if own else _graph_beside(prepared, layer):
         checkpoint.write_checkpoint(
@@ -183,7 +184,6 @@ def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
         yield
         store.put(name, [meta])
         return
-    store.make()
     temporary = os.path.basename(files.temporary_name(name, secrets.token_hex(8)))
     store.put(temporary, [meta])
     try:

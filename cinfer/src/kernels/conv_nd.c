@@ -272,7 +272,7 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
-  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, &p->windows)) p->tile_bytes = p->plane.bytes;
+  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows)) p->tile_bytes = p->plane.bytes;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }

@@ -10,7 +10,7 @@
 #include "../isa_linear.h"
 #include "../pack.h"
 
-enum { TILES_PIXELS = 448, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
+enum { TILES_PIXELS = 448, TILES_NEAR = 56, TILES_NARROW = 7, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
 
 static int64_t tiles_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t tiles_parts(int64_t n, int64_t of) { return (n + of - 1) / of; }
@@ -98,7 +98,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
     if (p->rows > p->y.out) p->rows = p->y.out;
     p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows));
     p->plane = tiles_reach(&p->y, p->rows) * p->row;
-    p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + 16 + 16) * sizeof(float), 64);
+    p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
   }
   if (p->plane > TILES_MOST / p->planes) return false;
   p->rows = tiles_least(p->rows, p->y.out);
@@ -109,7 +109,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   size_t numbers;
   if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers) || numbers > PTRDIFF_MAX / 64) return false;
   p->packed_bytes = ci_round_up(numbers * sizeof(float), 64);
-  const size_t totals = p->channels_last ? 0 : (size_t)(p->rows * p->columns * p->width) * sizeof(float);
+  const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
   const uint32_t order = (uint32_t)p->groups * 4 + (uint32_t)p->channels_last * 2; /* one model, one instruction set */
@@ -123,6 +123,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
 typedef struct tiles_unit {
   int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
   const float *base;                    /* where the first of them finds its first term */
+  const float *weights;                 /* the group's */
 } tiles_unit;
 
 /* Copies the rows that the strip reads, with their padding. */
@@ -131,21 +132,36 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   const int64_t first = u->y0 * p->y.stride - p->y.before, reach = tiles_reach(&p->y, u->y1 - u->y0);
   const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
   const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
-  for (int64_t c = 0; c < p->planes; c++, strip += p->plane) {
-    memset(strip, 0, (size_t)(low * p->row) * sizeof(float));
-    job->k->isa->linear->pad_rows(strip + low * p->row, (ptrdiff_t)p->row, x + c * p->plane_step + (first + low) * p->row_step,
-                                  (ptrdiff_t)p->row_step, high - low, p->before, p->row_step, 0.0f);
-    memset(strip + high * p->row, 0, (size_t)((reach - high) * p->row) * sizeof(float));
+  const ci_padding padding = {.x = x + (first + low) * p->row_step,
+                              .y = strip,
+                              .x_row = (ptrdiff_t)p->row_step,
+                              .x_plane = (ptrdiff_t)p->plane_step,
+                              .y_row = (ptrdiff_t)p->row,
+                              .planes = p->planes,
+                              .above = low,
+                              .rows = high - low,
+                              .below = p->plane / p->row - high,
+                              .before = p->before,
+                              .n = p->row_step};
+  job->k->isa->linear->pad(&padding);
+}
+
+/* What will be stored is called into the cache while it is computed. */
+static void tiles_await(const float *y, int64_t row, int64_t n, int64_t rows) {
+  for (int64_t i = 0; i < rows; i++, y += row) {
+    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH_WRITE(y + j);
   }
 }
 
-static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, const float *w, int64_t o, float *totals) {
+static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
   const int64_t count = tiles_least(p->width, p->oc - o), columns = u->x1 - u->x0, outputs = p->groups * p->oc;
   const int64_t wide = tiles_wide(p, count), first = u->group * p->oc + o;
   const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
-  float *c = totals;
+  const int64_t places = p->y.out * p->x.out;
+  const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
+  float *to = job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
   if (p->channels_last) {
     c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
@@ -160,17 +176,27 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, const
                        .k = tiles_least(p->block, p->depth - k),
                        .vectors = wide == p->width ? 2 : 1,
                        .lanes = (int)(p->channels_last ? count : wide),
-                       .add = k > 0};
-    for (int64_t y = 0; y < u->y1 - u->y0; y++) {
-      row.x = u->base + y * p->y.stride * p->row;
-      row.c = c + y * columns * c_step;
-      linear->conv_row(&row);
+                       .add = k > 0,
+                       .all = (u->y1 - u->y0) * columns};
+    row.ahead = row.w + row.k * wide < end ? row.w + row.k * wide : row.w;
+    const bool complete = k + row.k == p->depth && !p->channels_last;
+    const int64_t together = columns <= TILES_NARROW ? 2 : 1; /* rows */
+    for (int64_t y = 0, rows; y < u->y1 - u->y0; y += rows) {
+      const int64_t step = p->flat ? TILES_NEAR : columns;
+      rows = tiles_least(together, u->y1 - u->y0 - y);
+      for (int64_t x = 0; x < columns; x += step) {
+        row.pixels = tiles_least(step, columns - x) * rows;
+        row.x_far = rows > 1 ? (ptrdiff_t)(p->y.stride * p->row) : 0;
+        row.x = u->base + y * p->y.stride * p->row + x * row.x_step;
+        row.c = c + (y * columns + x) * c_step;
+        if (complete) tiles_await(to + y * columns + x, places, row.pixels, count);
+        linear->conv_row(&row);
+      }
     }
   }
   if (p->channels_last) return;
-  const int64_t places = p->y.out * p->x.out;
-  linear->conv_turn(job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, (ptrdiff_t)places, totals,
-                    c_step, job->bias == NULL ? NULL : job->bias + first, (u->y1 - u->y0) * columns, (int)count);
+  linear->conv_turn(to, (ptrdiff_t)places, totals, c_step, job->bias == NULL ? NULL : job->bias + first,
+                    (u->y1 - u->y0) * columns, (int)count);
 }
 
 static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {
@@ -185,10 +211,10 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
   const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
-  const int64_t group_numbers = tiles_numbers(p);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
+    u.weights = packed + u.group * tiles_numbers(p);
     if (p->flat) {
       u.x0 = strip_at * p->columns;
       u.x1 = tiles_least(u.x0 + p->columns, p->x.out);
@@ -206,8 +232,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       u.base = strip + own;
     }
     for (int64_t panel = part * each; panel < tiles_least((part + 1) * each, panels); panel++) {
-      const int64_t o = panel * p->width;
-      tiles_panel(job, &u, packed + u.group * group_numbers + o * p->depth, o, totals);
+      tiles_panel(job, &u, panel * p->width, totals);
     }
   }
 }

@@ -475,7 +475,5 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
     return ci_fused_prepare(k, first_extra, 1, &program);                           \
   }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
-FUSED_PRODUCT(matmul, "MatMul", run_matmul, 2)
-FUSED_PRODUCT(gemm, "Gemm", run_matmul, 3)
 FUSED_PRODUCT(conv, "Conv", run_conv, 3)
 FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2)

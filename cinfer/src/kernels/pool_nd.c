@@ -380,7 +380,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, &p->windows)) k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+  if (ci_plane_plan(&p->plane, &g, false, &p->windows)) k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
 }
 
 ci_status prepare_max_pool(ci_kernel *k) {

@@ -51,6 +51,7 @@ static const rec_activation rec_activations[REC_NAMES] = {
 
 enum { REC_RNN = 1, REC_GRU = 3, REC_LSTM = 4 }; /* also the number of gates */
 enum { REC_X, REC_W, REC_R, REC_B, REC_LENGTHS, REC_H0, REC_C0, REC_P, REC_INPUTS };
+enum { REC_NEAR = 8192 }; /* numbers that the nearest cache keeps from one step to the next */
 enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 
 typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
@@ -65,6 +66,7 @@ typedef struct rec_matrix { /* some gates of W or of R, as the products read the
 typedef struct rec {
   int gates, directions, per_direction;
   bool backward, batch_first, coupled, before_reset, clips;
+  bool usual[2]; /* of a direction: float32, sigmoid and tanh, nothing clipped: a step is one function */
   double clip;
   rec_activation f[6];
   int64_t steps, batch, width, hidden, columns; /* columns: gates * hidden */
@@ -254,19 +256,40 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
   return ci_read_integer(k->in[REC_LENGTHS], b);
 }
 
-/* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
-static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which) {
+/* sums of rows [begin, end) and of columns [from, to) of matrix r[which]: state times R */
+static void rec_product_columns(const rec_job *j, const void *state, int64_t begin, int64_t end, int which,
+                                int64_t from, int64_t to) {
   const rec *p = j->p;
   const rec_matrix *r = &p->r[which];
-  const ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
-                               .b = j->r[which],
-                               .panels = r->panels,
-                               .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
-                               .c_row = (ptrdiff_t)p->columns,
-                               .m = end - begin,
-                               .n = r->rule.n,
-                               .k = p->hidden};
+  const ptrdiff_t step = r->panels ? (ptrdiff_t)p->hidden : j->r[which].col;
+  const ci_matmul_part part = {
+      .a = {state, (ptrdiff_t)p->hidden, 1},
+      .b = {(const char *)j->r[which].data + (size_t)(from * step) * p->item, j->r[which].row, j->r[which].col},
+      .panels = r->panels,
+      .c = rec_at(j, p->sums, begin, p->columns) + (size_t)(r->first + from) * p->item,
+      .c_row = (ptrdiff_t)p->columns,
+      .m = end - begin,
+      .n = to - from,
+      .k = p->hidden};
   ci_matmul_compute(&r->rule, j->k->isa, &part);
+}
+
+/* The product of one row reads all of R, step after step: what a step read last, the next one reads first, while it
+ * is in the nearest cache. */
+static void rec_product(const rec_job *j, size_t part, int64_t begin, int64_t end, int which, bool forth) {
+  const rec_matrix *r = &j->p->r[which];
+  const void *state = rec_at(j, part, begin, j->p->hidden);
+  const int64_t n = r->rule.n, panel = j->k->isa->linear->panel;
+  const int64_t near = REC_NEAR / (j->p->hidden * panel) * panel;
+  if (end - begin > 1 || !r->panels || near == 0 || n < 4 * near) {
+    rec_product_columns(j, state, begin, end, which, 0, n);
+    return;
+  }
+  const int64_t cuts[4] = {0, near, (n - near) / panel * panel, n};
+  for (int i = 0; i < 3; i++) {
+    const int at = forth ? i : 2 - i;
+    rec_product_columns(j, state, begin, end, which, cuts[at], cuts[at + 1]);
+  }
 }
 
 static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
@@ -278,6 +301,14 @@ static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
     rec_step_gru_gates(j, x, g, h, aside);
   } else if (p->gates == REC_RNN) {
     rec_step_rnn(j, x, g, h);
+  } else if (p->usual[j->d]) {
+    const ci_kernel *k = j->k;
+    float *state = (void *)h;
+    if (p->gates == REC_GRU) {
+      k->isa->math->gru(state, (const void *)x, (const void *)g, (const void *)rec_at(j, p->bias, p->gates, n), n);
+    } else {
+      k->isa->math->lstm(state, (void *)rec_at(j, p->c, b, n), (const void *)x, (const void *)g, n);
+    }
   } else if (p->gates == REC_GRU) {
     rec_step_gru(j, x, g, h, rec_at(j, p->bias, p->gates, n));
   } else {
@@ -306,13 +337,13 @@ static void rec_rows(void *argument, int64_t begin, int64_t end, int thread) {
   (void)thread;
   for (int64_t s = 0; s < p->steps; s++) {
     const bool twice = p->gates == REC_GRU;
-    rec_product(j, p->h, begin, end, 0);
-    for (int pass = twice ? 0 : 1; pass < 2; pass++) {
+    rec_product(j, p->h, begin, end, 0, s % 2 == 0);
+    for (int pass = twice && !p->usual[j->d] ? 0 : 1; pass < 2; pass++) {
       for (int64_t b = begin; b < end; b++) {
         const int64_t length = rec_length(j, b);
         if (s < length) rec_row(j, b, j->backward ? length - 1 - s : s, pass == 0);
       }
-      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1);
+      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1, s % 2 == 0);
     }
     for (int64_t b = begin; b < end; b++) {
       const int64_t length = rec_length(j, b);
@@ -612,6 +643,15 @@ static bool rec_matrices(ci_kernel *k, rec *p) {
          (!twice || rec_matrix_make(k, p, &p->r[1], REC_R, 2, 3));
 }
 
+static bool rec_is_usual(const rec *p, int direction, bool peepholes) {
+  const rec_activation *f = &p->f[direction * p->per_direction];
+  for (int i = 0; i < p->per_direction; i++) {
+    if (f[i].name != (i == 0 ? REC_SIGMOID : REC_TANH)) return false;
+  }
+  if (p->dtype != CI_FLOAT || p->clips || peepholes) return false;
+  return p->gates == REC_LSTM ? !p->coupled : p->gates == REC_GRU && p->before_reset;
+}
+
 static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   rec *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
@@ -620,6 +660,8 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   CI_TRY(rec_read_attributes(k, p));
   CI_TRY(rec_check_inputs(k, p));
   if (p->batch == 0 || p->hidden == 0) return CI_OK;
+  const bool peepholes = k->n_in > REC_P && k->in[REC_P] != NULL;
+  for (int d = 0; d < p->directions; d++) p->usual[d] = rec_is_usual(p, d, peepholes);
   size_t all_rows;
   const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
                     rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&

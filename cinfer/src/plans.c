@@ -1,0 +1,182 @@
+/* plans.c - the plans of a session: which one a call wants, which one goes when there are many, the arena for all.
+ *
+ * A plan is looked for by a hash of what it is for. The one used last is compared first. What a plan leaves behind when
+ * it goes, its blocks and lists, the next one takes over, so that ever new shapes cost neither memory nor calls for it.
+ */
+#include "session.h"
+
+static bool plans_same_shape(const ci_tensor *a, const ci_tensor *b) {
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (int32_t d = 0; d < a->rank; d++) {
+    if (a->dims[d] != b->dims[d]) return false;
+  }
+  return true;
+}
+
+static bool plans_fits(const ci_plan *plan, int signature, const ci_tensor *inputs) {
+  if (plan->signature != signature) return false;
+  const ci_binding *bindings = plan->model->signatures.at[signature].inputs;
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    if (bindings[i].type.kind == CI_KIND_TENSOR && !plans_same_shape(&plan->inputs[i], &inputs[i])) return false;
+  }
+  return true;
+}
+
+/* Whether variables still have the shapes that the plan was made for. */
+static bool plans_holds(const ci_plan *plan) {
+  if (plan->bound_layout == ci_state_layout(plan->state)) return true;
+  for (size_t i = 0; i < plan->watches.count; i++) {
+    const ci_watch *watch = &plan->watches.at[i];
+    const ci_value *now = &ci_state_slot(plan->state, watch->slot)->value;
+    if (now->rank != watch->rank) return false;
+    for (int32_t d = 0; d < watch->rank; d++) {
+      if (now->dims[d] != watch->dims[d]) return false;
+    }
+  }
+  return true;
+}
+
+static uint64_t plans_mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ hash >> 29;
+}
+
+/* Inputs are checked when a plan is made; until then a rank may be anything. */
+static uint64_t plans_key(const struct ci_session *session, int signature, const ci_tensor *inputs) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  uint64_t hash = plans_mix(0, (uint64_t)signature);
+  for (int32_t i = 0; i < s->input_count; i++) {
+    if (s->inputs[i].type.kind != CI_KIND_TENSOR) continue;
+    const int32_t rank = inputs[i].rank < 0 || inputs[i].rank > CI_MAX_RANK ? 0 : inputs[i].rank;
+    hash = plans_mix(hash, (uint64_t)(uint32_t)inputs[i].dtype << 32 | (uint32_t)inputs[i].rank);
+    for (int32_t d = 0; d < rank; d++) hash = plans_mix(hash, (uint64_t)inputs[i].dims[d]);
+  }
+  return hash;
+}
+
+/* Takes plan p out of the list and keeps what it leaves for the next one. */
+static void plans_drop(struct ci_session *session, int p) {
+  ci_plans *plans = &session->plans;
+  ci_plan *gone = plans->at[p];
+  const int last = --plans->count;
+  plans->at[p] = plans->at[last];
+  plans->keys[p] = plans->keys[last];
+  plans->used[p] = plans->used[last];
+  plans->latest = 0;
+  if (plans->spare != NULL) {
+    ci_plan_free(gone);
+  } else {
+    ci_plan_clear(gone);
+    plans->spare = gone;
+  }
+}
+
+static int plans_oldest(const ci_plans *plans) {
+  int oldest = 0;
+  for (int p = 1; p < plans->count; p++) {
+    if (plans->used[p] < plans->used[oldest]) oldest = p;
+  }
+  return oldest;
+}
+
+static ci_plan *plans_use(struct ci_session *session, int p) {
+  session->plans.latest = p;
+  session->plans.used[p] = ++session->plans.clock;
+  return session->plans.at[p];
+}
+
+static ci_plan *plans_find(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs) {
+  for (int p = 0; p < session->plans.count; p++) {
+    ci_plan *plan = session->plans.at[p];
+    if (session->plans.keys[p] != key || !plans_fits(plan, signature, inputs)) continue;
+    if (plans_holds(plan)) return plans_use(session, p);
+    plans_drop(session, p);
+    return NULL;
+  }
+  return NULL;
+}
+
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input, ci_error *error) {
+  const ci_binding *binding = &signature->inputs[i];
+  bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
+              (binding->type.rank < 0 || binding->type.rank == input->rank);
+  for (int32_t d = 0; fits && d < binding->type.rank; d++) {
+    fits = binding->type.dims[d] < 0 || binding->type.dims[d] == input->dims[d];
+  }
+  if (fits) return CI_OK;
+  ci_value wanted = {.dtype = binding->type.dtype, .rank = binding->type.rank};
+  ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
+  char expected[200], given[200];
+  memcpy(wanted.dims, binding->type.dims, sizeof wanted.dims);
+  memcpy(found.dims, input->dims, sizeof found.dims);
+  return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
+                 signature->name, k_describe(&found, given, sizeof given),
+                 k_describe(&wanted, expected, sizeof expected));
+}
+
+static ci_status plans_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
+                           ci_plan **plan, ci_error *error) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  for (int32_t i = 0; i < s->input_count; i++) {
+    if (s->inputs[i].type.kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
+  }
+  if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));
+  CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
+  const int p = session->plans.count++;
+  session->plans.at[p] = *plan;
+  session->plans.keys[p] = key;
+  session->stats.plans++;
+  plans_use(session, p);
+  return CI_OK;
+}
+
+static ci_status plans_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the session");
+}
+
+/* An arena that has to grow grows by half at least, so that ever larger inputs seldom need another one. */
+static size_t plans_arena_bytes(const struct ci_session *session, size_t bytes) {
+  size_t more = session->arena_bytes + session->arena_bytes / 2;
+  if (more > session->limits.max_memory) more = bytes;
+  return more > bytes ? more : bytes;
+}
+
+static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error *error) {
+  if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
+  if (bytes <= session->arena_bytes) return CI_OK;
+  bytes = plans_arena_bytes(session, bytes);
+  ci_retired *record = ci_session_record(session); /* outputs that are borrowed show the old arena until the next run */
+  char *arena = record == NULL ? NULL : ci_alloc_uncleared(&session->allocator, bytes);
+  if (arena == NULL) {
+    ci_release(&session->allocator, record, sizeof *record);
+    return plans_memory(error);
+  }
+  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes});
+  session->arena = arena;
+  session->arena_bytes = bytes;
+  return CI_OK;
+}
+
+ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
+                          ci_error *error) {
+  const int latest = session->plans.latest;
+  if (latest < session->plans.count && plans_fits(session->plans.at[latest], signature, inputs) &&
+      plans_holds(session->plans.at[latest])) {
+    *plan = plans_use(session, latest);
+  } else {
+    const uint64_t key = plans_key(session, signature, inputs);
+    *plan = plans_find(session, key, signature, inputs);
+    if (*plan == NULL) CI_TRY(plans_new(session, key, signature, inputs, plan, error));
+  }
+  return (*plan)->arena_bytes <= session->arena_bytes && session->arena != NULL
+             ? CI_OK
+             : plans_arena(session, (*plan)->arena_bytes, error);
+}
+
+void ci_plans_free(struct ci_session *session) {
+  for (int p = 0; p < session->plans.count; p++) ci_plan_free(session->plans.at[p]);
+  if (session->plans.spare != NULL) ci_plan_free(session->plans.spare);
+  session->plans.count = 0;
+  session->plans.spare = NULL;
+  ci_compiler_free(session);
+}
