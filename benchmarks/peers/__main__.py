@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import report
+from . import native, report
 from .goals import LARGE, STARTS
 from .latency import ENGINES
 from .models import ROOT, SUITE, prepare
@@ -100,6 +100,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "threads": chosen.threads,
         "machine": report.machine(),
+        "peak": native.peak(),
         "models": {},
         "others": {},
     }
