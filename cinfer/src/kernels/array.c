@@ -2,6 +2,9 @@
  * Split. */
 #include "copy.h"
 
+#include "../isa.h"
+#include "../isa_linear.h"
+
 static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {
   *item = ci_dtype_size(v->dtype);
   if (*item > 0) return CI_OK;
@@ -190,6 +193,7 @@ ci_status prepare_transpose(ci_kernel *k) {
   if (copy == NULL) return k_no_memory(k);
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(dims, x->rank, out);
+  if (x->dtype == CI_FLOAT) copy->turn = k->isa->linear->transpose;
   for (int i = 0; i < x->rank; i++) ci_copy_axis(copy, dims[i], in[from[i]], out[i]);
   return CI_OK;
 }

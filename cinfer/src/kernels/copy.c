@@ -54,20 +54,34 @@ static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t f
   }
 }
 
+/* Whether the last two axes are a matrix that is to be turned; negative strides are not. */
+static bool copy_turns(const ci_copy *copy) {
+  const int inner = copy->rank - 1, outer = inner - 1;
+  return copy->turn != NULL && copy->item == sizeof(float) && outer >= 0 && copy->to[inner] == sizeof(float) &&
+         copy->from[outer] == sizeof(float) && copy->to[outer] > 0 && copy->from[inner] > 0;
+}
+
 void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
   int64_t at[CI_COPY_AXES] = {0};
   char *target = to;
   const char *source = from;
-  const int inner = copy->rank - 1;
+  const bool turns = copy_turns(copy);
+  const int last = copy->rank - 1, inner = turns ? last - 1 : last;
   if (inner < 0) {
     memcpy(target, source, copy->item);
     return;
   }
-  for (int i = 0; i <= inner; i++) {
+  for (int i = 0; i <= last; i++) {
     if (copy->dims[i] == 0) return;
   }
   for (;;) {
-    copy_line(target, copy->to[inner], source, copy->from[inner], copy->dims[inner], copy->item);
+    if (turns) {
+      copy->turn((float *)(void *)target, copy->to[inner] / (ptrdiff_t)sizeof(float),
+                 (const float *)(const void *)source, copy->from[last] / (ptrdiff_t)sizeof(float), copy->dims[last],
+                 copy->dims[inner]);
+    } else {
+      copy_line(target, copy->to[inner], source, copy->from[inner], copy->dims[inner], copy->item);
+    }
     int axis = inner - 1;
     for (; axis >= 0; axis--) {
       target += copy->to[axis];

@@ -8,6 +8,8 @@ enum { CI_COPY_AXES = 2 * CI_MAX_RANK }; /* Tile has two axes for each of its in
 
 typedef struct ci_copy { /* strides in bytes; a step of 0 repeats, a negative one goes back */
   size_t item;
+  void (*turn)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
+               int64_t cols); /* that of ci_isa_linear for matrices of 4-byte items, or NULL */
   int rank;
   int64_t dims[CI_COPY_AXES];
   ptrdiff_t from[CI_COPY_AXES], to[CI_COPY_AXES];
