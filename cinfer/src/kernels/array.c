@@ -153,7 +153,7 @@ ci_status run_size(ci_kernel *k) {
 
 static ci_copy *array_copy(ci_kernel *k, size_t item) {
   ci_copy *copy = k_private(k, sizeof *copy);
-  if (copy != NULL) ci_copy_start(copy, item);
+  if (copy != NULL) ci_copy_start(copy, k->isa, item);
   return copy;
 }
 
