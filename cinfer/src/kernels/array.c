@@ -156,7 +156,7 @@ ci_status run_size(ci_kernel *k) {
 
 static ci_copy *array_copy(ci_kernel *k, size_t item) {
   ci_copy *copy = k_private(k, sizeof *copy);
-  if (copy != NULL) ci_copy_start(copy, item);
+  if (copy != NULL) ci_copy_start(copy, k->isa, item);
   return copy;
 }
 
@@ -193,7 +193,6 @@ ci_status prepare_transpose(ci_kernel *k) {
   if (copy == NULL) return k_no_memory(k);
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(dims, x->rank, out);
-  if (x->dtype == CI_FLOAT) copy->turn = k->isa->linear->transpose;
   for (int i = 0; i < x->rank; i++) ci_copy_axis(copy, dims[i], in[from[i]], out[i]);
   return CI_OK;
 }
