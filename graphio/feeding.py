@@ -98,7 +98,7 @@ class Feeder:
         inside = self._dtype.inside
         self._inside = None if inside is None else Feeder(tensor, inside)
         self._numpy = np.dtype(self._dtype.as_numpy_dtype)
-        looked_at = inside is not None or self._numpy == object  # in every run
+        looked_at = inside is not None or self._numpy.hasobject  # in every run
         self.plain = None if looked_at else self._numpy
         self.right: set[tuple[int, ...]] = set()
 

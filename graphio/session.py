@@ -213,7 +213,9 @@ class Session:
             run_metadata.Clear()
             times = [] if given.trace_level != RunOptions.NO_TRACE else None
         plan = self._plan(fetches, feeds, (fetching.key_of(fetches), tuple(feeds)))
-        values = plan.run_watched(feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None)
+        values = plan.run_watched(
+            feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None
+        )
         if run_metadata is not None:
             plan.tell(run_metadata, times, given.output_partition_graphs)
         return values

@@ -367,7 +367,9 @@ class _Builder:
             self.pending = fuse(self.pending, outputs)
         # Steps without an order between them cannot hand memory to one another.
         spare = {} if self.order is not None else self._spare(outputs)
-        for i, (entry, dying) in enumerate(zip(self.pending, self._deaths([*outputs, *held]), strict=True)):
+        for i, (entry, dying) in enumerate(
+            zip(self.pending, self._deaths([*outputs, *held]), strict=True)
+        ):
             sources = [place.get(i, i) for i in entry.inputs]
             empty = [place.get(i, i) for i in dying if i not in entry.outputs]
             targets = []
