@@ -8,6 +8,8 @@ Rounds interleave: in each round every library has a process of its own, which s
 twice; the second time counts, and the larger memory. A save goes to an empty folder after the disk
 has settled; "on disk" adds an fsync of the files, which raw and graphio have in the save itself. A
 restore puts the values into memory of their own; --cold drops the files from the page cache first.
+"x raw" is the median over the rounds of the ratio to raw of the same round, then the ratio of the
+least times, which other programs on the machine disturb less.
 "Extra" is how much memory the process had at most during the call beyond what it had before
 (Linux). "Lazily" opens or maps without looking at the values; "stall" is how long a save in the
 background keeps the caller, beside a copy of all values in memory.
@@ -21,6 +23,7 @@ import ctypes
 import gc
 import importlib.util
 import json
+import mmap
 import os
 import shutil
 import statistics
@@ -35,6 +38,7 @@ import numpy as np
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Call = Callable[[], Any]
+Runs = dict[str, list[float]]  # a library's figures by what they are of, one for each round
 
 
 class Work(NamedTuple):
@@ -47,16 +51,17 @@ class Work(NamedTuple):
 
 
 def raw(folder: str, arrays: Arrays) -> Work:
-    """One file, an unbuffered write for each tensor, fsync of file and folder."""
+    """One file, an unbuffered write for each tensor, fsync, rename, fsync of the folder."""
     path = f"{folder}/raw"
 
     def save() -> None:
-        with open(path, "xb", buffering=0) as file:
+        with open(path + ".new", "xb", buffering=0) as file:
             for array in arrays.values():
                 view = memoryview(array).cast("B")
                 while len(view):
                     view = view[file.write(view) :]
             os.fsync(file.fileno())
+        os.replace(path + ".new", path)
         handle = os.open(folder, os.O_RDONLY)
         os.fsync(handle)
         os.close(handle)
@@ -248,6 +253,7 @@ def worker(name: str, folder: str, megabytes: int, tensors: int, cold: bool) -> 
     for _ in range(2):
         empty(folder)
         settle()
+        make_ready(megabytes * 10**6)
         figures["save"], extra = measure(work.save)
         figures["save_extra"] = max(extra, figures.get("save_extra", extra))
         figures["on_disk"] = figures["save"] + measure(lambda: sync_files(folder))[0]
@@ -258,6 +264,7 @@ def worker(name: str, folder: str, megabytes: int, tensors: int, cold: bool) -> 
             settle()
             if cold and what != "stall":
                 drop(folder)
+            make_ready(megabytes * 10**6)
             figures[what], extra = measure(call)
             figures[what + "_extra"] = max(extra, figures.get(what + "_extra", extra))
     return figures
@@ -273,6 +280,20 @@ def settle() -> None:
     """Waits until the disk has nothing to do for us."""
     if hasattr(os, "sync"):
         os.sync()
+
+
+def make_ready(count: int) -> None:
+    """Frees memory that was just in use, in small and in large pages.
+
+    A virtual machine gives what is free back to its host after seconds; to get it again takes
+    longer than to read it full, so that luck would decide who is fast.
+    """
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return
+    blocks = [mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2)]
+    for block, advice in zip(blocks, (mmap.MADV_HUGEPAGE, mmap.MADV_NOHUGEPAGE), strict=True):
+        block.madvise(advice)
+        np.frombuffer(block, np.uint8)[:: mmap.PAGESIZE] = 1
 
 
 def files_of(folder: str) -> list[str]:
@@ -367,16 +388,15 @@ def has(name: str, arguments: argparse.Namespace) -> bool:
     return subprocess.run([arguments.tensorflow, "-c", find], check=False).returncode == 0
 
 
-def rounds(names: list[str], arguments: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Medians by name and figure."""
+def rounds(names: list[str], arguments: argparse.Namespace) -> dict[str, Runs]:
+    """The figures of all rounds by name and figure."""
     found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for turn in range(arguments.runs):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="bench-") as folder:
                 found[name].append(in_process(name, folder, arguments))
     return {
-        name: {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        for name, runs in found.items()
+        name: {key: [run[key] for run in runs] for key in runs[0]} for name, runs in found.items()
     }
 
 
@@ -395,19 +415,27 @@ def in_process(name: str, folder: str, arguments: argparse.Namespace) -> dict[st
     return figures
 
 
-def print_table(figures: dict[str, dict[str, float]]) -> None:
+def print_table(figures: dict[str, Runs]) -> None:
     print(
         "| | save | on disk | x raw | extra | restore | x raw | extra | lazily | stall "
         "| checks | syncs |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
-    for name, row in figures.items():
+    for name, runs in figures.items():
+        row = {key: statistics.median(values) for key, values in runs.items()}
         print(
             f"| {name} | {row['save']:.2f} s | {row['on_disk']:.2f} s "
-            f"| {row['on_disk'] / figures['raw']['on_disk']:.2f} | {megabytes(row['save_extra'])} "
-            f"| {row['restore']:.2f} s | {row['restore'] / figures['raw']['restore']:.2f} "
+            f"| {ratios(runs, figures['raw'], 'on_disk')} | {megabytes(row['save_extra'])} "
+            f"| {row['restore']:.2f} s | {ratios(runs, figures['raw'], 'restore')} "
             f"| {megabytes(row['restore_extra'])} | {milliseconds(row, 'lazily')} "
             f"| {milliseconds(row, 'stall')} | {SUBJECTS[name].checks} | {SUBJECTS[name].syncs} |"
         )
+
+
+def ratios(runs: Runs, raw: Runs, what: str) -> str:
+    """Median of the ratios of each round, and the ratio of the least."""
+    pairs = zip(runs[what], raw[what], strict=True)
+    middle = statistics.median(ours / theirs for ours, theirs in pairs)
+    return f"{middle:.2f}, {min(runs[what]) / min(raw[what]):.2f}"
 
 
 def milliseconds(row: dict[str, float], what: str) -> str:

@@ -12,7 +12,7 @@ from graphio import dtypes, plain_nodes, scopes
 from graphio.collections import GraphKeys
 from graphio.graph import Graph, Operation, Tensor
 from graphio.node_order import in_order, variable_of
-from graphio.schema import errors, model_pb2, tensors
+from graphio.schema import errors, fused, model_pb2, tensors
 from graphio.source import Source
 from graphio.summary.binding import summary_function
 from graphio.tensor_shape import TensorShape
@@ -75,6 +75,7 @@ def import_model(
         ValueError: the default graph is the body of a loop or branch, a name is malformed, or a
             node reads what is not there.
     """
+    model = fused.unfused(model)  # so that everything has a gradient
     graph = scopes.get_default_graph()
     if graph.outer is not None:
         raise ValueError("a model cannot be imported into the body of a loop or branch")

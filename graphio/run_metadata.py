@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from graphio.schema import dtypes
 from graphio.schema.engine import NodeTime
@@ -34,6 +35,29 @@ def fill_times(
         for time in sorted(by_device[device], key=lambda t: t.start):
             thread = threads.setdefault(time.thread, len(threads))
             _fill(stats.node_stats.add(), time, nodes.get(time.name), thread)
+
+
+def divided(time: NodeTime, parts: Mapping[str, Sequence[str]]) -> list[NodeTime]:
+    """The times of the nodes that ran as one: the first took it all where it is a product, whose
+    tiles the others go over; else each took an equal share.
+
+    Args:
+        time: of a node.
+        parts: see schema.fused.parts.
+    """
+    names = parts.get(time.name)
+    if names is None:
+        return [time]
+    is_product = names[0] == ""
+    names = names[1:] if is_product else names
+    shares = 1 if is_product else len(names)
+    length = max(time.end - time.start, 0)
+    made = []
+    for k, name in enumerate(names):
+        start, end = (time.start + length * min(i, shares) // shares for i in (k, k + 1))
+        outputs = time.outputs if k == len(names) - 1 else ()
+        made.append(replace(time, name=name, start=start, end=end, outputs=outputs))
+    return made
 
 
 def _fill(stats: NodeExecStats, time: NodeTime, node: Node | None, thread: int) -> None:

@@ -23,8 +23,9 @@ from graphio.config import ConfigProto, RunOptions
 from graphio.export import SignatureSpec, build_model, reach
 from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
-from graphio.run_metadata import RunMetadata, fill_times
-from graphio.schema import container, errors
+from graphio.rewrite import rewrite
+from graphio.run_metadata import RunMetadata, divided, fill_times
+from graphio.schema import container, errors, fused
 from graphio.schema.engine import HostFunction, NodeTime
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -127,6 +128,8 @@ class Session:
         self._devices = placement.Devices.of(given_config)
         self._timeout = given_config.operation_timeout_in_ms
         self.state = self._engine.new_state()
+        #: cinfer runs what it is given; the Python runtime joins steps of its own
+        self._rewrites = self._engine.__name__ == "graphio.cinfer"
         _sessions.add(self)
         self._closed = False
         self._plans: dict[Any, _Plan] = {}
@@ -366,6 +369,8 @@ class _Plan:
         #: whether the leaves are the outputs in their order
         self._plain = self._sources == [(False, i) for i in range(len(outputs))]
         self._signature: Any = None
+        #: names of nodes that run as one, by the one that they run as
+        self._parts: Mapping[str, Sequence[str]] = {}
         if outputs or targets:
             _, read = reach([t.op for t in outputs] + targets, set(fed))
             self._used = [i for i, tensor in enumerate(fed) if tensor in read]
@@ -387,6 +392,9 @@ class _Plan:
         session = self._session
         try:
             model, arrays = self._model(placed=False)
+            if session._rewrites:
+                model, arrays = rewrite(model, arrays)
+                self._parts = fused.parts(model)
             loaded = session._engine.load(
                 container.pack(model, arrays),
                 state=session.state,
@@ -441,7 +449,8 @@ class _Plan:
         model, _ = self._model(placed=True)
         if times is not None:
             nodes = {node.name: node for node in model.graph.node}
-            fill_times(metadata, times, nodes, self._session._devices.names[0])
+            told = [part for time in times for part in divided(time, self._parts)]
+            fill_times(metadata, told, nodes, self._session._devices.names[0])
         if partitions:
             metadata.partition_graphs.extend(placement.partitions(model))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors
+from graphio.schema import calls, dtypes, errors, rooms
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -173,6 +174,26 @@ class State:
                 slot.rule(wanted)
                 slot.ruled = True
 
+    @contextlib.contextmanager
+    def _declared(
+        self, rows: Mapping[str, tuple[int, Sequence[int | None] | None]]
+    ) -> Iterator[None]:
+        """Variables are declared, unless what follows fails."""
+        before = {name: self._slots.get(name) for name in rows}
+        loose = [(slot, slot.shape) for slot in before.values() if slot and not slot.ruled]
+        try:
+            for name, (dtype, shape) in rows.items():
+                self.declare(name, dtype, shape)
+            yield
+        except BaseException:
+            for name, found in before.items():
+                if found is None:
+                    self._slots.pop(name, None)
+            for slot, shape in loose:
+                slot.rule(shape)
+                slot.ruled = False
+            raise
+
     def generators(self) -> dict[str, tuple[int, int]]:
         """Key and counter of every generator in use."""
         with self.lock:
@@ -211,7 +232,7 @@ class State:
 
     def room(self, dtype: int, dims: Sequence[int]) -> Array:
         """An array for a value that assign is then given; the element type's number, its shape."""
-        return np.empty(dims, numpy_dtype(dtype))
+        return rooms.uncleared(dims, numpy_dtype(dtype))
 
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted: what set_blob and checkpoints gave."""
@@ -253,6 +274,7 @@ class State:
         generators: Mapping[str, tuple[int, int]] | None = None,
         *,
         given: bool = False,
+        declared: Mapping[str, tuple[int, Sequence[int | None] | None]] | None = None,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none when it raises.
 
@@ -261,8 +283,9 @@ class State:
                 is first read.
             generators: name to key and counter.
             given: True: the arrays are nobody else's from now on and need no copy.
+            declared: variables to be declared before: name to element type's number and shape.
         """
-        with self.lock:
+        with self.lock, self._declared(declared or {}):
             slots = [self.slot(name) for name in values]
             for slot, value in zip(slots, values.values(), strict=True):
                 slot.check(value)

@@ -43,7 +43,9 @@ class Contents:
 
 @dataclass
 class Operation:
-    """What was done: create, write, fsync, rename, remove, sync or ack.
+    """What was done: create, write, fsync, rename, remove, sync, ack, make or sync above.
+
+    The last two: the folder itself was made, and the one that it is in synced.
 
     Attributes:
         kind: of those.
@@ -62,7 +64,7 @@ class Operation:
 
 
 class Recorder(FileLayer):
-    """Does everything and notes it. One folder; any number of threads.
+    """Does everything and notes it. One folder, which it may make; any number of threads.
 
     Attributes:
         operations: in the order in which they happened.
@@ -71,6 +73,7 @@ class Recorder(FileLayer):
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self._files = 0
+        self._made: str | None = None
         self._handles: dict[int, int] = {}
         self._begun: set[int] = set()
         self._lock = threading.Lock()
@@ -118,7 +121,14 @@ class Recorder(FileLayer):
     def sync_folder(self, path: str) -> None:
         with self._lock:
             super().sync_folder(path)
-            self._note("sync")
+            above = self._made is not None and os.path.samefile(path, os.path.dirname(self._made))
+            self._note("sync above" if above else "sync")
+
+    def make_folder(self, path: str) -> None:
+        with self._lock:
+            super().make_folder(path)
+            self._made = os.path.abspath(path)
+            self._note("make")
 
 
 @dataclass
@@ -138,6 +148,7 @@ class _Disk:
     pending: list[tuple[str, str, _File | None]] = field(default_factory=list)  # gone, made, file
     files: dict[int, _File] = field(default_factory=dict)
     acknowledged: int = -1
+    fleeting: bool = False  # the folder may be gone after a power cut
 
     def apply(self, done: Operation) -> None:
         """Goes on by one operation."""
@@ -156,6 +167,8 @@ class _Disk:
             self.pending.append((done.name, "", None))
         elif done.kind == "sync":
             self.durable, self.pending = dict(self.names), []
+        elif done.kind in ("make", "sync above"):
+            self.fleeting = done.kind == "make"
         elif done.kind == "ack":
             self.acknowledged = done.step
         else:
@@ -163,6 +176,8 @@ class _Disk:
 
     def cuts(self) -> Iterator[dict[str, bytes]]:
         """What a power cut can leave now."""
+        if self.fleeting:
+            yield {}
         certain, optional = self.pending[:-OPTIONAL], self.pending[-OPTIONAL:]
         for chosen in itertools.product((False, True), repeat=len(optional)):
             names = dict(self.durable)

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -115,6 +116,29 @@ def newest(folder: str) -> int:
     if prefix is None:
         return -1
     return whole(prefix)
+
+
+def polled_while_saving(folder: str, last: int) -> None:
+    """A reader that looks while another thread saves and deletes finds all that is acknowledged."""
+    saved = [0]
+    save_by_step(folder, 0)
+
+    def work() -> None:
+        for step in range(1, last + 1):
+            save_by_step(folder, step)
+            saved.append(step)
+
+    writer = threading.Thread(target=work)
+    writer.start()
+    polls = 0
+    while writer.is_alive():
+        acknowledged = saved[-1]
+        try:
+            assert newest(folder) >= acknowledged
+        except errors.NotFoundError:  # deleted between the two looks
+            continue
+        polls += 1
+    assert newest(folder) == saved[-1] == last and polls
 
 
 def whole(prefix: str) -> int:

@@ -191,7 +191,10 @@ def read_checkpoint(prefix: str) -> dict:
 
 
 def open_beside(prefix: str, name: str) -> bytes:
-    expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}", name) is not None, "a shard's name")
+    expect(
+        re.fullmatch(r'[^\x00-\x1f\x7f/\\".][^\x00-\x1f\x7f/\\"]*', name) is not None,
+        "a shard's name",
+    )
     return open(os.path.join(os.path.dirname(prefix), name), "rb").read()
 
 

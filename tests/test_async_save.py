@@ -408,7 +408,7 @@ def test_what_is_wrong_with_the_call_is_told_by_the_call(tmp_path: Path) -> None
     with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value w"):
         saver.save(tf.Session(), tmp_path / "m")
     with pytest.raises(ValueError, match="Parent directory"):
-        saver.save(started(), tmp_path / "none" / "m")
+        saver.save(started(), tmp_path / "no" / "such" / "m")
     saver.wait()
 
 

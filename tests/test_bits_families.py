@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphio.rewrite import rewrite
 from graphio.schema import container
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
@@ -39,13 +40,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 def test_every_kernel_with_arithmetic_is_in_the_model(model: Any) -> None:
     table = (ROOT / "cinfer" / "src" / "ops.def").read_text()
     names = set(re.findall(r'^CI_OP\("\w*", (\w+)', table, re.MULTILINE))
-    assert names - {node.op for node in container.read(model[0])[0].graph.node} <= LEFT_OUT
+    both = [container.read(model[0]), rewrite(*container.read(model[0]))]
+    assert names - {node.op for made, _ in both for node in made.graph.node} <= LEFT_OUT
 
 
-def results(model: Any, isa: str | None, threads: int) -> dict[str, list[bytes]]:
+def results(
+    model: Any, isa: str | None, threads: int, rewritten: bool = False
+) -> dict[str, list[bytes]]:
     options = {} if isa is None else {"isa": isa}
     path, sets = model
-    loaded = cinfer.load(str(path), threads=threads, **options)
+    source: Any = container.pack(*rewrite(*container.read(path))) if rewritten else str(path)
+    loaded = cinfer.load(source, threads=threads, **options)
     return {
         name: [y.tobytes() for y in loaded.signature(name).run(list(map(np.ascontiguousarray, x)))]
         for name, (_, x) in sets.items()
@@ -58,3 +63,10 @@ def test_instruction_sets_and_threads_do_not_show(model: Any) -> None:
     for isa, threads in ((None, 1), (None, 3)):
         for name, found in results(model, isa, threads).items():
             assert found == expected[name], f"{name}, {isa or 'best'}, {threads} threads"
+
+
+@pytest.mark.parametrize("isa", [None, "portable"])
+def test_rewriting_does_not_show(model: Any, isa: str | None) -> None:
+    expected = results(model, isa, 1)
+    for name, found in results(model, isa, 2, rewritten=True).items():
+        assert found == expected[name], name

@@ -15,7 +15,7 @@ import second_reader
 from crash_states import Contents, Operation, Recorder, Replica, states
 from schema_samples import same, state
 
-from graphio.schema import checkpoint, checkpoint_writer, errors, files, restore
+from graphio.schema import checkpoint, checkpoint_writer, errors, files, restore, stores
 from graphio.schema.checkpoint import read_checkpoint, read_index, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.model_pb2 import IteratorState
@@ -148,11 +148,20 @@ def test_a_shard_that_is_a_link_or_no_file_is_not_followed(tmp_path: Path) -> No
 
 
 def test_names_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(errors.InvalidArgumentError, match="letters, digits"):
-        write_checkpoint(tmp_path / "my model", {})
+    for name in (".m", "a\\b", 'a"b', "a\nb", "a\x7fb", "\udcff", "n" * 256, "é" * 128):
+        with pytest.raises(errors.InvalidArgumentError, match="cannot be called"):
+            write_checkpoint(tmp_path / name, {})
     with pytest.raises(errors.InvalidArgumentError, match="__metadata__"):
         write_checkpoint(tmp_path / "m", {"__metadata__": np.zeros(1)})
     assert names(tmp_path) == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/file': File exists"):
+        stores.of_folder(tmp_path / "file").make()
+    with pytest.raises(OSError, match=f"cannot make the folder '{tmp_path}/no/such'"):
+        stores.of_folder(tmp_path / "no" / "such").make()
 
 
 def test_a_second_save_to_a_prefix_replaces_the_first(tmp_path: Path) -> None:
@@ -257,6 +266,7 @@ Save = Callable[[Path, int, files.FileLayer], str]
 def save_by_step(folder: Path, step: int, layer: files.FileLayer) -> str:
     """As Saver(max_to_keep=1) with a global step."""
     prefix = str(folder / f"m-{step}")
+    stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32), "b": np.zeros(3)}
     write_checkpoint(prefix, values, step=step, meta=b"graph", shard_bytes=80, layer=layer)
     update_checkpoint_state(str(folder), prefix, layer=layer)
@@ -268,6 +278,7 @@ def save_by_step(folder: Path, step: int, layer: files.FileLayer) -> str:
 def save_in_place(folder: Path, step: int, layer: files.FileLayer) -> str:
     """Again and again to one prefix, with a graph that grows at the second save."""
     prefix = str(folder / "m")
+    stores.of(prefix, layer)[0].make()
     values = {"w": np.full(20, step, np.float32)}
     write_checkpoint(prefix, values, step=step, meta=b"graph" * (1 + (step > 1)), layer=layer)
     update_checkpoint_state(str(folder), prefix, layer=layer)
@@ -287,9 +298,8 @@ def newest(folder: Path) -> int:
 
 
 def recorded(save: Save, folder: Path) -> list[Operation]:
-    """The operations of three saves."""
+    """The operations of three saves, the first of which makes the folder."""
     recorder = Recorder()
-    folder.mkdir()
     for step in range(3):
         save(folder, step, recorder)
         recorder.acknowledge(step)
@@ -302,7 +312,7 @@ def test_no_kill_or_power_cut_loses_an_acknowledged_checkpoint(save: Save, tmp_p
     contents = Contents()
     replica = Replica(tmp_path / "after", contents)
     kills, cuts = states(recorded(save, tmp_path / "real"), {}, contents)
-    assert len(kills) > 50 and len(cuts) > 100
+    assert len(kills) > 50 and len(cuts) > 100 and frozenset() in cuts
     for content, acknowledged in [*kills.items(), *cuts.items()]:
         replica.become(content)
         assert newest(tmp_path / "after") >= acknowledged, sorted(content)

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import saver_scenarios
+from saver_scenarios import started, variables
 
 import graphio as tf
-from graphio.schema import container
+from graphio.schema import container, files
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.train.retention import Retention
 
@@ -27,38 +29,13 @@ def new_graph() -> Iterator[None]:
         yield
 
 
-def variables() -> tuple[tf.Variable, tf.Variable]:
-    return tf.Variable([1.0, 2.0], name="v"), tf.Variable(3, name="w")
-
-
-def started(target: str = "") -> tf.Session:
-    session = tf.Session(target)
-    session.run(tf.global_variables_initializer())
-    return session
-
-
 def steps_of(folder: Path) -> list[int]:
     return sorted(int(p.stem.split("-")[1]) for p in folder.glob("*.index"))
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_restore_brings_back_variables_and_random_streams(target: str, tmp_path: Path) -> None:
-    v, _ = variables()
-    draw = tf.random_uniform([3], seed=1)
-    saver = tf.train.Saver()
-    session = started(target)
-    session.run(draw)
-    prefix = saver.save(session, tmp_path / "m", global_step=3)
-    assert prefix == str(tmp_path / "m-3")
-    expected = session.run(draw)
-    session.run(v.assign([9.0, 9.0]))
-    saver.restore(session, prefix)
-    assert session.run(v).tolist() == [1.0, 2.0]
-    np.testing.assert_array_equal(session.run(draw), expected)
-    other = tf.Session(target)
-    tf.train.Saver().restore(other, prefix)
-    np.testing.assert_array_equal(other.run(draw), expected)
-    assert other.run(v).tolist() == [1.0, 2.0]
+    saver_scenarios.saves_keeps_finds_and_restores(target, str(tmp_path))
 
 
 def test_the_two_engines_write_and_read_the_same_variables(tmp_path: Path) -> None:
@@ -198,26 +175,11 @@ def test_one_an_hour_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_newest_is_found_without_a_usable_state_file(tmp_path: Path) -> None:
-    variables()
-    saver, session = tf.train.Saver(), started()
-    assert tf.train.latest_checkpoint(tmp_path) is None
-    for step in (1, 2):
-        saver.save(session, tmp_path / "m", global_step=step)
-    for text in ("", "garbage", 'model_checkpoint_path: "m-9"\n', "\xff\xfe"):
-        (tmp_path / "checkpoint").write_bytes(text.encode("latin-1"))
-        with pytest.warns(UserWarning):
-            assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-2")
-    (tmp_path / "m-2.index").write_bytes(b"damaged")
-    with pytest.warns(UserWarning):
-        assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "m-1")
+    saver_scenarios.newest_is_found_without_a_good_list(str(tmp_path))
 
 
 def test_a_folder_of_checkpoints_can_be_moved(tmp_path: Path) -> None:
-    variables()
-    (tmp_path / "a").mkdir()
-    tf.train.Saver().save(started(), tmp_path / "a" / "m")
-    (tmp_path / "a").rename(tmp_path / "b")
-    assert tf.train.latest_checkpoint(tmp_path / "b") == str(tmp_path / "b" / "m")
+    saver_scenarios.can_be_moved(str(tmp_path / "a"))
 
 
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +239,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="collides"):
         saver.save(session, tmp_path / "checkpoint")
     with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
-        saver.save(session, tmp_path / "none" / "m")
+        saver.save(session, tmp_path / "no" / "such" / "m")
     with pytest.raises(ValueError, match="when it is None"):
         saver.restore(session, None)
     with pytest.raises(ValueError, match="not a valid checkpoint"):
@@ -297,6 +259,68 @@ def test_names_of_files(tmp_path: Path) -> None:
     saver.save(session, tmp_path / "o", meta_graph_suffix="graph", write_state=False)
     assert (tmp_path / "o.graph").exists() and not (tmp_path / "o.meta").exists()
     assert tf.train.latest_checkpoint(tmp_path, "newest") == str(tmp_path / "n")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_graph_files_of_another_suffix_go_with_their_checkpoints(
+    target: str, tmp_path: Path
+) -> None:
+    variables()
+    saver, session = tf.train.Saver(max_to_keep=1), started(target)
+    for step in range(3):
+        saver.save(session, tmp_path / "m", global_step=step, meta_graph_suffix="graph")
+    assert sorted(path.name for path in tmp_path.glob("*.graph")) == ["m-2.graph"]
+
+
+def test_a_save_that_fails_leaves_the_graph_file_of_another_suffix(tmp_path: Path) -> None:
+    class Full(files.FileLayer):
+        def rename(self, old: str, new: str) -> None:
+            if new.endswith(".index"):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            super().rename(old, new)
+
+    variables()
+    saver, session = tf.train.Saver(), started()
+    saver.save(session, tmp_path / "m", meta_graph_suffix="graph")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    tf.constant(1.0, name="more")
+    saver._layer = Full()
+    with pytest.raises(files.DiskFullError):
+        saver.save(session, tmp_path / "m", meta_graph_suffix="graph")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    saver._layer = files.SYSTEM
+    saver.save(session, tmp_path / "m", meta_graph_suffix="graph")
+    assert (tmp_path / "m.graph").read_bytes() != before["m.graph"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_sharded_saver_gives_each_device_its_data_files(target: str, tmp_path: Path) -> None:
+    with tf.device("/cpu:1"):
+        v, a = tf.Variable([1.0], name="v"), tf.Variable([4.0], name="a")
+    with tf.device("/cpu:0"):
+        w = tf.Variable([2.0], name="w")
+    saver, plain = tf.train.Saver(sharded=True), tf.train.Saver()
+    session = tf.Session(target, config=tf.ConfigProto(device_count={"CPU": 2}))
+    session.run(tf.global_variables_initializer())
+    prefix = saver.save(session, tmp_path / "m")
+    rows = {row.name: row.shard for row in read_checkpoint(prefix).index.variable}
+    assert rows == {"a": 1, "v": 1, "w": 0} and len(list(tmp_path.glob("*.safetensors"))) == 2
+    session.run([v.assign([0.0]), w.assign([0.0]), a.assign([0.0])])
+    plain.restore(session, prefix)
+    assert [x.tolist() for x in session.run([v, w, a])] == [[1], [2], [4]]
+    one = plain.save(session, tmp_path / "one")
+    assert len(read_checkpoint(one).index.shard) == 1
+    assert saver.to_proto().sharded and not plain.to_proto().sharded
+
+
+def test_a_checkpoint_of_tensorflow_is_removed_with_its_data(tmp_path: Path) -> None:
+    for name in ("m.index", "m.meta", "m.data-00000-of-00002", "m.data-00001-of-00002"):
+        (tmp_path / name).touch()
+    others = ["m-1.data-00000-of-00001", "m.data-00000-of-00001.txt", "mm.index"]
+    for name in others:
+        (tmp_path / name).touch()
+    tf.train.remove_checkpoint(str(tmp_path / "m"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
 
 
 KILLED = """

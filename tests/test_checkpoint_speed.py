@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphio as tf
-from graphio.schema import checkpoint_writer, files
+from graphio.schema import checkpoint_writer, files, rooms
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.crc32c import crc32c, crc32c_numpy
 from graphio.schema.files import SYSTEM, FileLayer
@@ -127,6 +128,12 @@ def test_an_opened_checkpoint_is_read_though_its_files_are_gone(tmp_path: Path) 
 # ---- memory and calls ----
 
 
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All arrays are numpy's own: tracemalloc sees no others."""
+    monkeypatch.setattr(rooms, "LARGE", 1 << 60)
+
+
 def peak_of(call: Any) -> int:
     """The most memory that a call has at a time, numpy's arrays included."""
     tracemalloc.start()
@@ -138,6 +145,7 @@ def peak_of(call: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.usefixtures("traced")
 def test_a_save_copies_no_tensor_and_a_restore_needs_room_for_the_values_alone(
     tmp_path: Path,
 ) -> None:
@@ -150,6 +158,7 @@ def test_a_save_copies_no_tensor_and_a_restore_needs_room_for_the_values_alone(
     assert peak_of(found.verify) < 6 * MEGABYTE
 
 
+@pytest.mark.usefixtures("traced")
 def test_the_runtime_keeps_what_was_read_without_a_copy(tmp_path: Path) -> None:
     value = array((8 * MEGABYTE,), np.uint8)
     variable = tf.get_variable("w", value.shape, tf.uint8)
@@ -176,6 +185,68 @@ def test_small_variables_are_written_together(tmp_path: Path) -> None:
     layer = Counting()
     write_checkpoint(tmp_path / "m", {f"w{i}": array((25,)) for i in range(1000)}, layer=layer)
     assert layer.writes < 10
+
+
+class Hinted(FileLayer):
+    """Notes how much was written when parts began their way to the disk, and at the fsync."""
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.starts: list[tuple[int, int]] = []
+        self.synced: list[tuple[int, int]] = []
+
+    def create(self, path: str) -> int:
+        self.written, self.starts = 0, []
+        return SYSTEM.create(path)
+
+    def write(self, handle: int, data: memoryview) -> int:
+        count = SYSTEM.write(handle, data)
+        self.written += count
+        return count
+
+    def start(self, handle: int, offset: int, count: int) -> None:
+        assert offset == sum(n for _, n in self.starts)
+        assert offset + count <= self.written
+        self.starts.append((offset, count))
+        SYSTEM.start(handle, offset, count)
+
+    def fsync(self, handle: int) -> None:
+        self.synced.append((self.written, sum(n for _, n in self.starts)))
+        SYSTEM.fsync(handle)
+
+
+def test_a_large_file_is_on_its_way_to_the_disk_before_the_fsync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "START", 8 * files.PAGE)
+    values = {f"w{i}": array((40 * files.PAGE + 1,), np.uint8) for i in range(3)}
+    layer = Hinted()
+    write_checkpoint(tmp_path / "m", values, meta=b"graph", layer=layer)
+    shard, *small = layer.synced
+    assert 120 * files.PAGE < shard[0] and shard[1] % files.PAGE == 0
+    assert shard[0] - shard[1] < files.START + files.PAGE
+    assert small and all(started == 0 for _, started in small)
+    assert same(read_checkpoint(tmp_path / "m").variables["w2"], values["w2"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, np.uint8, object])
+@pytest.mark.parametrize("dims", [(), (0, 3), (5,), (2, rooms.LARGE // 4, 3)])
+def test_room_has_its_dtype_and_shape_and_can_be_written(dims: Any, dtype: Any) -> None:
+    made = rooms.uncleared(dims, np.dtype(dtype))
+    assert made.shape == dims and made.dtype == np.dtype(dtype) and made.flags.c_contiguous
+    made[...] = np.ones(dims, dtype)
+    assert made.size == 0 or (made.reshape(-1)[-1] == 1 and made.flat[0] == 1)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="large pages are Linux's")
+@ENGINES
+def test_large_room_begins_where_a_large_page_does(target: str) -> None:
+    if target:
+        pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
+    with tf.Session(target=target) as session:
+        for extra in (0, 12345, 1 << 20):
+            made = session.state.room(1, [rooms.LARGE // 4 + extra])
+            assert made.ctypes.data % (1 << 21) == 0
 
 
 @given(st.lists(st.integers(0, 3).flatmap(lambda n: st.integers(0, 10 ** (2 * n)))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,35 @@ def test_captured_values_need_the_initializer_before_the_restore(tmp_path: Path)
             other.run(iterator.initializer, {fed: [5, 6, 7]})
             saver.restore(other, str(tmp_path / "c"))
             assert rest(other, element) == [6, 7]
+
+
+@pytest.mark.parametrize("target", ["", "cinfer"])
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_iterator_without_a_place_in_the_checkpoint_is_told(
+    begun: bool, target: str, tmp_path: Path
+) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        tf.Variable(1)
+        element = D.range(3).make_one_shot_iterator().get_next()
+        session.run(tf.global_variables_initializer())
+        saver = tf.train.Saver()
+        start = saver.save(session, str(tmp_path / "start"), global_step=0)
+        none = tf.train.Saver(iterators=False).save(session, str(tmp_path / "none"), global_step=5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            saver.restore(session, start)
+        if begun:
+            session.run(element)
+            with pytest.warns(UserWarning, match="no places of the iterators OneShotIterator"):
+                saver.restore(session, start)
+        with pytest.warns(UserWarning, match="no places of the iterators OneShotIterator"):
+            saver.restore(session, none)
+        assert session.run(element) == begun
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            saver.restore(session, none, ignore=["OneShotIterator"])
+            tf.train.Saver(iterators=False).restore(session, none)
+            saver.restore(session, saver.save(session, str(tmp_path / "with"), global_step=6))
 
 
 def test_another_pipeline_of_the_same_name_stays_where_it_is(tmp_path: Path) -> None:

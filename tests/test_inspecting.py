@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import graphio as tf
+from graphio.schema import stores
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.train import comparing, inspecting
 
@@ -142,6 +143,28 @@ def test_a_graph_file_that_is_gone_is_no_damage(tmp_path: Path) -> None:
     (prefix,) = trained(tmp_path)
     (tmp_path / "m-1.meta").unlink()
     tf.train.verify(prefix)
+
+
+def test_checkpoints_that_a_run_deletes_meanwhile_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three, four = trained(tmp_path, 4)
+    names, opened = stores.LocalStore.names, stores.LocalStore.open
+
+    def deleted_after_the_listing(self: stores.LocalStore) -> list[str]:
+        found = names(self)
+        if Path(one + ".index").exists():
+            tf.train.remove_checkpoint(one)
+        return found
+
+    def deleted_when_opened(self: stores.LocalStore, name: str) -> Any:
+        if name.startswith(Path(three).name) and Path(three + ".index").exists():
+            tf.train.remove_checkpoint(three)
+        return opened(self, name)
+
+    monkeypatch.setattr(stores.LocalStore, "names", deleted_after_the_listing)
+    monkeypatch.setattr(stores.LocalStore, "open", deleted_when_opened)
+    assert tf.train.verify(tmp_path, all=True).prefixes == (two, four)
 
 
 def test_what_is_not_there_cannot_be_checked(tmp_path: Path) -> None:

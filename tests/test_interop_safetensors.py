@@ -108,3 +108,11 @@ def test_an_index_that_does_not_agree_with_its_files_is_refused(
     index.write_text(json.dumps({"weight_map": weight_map}))
     with pytest.raises(kind, match=words):
         open_source(index)
+
+
+def test_a_variable_of_the_reserved_name_is_not_exported(tmp_path: Path) -> None:
+    values = {"__metadata__": [1.0]}
+    with pytest.raises(errors.InvalidArgumentError, match="keeps the name '__metadata__'.*npz"):
+        tf.train.export_variables(values, tmp_path / "m.safetensors")
+    assert list(tmp_path.iterdir()) == []
+    tf.train.export_variables(values, tmp_path / "m.npz")

@@ -178,7 +178,7 @@ def test_folders_of_all_names_hold_checkpoints(
 
 @pytest.mark.parametrize("engine", engines.NAMES)
 @pytest.mark.parametrize(
-    "name", [".hidden", "a b", "ü", "x" * 250, "a\nb", "m?", "tmp,", "..", "."]
+    "name", [".hidden", 'a"b', "ü" * 128, "x" * 250, "a\nb", "a\\b", "a\x7f", "..", "."]
 )
 def test_prefixes_that_cannot_be_are_refused(
     name: str, engine: str, session: Any, tmp_path: Path
@@ -216,8 +216,8 @@ def test_a_folder_that_cannot_be_written_is_an_error(session: Any, tmp_path: Pat
 def test_a_folder_that_is_none_is_an_error(session: Any, tmp_path: Path) -> None:
     engines.module("cinfer")
     (tmp_path / "file").write_text("")
-    for save in _saves(session).values():
-        for parent in ("nowhere", "file", "nowhere/deeper"):
+    for name, save in _saves(session).items():
+        for parent in ("file", "nowhere/deeper", *(["nowhere"] if name != "Saver" else [])):
             with pytest.raises((errors.OpError, ValueError), match=parent.split("/")[0]):
                 save(tmp_path / parent / "m")
     assert names(tmp_path) == ["file"]

@@ -20,6 +20,7 @@ from object_stores import (
     Watched,
     files_of,
     newest,
+    polled_while_saving,
     referred,
     save_by_step,
     save_in_place,
@@ -287,25 +288,7 @@ def test_data_files_of_one_name_would_be_lost_in_turns(tmp_path: Path) -> None:
 
 
 def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
-    saved = [0]
-    save_by_step(folder, 0)
-
-    def work() -> None:
-        for step in range(1, 40):
-            save_by_step(folder, step)
-            saved.append(step)
-
-    writer = threading.Thread(target=work)
-    writer.start()
-    polls = 0
-    while writer.is_alive():
-        acknowledged = saved[-1]
-        try:
-            assert newest(folder) >= acknowledged
-        except errors.NotFoundError:  # deleted between the two looks
-            continue
-        polls += 1
-    assert newest(folder) == saved[-1] == 39 and polls
+    polled_while_saving(folder, 39)
 
 
 def test_garbage_goes_when_no_save_can_be_under_way(folder: str) -> None:
@@ -370,8 +353,8 @@ def test_what_to_install_is_said(url: str, packages: str, monkeypatch: pytest.Mo
 
 
 def test_names_stay_in_the_folder(folder: str) -> None:
-    for name in ("my model", "..", "a:b"):
-        with pytest.raises(errors.InvalidArgumentError, match="letters, digits"):
+    for name in ("a\\b", "..", 'a"b'):
+        with pytest.raises(errors.InvalidArgumentError, match="cannot be called"):
             write_checkpoint(f"{folder}/{name}", {})
     assert not files_of(folder)
 

@@ -14,7 +14,9 @@ import engines
 import numpy as np
 import object_stores
 import pytest
+import saver_scenarios
 from object_stores import Watched, files_of
+from saver_scenarios import started, variables
 
 import graphio as tf
 from graphio.schema import errors, stores
@@ -30,66 +32,17 @@ def new_graph() -> Iterator[None]:
         yield
 
 
-def variables() -> tuple[tf.Variable, tf.Variable]:
-    return tf.Variable([1.0, 2.0], name="v"), tf.Variable(3, name="w")
-
-
-def started(target: str = "") -> tf.Session:
-    session = tf.Session(target)
-    session.run(tf.global_variables_initializer())
-    return session
-
-
-def indexes(folder: str) -> list[str]:
-    return [name for name in files_of(folder) if name.endswith(".index")]
-
-
 @TARGETS
 def test_a_saver_saves_keeps_finds_and_restores(target: str, folder: str) -> None:
-    v, _ = variables()
-    draw = tf.random_uniform([3], seed=1)
-    saver = tf.train.Saver(max_to_keep=2)
-    session = started(target)
-    session.run(draw)
-    for step in range(4):
-        session.run(v.assign([step, step]))
-        assert saver.save(session, f"{folder}/m", global_step=step) == f"{folder}/m-{step}"
-    assert indexes(folder) == ["m-2.index", "m-3.index"]
-    assert saver.last_checkpoints == [f"{folder}/m-2", f"{folder}/m-3"]
-    expected = session.run(draw)
-    latest = tf.train.latest_checkpoint(folder)
-    assert latest == f"{folder}/m-3" == tf.train.latest_checkpoint(f"{folder}/")
-    other = tf.Session(target)
-    again = tf.train.Saver(max_to_keep=2)
-    again.restore(other, latest)
-    assert other.run(v).tolist() == [3, 3]
-    np.testing.assert_array_equal(other.run(draw), expected)
-    again.save(other, f"{folder}/m", global_step=4)  # the list of those to keep was taken over
-    assert indexes(folder) == ["m-3.index", "m-4.index"]
+    saver_scenarios.saves_keeps_finds_and_restores(target, folder)
 
 
 def test_a_folder_of_checkpoints_can_be_moved(folder: str) -> None:
-    variables()
-    tf.train.Saver().save(started(), f"{folder}/m", global_step=1)
-    other = stores.of_folder(folder + "-moved")
-    for name, data in files_of(folder).items():
-        other.put(name, [data])
-    assert b"memory://" not in files_of(folder)["checkpoint"]
-    assert tf.train.latest_checkpoint(folder + "-moved") == f"{folder}-moved/m-1"
+    saver_scenarios.can_be_moved(folder)
 
 
-@pytest.mark.filterwarnings("ignore:the file 'checkpoint'")
 def test_without_a_good_state_file_the_newest_checkpoint_is_found(folder: str) -> None:
-    variables()
-    saver, session = tf.train.Saver(), started()
-    assert tf.train.latest_checkpoint(folder) is None
-    for step in (1, 2):
-        saver.save(session, f"{folder}/m", global_step=step)
-    stores.write(f"{folder}/checkpoint", [b"rubbish {"])
-    with pytest.warns(UserWarning, match="Checkpoint ignored"):
-        assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
-    stores.write(f"{folder}/checkpoint", [b'model_checkpoint_path: "m-3"'])
-    assert tf.train.latest_checkpoint(folder) == f"{folder}/m-2"
+    saver_scenarios.newest_is_found_without_a_good_list(folder)
 
 
 def test_the_functions_about_checkpoints(folder: str) -> None:

@@ -20,7 +20,15 @@ import fsspec
 import numpy as np
 import object_stores
 import pytest
-from object_stores import SAVES, SERVERS, files_of, newest, save_by_step, save_in_place
+from object_stores import (
+    SAVES,
+    SERVERS,
+    files_of,
+    newest,
+    polled_while_saving,
+    save_by_step,
+    save_in_place,
+)
 from proofs.remote import kills
 
 import graphio as tf
@@ -170,25 +178,7 @@ def test_kills_of_a_process_that_saves_lose_nothing(save: Any, endpoint: str, fo
 @pytest.mark.parametrize("endpoint", ["moto"], indirect=True)
 def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
     """Not on rclone's server: there an object that is replaced can be read half old, half new."""
-    saved = [0]
-    save_by_step(folder, 0)
-
-    def work() -> None:
-        for step in range(1, 10):
-            save_by_step(folder, step)
-            saved.append(step)
-
-    writer = threading.Thread(target=work)
-    writer.start()
-    polls = 0
-    while writer.is_alive():
-        acknowledged = saved[-1]
-        try:
-            assert newest(folder) >= acknowledged
-        except errors.NotFoundError:  # deleted between the two looks
-            continue
-        polls += 1
-    assert newest(folder) == saved[-1] == 9 and polls
+    polled_while_saving(folder, 9)
 
 
 def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:

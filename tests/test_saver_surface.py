@@ -263,8 +263,9 @@ def test_a_prefix_is_text_bytes_or_a_path(tmp_path: Path) -> None:
         ("q", {"latest_filename": "q"}, ValueError, "^'latest_filename' collides with 'save_path'"),
         ("no/such/m", {}, ValueError, "^Parent directory of .*/m doesn't exist, can't save.$"),
         ("file/m", {}, ValueError, "^Parent directory of .*file/m doesn't exist, can't save.$"),
+        ("file/no/m", {}, ValueError, "^Parent directory of .*no/m doesn't exist, can't save.$"),
         ("", {}, ValueError, "cannot be called ''"),
-        ("my model", {}, ValueError, "cannot be called 'my model'"),  # [only safe names]
+        ('my "model"', {}, ValueError, "cannot be called 'my \"model\"'"),  # [needs no escapes]
     ],
 )  # fmt: skip
 def test_paths_that_cannot_be_are_refused(
@@ -275,6 +276,24 @@ def test_paths_that_cannot_be_are_refused(
     with pytest.raises(kind, match=said):
         tf.train.Saver().save(started(), f"{tmp_path}/{path}", **options)
     assert names(tmp_path) == ["file"]
+
+
+@BOTH
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_the_last_folder_of_a_path_is_made(
+    asynchronous: bool, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables()
+    monkeypatch.chdir(tmp_path)
+    session = started(target)
+    with tf.train.Saver(asynchronous=asynchronous) as saver:
+        for path in ("new/m", str(tmp_path / "other" / "m")):
+            prefix = saver.save(session, path)
+            saver.wait()
+            saver.restore(session, prefix)
+    assert tf.train.latest_checkpoint("new") == "new/m"
+    assert tf.train.Saver([], allow_empty=True).save(session, "graph/m") is None
+    assert names(tmp_path / "graph") == ["m.meta"]
 
 
 @pytest.mark.parametrize("path", [None, 5])

@@ -19,6 +19,7 @@ PRIVATE = """
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes,
                              const char *prefix, const ci_save_options *options,
                              ci_error *error);
+void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 """
 
 #: What the library calls: Python functions, which graphio/cinfer/host.py and watch.py define.

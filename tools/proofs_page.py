@@ -77,7 +77,9 @@ Every loss that is in the log:
   was never written; both writers now look again (`fstat`) before they believe it.
 - R22: the message of C has room for so many lines and said "and 1 more"; the proof counts that now.
 - R24: the proof's own mistake, two sessions saved under one name.
-- R1, C: one of 800 kills, not seen again in 6,600 more of the C modes; not explained yet.
+- R1, C: not lost, but one too many was kept. A kill between the commit of a folder's first
+  checkpoint and its file `checkpoint` left one that no list had, so none let it go. Now the list of
+  the next save has what `ci_restore_latest` went on from.
 
 ## Others, by the same measures
 

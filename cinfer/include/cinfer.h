@@ -182,6 +182,9 @@ CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *v
 CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
 /* Declares a variable (rank -1: any shape) if the state lacks it. */
 CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
+/* Takes back the declarations that came after the first `count` variables. Only those of ci_variable_declare, before a
+ * session is opened on them; CI_FAILED_PRECONDITION and nothing forgotten if one of them has a value. */
+CI_API ci_status ci_variable_forget(ci_state *state, int count, ci_error *error);
 typedef struct ci_generator { /* Philox 4x32-10 */
   uint64_t key;
   uint64_t counter;
@@ -207,8 +210,8 @@ typedef struct ci_assignment {
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
- * replaces a blob of that name; the name is UTF-8 and not that of a generator, all blobs together have at most 2^24
- * bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
+ * replaces a blob of that name; the name is UTF-8 and not that of a generator (CI_ALREADY_EXISTS, also for a generator
+ * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
  * removed, the state is restored or closed; a name that is not there is CI_NOT_FOUND.
  * Places of data iterators that a checkpoint from Python has are kept like blobs and saved as they were, but are not
  * listed; ci_state_remove_blob or a blob of the same name ends that. */
@@ -222,10 +225,12 @@ CI_API const char *ci_state_blob_name(const ci_state *state, int index);
 
 /* ---- checkpoints: the same files as Python's Saver ---- */
 
-/* `prefix` names the checkpoint: a folder that exists, then letters, digits, '_', '-' and '.'. step < 0: none; model
+/* `prefix` names the checkpoint: a folder that exists, then a name (schema/README.md). step < 0: none; model
  * NULL: without the graph file P.meta. A save is atomic: when the call returns CI_OK it is on the disk, after any
  * failure and at any crash the checkpoint that was there before is whole. Files that crashes have left under this
- * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state. A full disk is
+ * prefix go, those of other prefixes after an hour, temporary ones when they are older than the state, of prefixes that
+ * differ in more than the number behind the last '-' an hour later; what any index of the folder names stays. A folder
+ * that is missing is CI_NOT_FOUND, one that is no folder or a loop of symbolic links CI_INVALID_ARGUMENT, a full disk
  * CI_RESOURCE_EXHAUSTED, any other refusal of the system CI_UNAVAILABLE, and the message names the file; during a run
  * CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_save(ci_state *state, const ci_model *model, const char *prefix, int64_t step, ci_error *error);
@@ -234,16 +239,20 @@ typedef struct ci_save_options {
   int64_t step; /* -1 (default): none */
   uint64_t shard_bytes; /* how large a data file may become; 0 (default): there is one */
   int32_t max_to_keep; /* older ones that the folder's file `checkpoint` lists are deleted, after this one is on the
-                          disk; 0 (default): none. That a deletion fails is no error: then the checkpoint is left */
+                          disk; 0 (default): none. What ci_restore_latest went on from counts as listed if it has this
+                          one's name but for the number behind the last '-': a kill may have kept it from the list. That
+                          a deletion fails is no error: then the checkpoint is left */
   int32_t write_state; /* 1 (default): this one becomes the newest in the file `checkpoint`. 0: the file stays as it is
                           and nothing is deleted */
 } ci_save_options;
 CI_API ci_save_options ci_save_defaults(void);
 CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char *prefix,
                               const ci_save_options *options, ci_error *error);
-/* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, or variables of the state that it
- * lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names that are
- * near), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format. Variables and generators that the state lacks are added;
+/* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, no folder, or variables of the state
+ * that it lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names
+ * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop of
+ * symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
+ * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added;
  * generators that the checkpoint lacks stay; blobs and places of iterators become those of the checkpoint. *step is -1
  * if it was saved without; step may be NULL. */
 CI_API ci_status ci_restore(ci_state *state, const char *prefix, int64_t *step, ci_error *error);
@@ -267,7 +276,9 @@ CI_API ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_r
                                  ci_restored *restored, ci_error *error);
 /* The newest checkpoint of a folder: the one that its file `checkpoint` names, else the valid one with the latest time.
  * CI_OK with an empty name when the folder has none or does not exist, so that a program initialises and goes on;
- * checkpoints of which none is whole are CI_DATA_LOSS. Another process may save and delete there meanwhile. */
+ * checkpoints of which none is whole are CI_DATA_LOSS, a path that is no folder or a loop of symbolic links
+ * CI_INVALID_ARGUMENT, an index that cannot be read now CI_UNAVAILABLE: it may be the newest. Another process may save
+ * and delete there meanwhile. */
 CI_API ci_status ci_restore_latest(ci_state *state, const char *folder, const ci_restore_options *options,
                                    ci_restored *restored, ci_error *error);
 

@@ -2,8 +2,8 @@
  *
  * Nothing of a checkpoint is valid unless a valid index refers to it. checkpoint_index.c turns an index into bytes and
  * back, checkpoint_meta.c makes the graph file, checkpoint_save.c writes all files in crash-safe order,
- * checkpoint_restore.c reads and checks everything first. checkpoint_list.c keeps the text file `checkpoint` and finds
- * the newest; checkpoint_clean.c deletes.
+ * checkpoint_restore.c reads and checks everything first. checkpoint_list.c reads the text file `checkpoint` and
+ * finds the newest; checkpoint_keep.c says which are too old, checkpoint_clean.c deletes.
  */
 #ifndef CI_CHECKPOINT_H
 #define CI_CHECKPOINT_H
@@ -19,6 +19,8 @@ enum {
   CI_CHECKPOINT_MINOR = 0, /* also the newest min_reader that this reader satisfies */
   CI_NAME_BYTES = 256      /* of a file, with its zero */
 };
+#define CI_CHECKPOINT_LIST "checkpoint"
+#define CI_INDEX_MOST_BYTES (UINT64_C(1) << 31) /* it is one protobuf message */
 
 typedef struct ci_saved { /* one variable in the index */
   ci_span name;
@@ -95,6 +97,11 @@ void ci_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
 ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
                           ci_error *error);
+/* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
+ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index, ci_error *error);
+/* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
+ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
+                             ci_error *error);
 
 /* Elements between this machine's byte order and little-endian, in place. */
 void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
@@ -119,29 +126,43 @@ typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, s
   CI_LIST(ci_span) times; /* one for each path, or none */
   CI_LIST(ci_span) expired; /* to be deleted */
   ci_span preserved;
+  char origin_time[24]; /* of a checkpoint that the file lacks */
 } ci_checkpoints;
 
-/* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read. Free it in any case. */
+/* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read, or is absurdly long. Free it in any case. */
 ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
 void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
-/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
- * checkpoints that are there; false: out of memory. */
-bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, size_t most);
+/* Whether there is one of that name, which may be any text. */
+bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
 /* The file with `base` as the newest one. */
 void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
 /* The base name of the newest checkpoint of the folder. CI_NOT_FOUND: there is none. CI_DATA_LOSS: none is whole. */
 ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
 
-/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole ---- */
+/* ---- checkpoint_keep.c ---- */
 
+/* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
+ * checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
+ * run goes on from that checkpoint, `origin` brings it in. */
+bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, const ci_origin *origin,
+                           size_t most);
+
+/* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
+ * folder names stays, be it one that somebody has renamed ---- */
+
+/* Whether a file is there and an index of the folder names it. */
+bool ci_checkpoint_needs(const ci_folder *folder, const char *name);
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
 /* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
  * more than `age` before the index of `base`: younger files may belong to a save under way. */
 void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
-/* Removes temporaries last written before `time`: those of others may be in use. */
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time);
+/* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
+ * use. */
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
 bool ci_checkpoint_is_temporary(const char *name);
+/* What the checkpoints of one run share: the length of the name without the step, "-<digits>". */
+size_t ci_checkpoint_run_length(const char *base);
 /* The index first, so that a crash leaves garbage and no half. */
 void ci_checkpoint_delete(const ci_folder *folder, const char *base);
 #endif

@@ -13,6 +13,9 @@ typedef struct clean_list { /* entries of a folder that may be garbage */
   const uint64_t *keep;
   ci_pool pool;
   CI_LIST(char *) names;
+  bool looked;          /* at the indexes of the folder */
+  bool spares_all;      /* one of them cannot be read now */
+  CI_LIST(char *) needed; /* files that they name; sorted */
 } clean_list;
 
 /* Reads 16 lower-case hexadecimal digits; NULL if there are others. */
@@ -59,6 +62,13 @@ bool ci_checkpoint_is_temporary(const char *name) {
   return rest && rest[0] == '-' && rest[1] != 0;
 }
 
+size_t ci_checkpoint_run_length(const char *base) {
+  const size_t length = strlen(base);
+  size_t at = length;
+  while (at > 0 && base[at - 1] >= '0' && base[at - 1] <= '9') at--;
+  return at > 1 && at < length && base[at - 1] == '-' ? at - 1 : length;
+}
+
 static bool clean_wants(const clean_list *list, const char *name) {
   uint64_t id = 0;
   if (list->what == CLEAN_TEMPORARIES) return ci_checkpoint_is_temporary(name);
@@ -69,13 +79,23 @@ static bool clean_wants(const clean_list *list, const char *name) {
   return own && !(list->keep && id == *list->keep);
 }
 
+static bool clean_put(clean_list *list, bool needed, ci_span name) {
+  char *copy = ci_pool_text(&list->pool, name);
+  if (!copy) return false;
+  if (needed) {
+    if (!CI_LIST_GROW(list->pool.allocator, &list->needed)) return false;
+    list->needed.at[list->needed.count++] = copy;
+  } else {
+    if (!CI_LIST_GROW(list->pool.allocator, &list->names)) return false;
+    list->names.at[list->names.count++] = copy;
+  }
+  return true;
+}
+
 static bool clean_visit(void *argument, const char *name) {
   clean_list *list = argument;
   if (!clean_wants(list, name)) return true;
-  char *copy = ci_pool_text(&list->pool, (ci_span){name, strlen(name)});
-  if (!copy || !CI_LIST_GROW(list->pool.allocator, &list->names)) return false; /* the next save tidies up */
-  list->names.at[list->names.count++] = copy;
-  return true;
+  return clean_put(list, false, (ci_span){name, strlen(name)}); /* what is not seen the next save tidies up */
 }
 
 static int clean_order(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -88,23 +108,86 @@ static void clean_find(const ci_folder *folder, clean_list *list) {
 
 static void clean_free(clean_list *list) {
   CI_LIST_FREE(list->pool.allocator, &list->names);
+  CI_LIST_FREE(list->pool.allocator, &list->needed);
   ci_pool_release(&list->pool);
 }
+
+/* ---- what an index names, be it one that somebody has renamed ---- */
+
+static bool clean_add_needed(clean_list *list, const ci_index *index) {
+  for (size_t i = 0; i < index->shards.count; i++)
+    if (!clean_put(list, true, index->shards.at[i].file)) return false;
+  return index->meta_file.length == 0 || clean_put(list, true, index->meta_file);
+}
+
+typedef struct clean_indexes {
+  const ci_folder *folder;
+  clean_list *list;
+} clean_indexes;
+
+static bool clean_visit_index(void *argument, const char *name) {
+  const clean_indexes *look = argument;
+  const size_t length = strlen(name), end = sizeof ".index" - 1;
+  ci_bytes bytes = {0};
+  ci_index index;
+  if (length <= end || strcmp(name + length - end, ".index") != 0 || ci_checkpoint_is_temporary(name)) return true;
+  const ci_status status = ci_index_read(look->folder, name, &bytes, &index, NULL);
+  /* A damaged one, or what is no file, nobody can restore. */
+  if (status == CI_OK) look->list->spares_all = !clean_add_needed(look->list, &index);
+  else look->list->spares_all = status != CI_DATA_LOSS && status != CI_INVALID_ARGUMENT && status != CI_NOT_FOUND;
+  ci_index_free(&index);
+  ci_file_unmap(look->folder->allocator, &bytes);
+  return !look->list->spares_all;
+}
+
+static bool clean_is_needed(const ci_folder *folder, clean_list *list, const char *name) {
+  clean_indexes look = {folder, list};
+  if (!list->looked) {
+    list->looked = true;
+    if (ci_folder_each(folder, clean_visit_index, &look, NULL) != CI_OK) list->spares_all = true;
+    if (list->needed.count) qsort(list->needed.at, list->needed.count, sizeof *list->needed.at, clean_order);
+  }
+  return list->spares_all || (list->needed.count && bsearch(&name, list->needed.at, list->needed.count,
+                                                            sizeof *list->needed.at, clean_order) != NULL);
+}
+
+bool ci_checkpoint_needs(const ci_folder *folder, const char *name) {
+  clean_list list = {.pool.allocator = folder->allocator};
+  const bool needed = ci_folder_has(folder, name) && clean_is_needed(folder, &list, name);
+  clean_free(&list);
+  return needed;
+}
+
+/* CI_NOT_FOUND: it is not there, or stays. */
+static ci_status clean_remove(const ci_folder *folder, clean_list *list, const char *name) {
+  return clean_is_needed(folder, list, name) ? CI_NOT_FOUND : ci_folder_unlink(folder, name);
+}
+
+/* ---- of this prefix ---- */
 
 void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep) {
   clean_list list = {.what = CLEAN_OWN, .base = base, .keep = keep};
   clean_find(folder, &list);
-  for (size_t i = 0; i < list.names.count; i++) (void)ci_folder_unlink(folder, list.names.at[i]);
+  for (size_t i = 0; i < list.names.count; i++) (void)clean_remove(folder, &list, list.names.at[i]);
   clean_free(&list);
 }
 
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, int64_t time) {
+/* Behind "tmp-<id>-": a file of the run that `base` is of, or the list of checkpoints. */
+static bool clean_is_of_run(const char *temporary, const char *base) {
+  const char *name = temporary + 4 + CLEAN_ID_DIGITS + 1;
+  const size_t length = ci_checkpoint_run_length(base);
+  if (strcmp(name, CI_CHECKPOINT_LIST) == 0) return true;
+  return strncmp(name, base, length) == 0 && (name[length] == '-' || name[length] == '.') && name[length + 1] != 0;
+}
+
+void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age) {
   clean_list list = {.what = CLEAN_TEMPORARIES};
   clean_find(folder, &list);
   for (size_t i = 0; i < list.names.count; i++) {
+    const char *name = list.names.at[i];
     int64_t modified, arrived;
-    if (ci_folder_times(folder, list.names.at[i], &modified, &arrived) && modified < time)
-      (void)ci_folder_unlink(folder, list.names.at[i]);
+    if (ci_folder_times(folder, name, &modified, &arrived) && modified < time - (clean_is_of_run(name, base) ? 0 : age))
+      (void)ci_folder_unlink(folder, name);
   }
   clean_free(&list);
 }
@@ -129,43 +212,43 @@ static bool clean_one_save(char *const *names, size_t count) {
 }
 
 /* Of a prefix that has an index: what another save has left. It is read only when there are files of two. */
-static void clean_unreferred(const ci_folder *folder, const char *index_name, char *const *names, size_t count,
-                             int64_t limit) {
+static void clean_unreferred(const ci_folder *folder, clean_list *list, const char *index_name, char *const *names,
+                             size_t count, int64_t limit) {
   ci_bytes bytes = {0};
-  ci_index index = {.allocator = folder->allocator};
+  ci_index index;
   int64_t latest = INT64_MIN;
   uint64_t id;
   if (clean_one_save(names, count)) return;
-  if (ci_folder_read(folder, index_name, SIZE_MAX, &bytes, NULL) == CI_OK &&
-      ci_index_decode(folder->allocator, &bytes, index_name, &index, NULL) == CI_OK) {
+  if (ci_index_read(folder, index_name, &bytes, &index, NULL) == CI_OK) {
     for (size_t i = 0; i < count; i++)
       if (clean_prefix(names[i], &id) && id != index.save_id) clean_keep_latest(folder, names[i], &latest);
     for (size_t i = 0; i < count && latest < limit; i++)
-      if (clean_prefix(names[i], &id) && id != index.save_id) (void)ci_folder_unlink(folder, names[i]);
+      if (clean_prefix(names[i], &id) && id != index.save_id) (void)clean_remove(folder, list, names[i]);
   }
   ci_index_free(&index);
   ci_file_unmap(folder->allocator, &bytes);
 }
 
 /* The graph file before the data files: without these nothing tells that it is ours. */
-static void clean_abandoned(const ci_folder *folder, char *const *names, size_t count, int64_t limit) {
+static void clean_abandoned(const ci_folder *folder, clean_list *list, char *const *names, size_t count,
+                            int64_t limit) {
   uint64_t id;
   char name[CI_NAME_BYTES + 8];
   const int length = (int)clean_prefix(names[0], &id);
   int64_t latest = INT64_MIN;
   snprintf(name, sizeof name, "%.*s.index", length, names[0]);
   if (ci_folder_has(folder, name)) {
-    clean_unreferred(folder, name, names, count, limit);
+    clean_unreferred(folder, list, name, names, count, limit);
     return;
   }
   snprintf(name, sizeof name, "%.*s.meta", length, names[0]);
   clean_keep_latest(folder, name, &latest);
   for (size_t i = 0; i < count; i++) clean_keep_latest(folder, names[i], &latest);
   if (latest >= limit) return;
-  ci_status status = ci_folder_unlink(folder, name);
+  ci_status status = clean_remove(folder, list, name);
   if (status == CI_OK) status = ci_folder_sync(folder, NULL);
   if (status != CI_OK && status != CI_NOT_FOUND) return;
-  for (size_t i = 0; i < count; i++) (void)ci_folder_unlink(folder, names[i]);
+  for (size_t i = 0; i < count; i++) (void)clean_remove(folder, list, names[i]);
 }
 
 void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age) {
@@ -181,16 +264,19 @@ void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, i
     const size_t length = clean_prefix(names[first], &id);
     for (next = first + 1; next < list.names.count; next++)
       if (clean_prefix(names[next], &id) != length || memcmp(names[next], names[first], length) != 0) break;
-    clean_abandoned(folder, names + first, next - first, now - age);
+    clean_abandoned(folder, &list, names + first, next - first, now - age);
   }
   clean_free(&list);
 }
 
 void ci_checkpoint_delete(const ci_folder *folder, const char *base) {
+  clean_list list = {.what = CLEAN_OWN, .base = base};
   char name[CI_NAME_BYTES + 8];
   snprintf(name, sizeof name, "%s.index", base);
   if (ci_folder_unlink(folder, name) != CI_OK || ci_folder_sync(folder, NULL) != CI_OK) return;
+  clean_find(folder, &list);
   snprintf(name, sizeof name, "%s.meta", base);
-  (void)ci_folder_unlink(folder, name);
-  ci_checkpoint_collect(folder, base, NULL);
+  (void)clean_remove(folder, &list, name);
+  for (size_t i = 0; i < list.names.count; i++) (void)clean_remove(folder, &list, list.names.at[i]);
+  clean_free(&list);
 }

@@ -349,3 +349,28 @@ ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, 
   CI_LIST_FREE(allocator, &r.header_crcs);
   return status;
 }
+
+ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
+                             ci_error *error) {
+  ci_reader reader;
+  *bytes = (ci_bytes){0};
+  CI_TRY(ci_reader_open(folder, name, UINT64_MAX, &reader, error));
+  const size_t size = (size_t)reader.size; /* it fits: ci_reader_open has looked */
+  uint8_t *data = reader.size <= most ? ci_alloc_uncleared(folder->allocator, size) : NULL;
+  ci_status status;
+  if (reader.size > most)
+    status = ci_fail(error, CI_DATA_LOSS, "'%s' has %llu bytes, more than such a file can have", name,
+                     (unsigned long long)reader.size);
+  else if (!data) status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while reading '%s'", name);
+  else status = ci_reader_get(&reader, 0, data, size, error);
+  if (status == CI_OK) *bytes = (ci_bytes){.data = data, .length = size};
+  else if (data) ci_release(folder->allocator, data, size);
+  ci_reader_close(&reader);
+  return status;
+}
+
+ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index, ci_error *error) {
+  *index = (ci_index){.allocator = folder->allocator};
+  CI_TRY(ci_checkpoint_read(folder, name, CI_INDEX_MOST_BYTES, bytes, error));
+  return ci_index_decode(folder->allocator, bytes, name, index, error);
+}

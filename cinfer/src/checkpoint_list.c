@@ -11,7 +11,7 @@
 
 enum { LIST_MOST_BYTES = 1 << 28 };
 
-static const char list_file[] = "checkpoint";
+static const char list_file[] = CI_CHECKPOINT_LIST;
 static const char list_expired[] = "# to be deleted: ";
 static const char list_seal[] = "# crc32c: "; /* and eight hexadecimal digits */
 
@@ -80,7 +80,7 @@ static bool list_take_line(const ci_allocator *allocator, ci_checkpoints *list, 
   return true;
 }
 
-static bool list_add(const ci_allocator *allocator, ci_checkpoints *list, ci_span expired) {
+static bool list_take_expired(const ci_allocator *allocator, ci_checkpoints *list, ci_span expired) {
   if (!CI_LIST_GROW(allocator, &list->expired)) return false;
   list->expired.at[list->expired.count++] = expired;
   return true;
@@ -90,7 +90,7 @@ static bool list_take_comment(const ci_allocator *allocator, ci_checkpoints *lis
   const size_t length = sizeof list_expired - 1;
   ci_span path;
   if ((size_t)(end - at) <= length || memcmp(at, list_expired, length) != 0 || at[length] != '"') return true;
-  return !list_quoted(at + length, end, &path) || list_add(allocator, list, path);
+  return !list_quoted(at + length, end, &path) || list_take_expired(allocator, list, path);
 }
 
 /* The last line is the checksum of all before it; it may be left out. */
@@ -134,7 +134,7 @@ static ci_status list_parse(const ci_allocator *allocator, ci_checkpoints *list,
 
 ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error) {
   *list = (ci_checkpoints){.latest = {NULL, 0}};
-  CI_TRY(ci_folder_read(folder, list_file, LIST_MOST_BYTES, &list->file, error));
+  CI_TRY(ci_checkpoint_read(folder, list_file, LIST_MOST_BYTES, &list->file, error));
   return list_parse(folder->allocator, list, error);
 }
 
@@ -146,57 +146,6 @@ void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list) {
 }
 
 /* ---- writing ---- */
-
-static bool list_same(ci_span path, const char *base) {
-  return path.length == strlen(base) && memcmp(path.data, base, path.length) == 0;
-}
-
-static bool list_exists(const ci_folder *folder, ci_span path) {
-  char index[CI_NAME_BYTES + 8];
-  if (!ci_file_safe_name(path.data, path.length)) return false;
-  snprintf(index, sizeof index, "%.*s.index", (int)path.length, path.data);
-  return ci_folder_has(folder, index);
-}
-
-static bool list_has(const ci_checkpoints *list, ci_span path) {
-  for (size_t i = 0; i < list->paths.count; i++)
-    if (ci_span_order(list->paths.at[i], path) == 0) return true;
-  return false;
-}
-
-/* What an earlier save has not come to delete, and is no checkpoint of the list again. */
-static void list_drop_expired(const ci_folder *folder, ci_checkpoints *list, const char *base) {
-  size_t left = 0;
-  for (size_t i = 0; i < list->expired.count; i++) {
-    const ci_span path = list->expired.at[i];
-    if (!list_same(path, base) && !list_has(list, path) && list_exists(folder, path)) list->expired.at[left++] = path;
-  }
-  list->expired.count = left;
-}
-
-bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, size_t most) {
-  const bool timed = list->times.count == list->paths.count;
-  size_t left = 0, others = 0;
-  list_drop_expired(folder, list, base);
-  for (size_t i = 0; i < list->paths.count; i++)
-    others +=
-        !list_same(list->paths.at[i], base) && ci_file_safe_name(list->paths.at[i].data, list->paths.at[i].length);
-  for (size_t i = 0; i < list->paths.count; i++) {
-    const ci_span path = list->paths.at[i];
-    if (list_same(path, base)) continue;
-    if (others >= most && ci_file_safe_name(path.data, path.length)) {
-      others--;
-      if (list_exists(folder, path) && !list_add(folder->allocator, list, path)) return false;
-      continue;
-    }
-    list->paths.at[left] = path;
-    if (timed) list->times.at[left] = list->times.at[i];
-    left++;
-  }
-  list->paths.count = left;
-  list->times.count = timed ? left : 0;
-  return true;
-}
 
 static void list_put(ci_out *out, const char *before, ci_span text, const char *after) {
   ci_out_text(out, "%s", before);
@@ -225,6 +174,13 @@ void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *o
 
 /* ---- the newest ---- */
 
+bool ci_checkpoint_exists(const ci_folder *folder, ci_span path) {
+  char index[CI_NAME_BYTES + 8];
+  if (!ci_file_safe_name(path.data, path.length)) return false;
+  snprintf(index, sizeof index, "%.*s.index", (int)path.length, path.data);
+  return ci_folder_has(folder, index);
+}
+
 typedef struct list_search {
   const ci_folder *folder;
   char base[CI_NAME_BYTES];
@@ -245,11 +201,10 @@ static bool list_is_newer(const list_search *search, const ci_index *index, cons
 static void list_consider(list_search *search, const char *name, size_t length) {
   const ci_allocator *allocator = search->folder->allocator;
   ci_bytes bytes = {0};
-  ci_index index = {.allocator = allocator};
+  ci_index index;
   char base[CI_NAME_BYTES];
   snprintf(base, sizeof base, "%.*s", (int)length, name);
-  ci_status status = ci_folder_read(search->folder, name, SIZE_MAX, &bytes, search->error);
-  if (status == CI_OK) status = ci_index_decode(allocator, &bytes, name, &index, search->error);
+  ci_status status = ci_index_read(search->folder, name, &bytes, &index, search->error);
   if (status == CI_UNAVAILABLE || status == CI_RESOURCE_EXHAUSTED) search->failure = status;
   else if (status == CI_DATA_LOSS || status == CI_UNIMPLEMENTED) search->damage = status;
   if (status == CI_OK && list_is_newer(search, &index, base)) {
@@ -270,29 +225,37 @@ static bool list_visit(void *argument, const char *name) {
   return ((const list_search *)argument)->failure == CI_OK;
 }
 
-/* What the file names; "" if it names nothing that can be in the folder. */
-static void list_read_name(const ci_folder *folder, char base[CI_NAME_BYTES]) {
+/* What the file names; "" if it names nothing that can be in the folder. Only no memory is an error: the file is a
+ * hint, and where it cannot be read the checkpoints are looked at. */
+static ci_status list_read_name(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error) {
   ci_checkpoints list;
   base[0] = 0;
-  if (ci_checkpoints_read(folder, &list, NULL) == CI_OK && ci_file_safe_name(list.latest.data, list.latest.length))
+  ci_status status = ci_checkpoints_read(folder, &list, error);
+  if (status == CI_OK && ci_file_safe_name(list.latest.data, list.latest.length))
     snprintf(base, CI_NAME_BYTES, "%.*s", (int)list.latest.length, list.latest.data);
   ci_checkpoints_free(folder->allocator, &list);
+  return status == CI_RESOURCE_EXHAUSTED ? status : CI_OK;
 }
 
 /* Whether the file names a checkpoint that was committed. Where it is gone another process may have saved and deleted
  * in between, and the file says so by now. */
-static bool list_named(const ci_folder *folder, char base[CI_NAME_BYTES]) {
+static ci_status list_named(const ci_folder *folder, char base[CI_NAME_BYTES], bool *found, ci_error *error) {
   char before[CI_NAME_BYTES] = "";
-  for (list_read_name(folder, base); strcmp(base, before) != 0; list_read_name(folder, base)) {
-    if (list_exists(folder, (ci_span){base, strlen(base)})) return true;
+  *found = false;
+  for (;;) {
+    CI_TRY(list_read_name(folder, base, error));
+    if (strcmp(base, before) == 0) return CI_OK;
+    *found = ci_checkpoint_exists(folder, (ci_span){base, strlen(base)});
+    if (*found) return CI_OK;
     memcpy(before, base, sizeof before);
   }
-  return false;
 }
 
 ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error) {
   list_search search = {.folder = folder, .damage = CI_OK, .failure = CI_OK, .error = error};
-  if (list_named(folder, base)) return CI_OK;
+  bool named;
+  CI_TRY(list_named(folder, base, &named, error));
+  if (named) return CI_OK;
   CI_TRY(ci_folder_each(folder, list_visit, &search, error));
   if (search.failure != CI_OK) return search.failure;
   if (search.found) memcpy(base, search.base, sizeof search.base);

@@ -200,6 +200,12 @@ static ci_status restore_shards(restore_job *job, ci_error *error) {
 static ci_status restore_prepare(restore_job *job, ci_error *error) {
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];
+    if (r->kind != CI_RESOURCE_GENERATOR && ci_state_find_random(job->state, r->name) >= 0)
+      return ci_fail(error, CI_INVALID_ARGUMENT,
+                     "'%.*s' is %s in the checkpoint '%s' and a random generator of the state, which cannot have both: "
+                     "restore into a state without that generator, or call one of them otherwise and save again",
+                     CI_SPAN_ARG(r->name), r->kind == CI_RESOURCE_BLOB ? "a blob" : "the place of an iterator",
+                     job->base);
     bool made = r->kind == CI_RESOURCE_GENERATOR
                     ? CI_LIST_GROW_BY(job->allocator, &job->randoms, i + 1)
                     : ci_resources_put(job->allocator, &job->resources, r->name, r->kind, r->bytes);
@@ -219,7 +225,9 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
     ci_slot_change *change = &job->slots.at[i];
     const ci_saved *v = &job->index.variables.at[change->slot];
     CI_TRY(ci_state_adopt(job->state, v->name, v->dtype, v->rank, v->dims, &change->slot, error));
+    const bool before = ci_state_slot(job->state, change->slot)->slot_of != NULL;
     CI_TRY(ci_state_link(job->state, change->slot, v->slot_of, v->slot, error));
+    change->linked = !before && ci_state_slot(job->state, change->slot)->slot_of != NULL;
   }
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];
@@ -231,22 +239,30 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
   return CI_OK;
 }
 
-/* All or nothing: what a failure leaves half declared is forgotten. */
+static void restore_swap_resources(restore_job *job) {
+  ci_resources *kept = ci_state_resources(job->state), before = *kept;
+  *kept = job->resources;
+  job->resources = before;
+}
+
+static void restore_undo(restore_job *job, int slots, int randoms) {
+  for (size_t i = 0; i < job->slots.count; i++)
+    if (job->slots.at[i].linked) ci_state_unlink(job->state, job->slots.at[i].slot);
+  ci_state_forget(job->state, slots, randoms);
+  restore_swap_resources(job);
+}
+
+/* All or nothing. The resources come first, because names of new generators are compared with theirs. */
 static ci_status restore_change(restore_job *job, ci_error *error) {
   const int slots = ci_state_slot_count(job->state), randoms = ci_state_random_count(job->state);
+  restore_swap_resources(job);
   ci_status status = restore_declare(job, error);
   if (status == CI_OK)
     status = ci_state_change(job->state, job->slots.at, (int)job->slots.count, job->randoms.at, (int)job->randoms.count,
                              error);
-  if (status != CI_OK) {
-    ci_state_forget(job->state, slots, randoms);
-    return status;
-  }
-  job->slots.count = 0; /* their memory is the state's */
-  ci_resources *kept = ci_state_resources(job->state), before = *kept;
-  *kept = job->resources;
-  job->resources = before;
-  return CI_OK;
+  if (status == CI_OK) job->slots.count = 0; /* their memory is the state's */
+  else restore_undo(job, slots, randoms);
+  return status;
 }
 
 /* ---- files ---- */
@@ -287,7 +303,8 @@ static void restore_unload(restore_job *job) {
 }
 
 static ci_status restore_read(restore_job *job, ci_error *error) {
-  ci_status status = ci_folder_read(job->folder, job->name, restore_limit(job), &job->index_bytes, error);
+  const uint64_t limit = restore_limit(job), most = limit < CI_INDEX_MOST_BYTES ? limit : CI_INDEX_MOST_BYTES;
+  ci_status status = ci_folder_read(job->folder, job->name, most, &job->index_bytes, error);
   if (status == CI_NOT_FOUND)
     return ci_fail(error, CI_NOT_FOUND, "there is no checkpoint: '%s' does not exist in '%s'", job->name,
                    job->folder->path);
@@ -334,7 +351,14 @@ static void restore_tell(const restore_job *job, ci_restored *restored) {
   memcpy(restored, &told, told.size < sizeof told ? told.size : sizeof told);
 }
 
-static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base,
+/* What the state goes on from: a list that lacks it has it after the next save. */
+static void restore_set_origin(const restore_job *job, bool newest) {
+  ci_origin *origin = ci_state_origin(job->state);
+  *origin = (ci_origin){.save_id = job->index.save_id};
+  if (newest) snprintf(origin->base, sizeof origin->base, "%s", job->base);
+}
+
+static ci_status restore_base(ci_state *state, const ci_folder *folder, const char *base, bool newest,
                               const ci_restore_options *given, ci_restored *restored, ci_error *error) {
   ci_restore_options options = ci_restore_defaults();
   if (given) memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
@@ -344,6 +368,7 @@ static ci_status restore_base(ci_state *state, const ci_folder *folder, const ch
   int length = snprintf(job.name, sizeof job.name, "%s.index", base);
   ci_status status = length < CI_NAME_BYTES ? restore_all(&job, error)
                                             : ci_fail(error, CI_INVALID_ARGUMENT, "the name '%s' is too long", base);
+  if (status == CI_OK) restore_set_origin(&job, newest);
   if (status == CI_OK && restored) restore_tell(&job, restored);
   restore_free(&job);
   return status;
@@ -360,7 +385,7 @@ ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a prefix");
   CI_TRY(ci_state_idle(state, error));
   CI_TRY(ci_folder_open(ci_state_allocator(state), prefix, &folder, &base, error));
-  ci_status status = restore_base(state, &folder, base, options, restored, error);
+  ci_status status = restore_base(state, &folder, base, false, options, restored, error);
   ci_folder_close(&folder);
   return status;
 }
@@ -380,7 +405,7 @@ static ci_status restore_newest(ci_state *state, const ci_folder *folder, const 
     ci_status status = ci_checkpoints_latest(folder, base, error);
     if (status == CI_NOT_FOUND) return CI_OK;
     CI_TRY(status);
-    status = restore_base(state, folder, base, options, restored, error);
+    status = restore_base(state, folder, base, true, options, restored, error);
     snprintf(index, sizeof index, "%s.index", base);
     if (status == CI_OK || ci_folder_has(folder, index)) return status;
   }

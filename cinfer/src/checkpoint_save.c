@@ -99,21 +99,21 @@ static ci_status save_names(save_job *job, ci_error *error) {
   return save_name(job, job->index_file, ".index", error);
 }
 
-/* Whether a graph file may be written as P.meta before the commit. Not if the present index refers to other bytes of
- * that name, and not if that index cannot be read. */
+/* Whether a graph file may be written as P.meta before the commit. Not if the present index, or one that was renamed,
+ * refers to other bytes of that name, and not if that index cannot be read. */
 static bool save_meta_is_free(save_job *job) {
   ci_bytes bytes = {0};
-  ci_index old = {.allocator = job->allocator};
-  ci_status status = ci_folder_read(&job->folder, job->index_file, SIZE_MAX, &bytes, NULL);
-  bool free_name = status == CI_NOT_FOUND;
-  if (status == CI_OK && ci_index_decode(job->allocator, &bytes, job->index_file, &old, NULL) == CI_OK) {
-    job->meta_shared = old.meta_file.length > 0 && old.meta_nbytes == job->index.meta_nbytes &&
-                       old.meta_crc32c == job->index.meta_crc32c;
-    free_name = old.meta_file.length == 0 || job->meta_shared;
-  }
+  ci_index old;
+  ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &old, NULL);
+  const ci_span file = old.meta_file;
+  const bool had = status == CI_OK && file.length > 0, others = ci_checkpoint_needs(&job->folder, job->plain_meta);
+  const bool same = had && old.meta_nbytes == job->index.meta_nbytes && old.meta_crc32c == job->index.meta_crc32c;
+  const bool plain = had && ci_span_order(file, save_text(job->plain_meta)) == 0;
+  const bool known = status == CI_OK || status == CI_NOT_FOUND;
+  job->meta_shared = same && (plain || !others);
   ci_index_free(&old);
   ci_file_unmap(job->allocator, &bytes);
-  return free_name;
+  return job->meta_shared || (known && !had && !others);
 }
 
 static ci_status save_meta_name(save_job *job, ci_error *error) {
@@ -253,6 +253,24 @@ static ci_status save_describe(save_job *job, ci_error *error) {
   return CI_OK;
 }
 
+/* A rename that failed may have happened all the same (NFS, when the answer was lost): the index itself says. Where it
+ * cannot be read nothing that it may name is removed. */
+static bool save_has_happened(save_job *job, bool *known) {
+  ci_bytes bytes = {0};
+  ci_index index;
+  const ci_status status = ci_index_read(&job->folder, job->index_file, &bytes, &index, NULL);
+  const bool ours = status == CI_OK && index.save_id == job->index.save_id;
+  *known = status == CI_OK || status == CI_NOT_FOUND || status == CI_DATA_LOSS;
+  ci_index_free(&index);
+  ci_file_unmap(job->allocator, &bytes);
+  return ours;
+}
+
+static void save_keep_written(save_job *job) {
+  job->written = 0;
+  job->meta_written = false;
+}
+
 static ci_status save_index(save_job *job, ci_error *error) {
   ci_out bytes = {.allocator = job->allocator};
   ci_index_encode(&job->index, &bytes);
@@ -260,6 +278,9 @@ static ci_status save_index(save_job *job, ci_error *error) {
   ci_status status =
       bytes.failed ? save_no_memory(error) : save_file(job, job->index_file, save_span_body, &span, error);
   ci_out_free(&bytes);
+  bool known = true;
+  if (status == CI_OK || save_has_happened(job, &known)) return CI_OK;
+  if (!known) save_keep_written(job);
   return status;
 }
 
@@ -275,7 +296,8 @@ static ci_status save_list_text(save_job *job, ci_error *error) {
     ci_checkpoints_free(job->allocator, &job->list);
     job->list = (ci_checkpoints){.latest = {NULL, 0}};
   }
-  if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, most > 0 ? (size_t)most : SIZE_MAX))
+  if (!ci_checkpoints_expire(&job->folder, &job->list, job->base, ci_state_origin(job->state),
+                             most > 0 ? (size_t)most : SIZE_MAX))
     return save_no_memory(error);
   ci_checkpoints_text(&job->list, job->base, &job->list_text);
   return job->list_text.failed ? save_no_memory(error) : CI_OK;
@@ -318,8 +340,7 @@ static ci_status save_commit(save_job *job, ci_error *error) {
   }
   CI_TRY(ci_folder_sync(&job->folder, error));
   CI_TRY(save_index(job, error));
-  job->written = 0;
-  job->meta_written = false;
+  save_keep_written(job);
   return ci_folder_sync(&job->folder, error);
 }
 
@@ -330,10 +351,11 @@ static void save_abandon(const save_job *job) {
 
 /* The save has succeeded: what fails here is left for the next one. */
 static void save_settle(const save_job *job) {
-  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0)
+  if (job->meta_data && strcmp(job->meta, job->plain_meta) != 0 && !ci_checkpoint_needs(&job->folder, job->plain_meta))
     (void)ci_folder_rename(&job->folder, job->meta, job->plain_meta, NULL);
   ci_checkpoint_collect(&job->folder, job->base, &job->index.save_id);
-  ci_checkpoint_remove_temporaries(&job->folder, ci_state_opened(job->state));
+  ci_checkpoint_remove_temporaries(&job->folder, job->base, ci_state_opened(job->state),
+                                   SAVE_ABANDONED_SECONDS * CI_SECOND);
   ci_checkpoint_remove_abandoned(&job->folder, job->base, SAVE_ABANDONED_SECONDS * CI_SECOND);
 }
 

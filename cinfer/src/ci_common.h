@@ -24,7 +24,11 @@
 #define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define CI_INLINE static inline __attribute__((always_inline, unused))
 #define CI_OUTLINE static __attribute__((noinline, unused)) /* one copy: size before speed */
+#define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
+#define CI_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
 #else
+#define CI_PREFETCH(p) ((void)(p))
+#define CI_PREFETCH_WRITE(p) ((void)(p))
 #define CI_PRINTF(f, a)
 #define CI_INLINE static inline
 #define CI_OUTLINE static

@@ -33,6 +33,7 @@ struct ci_kernel {
   ci_value **in;        /* in[i] is NULL when absent */
   ci_value **out;       /* out[i] is never NULL */
   void *private_memory; /* what k_private gave in prepare */
+  void *private_more;   /* what k_private_more gave */
   void *scratch;        /* in run: scratch_bytes bytes, 64-aligned */
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
@@ -68,6 +69,7 @@ void k_in_place(ci_kernel *k, int o, int i);
 void k_in_place_alone(ci_kernel *k, int o, int i);
 /* In prepare: zeroed memory that lives until the next prepare. NULL: out of memory, return k_no_memory(k). */
 void *k_private(ci_kernel *k, size_t bytes);
+void *k_private_more(ci_kernel *k, size_t bytes); /* a second one, for what is done to the results (fused.h) */
 /* In prepare: input i as integers (int32 or int64 data, rank 0 or 1), at most `most`. CI_PENDING when the numbers are
  * not known before the run: return that, and prepare is called again when they are. */
 #define CI_PENDING (-1)
@@ -90,6 +92,12 @@ ci_status k_draw(ci_kernel *k, ci_span generator, uint64_t blocks, uint64_t *key
 /* Shape helpers shared by kernels (shape.c). */
 ci_status k_axis(ci_kernel *k, int64_t axis, int rank, int *out); /* -rank <= axis < rank, else an error */
 ci_status k_broadcast(ci_kernel *k, const ci_value *const *v, int n, int *rank, int64_t *dims); /* numpy's rule */
+/* The same for an operator that was fused into this one: an error is said to be that node's (empty name: k's own). */
+ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
+                         int64_t *dims);
+/* Calls another operator's prepare for this node; its errors are said to be those of the node that attribute `names`
+ * has first. */
+ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k));
 int64_t ci_product(const int64_t *dims, int begin, int end);
 
 /* The table of operators. */

@@ -674,6 +674,7 @@ static void compile_release(ci_plan *plan) {
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
     if (!step->private_pooled) ci_release(allocator, step->k.private_memory, step->private_bytes);
+    if (!step->more_pooled) ci_release(allocator, step->k.private_more, step->more_bytes);
     for (int b = 0; b < 2; b++) {
       if (step->bodies[b] != NULL) CI_LIST_FREE(allocator, &step->bodies[b]->steps);
     }

@@ -5,6 +5,7 @@
 #include "posix.h"
 
 #include "file.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,12 +19,21 @@ static bool file_is_full(int reason) {
   return reason == ENOSPC;
 }
 
+/* A symbolic link where none is followed, or a loop of them; a file where a folder is meant. */
+static bool file_is_other(int reason) {
+#ifdef ELOOP
+  if (reason == ELOOP) return true;
+#endif
+  return reason == ENOTDIR;
+}
+
 static ci_status file_fail_in(ci_error *error, const char *verb, const char *folder, const char *name) {
   int reason = errno;
-  ci_status status = reason == ENOENT       ? CI_NOT_FOUND
-                     : reason == EEXIST     ? CI_ALREADY_EXISTS
-                     : file_is_full(reason) ? CI_RESOURCE_EXHAUSTED
-                                            : CI_UNAVAILABLE;
+  ci_status status = reason == ENOENT        ? CI_NOT_FOUND
+                     : reason == EEXIST      ? CI_ALREADY_EXISTS
+                     : file_is_full(reason)  ? CI_RESOURCE_EXHAUSTED
+                     : file_is_other(reason) ? CI_INVALID_ARGUMENT
+                                             : CI_UNAVAILABLE;
   return ci_fail(error, status, "cannot %s '%s%s': %s", verb, folder, name, strerror(reason));
 }
 
@@ -46,10 +56,12 @@ static ci_status file_no_memory(ci_error *error, const char *name) {
 }
 
 bool ci_file_safe_name(const char *name, size_t length) {
-  static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  if (length == 0 || length > 255 || name[0] == '.') return false;
-  for (size_t i = 0; i < length; i++)
-    if (name[i] == 0 || !strchr(safe, name[i])) return false;
+  static const char unsafe[] = "/\\\"\x7f", windows[] = "<>:|?*";
+  if (length == 0 || length > 255 || name[0] == '.' || !ci_utf8_valid((ci_span){name, length})) return false;
+  for (size_t i = 0; i < length; i++) {
+    if ((unsigned char)name[i] < ' ' || strchr(unsafe, name[i])) return false;
+    if (sizeof(wchar_t) == 2 && strchr(windows, name[i])) return false;
+  }
   return true;
 }
 
@@ -73,8 +85,8 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
   if (!folder->path) return file_no_memory(error, prefix);
   if (ci_file_safe_name(*base, strlen(*base))) return CI_OK;
   ci_status status = ci_fail(error, CI_INVALID_ARGUMENT,
-                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 of A-Z a-z 0-9 . _ - "
-                             "and not begin with a dot",
+                             "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 bytes of UTF-8 without "
+                             "slashes, backslashes, double quotes and control characters, and not begin with a dot",
                              prefix);
   ci_folder_close(folder);
   return status;
@@ -295,6 +307,26 @@ ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer 
   return writer->handle < 0 ? file_fail_in(error, "create", folder->path, name) : CI_OK;
 }
 
+void ci_file_start(int handle, uint64_t offset, uint64_t bytes) {
+#if defined(__linux__) && defined(SYNC_FILE_RANGE_WRITE)
+  (void)sync_file_range(handle, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+#else
+  (void)handle;
+  (void)offset;
+  (void)bytes;
+#endif
+}
+
+enum { FILE_START = 1 << 23, FILE_PAGE = 1 << 16 };
+
+/* Whole pages only: half a page would be written twice. */
+static void file_start_written(ci_writer *writer) {
+  const uint64_t end = writer->written / FILE_PAGE * FILE_PAGE;
+  if (end < writer->started + FILE_START) return;
+  ci_file_start(writer->handle, writer->started, end - writer->started);
+  writer->started = end;
+}
+
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error) {
   const uint8_t *from = data;
   while (bytes > 0) {
@@ -305,6 +337,7 @@ ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_er
     from += n;
     bytes -= (size_t)n;
     writer->written += (uint64_t)n;
+    file_start_written(writer);
   }
   return CI_OK;
 }

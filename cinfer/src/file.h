@@ -68,12 +68,15 @@ typedef struct ci_writer {
   const ci_folder *folder;
   const char *name; /* the caller's, for messages */
   int handle;       /* -1: not open */
-  uint64_t written;
+  uint64_t written, started; /* bytes; those that the system was told to bring to the disk */
 } ci_writer;
 
 /* Creates a new file, mode 0666 less the umask; an existing one is an error. */
 ci_status ci_writer_create(const ci_folder *folder, const char *name, ci_writer *writer, ci_error *error);
 ci_status ci_writer_put(ci_writer *writer, const void *data, size_t bytes, ci_error *error);
+/* Bytes of a file begin their way to the disk while others are made: less is left for the fsync, which says whether
+ * they arrived. A hint: systems that do not know it do nothing. */
+void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 /* On the disk and closed, both checked. */
 ci_status ci_writer_finish(ci_writer *writer, ci_error *error);
 /* Closes and removes the file; harmless after finish. */

@@ -7,7 +7,13 @@
 #define CI_ISA_LINEAR_H
 #include "ci_common.h"
 
+enum {
+  CI_BLOCK = 256,            /* the longest chain of the column form */
+  CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
+  CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
+};
 enum { CI_STREAM = 1024, CI_STREAM_FROM = 1 << 17 }; /* columns, elements of b from which a product streams */
+enum { CI_WINDOWS_SLACK = 64 };
 enum { CI_MANY_LANES_FROM = 256 }; /* dot form: 64 lanes instead of 16 from this K on */
 
 typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides in elements */
@@ -21,13 +27,61 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   ptrdiff_t c_row;
   int64_t m, n, k;
   int64_t block; /* L: columns only */
+  float *room;   /* columns: NULL, or where a block of a is put together: CI_SWEEP_ROWS by CI_ROOM_ROW; a_k is 1 */
   bool add;      /* columns: c already holds the total of the blocks before these */
 } ci_tile;
 
+/* A row of pixels of a convolution, a panel of outputs side by side as lanes:
+ * c[pixel * c_step + lane] = sum over k of x[pixel * x_step + offset[k]] * w[k * width + lane], one chain from +0. */
+typedef struct ci_conv_row {
+  const float *x;
+  ptrdiff_t x_step;
+  ptrdiff_t x_far; /* not 0: where the second half of the pixels begins, a row further on */
+  const int32_t *offset;
+  const float *w;
+  float *c;
+  ptrdiff_t c_step;
+  int64_t pixels, k;
+  int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
+  int lanes;   /* outputs that exist, all of the first vector if there are two */
+  bool add;    /* c holds the total of the blocks before these */
+  const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
+  int64_t all;
+} ci_conv_row;
+
+/* Copies planes of `rows` rows of n numbers, x_row and x_plane apart, with `above` and `below` rows of `fill` and
+ * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. */
+typedef struct ci_padding {
+  const float *x;
+  float *y;
+  ptrdiff_t x_row, x_plane, y_row;
+  int64_t planes, above, rows, below, before, n;
+  float fill;
+} ci_padding;
+
+typedef struct ci_windows { /* of a plane, padding included: y dense */
+  const float *x; /* of depthwise_plane: behind it lie CI_WINDOWS_SLACK numbers more */
+  ptrdiff_t x_down, x_right;     /* from window to window */
+  ptrdiff_t tap_down, tap_right; /* from tap to tap */
+  int64_t kh, kw;
+  const float *w, *bias; /* of depthwise_plane; bias or NULL */
+  float *y;
+  int64_t rows, columns;
+} ci_windows;
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
+  int lanes; /* of a vector */
+  void (*conv_row)(const ci_conv_row *t);
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole number of
+   * vectors of pixels */
+  void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
+                    int lanes);
+  void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
+  /* to[c * to_row + r] = from[r * from_row + c] */
+  void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
   void (*scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n);
   void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
@@ -39,6 +93,9 @@ struct ci_isa_linear {
   void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
+  /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
+  void (*depthwise_plane)(const ci_windows *t);
+  void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
 };

@@ -13,9 +13,11 @@
 #include "isa_linear_tiles_impl.h"
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
+#include "isa_linear_conv_impl.h"
+#include "isa_linear_window_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
-enum { CI_N(sweep_rows) = 36 * CI_TILE_ROWS };
+enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
 
 /* The widest tile that vectors fill: 1, 2 or 4. */
 static int64_t CI_N(width_of)(int64_t vectors, int64_t widest) {
@@ -39,6 +41,7 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
     int64_t height = (left + tiles - 1) / tiles;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
     table[(height - 1) * step](&s);
+    s.ahead += s.ahead_step * s.k;
     s.a += height * s.a_row;
     s.c += height * s.c_row;
     left -= height;
@@ -50,8 +53,15 @@ CI_INLINE const float *CI_N(column)(const ci_tile *t, ptrdiff_t panel, int64_t c
   return t->b + column / (2 * CI_VL) * panel + column % (2 * CI_VL);
 }
 
+/* A block of a, its rows apart by what is no power of two: large matrices would have them in few sets of the caches. */
+static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
+  for (int64_t i = 0; i < m; i++) memcpy(room + i * CI_ROOM_ROW, s->a + i * s->a_row, (size_t)s->k * sizeof(float));
+  s->a = room;
+  s->a_row = CI_ROOM_ROW;
+}
+
 /* One block, or blocks of which the totals go through c. */
-static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
   for (int64_t k = 0; k < t->k; k += t->block) {
@@ -59,21 +69,26 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+    s.a = a + k * t->a_k;
+    s.ahead_step =
+        t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
+    if (t->room != NULL) CI_N(gather)(&s, m, t->room);
     while (vectors > 0) {
       const int64_t width = CI_N(width_of)(vectors, widest);
       vectors -= width;
-      s.a = a + k * t->a_k;
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
       s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
-      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
       column += width * CI_VL;
+      s.ahead =
+          (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
+      CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
   }
 }
 
 /* Few columns and several blocks: everything inside the kernel. */
-static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
@@ -92,7 +107,7 @@ static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
 /* One row by many columns is bound by memory: b is read once from front to back, eight of its rows at a time, and the
  * chains of CI_STREAM columns wait in the first-level cache. */
 #define CI_STREAM_FMA(r, unused) sum = v_fma(x[r], v_load(b + (r) * t->b_k + i), sum);
-static void CI_N(stream)(const ci_tile *t) {
+CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
   float chain[CI_STREAM];
   for (int64_t column = 0; column < t->n; column += CI_STREAM) {
     const int64_t n = t->n - column < CI_STREAM ? t->n - column : CI_STREAM, whole = n / CI_VL * CI_VL;
@@ -140,10 +155,28 @@ static void CI_N(columns)(const ci_tile *t) {
   } else if (t->k > t->block && t->n <= 32) {
     CI_N(narrow)(t, panel);
   } else {
-    for (int64_t m = 0; m < t->m; m += CI_N(sweep_rows)) {
-      const int64_t rows = t->m - m < CI_N(sweep_rows) ? t->m - m : CI_N(sweep_rows);
+    const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
+    const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
+    for (int64_t m = 0; m < t->m; m += most) {
+      const int64_t rows = t->m - m < most ? t->m - m : most;
       CI_N(sweep)(t, t->a + m * t->a_row, t->c + m * t->c_row, rows, panel);
     }
+  }
+}
+
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
+static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
+                            int64_t cols) {
+  enum { line = 16, step = CI_N(turned_rows) };
+  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
+  for (int64_t c0 = 0; c0 < whole; c0 += line) {
+    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
+    for (int64_t r = 0; r < squares; r += step) {
+      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+    }
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
   }
 }
 
@@ -247,20 +280,25 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
-static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n){
 #define CI_BODY(get, put)                                                                   \
   {                                                                                         \
     vf sum = v_set(0.0f);                                                                   \
     for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
     put(y + i, sum);                                                                        \
   }
-  CI_EACH(n, CI_BODY)
+    CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
+                                                      .lanes = CI_VL,
+                                                      .conv_row = CI_N(conv_row),
+                                                      .conv_turn = CI_N(conv_turn),
+                                                      .pad = CI_N(pad),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
+                                                      .transpose = CI_N(transpose),
                                                       .scale_add = CI_N(scale_add),
                                                       .add = CI_N(add),
                                                       .largest = CI_N(largest),
@@ -268,6 +306,8 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .route = CI_N(route),
                                                       .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
+                                                      .depthwise_plane = CI_N(depthwise_plane),
+                                                      .largest_plane = CI_N(largest_plane),
                                                       .multiply_add = CI_N(multiply_add)};
 
 #undef CI_TILE_ROWS

@@ -11,6 +11,8 @@ struct CI_N(tile_args) {
   float *c;
   ptrdiff_t a_row, a_k, b_k, b_panel, c_row;
   int64_t k, block;
+  const char *ahead; /* what the next tiles read, fetched meanwhile: so many bytes a step */
+  ptrdiff_t ahead_step;
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;
 };
@@ -33,6 +35,8 @@ struct CI_N(tile_args) {
 #define CI_T_CHAIN(R, V, n, last)          \
   for (int64_t step = (n); step > 0; step--) { \
     vf w[V];                               \
+    CI_PREFETCH(ahead);                    \
+    ahead += ahead_step;                   \
     CI_V##V(CI_T_LOAD, last)               \
     CI_R##R(CI_T_STEP, V)                  \
     CI_R##R(CI_T_NEXT, V)                  \
@@ -57,7 +61,8 @@ struct CI_N(tile_args) {
 
 #define CI_TILE(R, V)                                                    \
   static void CI_N(tile_##R##x##V)(const struct CI_N(tile_args) *t) {    \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel; \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel, ahead_step = t->ahead_step; \
+    const char *ahead = t->ahead; \
     const float *b = t->b, *row[(R + 2) / 3];                            \
     const int part = t->part;                                            \
     vf sum[R][V];                                                        \
@@ -95,7 +100,8 @@ struct CI_N(tile_args) {
 
 #define CI_BLOCKS(R, V)                                                  \
   static void CI_N(blocks_##R##x##V)(const struct CI_N(tile_args) *t) {  \
-    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel; \
+    const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel, ahead_step = t->ahead_step; \
+    const char *ahead = t->ahead; \
     const float *b = t->b, *row[(R + 2) / 3];                            \
     const int part = t->part;                                            \
     vf sum[R][V], total[R][V];                                           \

@@ -85,5 +85,8 @@ struct ci_isa_math {
                    float momentum, bool nesterov, int64_t n);
   void (*adam)(float *new_p, float *new_m, float *new_v, const float *p, const float *m, const float *v, const float *g,
                const ci_adam *numbers, int64_t n);
+  /* A step of n units: x and g hold the sums of the gates, i o f c and z r h, one gate after the other. */
+  void (*lstm)(float *h, float *c, const float *x, const float *g, int64_t n);
+  void (*gru)(float *h, const float *x, const float *g, const float *bias, int64_t n); /* linear_before_reset */
 };
 #endif

@@ -7,6 +7,8 @@
 #define CI_ISA_MATH_NAMES
 #define v_exp CI_N(v_exp)
 #define v_exp_parts CI_N(v_exp_parts)
+#define v_exp_inside CI_N(v_exp_inside)
+#define v_exp_below CI_N(v_exp_below)
 #define v_expm1 CI_N(v_expm1)
 #define v_log CI_N(v_log)
 #define v_tanh CI_N(v_tanh)
@@ -36,14 +38,14 @@
 /* One step of Horner's rule. */
 CI_INLINE vf v_step(vf p, vf x, float c) { return v_fma(p, x, v_set(c)); }
 
-/* The integer n and r = x - n log 2; returns (exp(r) - 1) / r. */
-CI_INLINE vf v_exp_parts(vf x, vi *whole, vf *rest) {
+/* The integer n, as a float and as an integer, and r = x - n log 2; returns (exp(r) - 1) / r. */
+CI_INLINE vf v_exp_parts(vf x, vf *n, vi *whole, vf *rest) {
   const vf magic = v_set(0x1.8p+23f); /* rounds to an integer, which then stands in the low bits */
   const vf t = v_fma(x, v_set(0x1.715476p+0f), magic);
-  const vf n = v_sub(t, magic);
+  *n = v_sub(t, magic);
   *whole = vi_sub(v_bits(t), vi_set(0x4b400000));
-  vf r = v_nfma(n, v_set(0x1.63p-1f), x);
-  r = v_nfma(n, v_set(-0x1.bd0106p-13f), r);
+  vf r = v_nfma(*n, v_set(0x1.63p-1f), x);
+  r = v_nfma(*n, v_set(-0x1.bd0106p-13f), r);
   vf q = v_set(0x1.6a6544p-10f);
   q = v_step(q, r, 0x1.12406ep-7f);
   q = v_step(q, r, 0x1.5558a2p-5f);
@@ -53,24 +55,27 @@ CI_INLINE vf v_exp_parts(vf x, vi *whole, vf *rest) {
   return v_step(q, r, 1.0f);
 }
 
-/* n from -150 to 128 lies beyond one power of two: 2^(n >> 1) times 2^(n - (n >> 1)). */
-CI_V_FUNCTION vf v_exp(vf x) {
+/* exp of what is known to lie in [-104, 89], or is NaN */
+CI_V_FUNCTION vf v_exp_inside(vf x) {
   vi whole;
-  vf r;
-  x = v_max(v_set(-104.0f), v_min(v_set(89.0f), x));
-  vf p = v_exp_parts(x, &whole, &r);
+  vf n, r;
+  vf p = v_exp_parts(x, &n, &whole, &r);
   p = v_step(p, r, 1.0f);
-  const vi half = vi_sra(whole, 1);
-  const vf low = v_from_bits(vi_shl(vi_add(half, vi_set(127)), 23));
-  const vf high = v_from_bits(vi_shl(vi_add(vi_sub(whole, half), vi_set(127)), 23));
-  return v_mul(v_mul(p, low), high);
+  return v_scale(p, n, whole);
+}
+
+CI_V_FUNCTION vf v_exp(vf x) { return v_exp_inside(v_max(v_set(-104.0f), v_min(v_set(89.0f), x))); }
+
+/* exp(-|x|) */
+CI_INLINE vf v_exp_below(vf x) {
+  return v_exp_inside(v_max(v_set(-104.0f), v_from_bits(vi_or(v_bits(x), vi_set(INT32_MIN)))));
 }
 
 /* Near 0 without the 1, elsewhere exp(x) - 1 loses no more than two bits. */
 CI_V_FUNCTION vf v_expm1(vf x) {
-  vi whole; /* 0 where `near` is taken */
-  vf r;
-  const vf p = v_exp_parts(v_max(v_set(-1.0f), v_min(v_set(1.0f), x)), &whole, &r), near = v_mul(p, r);
+  vi whole;
+  vf n, r; /* n is 0 where `near` is taken */
+  const vf p = v_exp_parts(v_max(v_set(-1.0f), v_min(v_set(1.0f), x)), &n, &whole, &r), near = v_mul(p, r);
   const vf far = v_sub(v_exp(x), v_set(1.0f));
   return v_select(v_gt(v_abs(x), v_set(0x1.62e42ep-2f)), far, v_select(v_eq(x, v_set(0.0f)), x, near));
 }
@@ -109,13 +114,13 @@ CI_V_FUNCTION vf v_tanh(vf x) {
   p = v_step(p, s, 0x1.110b50p-3f);
   p = v_step(p, s, -0x1.55553ep-2f);
   const vf near = v_fma(v_mul(size, s), p, size);
-  const vf e = v_exp(v_mul(v_set(2.0f), v_min(v_set(0x1.233334p+3f), size)));
+  const vf e = v_exp_inside(v_mul(v_set(2.0f), v_min(v_set(0x1.233334p+3f), size)));
   const vf far = v_sub(v_set(1.0f), v_div(v_set(2.0f), v_add(e, v_set(1.0f))));
   return v_copy_sign(v_select(v_gt(size, v_set(0x1.333334p-1f)), far, near), x);
 }
 
 CI_V_FUNCTION vf v_sigmoid(vf x) {
-  const vf one = v_set(1.0f), e = v_exp(v_from_bits(vi_or(v_bits(x), vi_set(INT32_MIN))));
+  const vf one = v_set(1.0f), e = v_exp_below(x);
   return v_div(v_select(v_gt(v_set(0.0f), x), e, one), v_add(one, e));
 }
 
@@ -136,13 +141,13 @@ CI_V_FUNCTION vf v_erf(vf x) {
   g = v_step(g, a, 0x1.463c68p-1f);
   g = v_step(g, a, 0x1.20af66p+0f);
   g = v_step(g, a, 0x1.9a518cp-13f);
-  const vf far = v_sub(v_set(1.0f), v_exp(v_sub(v_set(0.0f), g)));
+  const vf far = v_sub(v_set(1.0f), v_exp_inside(v_sub(v_set(0.0f), g)));
   return v_copy_sign(v_select(v_gt(size, v_set(0x1.d8p-1f)), far, near), x);
 }
 
 /* max(x, 0) + log(1 + e), e = exp(-|x|); what 1 + e rounds away comes back as a correction of first order. */
 CI_V_FUNCTION vf v_softplus(vf x) {
-  const vf one = v_set(1.0f), e = v_exp(v_from_bits(vi_or(v_bits(x), vi_set(INT32_MIN))));
+  const vf one = v_set(1.0f), e = v_exp_below(x);
   const vf u = v_add(one, e);
   const vf lost = v_sub(e, v_sub(u, one));
   const vf tail = v_add(v_log(u), v_div(lost, u));

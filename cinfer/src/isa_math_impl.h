@@ -4,6 +4,7 @@
 #include "isa_math_reduce_impl.h"
 #include "isa_math_rows_impl.h"
 #include "isa_math_training_impl.h"
+#include "isa_math_recurrent_impl.h"
 
 #define CI_M_UNARY_ENTRY(name, value) [CI_MATH_##name] = CI_N(unary_##name),
 #define CI_M_BINARY_ENTRY(name, value) [CI_MATH_##name] = CI_N(binary_##name),
@@ -18,7 +19,9 @@ static const struct ci_isa_math CI_N(isa_math) = {
     .cross_entropy = CI_N(cross_entropy),
     .gradient_descent = CI_N(gradient_descent),
     .momentum = CI_N(momentum),
-    .adam = CI_N(adam)};
+    .adam = CI_N(adam),
+    .lstm = CI_N(lstm),
+    .gru = CI_N(gru)};
 #undef CI_M_UNARY_ENTRY
 #undef CI_M_BINARY_ENTRY
 #undef CI_M_GROUP

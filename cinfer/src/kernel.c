@@ -25,6 +25,41 @@ ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
 
 ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
 
+/* A node as another one that was fused into it, for messages. */
+static ci_node kernel_other(const ci_node *own, ci_span op, ci_span name) {
+  ci_node other = *own;
+  other.op = op;
+  if (name.length == 0 || (name.length == own->name.length && memcmp(name.data, own->name.data, name.length) == 0)) {
+    return other;
+  }
+  other.name = name;
+  other.line = 0; /* where this one was built is not known */
+  other.file = other.function = (ci_span){NULL, 0};
+  return other;
+}
+
+ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
+                         int64_t *dims) {
+  const ci_node *own = kernel_node(k);
+  const ci_node other = kernel_other(own, op, name);
+  k->node->node = &other;
+  const ci_status status = k_broadcast(k, v, n, rank, dims);
+  k->node->node = own;
+  return status;
+}
+
+ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
+  const ci_node *own = kernel_node(k);
+  const ci_span *name;
+  int count;
+  CI_TRY(k_attr_strings(k, names, &name, &count));
+  const ci_node other = kernel_other(own, op, count > 0 ? name[0] : (ci_span){NULL, 0});
+  k->node->node = &other;
+  const ci_status status = prepare(k);
+  k->node->node = own;
+  return status;
+}
+
 /* ---- attributes ---- */
 
 bool k_span_is(ci_span span, const char *text) {
@@ -189,24 +224,32 @@ void k_in_place_alone(ci_kernel *k, int o, int i) {
   k_in_place(k, o, i);
 }
 
-void *k_private(ci_kernel *k, size_t bytes) {
+static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *held, bool *pooled) {
   const ci_allocator *allocator = &k->node->plan->session->allocator;
-  if (k->private_memory != NULL && k->node->private_bytes >= bytes) {
-    memset(k->private_memory, 0, k->node->private_bytes);
-    return k->private_memory;
+  if (*memory != NULL && *held >= bytes) {
+    memset(*memory, 0, *held);
+    return *memory;
   }
   ci_plan *plan = k->node->plan;
-  if (!k->node->private_pooled) ci_release(allocator, k->private_memory, k->node->private_bytes);
-  k->node->private_pooled = plan->compiler != NULL && bytes <= KERNEL_POOLED;
-  if (k->node->private_pooled) {
-    k->private_memory = ci_pool_alloc(&plan->pool, bytes);
-    k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
-    return k->private_memory;
+  if (!*pooled) ci_release(allocator, *memory, *held);
+  *pooled = plan->compiler != NULL && bytes <= KERNEL_POOLED;
+  if (*pooled) {
+    *memory = ci_pool_alloc(&plan->pool, bytes);
+    *held = *memory == NULL ? 0 : bytes;
+    return *memory;
   }
   const bool fits = bytes <= KERNEL_SMALL || bytes <= k->node->plan->session->limits.max_memory;
-  k->private_memory = fits ? ci_alloc(allocator, bytes) : NULL;
-  k->node->private_bytes = k->private_memory == NULL ? 0 : bytes;
-  return k->private_memory;
+  *memory = fits ? ci_alloc(allocator, bytes) : NULL;
+  *held = *memory == NULL ? 0 : bytes;
+  return *memory;
+}
+
+void *k_private(ci_kernel *k, size_t bytes) {
+  return kernel_memory(k, bytes, &k->private_memory, &k->node->private_bytes, &k->node->private_pooled);
+}
+
+void *k_private_more(ci_kernel *k, size_t bytes) {
+  return kernel_memory(k, bytes, &k->private_more, &k->node->more_bytes, &k->node->more_pooled);
 }
 
 /* ---- what is known ---- */

@@ -8,6 +8,7 @@ enum ci_pack_layout {
   CI_PACK_COLUMNS, /* product.h: panels of columns */
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
   CI_PACK_CONV,    /* the convolutions': their parameter tells which */
+  CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
   CI_PACK_TREES    /* trees.c: of all inputs of the node that is the parameter */
 };
 

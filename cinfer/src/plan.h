@@ -57,8 +57,8 @@ typedef struct ci_node_run { /* a step */
   int32_t *alias;     /* of each output: the input whose bytes it is, or CI_NONE */
   int32_t scratch;    /* place or CI_NONE */
   int32_t freed;      /* first place to give back afterwards, or CI_NONE */
-  size_t private_bytes;
-  bool private_pooled; /* the plan's pool has it */
+  size_t private_bytes, more_bytes; /* of k.private_memory and k.private_more */
+  bool private_pooled, more_pooled; /* the plan's pool has it */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   int32_t slot;         /* of operators on a variable: index into the state */

@@ -4,13 +4,16 @@
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE 1 /* MADV_HUGEPAGE */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE 1 /* MADV_HUGEPAGE, sync_file_range */
 #endif
 #if defined(__APPLE__) && !defined(_DARWIN_C_SOURCE)
 #define _DARWIN_C_SOURCE 1 /* F_FULLFSYNC */
 #endif
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
+#endif
+#if _FILE_OFFSET_BITS == 64 && !defined(_TIME_BITS)
+#define _TIME_BITS 64 /* glibc on 32-bit machines: times after 2038 */
 #endif
 #endif

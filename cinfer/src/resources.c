@@ -40,6 +40,15 @@ const ci_resource *ci_resources_find(const ci_resources *list, ci_span name) {
   return resources_has(list, place, name) ? &list->at[place] : NULL;
 }
 
+ci_status ci_resources_admit(const ci_resources *list, ci_span generator, ci_error *error) {
+  const ci_resource *found = ci_resources_find(list, generator);
+  if (!found) return CI_OK;
+  return ci_fail(error, CI_ALREADY_EXISTS,
+                 "'%.*s' is %s of the state, so no random generator can be called that: remove it by "
+                 "ci_state_remove_blob, or call the generator otherwise",
+                 CI_SPAN_ARG(generator), found->kind == CI_RESOURCE_BLOB ? "a blob" : "the place of an iterator");
+}
+
 bool ci_resources_put(const ci_allocator *allocator, ci_resources *list, ci_span name, uint32_t kind, ci_span data) {
   ci_resource made = {.kind = kind, .bytes = data.length};
   made.name = ci_alloc(allocator, name.length + 1);

@@ -21,6 +21,7 @@ struct ci_state {
   CI_LIST(ci_random *) randoms;
   ci_resources resources;
   int64_t opened;
+  ci_origin origin;
 };
 
 /* ---- one run at a time ---- */
@@ -134,6 +135,7 @@ const ci_allocator *ci_state_allocator(const ci_state *state) { return &state->a
 const ci_limits *ci_state_limits(const ci_state *state) { return &state->limits; }
 uint64_t ci_state_layout(const ci_state *state) { return state->layout; }
 int64_t ci_state_opened(const ci_state *state) { return state->opened; }
+ci_origin *ci_state_origin(ci_state *state) { return &state->origin; }
 ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
 int ci_state_find(const ci_state *state, ci_span name) {
@@ -246,6 +248,7 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
   *index = ci_state_find_random(state, name);
   if (*index >= 0) return CI_OK;
   if (!state_name_fits(name)) return ci_fail(error, CI_INVALID_ARGUMENT, "a generator has no usable name");
+  CI_TRY(ci_resources_admit(&state->resources, name, error));
   ci_random *random = ci_alloc(&state->allocator, sizeof *random);
   char *text = state_text(state, name);
   ci_status status = random == NULL || text == NULL ? state_memory(error) : CI_OK;
@@ -274,6 +277,13 @@ ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slo
   ci_release(&state->allocator, of, slot_of.length + 1);
   ci_release(&state->allocator, which, slot.length + 1);
   return state_memory(error);
+}
+
+void ci_state_unlink(ci_state *state, int index) {
+  ci_slot *linked = state->slots.at[index];
+  state_text_free(&state->allocator, linked->slot_of);
+  state_text_free(&state->allocator, linked->slot);
+  linked->slot_of = linked->slot = NULL;
 }
 
 /* The tables have room for what they had before, so nothing can fail. */

@@ -36,9 +36,15 @@ const ci_allocator *ci_state_allocator(const ci_state *state);
 const ci_limits *ci_state_limits(const ci_state *state);
 ci_resources *ci_state_resources(const ci_state *state);
 int64_t ci_state_opened(const ci_state *state); /* nanoseconds since 1970 */
+typedef struct ci_origin { /* the checkpoint that was the newest of its folder when the state was restored from it */
+  char base[256];          /* last part of the prefix; "": none */
+  uint64_t save_id;
+} ci_origin;
+ci_origin *ci_state_origin(ci_state *state);
 
 /* Adds what a model declares; one that is there already must agree in dtype and shape. ci_state_adopt: what a
- * checkpoint has, whose shape is no rule. */
+ * checkpoint has, whose shape is no rule. A new generator that is called like a blob is CI_ALREADY_EXISTS: a checkpoint
+ * could not have both. */
 ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                          ci_error *error);
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
@@ -47,6 +53,7 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
                                   ci_error *error);
 /* Says of which variable this one is the slot; the first word stands, an empty one says nothing. */
 ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, ci_error *error);
+void ci_state_unlink(ci_state *state, int index);
 /* Forgets what was declared last: variables and generators from these numbers on. No session may know them. */
 void ci_state_forget(ci_state *state, int slot_count, int random_count);
 /* Gives a generator that was never used its first key. */
@@ -57,6 +64,7 @@ void ci_random_start(const ci_state *state, ci_random *random);
 typedef struct ci_slot_change {
   int slot;
   ci_value value;
+  bool linked; /* for this change, and not any more when it fails */
   bool given; /* not copied: value.data is memory of ci_state_room, which becomes the slot's unless the change fails */
 } ci_slot_change;
 typedef struct ci_random_change {

@@ -93,6 +93,20 @@ ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, 
   return CI_OK;
 }
 
+ci_status ci_variable_forget(ci_state *state, int count, ci_error *error) {
+  if (state == NULL || count < 0) {
+    return ci_fail(error, CI_INVALID_ARGUMENT, "forgetting variables needs a state and a count");
+  }
+  CI_TRY(ci_state_idle(state, error));
+  for (int i = count; i < ci_state_slot_count(state); i++) {
+    if (!ci_state_slot(state, i)->initialized) continue;
+    return ci_fail(error, CI_FAILED_PRECONDITION, "variable '%s' has a value and cannot be forgotten",
+                   ci_state_slot(state, i)->name);
+  }
+  if (count < ci_state_slot_count(state)) ci_state_forget(state, count, ci_state_random_count(state));
+  return CI_OK;
+}
+
 int ci_generator_count(const ci_state *state) { return state == NULL ? 0 : ci_state_random_count(state); }
 
 const char *ci_generator_name(const ci_state *state, int index) {
@@ -108,14 +122,22 @@ ci_status ci_generator_get(const ci_state *state, int index, ci_generator *value
   return CI_OK;
 }
 
+/* A failure leaves no new generator. */
+static ci_status variables_settle(ci_state *state, int randoms, ci_status status) {
+  if (status != CI_OK && ci_state_random_count(state) > randoms)
+    ci_state_forget(state, ci_state_slot_count(state), randoms);
+  return status;
+}
+
 ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator *value, ci_error *error) {
   ci_random_change change = {.random = -1};
   if (state == NULL || name == NULL || value == NULL) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "setting a generator needs a state, a name and a value");
   }
+  const int before = ci_state_random_count(state);
   CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
   change.value = *value;
-  return ci_state_change(state, NULL, 0, &change, 1, error);
+  return variables_settle(state, before, ci_state_change(state, NULL, 0, &change, 1, error));
 }
 
 static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
@@ -153,11 +175,16 @@ ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_e
       !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
     return variables_memory(error);
   }
+  const int before = ci_state_random_count(state);
   ci_slot_change *slots = ci_alloc(ci_state_allocator(state), slot_bytes);
   ci_random_change *randoms = ci_alloc(ci_state_allocator(state), random_bytes);
+  const int known = ci_state_random_count(state);
   ci_status status = slots == NULL || randoms == NULL ? variables_memory(error)
                                                       : variables_assign(state, assignment, slots, randoms, error);
+  if (status != CI_OK && known < ci_state_random_count(state)) {
+    ci_state_forget(state, ci_state_slot_count(state), known);
+  }
   ci_release(ci_state_allocator(state), slots, slot_bytes);
   ci_release(ci_state_allocator(state), randoms, random_bytes);
-  return status;
+  return variables_settle(state, before, status);
 }

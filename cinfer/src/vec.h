@@ -11,7 +11,12 @@
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
- *   v_abs v_copy_sign(magnitude, sign)   by bits
+ *   v_transpose(to, to_row, from, from_row)   to[c * to_row + r] = from[r * from_row + c], turned_rows by 4
+ *   v_abs v_copy_sign(magnitude, sign)   by bits; vi_merge(m, a, b): the bits of a where m has ones, else those of b
+ *   v_scale(p, n, whole) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p between 1/2 and 2
+ *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)
+ *                  every second number from p on
+ *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
  */
@@ -40,5 +45,16 @@
 CI_INLINE vf v_abs(vf a) { return v_from_bits(vi_and(v_bits(a), vi_set(0x7fffffff))); }
 
 CI_INLINE vf v_copy_sign(vf magnitude, vf sign) {
-  return v_from_bits(vi_or(vi_and(v_bits(magnitude), vi_set(0x7fffffff)), vi_and(v_bits(sign), vi_set(INT32_MIN))));
+  return v_from_bits(vi_merge(vi_set(0x7fffffff), v_bits(magnitude), v_bits(sign)));
 }
+
+#if !defined(CI_VEC_AVX512)
+/* n lies beyond one power of two: 2^(n >> 1) times 2^(n - (n >> 1)), of which only the last product rounds. */
+CI_INLINE vf v_scale(vf p, vf n, vi whole) {
+  const vi half = vi_sra(whole, 1);
+  (void)n;
+  const vf low = v_from_bits(vi_shl(vi_add(half, vi_set(127)), 23));
+  const vf high = v_from_bits(vi_shl(vi_add(vi_sub(whole, half), vi_set(127)), 23));
+  return v_mul(v_mul(p, low), high);
+}
+#endif

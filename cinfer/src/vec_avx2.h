@@ -6,6 +6,8 @@ typedef __m256 vm;
 /* 8 - n words in, a mask of which the first n lanes are set. */
 static const int32_t CI_N(part_masks)[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
+#include "vec_turn_x86.h"
+
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
@@ -33,6 +35,7 @@ CI_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return _mm256_or_si256(_mm256_and_si256(m, a), _mm256_andnot_si256(m, b)); }
 CI_INLINE vi vi_shl(vi a, int n) { return _mm256_slli_epi32(a, n); }
 CI_INLINE vi vi_sra(vi a, int n) { return _mm256_srai_epi32(a, n); }
 CI_INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
@@ -54,3 +57,24 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX2_TREE(add)} CI_INLINE float v_max_tree(v
   CI_AVX2_TREE(min)
 }
 #undef CI_AVX2_TREE
+
+CI_INLINE vf v_even(vf a, vf b) {
+  const __m256d both = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(both, 0xd8));
+}
+
+/* Pairs, then pairs of pairs, then halves. */
+CI_INLINE void v_turn(vf *v) {
+#define CI_PAIR(i) const vf a##i = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+#define CI_FOUR(name, i, j) \
+  const vf name##0 = _mm256_shuffle_ps(a##i, a##j, 0x44), name##1 = _mm256_shuffle_ps(a##i, a##j, 0xee), \
+           name##2 = _mm256_shuffle_ps(b##i, b##j, 0x44), name##3 = _mm256_shuffle_ps(b##i, b##j, 0xee);
+#define CI_EIGHT(i) \
+  v[i] = _mm256_permute2f128_ps(c##i, d##i, 0x20), v[i + 4] = _mm256_permute2f128_ps(c##i, d##i, 0x31);
+  CI_PAIR(0) CI_PAIR(1) CI_PAIR(2) CI_PAIR(3)
+  CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3)
+  CI_EIGHT(0) CI_EIGHT(1) CI_EIGHT(2) CI_EIGHT(3)
+#undef CI_PAIR
+#undef CI_FOUR
+#undef CI_EIGHT
+}

@@ -3,6 +3,8 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
+#include "vec_turn_x86.h"
+
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
@@ -30,9 +32,14 @@ CI_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return _mm512_ternarylogic_epi32(m, a, b, 0xca); }
 CI_INLINE vi vi_shl(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 CI_INLINE vi vi_sra(vi a, int n) { return _mm512_srai_epi32(a, (unsigned)n); }
 CI_INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
+CI_INLINE vf v_scale(vf p, vf n, vi whole) {
+  (void)whole;
+  return _mm512_scalef_ps(p, n);
+}
 CI_INLINE vf v_load_part(const float *p, int n, float fill) {
   return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), (__mmask16)((1u << n) - 1u), p);
 }
@@ -49,3 +56,29 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX512_TREE(add)} CI_INLINE float v_max_tree
   CI_AVX512_TREE(min)
 }
 #undef CI_AVX512_TREE
+
+CI_INLINE vf v_even(vf a, vf b) {
+  const vi lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, lanes, b);
+}
+
+/* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
+CI_INLINE void v_turn(vf *v) {
+#define CI_PAIR(i) const vf a##i = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+#define CI_FOUR(name, i, j) \
+  const vf name##0 = _mm512_shuffle_ps(a##i, a##j, 0x44), name##1 = _mm512_shuffle_ps(a##i, a##j, 0xee), \
+           name##2 = _mm512_shuffle_ps(b##i, b##j, 0x44), name##3 = _mm512_shuffle_ps(b##i, b##j, 0xee);
+#define CI_SIXTEEN(i) \
+  { \
+    const vf low = _mm512_shuffle_f32x4(c##i, d##i, 0x88), high = _mm512_shuffle_f32x4(c##i, d##i, 0xdd); \
+    const vf more = _mm512_shuffle_f32x4(e##i, f##i, 0x88), most = _mm512_shuffle_f32x4(e##i, f##i, 0xdd); \
+    v[i] = _mm512_shuffle_f32x4(low, more, 0x88), v[i + 8] = _mm512_shuffle_f32x4(low, more, 0xdd); \
+    v[i + 4] = _mm512_shuffle_f32x4(high, most, 0x88), v[i + 12] = _mm512_shuffle_f32x4(high, most, 0xdd); \
+  }
+  CI_PAIR(0) CI_PAIR(1) CI_PAIR(2) CI_PAIR(3) CI_PAIR(4) CI_PAIR(5) CI_PAIR(6) CI_PAIR(7)
+  CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3) CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7)
+  CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
+#undef CI_PAIR
+#undef CI_FOUR
+#undef CI_SIXTEEN
+}

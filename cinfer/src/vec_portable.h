@@ -39,6 +39,7 @@ CI_INLINE vi vi_sub(vi a, vi b) { return (vi)((uint32_t)a - (uint32_t)b); }
 CI_INLINE vi vi_and(vi a, vi b) { return a & b; }
 CI_INLINE vi vi_or(vi a, vi b) { return a | b; }
 CI_INLINE vi vi_xor(vi a, vi b) { return a ^ b; }
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return vi_or(vi_and(m, a), b & ~m); }
 CI_INLINE vi vi_shl(vi a, int n) { return (vi)((uint32_t)a << n); }
 CI_INLINE vi vi_sra(vi a, int n) { return a < 0 ? ~(~a >> n) : a >> n; }
 CI_INLINE vf vi_to_float(vi a) { return (float)a; }
@@ -49,3 +50,14 @@ CI_INLINE void v_store_part(float *p, int n, vf v) {
 CI_INLINE float v_sum_tree(vf a) { return a; }
 CI_INLINE float v_max_tree(vf a) { return a; }
 CI_INLINE float v_min_tree(vf a) { return a; }
+enum { CI_N(turned_rows) = 4 };
+CI_INLINE void v_transpose(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row) {
+  for (int r = 0; r < 4; r++) {
+    for (int c = 0; c < 4; c++) to[c * to_row + r] = from[r * from_row + c];
+  }
+}
+CI_INLINE vf v_even(vf a, vf b) {
+  (void)b;
+  return a;
+}
+CI_INLINE void v_turn(vf *v) { (void)v; }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -61,6 +62,24 @@ CI_OUTLINE void store_file(const char *name, const unsigned char *data, size_t s
   FILE *file = fopen(in_folder(name), "wb");
   CHECK(file && fwrite(data, 1, size, file) == size);
   if (file) fclose(file);
+}
+
+CI_OUTLINE bool has_file(const char *name) {
+  struct stat about;
+  return lstat(in_folder(name), &about) == 0;
+}
+
+CI_OUTLINE void write_text(const char *name, const char *text) {
+  store_file(name, (const unsigned char *)text, strlen(text));
+}
+
+CI_OUTLINE bool file_holds(const char *name, const char *part) {
+  size_t size;
+  char *data = (char *)load_file(name, &size);
+  data[size < MOST_BYTES ? size : size - 1] = 0;
+  bool found = strstr(data, part) != NULL;
+  free(data);
+  return found;
 }
 
 /* ---- states ---- */
@@ -158,5 +177,28 @@ CI_OUTLINE bool is_full(ci_state *state) {
          same_bytes(state, "nothing", NULL, 0) && value.dims[0] == 2 && text[0].length == 5 &&
          memcmp(text[0].data, "hello", 5) == 0 && text[1].length == 0 && used && generator.key == 0x0123456789abcdefu &&
          generator.counter == 5;
+}
+
+/* ---- saving and restoring ---- */
+
+CI_OUTLINE ci_status save_graph(ci_state *state, const char *graph, const char *name, int64_t step,
+                                uint64_t shard_bytes, int32_t keep) {
+  ci_save_options options = ci_save_defaults();
+  ci_error error;
+  options.step = step;
+  options.shard_bytes = shard_bytes;
+  options.max_to_keep = keep;
+  return ci_checkpoint_save(state, graph, graph ? strlen(graph) : 0, in_folder(name), &options, &error);
+}
+
+CI_OUTLINE ci_status save_as(ci_state *state, const char *name, int64_t step, uint64_t shard_bytes, int32_t keep) {
+  return save_graph(state, NULL, name, step, shard_bytes, keep);
+}
+
+CI_OUTLINE ci_restored latest(ci_state *state, ci_status expected) {
+  ci_restored restored = {.size = sizeof restored, .step = -9, .name = "?"};
+  ci_error error;
+  CHECK(ci_restore_latest(state, folder, NULL, &restored, &error) == expected);
+  return restored;
 }
 #endif

@@ -1,6 +1,7 @@
 /* test_file.c - CRC-32C, names, reading and durable writing of files. */
 #include "posix.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,9 +49,9 @@ static void test_crc(void) {
 }
 
 static void test_names(void) {
-  static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b"};
-  static const char *const bad[] = {"",       ".",    "..",  ".a",  "a/b", "../a",
-                                    "/etc/x", "a\\b", "C:x", "a b", "a\n", "\xc3\xa4"};
+  static const char *const good[] = {"a", "model-3.index", "A_b.0", "a..b", "a b", "loss=0.3", "\xc3\xa4", "it's", "~"};
+  static const char *const bad[] = {"",     ".",    "..",  ".a",    "a/b",  "../a", "/etc/x",
+                                    "a\\b", "a\"b", "a\n", "a\x7f", "\xc3", "\xff"};
   char longest[257];
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) CHECK(ci_file_safe_name(good[i], strlen(good[i])));
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!ci_file_safe_name(bad[i], strlen(bad[i])));
@@ -148,6 +149,42 @@ static void test_refusals(const char *where) {
   CHECK(ci_folder_open(NULL, path, &folder, &base, &error) == CI_INVALID_ARGUMENT);
 }
 
+/* What cannot be looked at may well be there: it is not deleted as if it were not. */
+static void test_what_is_there(const char *where) {
+  char prefix[300], longest[400];
+  const char *base;
+  ci_folder folder;
+  ci_writer writer;
+  ci_error error;
+  path_of(prefix, sizeof prefix, where, "there");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, &error) == CI_OK);
+  CHECK(ci_writer_create(&folder, "there", &writer, &error) == CI_OK && ci_writer_finish(&writer, &error) == CI_OK);
+  memset(longest, 'a', sizeof longest);
+  longest[sizeof longest - 1] = 0;
+  CHECK(ci_folder_has(&folder, "there") && !ci_folder_has(&folder, "absent") && ci_folder_has(&folder, longest));
+  ci_folder_close(&folder);
+}
+
+/* Where the file system keeps such times they do not wrap. */
+static void test_times_far_away(const char *where) {
+  const struct timespec later[2] = {{0, 0}, {32503680000, 0}}, earlier[2] = {{0, 0}, {-32503680000, 0}};
+  char prefix[300];
+  const char *base;
+  ci_folder folder;
+  ci_error error;
+  int64_t modified = 0, arrived = 0;
+  CHECK(sizeof(time_t) == 8 && sizeof(off_t) == 8);
+  path_of(prefix, sizeof prefix, where, "there");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, &error) == CI_OK);
+  CHECK(!ci_folder_times(&folder, "absent", &modified, &arrived));
+  CHECK(utimensat(AT_FDCWD, prefix, later, 0) == 0 && ci_folder_times(&folder, "there", &modified, &arrived));
+  CHECK(modified > arrived && arrived > 0);
+  CHECK(utimensat(AT_FDCWD, prefix, earlier, 0) == 0);
+  CHECK(ci_folder_times(&folder, "there", &modified, &arrived) && modified < 0);
+  ci_folder_unlink(&folder, "there");
+  ci_folder_close(&folder);
+}
+
 int main(void) {
   char where[] = "test_file_XXXXXX";
   test_crc();
@@ -156,6 +193,8 @@ int main(void) {
   test_write_and_read(where);
   test_read_at_places(where);
   test_refusals(where);
+  test_what_is_there(where);
+  test_times_far_away(where);
   CHECK(rmdir(where) == 0); /* nothing is left over */
   return CHECK_END;
 }

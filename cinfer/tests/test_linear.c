@@ -429,6 +429,7 @@ int main(void) {
       }
       test_gemm(isa, threads, 515, 97, 20, threads % 2 * 16); /* several tiles are finished one by one */
       test_gemm(isa, threads, 40, 700, 33, 2 + threads % 2 * 16);
+      if (threads == 2) test_gemm(isa, threads, 150, 257, 512, 0); /* a is put together block by block */
       for (int form = 0; form < 32; form++) { /* operands turned, alpha, beta, b a constant */
         test_gemm(isa, threads, 17, 10, 64, form);
         test_gemm(isa, threads, 1, 130, 40, form);

@@ -110,6 +110,20 @@ class State:
         with self.lock:
             self._check(lib.ci_variable_declare(self.handle, info, ffi.NULL, self._error))
 
+    @contextlib.contextmanager
+    def _declared(
+        self, rows: Mapping[str, tuple[int, Sequence[int | None] | None]]
+    ) -> Iterator[None]:
+        """Variables are declared, unless what follows fails."""
+        count = lib.ci_variable_count(self.handle)
+        try:
+            for name, (dtype, shape) in rows.items():
+                self.declare(name, dtype, shape)
+            yield
+        except BaseException:
+            lib.ci_variable_forget(self.handle, count, ffi.NULL)
+            raise
+
     def generators(self) -> dict[str, tuple[int, int]]:
         """Key and counter of every generator in use."""
         value, used = ffi.new("ci_generator *"), ffi.new("int *")
@@ -176,6 +190,7 @@ class State:
         generators: Mapping[str, tuple[int, int]] | None = None,
         *,
         given: bool = False,
+        declared: Mapping[str, tuple[int, Sequence[int | None] | None]] | None = None,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none when it raises.
 
@@ -183,6 +198,7 @@ class State:
             values: name of a variable to its value, of its dtype; a Stored one is checked now.
             generators: name to key and counter.
             given: True: memory of `room` becomes the state's; nobody else may have it.
+            declared: variables to be declared before: name to element type's number and shape.
         """
         places = generators or {}
         tensors = ffi.new("ci_tensor[]", len(values))
@@ -191,7 +207,7 @@ class State:
             for tensor, value in zip(tensors, values.values(), strict=True)
         ]
         names = [ffi.new("char[]", name.encode()) for name in places]
-        with self.lock:
+        with self.lock, self._declared(declared or {}):
             indices = ffi.new("int[]", [self._index(name) for name in values])
             keep += [indices, pointers := ffi.new("char *[]", names)]
             keep.append(at := ffi.new("ci_generator[]", list(places.values())))

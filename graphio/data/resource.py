@@ -105,6 +105,11 @@ class Resource:
             )
         return self._stage
 
+    @property
+    def begun(self) -> bool:
+        """Whether it stands somewhere."""
+        return self._stage is not None
+
     def save(self) -> IteratorState | None:
         """Where it stands; None before it begins."""
         with self._lock:
@@ -259,6 +264,17 @@ def save_all(session: Any) -> dict[str, IteratorState]:
         if state is not None:
             found[handle.name] = state
     return found
+
+
+def without_place(session: Any, known: Iterable[str], *, begun: bool) -> list[str]:
+    """A session's iterators that are not among known ones, sorted.
+
+    Args:
+        begun: True names only those that have begun.
+    """
+    names = sorted(handles_of(session.graph).keys() - set(known))
+    found = {name: session.resources.get(f"{_TABLE}/{name}") for name in names}
+    return [n for n, resource in found.items() if not begun or (resource and resource.begun)]
 
 
 def load_all(session: Any, states: Mapping[str, IteratorState]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.onnx.importing import import_model
+from graphio.rewrite import rewrite
 from graphio.schema import container
 
 __all__ = ["SIGNATURE", "convert", "load"]
@@ -31,7 +32,7 @@ def convert(source: Any, path: str | os.PathLike[str] | None = None) -> bytes | 
     with graph.as_default():
         found = import_model(source, trainable=False)
         spec = SignatureSpec(SIGNATURE, list(found.inputs.items()), list(found.outputs.items()))
-        model, arrays = build_model(graph, [spec], metadata=found.metadata)
+        model, arrays = rewrite(*build_model(graph, [spec], metadata=found.metadata))
     if path is None:
         return container.pack(model, arrays)
     container.write(path, model, arrays)

@@ -14,6 +14,7 @@ from typing import Any
 
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph, Operation, Tensor
+from graphio.rewrite import rewrite
 from graphio.saved_model import constants
 from graphio.schema import container, errors
 
@@ -28,6 +29,7 @@ def save(
     signatures: Mapping[str, Any],
     *,
     metadata: Mapping[str, str] | None = None,
+    optimize: str = "exact",
 ) -> None:
     """Writes a model file, atomically and durably: both engines load it, and so do C programs.
 
@@ -41,9 +43,12 @@ def save(
             are dicts from keys to tensors or variables; any tensor may be an input. Targets are
             operations that run for their effect.
         metadata: text by key, free for the user.
+        optimize: "exact" rewrites the graph where every bit stays; "approximate" also where
+            roundings change, as in folding a batch normalisation into the convolution before it.
+            The file lists what was done. "none" writes the graph as it was built.
 
     Raises:
-        ValueError: no signatures, or one without outputs and targets.
+        ValueError: no signatures, or one without outputs and targets; another optimize.
         TypeError: a signature of another form.
         FailedPreconditionError: variables that the signatures use have no value.
     """
@@ -59,7 +64,7 @@ def save(
         raise errors.FailedPreconditionError(
             message=f"Attempting to use uninitialized value {', '.join(empty)}"
         )
-    container.write(path, model, arrays)
+    container.write(path, *rewrite(model, arrays, optimize))
 
 
 def load(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,14 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+#: data files that stay open; a process has few handles, and a mapped file takes two
+HELD = 16
 
 
 class Checkpoint:
     """A checkpoint that was opened; its files stay open until it is forgotten.
+
+    Of more than HELD data files the others are opened when something in them is asked for.
 
     Attributes:
         prefix: of its files' names.
@@ -40,24 +45,10 @@ class Checkpoint:
     def __init__(self, store: stores.Store, base: str, index: CheckpointIndex) -> None:
         self.prefix, self.index = store.path(base), index
         self._store, self._base = store, base
-        self._rows = checkpoint_index.by_shard(index)
-        self._files = [self._open(number) for number in range(len(index.shard))]
-        self._variables = _Variables({v.name: v for v in index.variable}, self._files)
+        self._files = _Files(store, index)
+        rows = {v.name: v for v in index.variable}
+        self._variables = _Variables(rows, self._files, f"checkpoint {self.prefix!r}")
         self.variables: Mapping[str, Array] = self._variables
-
-    def _open(self, number: int) -> stores.StoredFile:
-        """A data file whose length and header are right."""
-        shard, rows = self.index.shard[number], self._rows[number]
-        file = self._store.open(shard.file)
-        if file.size != shard.nbytes:
-            raise errors.DataLossError(
-                message=f"{shard.file} has {file.size} bytes, its index says {shard.nbytes}"
-            )
-        head = memoryview(bytearray(rows[0].offset if rows else shard.nbytes))
-        file.read_into(0, head)
-        if crc32c(head) != self.index.shard_header[number]:
-            raise errors.DataLossError(message=f"the header of {shard.file} is damaged")
-        return file
 
     def read(self, into: Mapping[str, Array] | None = None) -> None:
         """Reads all variables and checks every byte of them.
@@ -70,10 +61,11 @@ class Checkpoint:
         Raises:
             DataLossError: bytes are damaged.
         """
-        for file, rows in zip(self._files, self._rows, strict=True):
-            for name, array in shard_reader.read_shard(file, rows, into):
-                if into is None:
-                    self._variables.arrays[name] = array
+        for number, rows in enumerate(self._files.rows):
+            with self._files.file(number) as file:
+                for name, array in shard_reader.read_shard(file, rows, into):
+                    if into is None:
+                        self._variables.arrays[name] = array
 
     @property
     def step(self) -> int | None:
@@ -148,13 +140,64 @@ class Checkpoint:
                 return
 
 
+class _Files:
+    """The data files of a checkpoint, of which few are open at a time.
+
+    Attributes:
+        rows: of each file the variables in the order of their bytes.
+    """
+
+    def __init__(self, store: stores.Store, index: CheckpointIndex) -> None:
+        self._store, self._index = store, index
+        self.rows = checkpoint_index.by_shard(index)
+        self._held: dict[int, stores.StoredFile] = {}
+        for number in range(len(index.shard)):
+            with self.file(number) as file:
+                if number < HELD:
+                    self._held[number] = file
+
+    @contextlib.contextmanager
+    def file(self, number: int) -> Iterator[stores.StoredFile]:
+        """A data file; one that is not held is open for as long as this."""
+        file = self._held.get(number) or self._open(number)
+        try:
+            yield file
+        finally:
+            if number not in self._held:
+                file.close()
+
+    def part(self, row: CheckpointVariable) -> memoryview:
+        """The bytes of a variable: of a file that is held they are mapped, else read."""
+        with self.file(row.shard) as file:
+            if row.shard in self._held:
+                return file.part(row.offset, row.nbytes)
+            data = memoryview(bytearray(row.nbytes))
+            file.read_into(row.offset, data)
+            return data.toreadonly()
+
+    def _open(self, number: int) -> stores.StoredFile:
+        """A data file whose length and header are right; DataLossError if it is not there."""
+        shard, rows = self._index.shard[number], self.rows[number]
+        try:
+            file = self._store.open(shard.file)
+        except errors.NotFoundError as error:
+            raise errors.DataLossError(message=f"a data file is missing: {error}") from None
+        if file.size != shard.nbytes:
+            raise errors.DataLossError(
+                message=f"{shard.file} has {file.size} bytes, its index says {shard.nbytes}"
+            )
+        head = memoryview(bytearray(rows[0].offset if rows else shard.nbytes))
+        file.read_into(0, head)
+        if crc32c(head) != self._index.shard_header[number]:
+            raise errors.DataLossError(message=f"the header of {shard.file} is damaged")
+        return file
+
+
 class _Variables(Mapping[str, Array]):
     """Arrays by name, checked and decoded when first asked for."""
 
-    def __init__(
-        self, rows: Mapping[str, CheckpointVariable], files: Sequence[stores.StoredFile]
-    ) -> None:
-        self._rows, self._files = rows, files
+    def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files, where: str) -> None:
+        self._rows, self._files, self._where = rows, files, where
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -163,12 +206,12 @@ class _Variables(Mapping[str, Array]):
         return self.arrays[name]
 
     def stored(self, name: str, checked: bool = True) -> tensors.Stored:
-        """A variable in the mapped file. Raises NotFoundError."""
+        """A variable in its file. Raises NotFoundError."""
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
-        data = self._files[row.shard].part(row.offset, row.nbytes)
-        what = f"variable '{name}' in the checkpoint"
+        data = self._files.part(row)
+        what = f"variable '{name}' in {self._where}"
         return tensors.Stored(row.dtype, row.dims, data, row.crc32c if checked else None, what)
 
     def __contains__(self, name: object) -> bool:
@@ -204,13 +247,11 @@ def read_checkpoint(prefix: str | os.PathLike[str], *, lazy: bool = False) -> Ch
                 found.read()
                 found.check_meta()
             return found
-        except (errors.NotFoundError, errors.DataLossError) as error:
+        except errors.DataLossError:
             # A save to the same prefix may have come in between: then the index is another.
             again = read_index_of(store, base)
             if again.save_id == index.save_id:
-                if isinstance(error, errors.DataLossError):
-                    raise
-                raise errors.DataLossError(message=f"a data file is missing: {error}") from None
+                raise
             index = again
 
 

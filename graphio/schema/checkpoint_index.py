@@ -20,7 +20,7 @@ MAJOR, MINOR = 1, 0
 HEADER = 32
 _FIELDS = struct.Struct("<8sHHIQI")  # bytes 0 to 27; their CRC follows
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}", re.ASCII)
+_UNSAFE = re.compile(r'^\.|[\x00-\x1f\x7f/\\"]' + ("|[<>:|?*]" if os.name == "nt" else ""))
 
 
 def wrap(payload: bytes) -> bytes:
@@ -106,8 +106,12 @@ def check(index: CheckpointIndex) -> None:
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name stays in its folder: letters, digits, "_", "-", and "." but not first."""
-    return _SAFE_NAME.fullmatch(name) is not None
+    """Whether a name stays in its folder and needs no escapes in the file `checkpoint`: up to 255
+    bytes of UTF-8, no slash, backslash, double quote or control character, "." not first."""
+    try:
+        return 0 < len(name.encode()) <= 255 and _UNSAFE.search(name) is None
+    except UnicodeEncodeError:
+        return False
 
 
 def by_shard(index: CheckpointIndex) -> list[list[CheckpointVariable]]:

@@ -38,6 +38,7 @@ PRODUCER = "graphio 0.1.0"
 GARBAGE_AGE = 24 * 3600.0
 #: likewise for other prefixes of a folder of this machine
 ABANDONED_AGE = 3600.0
+_TENSORFLOW = r"\.data-\d{5}-of-\d{5}"
 _OWN = r"\.(data-[0-9a-f]{16}-\d+-of-\d+\.safetensors|meta-[0-9a-f]{16})"
 
 
@@ -50,6 +51,7 @@ def write_checkpoint(
     meta: bytes | None = None,
     slots: Mapping[str, tuple[str, str]] | None = None,
     shard_bytes: int | None = None,
+    parts: Mapping[str, str] | None = None,
     save_id: int | None = None,
     time: int | None = None,
     layer: FileLayer = SYSTEM,
@@ -68,6 +70,7 @@ def write_checkpoint(
         meta: the bytes of the graph file `prefix`.meta; None: none.
         slots: name of an optimizer slot to the name of its variable and of the slot.
         shard_bytes: how large a data file may become; None: there is one.
+        parts: name to a text; variables of different texts lie in different data files.
         save_id, time: chosen by the system when None; given, the same state gives the same bytes.
         layer: the operating system.
 
@@ -80,7 +83,9 @@ def write_checkpoint(
     store, base = stores.of(prefix, layer)
     if not is_safe_name(base) or files.is_temporary(base):
         raise errors.InvalidArgumentError(
-            message=f"a checkpoint cannot be called {base!r}: use letters, digits, '_', '-' and '.'"
+            message=f"a checkpoint cannot be called {base!r}: a name has up to 255 bytes of UTF-8, "
+            "does not begin with '.' or like a temporary file, and has no slash, backslash, double "
+            "quote or control character"
         )
     if "__metadata__" in variables:
         raise errors.InvalidArgumentError(message="a variable cannot be called '__metadata__'")
@@ -96,7 +101,7 @@ def write_checkpoint(
     with contextlib.nullcontext() if store.shared else _turn(store.path(base)):
         writer = _Writer(store, base, index)
         try:
-            writer.write_shards(variables, shard_bytes, slots or {})
+            writer.write_shards(variables, shard_bytes, slots or {}, parts)
             if meta is not None:
                 writer.write_meta(meta)
             store.barrier()  # before the index: it must not outlive its shards
@@ -183,13 +188,14 @@ class _Writer:
         variables: Mapping[str, Array],
         shard_bytes: int | None,
         slots: Mapping[str, tuple[str, str]],
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         """Writes the data files and fills in the index."""
         entries = [
             shards.Entry(name, dtypes.of_numpy(a.dtype).number, a.shape, tensors.stored_size(a))
             for name, a in variables.items()
         ]
-        groups = shards.split(entries, shard_bytes)
+        groups = shards.split(entries, shard_bytes, parts)
         rows: list[CheckpointVariable] = []
         for number, group in enumerate(groups):
             name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
@@ -330,7 +336,11 @@ def _referred(index: CheckpointIndex) -> set[str]:
 
 def _own_files(store: Store, base: str) -> list[str]:
     """Names of data and graph files with a save id that belong to a prefix, whole or not."""
-    pattern = re.compile(re.escape(base) + _OWN, re.ASCII)
+    return _files_of(store, base, _OWN)
+
+
+def _files_of(store: Store, base: str, endings: str) -> list[str]:
+    pattern = re.compile(f"{re.escape(base)}(?:{endings})", re.ASCII)
     return [name for name in store.names() if pattern.fullmatch(name)]
 
 
@@ -374,11 +384,19 @@ def _remove_in_order(store: Store, names: Sequence[str]) -> None:
             store.barrier()
 
 
-def delete(prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> None:
-    """Removes a checkpoint: the index first, so that a crash leaves garbage and no half."""
+def delete(
+    prefix: str | os.PathLike[str], layer: FileLayer = SYSTEM, *, meta_suffix: str = "meta"
+) -> None:
+    """Removes a checkpoint, ours or a TensorFlow V2 one: the index first, so that a crash leaves
+    garbage and no half.
+
+    Args:
+        meta_suffix: of a graph file that goes besides `prefix`.meta.
+    """
     store, base = stores.of(prefix, layer)
     if not store.remove(base + ".index"):
         return
     store.barrier()
-    for name in [base + ".meta", *_own_files(store, base)]:
+    graphs = dict.fromkeys((f"{base}.meta", f"{base}.{meta_suffix}"))
+    for name in [*graphs, *_files_of(store, base, f"{_OWN}|{_TENSORFLOW}")]:
         store.remove(name)

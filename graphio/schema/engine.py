@@ -89,9 +89,11 @@ class State(Protocol):
         generators: Mapping[str, tuple[int, int]] | None = None,
         *,
         given: bool = False,
+        declared: Mapping[str, tuple[int, Sequence[int | None] | None]] | None = None,
     ) -> None:
         """Gives many variables and generators their values: all of them, or none. What was given
-        is nobody else's and need not be copied."""
+        is nobody else's and need not be copied. Declares variables before, by name, which no
+        failure leaves behind."""
 
     def blobs(self) -> dict[str, bytes]:
         """Bytes of the program's own by name, sorted."""

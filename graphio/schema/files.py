@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import secrets
@@ -21,6 +22,8 @@ from graphio.schema import errors
 CHUNK = 1 << 24  # bytes given to one write, so that an interrupt waits for no gigabyte
 PIECE = 1 << 22  # bytes that are checked at a time: a processor's cache still holds them
 JOINED = 1 << 19  # bytes up to which small parts are put together
+START = 1 << 23  # bytes that begin their way to the disk together
+PAGE = 1 << 16  # a multiple of what the system writes at once
 T = TypeVar("T")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
@@ -41,6 +44,17 @@ def _let_go(handle: int) -> None:
         os.close(handle)
 
 
+@functools.cache
+def _start() -> Callable[[int, int, int], object]:
+    """FileLayer.start of this system: cinfer knows how, where it is built."""
+    try:
+        from graphio.cinfer._native import lib
+    except ImportError:
+        return lambda handle, offset, count: None
+    start: Callable[[int, int, int], object] = lib.ci_file_start
+    return start
+
+
 class FileLayer:
     """The operating system's calls, one method each."""
 
@@ -54,6 +68,11 @@ class FileLayer:
     def write(self, handle: int, data: memoryview) -> int:
         """Writes some of data; returns how much. An interrupt is not an end (PEP 475)."""
         return os.write(handle, data)
+
+    def start(self, handle: int, offset: int, count: int) -> None:
+        """Lets bytes that were written begin their way to the disk: less is left for fsync, which
+        says whether they arrived. A hint."""
+        _start()(handle, offset, count)
 
     def fsync(self, handle: int) -> None:
         """Waits until the file is on the disk."""
@@ -83,6 +102,10 @@ class FileLayer:
     def remove(self, path: str) -> None:
         """Removes a file."""
         os.unlink(path)
+
+    def make_folder(self, path: str) -> None:
+        """Makes a folder in one that is there."""
+        os.mkdir(path)
 
 
 SYSTEM = FileLayer()
@@ -152,8 +175,7 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
         handle = layer.create(temporary)
         try:
             try:
-                for part in parts:
-                    write_all(layer, handle, part)
+                _write_parts(layer, handle, parts)
                 layer.fsync(handle)
             finally:
                 layer.close(handle)
@@ -164,10 +186,35 @@ def write_new(layer: FileLayer, path: str, parts: Iterable[Any], temporary: str)
             raise
 
 
+def _write_parts(layer: FileLayer, handle: int, parts: Iterable[Any]) -> None:
+    """Writes parts; the system brings whole pages to the disk while the next are made."""
+    written = started = 0
+    for part in parts:
+        write_all(layer, handle, part)
+        written += len(part)
+        end = written // PAGE * PAGE  # half a page would be written twice
+        if end - started >= START:
+            layer.start(handle, started, end - started)
+            started = end
+
+
 def sync_folder(layer: FileLayer, folder: str) -> None:
     """FileLayer.sync_folder with an error that names the folder."""
     with naming("write the folder", folder):
         layer.sync_folder(folder)
+
+
+def make_folder(layer: FileLayer, path: str) -> None:
+    """Makes a folder, durably, if it is not there; the one that it is in must be."""
+    if is_folder(path):
+        return
+    with naming("make the folder", path):
+        try:
+            layer.make_folder(path)
+        except FileExistsError:
+            if not is_folder(path):
+                raise  # else another process was faster
+        layer.sync_folder(folder_of(os.path.abspath(path)))
 
 
 def is_temporary(name: str) -> bool:

@@ -72,6 +72,9 @@ class FsspecStore:
         """As Store.path."""
         return stores.join(self.folder, name)
 
+    def make(self) -> None:
+        """As Store.make: there are no folders."""
+
     def put(self, name: str, parts: Iterable[stores.Buffer]) -> None:
         """As Store.put: one request, or a multipart upload that is aborted on failure."""
         with self._naming("write", name):

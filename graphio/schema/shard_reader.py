@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, small_types, tensors
+from graphio.schema import dtypes, errors, rooms, small_types, tensors
 from graphio.schema.checkpoint_pb2 import CheckpointVariable
 from graphio.schema.crc32c import crc32c
 from graphio.schema.stores import StoredFile
@@ -55,7 +55,7 @@ def _read_alone(file: StoredFile, row: CheckpointVariable, target: Array | None)
     if not plain:
         array = np.empty(row.nbytes, np.uint8)
     elif target is None:
-        array = np.empty(row.dims, small_types.numpy_dtype(kind))
+        array = rooms.uncleared(row.dims, small_types.numpy_dtype(kind))
     else:
         array = target
     data = tensors.memory(array)

@@ -6,7 +6,7 @@ Other tools open them; our readers go by the checkpoint's index and never parse 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graphio.schema import dtypes
@@ -93,14 +93,24 @@ def quoted(text: str) -> str:
     return '"' + _ESCAPED.sub(escape, text) + '"'
 
 
-def split(entries: Sequence[Entry], shard_bytes: int | None) -> list[list[Entry]]:
-    """The entries of each file: in order of name, a new file before shard_bytes is passed."""
+def split(
+    entries: Sequence[Entry], shard_bytes: int | None, parts: Mapping[str, str] | None = None
+) -> list[list[Entry]]:
+    """The entries of each file: in order of name, a new file before shard_bytes is passed.
+
+    Args:
+        parts: name to a text: entries of different texts are in different files, in their order.
+    """
+    part_of = parts or {}
     groups: list[list[Entry]] = [[]]
-    size = 0
-    for entry in sorted(entries, key=lambda e: e.name.encode()):
-        if shard_bytes is not None and groups[-1] and size + entry.nbytes > shard_bytes:
+    size, now = 0, ""
+    for entry in sorted(entries, key=lambda e: (part_of.get(e.name, ""), e.name.encode())):
+        part = part_of.get(entry.name, "")
+        full = shard_bytes is not None and size + entry.nbytes > shard_bytes
+        if groups[-1] and (full or part != now):
             groups.append([])
             size = 0
+        now = part
         groups[-1].append(entry)
         size += entry.nbytes
     return groups

@@ -20,7 +20,7 @@ from graphio.schema.files import SYSTEM, FileLayer
 __all__ = [
     "LocalStore",
     "Store",
-    "is_folder",
+    "can_be_folder",
     "is_remote",
     "join",
     "make_folder",
@@ -53,6 +53,10 @@ class Store(Protocol):
 
     def path(self, name: str) -> str:
         """A file's whole path, for messages and for prefixes that are returned."""
+        ...
+
+    def make(self) -> None:
+        """Makes the folder, durably, if it is not there; the one that it is in must be."""
         ...
 
     def put(self, name: str, parts: Iterable[Buffer]) -> None:
@@ -160,6 +164,11 @@ class LocalStore:
     def path(self, name: str) -> str:
         """As Store.path."""
         return os.path.join(self.folder, name)
+
+    def make(self) -> None:
+        """As Store.make."""
+        if self.folder:
+            files.make_folder(self.layer, self.folder)
 
     def put(self, name: str, parts: Iterable[Buffer]) -> None:
         """As Store.put: under a temporary name, synced, then renamed."""
@@ -306,18 +315,26 @@ def of(path: str | os.PathLike[str], layer: FileLayer = SYSTEM) -> tuple[Store, 
     return of_folder(folder, layer), base
 
 
-def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether files can be put there: a store of objects has no folders to be missed."""
+def can_be_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether files can be put there: a folder, or one that Store.make can make. A store of
+    objects has no folders to be missed."""
     where = plain(path)
-    return is_remote(where) or not where or files.is_folder(where)
+    if is_remote(where) or not where or files.is_folder(where):
+        return True
+    above = os.path.dirname(os.path.abspath(where))
+    return not files.exists(where, follow=False) and files.is_folder(above)
 
 
 def make_folder(folder: str | os.PathLike[str]) -> None:
-    """Makes a folder of this machine if it is not there; a store of objects needs none."""
+    """Makes a folder of this machine, durably and with those that it is in, if it is not there; a
+    store of objects needs none."""
     where = plain(folder)
-    if where and not is_remote(where):
-        with files.naming("make the folder", where):
-            os.makedirs(where, exist_ok=True)
+    if not where or is_remote(where) or files.is_folder(where):
+        return
+    above = os.path.dirname(os.path.abspath(where))
+    if above != os.path.abspath(where):
+        make_folder(above)
+    files.make_folder(SYSTEM, where)
 
 
 def write(path: str | os.PathLike[str], parts: Iterable[Buffer], layer: FileLayer = SYSTEM) -> None:

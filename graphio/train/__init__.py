@@ -81,7 +81,8 @@ from graphio.train.regularized import (
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
 )
-from graphio.train.saver import Saver, remove_checkpoint
+from graphio.train.retention import remove_checkpoint
+from graphio.train.saver import Saver
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import (
     SessionRunArgs,

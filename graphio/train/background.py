@@ -9,6 +9,7 @@ import functools
 import importlib
 import os
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -94,6 +95,7 @@ class Background:
         def run() -> None:
             nonlocal job
             try:
+                time.sleep(0.001)  # the caller goes on first, who waits for the interpreter
                 job()
             except BaseException as error:
                 self._failures.append(_named(error, what))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from graphio.schema import errors, files, stores
 from graphio.schema.checkpoint_index import read_index_of
-from graphio.schema.crc32c import crc32c
+from graphio.train import checkpoint_text
+from graphio.train.checkpoint_text import CheckpointState
 
 __all__ = [
     "CheckpointState",
@@ -26,98 +24,6 @@ __all__ = [
 ]
 
 STATE_FILE = "checkpoint"
-_LINE = re.compile(r'\s*(\w+)\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|([-+.\w]+))\s*(?:#.*)?')
-#: a comment to others: what a crash may have kept from being deleted
-_EXPIRED = re.compile(r'# to be deleted: "((?:[^"\\]|\\.)*)"')
-_SEAL = re.compile(rb"(.*\n)# crc32c: ([0-9a-f]{8})\n", re.DOTALL)
-_KINDS = {
-    "model_checkpoint_path": str,
-    "all_model_checkpoint_paths": str,
-    "all_model_checkpoint_timestamps": float,
-    "last_preserved_timestamp": float,
-}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-@dataclass
-class CheckpointState:
-    """What the file says.
-
-    Attributes:
-        model_checkpoint_path: the prefix of the newest checkpoint.
-        all_model_checkpoint_paths: those that exist, oldest first, the newest last.
-        all_model_checkpoint_timestamps: when each was written, in seconds since 1970.
-        last_preserved_timestamp: from when the hours count until one is kept for good the next
-            time; 0: not known.
-        expired: those that were about to be deleted.
-    """
-
-    model_checkpoint_path: str = ""
-    all_model_checkpoint_paths: list[str] = field(default_factory=list)
-    all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
-    last_preserved_timestamp: float = 0.0
-    expired: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return "".join(f"{line}\n" for line in _lines(self))
-
-
-def _lines(state: CheckpointState) -> Iterator[str]:
-    yield f"model_checkpoint_path: {_quoted(state.model_checkpoint_path)}"
-    for path in state.all_model_checkpoint_paths:
-        yield f"all_model_checkpoint_paths: {_quoted(path)}"
-    for moment in state.all_model_checkpoint_timestamps:
-        yield f"all_model_checkpoint_timestamps: {moment!r}"
-    if state.last_preserved_timestamp:
-        yield f"last_preserved_timestamp: {state.last_preserved_timestamp!r}"
-    for path in state.expired:
-        yield f"# to be deleted: {_quoted(path)}"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def _sealed(state: CheckpointState) -> bytes:
-    """The file's bytes: the lines, then their checksum, a comment to other readers."""
-    text = str(state).encode()
-    return text + b"# crc32c: %08x\n" % crc32c(text)
-
-
-def _unsealed(data: bytes) -> str:
-    """The lines; a file of another writer has no checksum. Raises ValueError if it is wrong."""
-    match = _SEAL.fullmatch(data)
-    if match is not None and crc32c(match[1]) != int(match[2], 16):
-        raise ValueError(
-            "its checksum does not match; whoever edits it by hand deletes the line '# crc32c: ...'"
-        )
-    return data.decode()
-
-
-def _parse(text: str) -> CheckpointState:
-    """Raises ValueError if a line is none of the file's."""
-    state = CheckpointState()
-    for line in filter(str.strip, text.splitlines()):
-        if line.lstrip().startswith("#"):
-            state.expired += map(_unquoted, _EXPIRED.findall(line))
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None:
-            raise ValueError(f"cannot read the line {line!r}")
-        key, quoted, number = match.groups()
-        value: Any = float(number) if quoted is None else _unquoted(quoted)
-        if key in _KINDS and not isinstance(value, _KINDS[key]):
-            raise ValueError(f"{key} is {value!r}")
-        if key in ("all_model_checkpoint_paths", "all_model_checkpoint_timestamps"):
-            getattr(state, key).append(value)
-        elif key in ("model_checkpoint_path", "last_preserved_timestamp"):
-            setattr(state, key, value)
-    return state
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m.group(1), m.group(1)), text)
 
 
 def generate_checkpoint_state_proto(
@@ -195,7 +101,7 @@ def update_checkpoint_state(
     )
     state.expired = [_relative(path, save_dir) for path in expired]
     store = stores.of_folder(save_dir, layer)
-    store.put(name, [_sealed(state)])
+    store.put(name, [checkpoint_text.sealed(state)])
     store.barrier()
 
 
@@ -213,7 +119,7 @@ def get_checkpoint_state(
     """
     store, name = stores.of_folder(checkpoint_dir), latest_filename or STATE_FILE
     try:
-        state = _parse(_unsealed(store.read(name, follow=True)))
+        state = checkpoint_text.parsed(store.read(name, follow=True))
     except errors.NotFoundError:
         return None
     except errors.UnavailableError as error:

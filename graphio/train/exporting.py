@@ -20,6 +20,7 @@ __all__ = ["export_variables"]
 
 Array = np.ndarray[Any, Any]
 STORED_AS = {ours: theirs for theirs, ours in NAMES.items()}
+RESERVED = "__metadata__"
 ZIP64 = 45  # the version that a reader needs
 
 
@@ -39,7 +40,7 @@ def export_variables(
             `__pad__/0`, `__pad__/1` ... fill the gaps, since the format allows none.
 
     Raises:
-        InvalidArgumentError: another ending; a dtype that the format has not.
+        InvalidArgumentError: another ending; a dtype that the format has not, or a name.
         FailedPreconditionError: a variable has no value.
         DiskFullError, UnavailableError: what the operating system said.
     """
@@ -72,6 +73,11 @@ def _values(found: Any) -> Mapping[str, Array]:
 def _safetensors(values: Mapping[str, Array], align_all: bool) -> Iterator[Any]:
     entries = []
     for name, array in values.items():
+        if name == RESERVED:
+            raise errors.InvalidArgumentError(
+                message=f"safetensors keeps the name {RESERVED!r} for what is no tensor: export it "
+                "under another name (a mapping from names to arrays is taken), or to .npz"
+            )
         row = dtypes.of_numpy(array.dtype)
         if row.name not in STORED_AS:
             raise errors.InvalidArgumentError(

@@ -52,7 +52,7 @@ def verify(prefix: Where, *, all: bool = False) -> Verified:
     Args:
         prefix: of its files' names, or a folder, whose newest checkpoint is checked. A file of
             another framework is checked as far as its format has checksums.
-        all: True checks all checkpoints of a folder.
+        all: True checks all checkpoints of a folder; those that are deleted meanwhile do not count.
 
     Returns:
         What was checked; print it.
@@ -61,7 +61,7 @@ def verify(prefix: Where, *, all: bool = False) -> Verified:
         NotFoundError: there is no checkpoint.
         DataLossError: something is damaged; the message lists all of it.
     """
-    checks = [_check(where) for where in (_all_of(prefix) if all else [resolved(prefix)])]
+    checks = _check_all(prefix) if all else [_check(resolved(prefix))]
     wrong = [f"  {text}" for check in checks for text in check.wrong]
     if wrong:
         damaged = sum(bool(check.wrong) for check in checks)
@@ -95,12 +95,24 @@ class _Check:
         self.bytes += size
 
 
-def _all_of(folder: Where) -> list[str]:
+def _check_all(folder: Where) -> list[_Check]:
+    """The checks of a folder's checkpoints; what a run deletes meanwhile is left out."""
     store = stores.of_folder(folder)
-    names = [name.removesuffix(".index") for name in store.names() if name.endswith(".index")]
-    if not names:
+    checks = []
+    for name in store.names():
+        if not name.endswith(".index"):
+            continue
+        try:
+            check = _check(store.path(name.removesuffix(".index")))
+        except errors.NotFoundError:
+            if store.exists(name):
+                raise
+            continue
+        if not check.wrong or store.exists(name):
+            checks.append(check)
+    if not checks:
         raise errors.NotFoundError(message=f"there is no checkpoint in {os.fspath(folder)!r}")
-    return [store.path(name) for name in names]
+    return checks
 
 
 def _check(prefix: str) -> _Check:

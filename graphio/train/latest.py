@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from graphio.schema import errors
+from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import read_index
 from graphio.train.checkpoint_state import (
     checkpoint_exists,
@@ -51,6 +51,8 @@ def restore_latest(
         DataLossError: the newest is damaged; with fall_back: all are.
         ValueError, OpError: see Saver.restore.
     """
+    from graphio.train import restoring
+
     damaged: dict[str, str] = {}
     while True:
         found = _newest_but(damaged, checkpoint_dir, latest_filename)
@@ -65,7 +67,7 @@ def restore_latest(
                 continue
             if not fall_back or not isinstance(error, errors.DataLossError):
                 raise
-            damaged[found] = str(error)
+            damaged[found] = restoring.without_advice(error)
     _tell(damaged, found, checkpoint_dir)
     return found
 
@@ -82,6 +84,25 @@ def _newest_but(
     for prefix in [*reversed(listed), *reversed(valid_checkpoints(os.fspath(folder)))]:
         if prefix not in damaged and checkpoint_exists(prefix):
             return prefix
+    return None
+
+
+def beside(prefix: str) -> str | None:
+    """The checkpoint to go on from in the place of a damaged one: of those that the file beside it
+    lists the one before it, or else the newest; None if there is no other."""
+    folder, base = stores.split(prefix)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state = get_checkpoint_state(folder)
+        listed = state.all_model_checkpoint_paths if state is not None else []
+        names = [stores.split(path)[1] for path in listed]
+        place = names.index(base) if base in names else 0
+        for path in [*reversed(listed[:place]), *reversed(listed[place:])]:
+            if stores.split(path)[1] != base and checkpoint_exists(path):
+                return path
+    except errors.OpError:
+        pass
     return None
 
 

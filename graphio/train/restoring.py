@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import errors
+from graphio.schema import errors, stores
+from graphio.schema.checkpoint import Checkpoint
 from graphio.schema.engine import State
 from graphio.schema.model_pb2 import IteratorState
 from graphio.schema.restore import Problems, Rows, Wanted, find_problems, same_count
 from graphio.schema.tensors import Stored
-from graphio.train import casting, hints, renaming
+from graphio.train import casting, hints, latest, renaming
 from graphio.train.sources import CheckpointSource, Resource, Source, open_source
 from graphio.train.user_state import Stateful, missing
 from graphio.variables import Variable
@@ -78,6 +79,12 @@ def restore_from(where: Any, target: Target, options: Options) -> Source:
         except errors.NotFoundError as error:
             text = f"The passed save_path is not a valid checkpoint: {where}"
             raise ValueError(f"{text} ({error.message})") from None
+        except errors.DataLossError as error:
+            path = stores.plain(where)
+            what = f"checkpoint {path!r}"
+            if not error.message.startswith(what):  # a file of another framework
+                raise
+            raise _damaged(what, path, error) from None
         try:
             restore(target, source, options)
             return source
@@ -86,18 +93,32 @@ def restore_from(where: Any, target: Target, options: Options) -> Source:
             if not isinstance(source, CheckpointSource):
                 raise
             if not source.checkpoint.replaced():
-                raise _damaged(source, error) from None
+                raise _damaged(source.what, source.checkpoint.prefix, error) from None
 
 
-def _damaged(source: Source, error: errors.OpError) -> errors.OpError:
-    """The error; of a damaged checkpoint with which it is, and what to do."""
+_ADVICE = ". tf.train.verify lists all that is damaged; "
+
+
+def _damaged(what: str, prefix: str, error: errors.OpError) -> errors.OpError:
+    """The error; of damage with which checkpoint it is, and what to do."""
     if not isinstance(error, errors.DataLossError):
         return error
+    found = latest.beside(prefix)
+    todo = "no other checkpoint is listed beside it"
+    if found is not None:
+        todo = (
+            f"go on from {found!r}, which is listed beside it, or let "
+            "tf.train.restore_latest(..., fall_back=True) choose"
+        )
+    text = error.message.removeprefix(f"{what}: ").removeprefix(f"{what} ")
     return errors.DataLossError(
-        message=f"{source.what}, of which nothing was restored: {error.message}. tf.train.verify "
-        "lists all that is damaged; tf.train.restore_latest(..., fall_back=True) goes on from the "
-        "checkpoint before"
+        message=f"{what}, of which nothing was restored: {text}{_ADVICE}{todo}"
     )
+
+
+def without_advice(error: errors.DataLossError) -> str:
+    """What a restore says of damage, for who knows what to do."""
+    return str(error).partition(_ADVICE)[0]
 
 
 def restore(target: Target, source: Source, options: Options) -> None:
@@ -128,12 +149,10 @@ def restore(target: Target, source: Source, options: Options) -> None:
         more = hints.lines(problems, rows, wanted, names, strict=options.strict, cast=options.cast)
         raise problems.error(rows, more)
     found = {names[key]: chosen[key] for key in chosen if key not in absent}
-    for variable in found.values():
-        target.session.state.declare(
-            variable.op.name, variable.dtype.number, static_shape(variable)
-        )
     array = _reader(target.session.state, source, found, options)
-    _assign(target, source, _converted(array, found, options.cast), ignored)
+    values = _converted(array, found, options.cast)
+    declared = {v.op.name: (v.dtype.number, static_shape(v)) for v in found.values()}
+    _assign(target, source, values, declared, ignored)
 
 
 def _all_names(target: Target) -> Iterable[str]:
@@ -195,7 +214,11 @@ def _converted(
 
 
 def _assign(
-    target: Target, source: Source, values: Mapping[str, Array | Stored], ignored: set[str]
+    target: Target,
+    source: Source,
+    values: Mapping[str, Array | Stored],
+    declared: Wanted,
+    ignored: set[str],
 ) -> None:
     """The only part that changes anything; what fails is undone."""
     session = target.session
@@ -210,10 +233,13 @@ def _assign(
         _give_back(target.objects, resources, undo)
         if target.iterators:
             _move_iterators(session, resources, undo)
-        session.state.assign(values, generators, given=isinstance(source, CheckpointSource))
+        given = isinstance(source, CheckpointSource)
+        session.state.assign(values, generators, given=given, declared=declared)
         undo.pop_all()
     if target.whole and isinstance(source, CheckpointSource):
         _tell_generators(session, set(generators) | ignored)
+    if target.iterators and isinstance(source, CheckpointSource):
+        _tell_iterators(session, source.checkpoint, ignored)
 
 
 def _give_back(
@@ -244,6 +270,24 @@ def _tell_generators(session: Any, restored: set[str]) -> None:
         warnings.warn(
             f"the checkpoint has no state of the random generators {', '.join(absent)}; they go on "
             "from where they are",
+            stacklevel=_CALLER + 1,
+        )
+
+
+def _tell_iterators(session: Any, found: Checkpoint, ignored: set[str]) -> None:
+    """Iterators of which the checkpoint says nothing: those that have begun; all, where a training
+    that had taken steps saved no place of any."""
+    if not session.graph.root.state_attributes.get("iterators"):
+        return
+    from graphio.data import resource
+
+    places = {name for name, it in found.resources.items() if isinstance(it, IteratorState)}
+    begun = bool(places) or not found.step
+    absent = resource.without_place(session, places | ignored, begun=begun)
+    if absent:
+        warnings.warn(
+            f"the checkpoint has no places of the iterators {', '.join(absent)}; they go on from "
+            "where they are",
             stacklevel=_CALLER + 1,
         )
 

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from graphio.schema import checkpoint, files, stores
 from graphio.train import checkpoint_state
 from graphio.train.checkpoint_state import checkpoint_exists, get_checkpoint_state
 
-__all__ = ["FOR_EVER", "Retention"]
+__all__ = ["FOR_EVER", "Retention", "remove_checkpoint"]
 
 HOUR = 3600.0
 FOR_EVER = 10000.0  # hours: what TensorFlow means by never
@@ -55,7 +55,13 @@ class Retention:
         self._adopted = False
 
     def record(
-        self, where: str, place: str, latest_filename: str | None, layer: files.FileLayer
+        self,
+        where: str,
+        place: str,
+        latest_filename: str | None,
+        layer: files.FileLayer,
+        *,
+        meta_suffix: str = "meta",
     ) -> None:
         """Writes the state file after a commit, then deletes what is too old.
 
@@ -64,6 +70,7 @@ class Retention:
             place: the same from the root on: this process may be elsewhere by now.
             latest_filename: of the state file.
             layer: the operating system.
+            meta_suffix: of the graph files that are deleted with their checkpoints.
         """
         self._leave_others(place, latest_filename)
         self._note(where, place)
@@ -78,7 +85,7 @@ class Retention:
             expired=self._expired,
             layer=layer,
         )
-        self._delete_expired(layer)
+        self._delete_expired(layer, meta_suffix)
 
     def _leave_others(self, place: str, latest_filename: str | None) -> None:
         """Of a list that was taken over only the checkpoints of the run that goes on may go.
@@ -116,12 +123,12 @@ class Retention:
         passed = (moment - self._next_preserved) // step if step > 0 else 0.0
         self._next_preserved += (passed + 1) * step
 
-    def _delete_expired(self, layer: files.FileLayer) -> None:
+    def _delete_expired(self, layer: files.FileLayer, meta_suffix: str) -> None:
         """What cannot be deleted is tried again after the next save."""
         failed = []
         for path in self._expired:
             try:
-                checkpoint.delete(path, layer)
+                checkpoint.delete(path, layer, meta_suffix=meta_suffix)
             except OSError as error:
                 failed.append(path)
                 warnings.warn(
@@ -161,6 +168,17 @@ class Retention:
         )
         if state.last_preserved_timestamp:
             self._next_preserved = state.last_preserved_timestamp + self.hours * HOUR
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
+) -> None:
+    """Deletes a checkpoint, ours or a TensorFlow V2 one: the index first, so that none is ever left
+    half."""
+    checkpoint.delete(checkpoint_prefix)
+    if meta_graph_suffix != "meta":
+        store, base = stores.of(checkpoint_prefix)
+        store.remove(f"{base}.{meta_graph_suffix}")
 
 
 def _where(folder: str, path: str) -> str:

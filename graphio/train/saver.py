@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio import meta_graph, scopes
-from graphio.meta_graph import MetaGraphDef, SaverDef
+from graphio import scopes
+from graphio.meta_graph import SaverDef
 from graphio.node_def import message_of
-from graphio.schema import checkpoint, errors, files, model_pb2, stores
+from graphio.schema import errors, files
 from graphio.train import checkpoint_state, restoring, saving
 from graphio.train.background import Background, Memory
 from graphio.train.retention import FOR_EVER, Retention
 from graphio.train.saveables import Saveables, check_session, of_message, of_var_list
+from graphio.train.saver_arguments import checked_size, is_kept, kept
+from graphio.train.saver_messages import Described
 from graphio.train.sources import CheckpointSource
 from graphio.train.user_state import Stateful, checked_objects
 from graphio.variables import Variable
@@ -24,10 +26,10 @@ from graphio.variables import Variable
 if TYPE_CHECKING:
     from graphio.train.saver_operators import Operators
 
-__all__ = ["Saver", "remove_checkpoint"]
+__all__ = ["Saver"]
 
 
-class Saver:
+class Saver(Described):
     """Saves and restores variables; with them go the session's random generators and iterators.
 
     A save is atomic and on the disk when it returns. Differences from TensorFlow's: a restore
@@ -40,7 +42,8 @@ class Saver:
             tf.data.experimental.make_saveable_from_iterator gave; None: all global variables and
             saveable objects of the default graph as it is now.
         reshape: True restores another shape of as many elements.
-        sharded: accepted: there is one device; for several data files see shard_bytes.
+        sharded: True gives the variables of each device data files of their own; see shard_bytes,
+            too. Any reader takes both.
         max_to_keep: how many checkpoints are kept, the oldest are deleted; None or 0: all.
         keep_checkpoint_every_n_hours: of those to be deleted, one in so many hours is kept.
         name, restore_sequentially, write_version, save_relative_paths: accepted.
@@ -104,7 +107,7 @@ class Saver:
         self._reshape = reshape
         self._allow_empty = allow_empty
         self._pad = pad_step_number
-        self._shard_bytes = _checked_size(shard_bytes)
+        self._shard_bytes = checked_size(shard_bytes)
         self._objects = checked_objects(objects)
         self._asynchronous = asynchronous
         self._background, self._memory = Background(), Memory()
@@ -113,7 +116,7 @@ class Saver:
         self._whole = var_list is None
         self._iterators = self._whole if iterators is None else iterators
         self._places = False  # of iterators, in var_list
-        self._retention = Retention(*_kept(max_to_keep, keep_checkpoint_every_n_hours))
+        self._retention = Retention(*kept(max_to_keep, keep_checkpoint_every_n_hours))
         self._sharded = bool(sharded)
         outer = scopes.get_default_graph().get_name_scope()
         self._scope = "/".join(filter(None, [outer, name or "save"]))
@@ -159,7 +162,7 @@ class Saver:
     ) -> None:
         """Replaces the list of checkpoints to keep: pairs of path and seconds since 1970."""
         given = last_checkpoints_with_time
-        if not isinstance(given, (list, tuple)) or not all(map(_is_kept, given)):
+        if not isinstance(given, (list, tuple)) or not all(map(is_kept, given)):
             raise TypeError(f"expected a list of (path, seconds since 1970), not {given!r}")
         self._retention.replace(last_checkpoints_with_time)
 
@@ -191,10 +194,12 @@ class Saver:
 
         Args:
             sess: the session whose values are saved.
-            save_path: prefix of the files' names.
+            save_path: prefix of the files' names. The folder is made if it is not there, but not
+                those above it.
             global_step: int, tensor, variable or name of one; appended to the path.
             latest_filename: of the state file; None: "checkpoint".
-            meta_graph_suffix: of the graph file.
+            meta_graph_suffix: of the graph file; those of checkpoints that are deleted now go with
+                them.
             write_meta_graph: False writes no graph file.
             write_state: False leaves the state file as it is and deletes nothing.
             strip_default_attrs, save_debug_info: accepted.
@@ -223,6 +228,7 @@ class Saver:
             self._pad,
             self._shard_bytes,
             self._objects,
+            self._sharded,
             self.inspect,
         )
         request = saving.Request(
@@ -283,79 +289,6 @@ class Saver:
             if kind is None:
                 raise
             warnings.warn(str(failure), RuntimeWarning, stacklevel=2)
-
-    def to_proto(self, export_scope: str | None = None) -> SaverDef:
-        """The Saver as a message: its variables, their names in checkpoints, how many it keeps.
-
-        Args:
-            export_scope: names lose this name scope; variables outside it are left out.
-        """
-        prefix = f"{export_scope}/" if export_scope else ""
-        kept = self._retention
-        message = model_pb2.Saver(
-            max_to_keep=kept.max_to_keep, keep_every_hours=kept.hours, sharded=self._sharded
-        )
-        for key, variable in self._built("to_proto").items():
-            if variable.op.name.startswith(prefix):
-                message.variable.append(variable.op.name.removeprefix(prefix))
-                message.key.append(key)
-        return SaverDef(message)
-
-    def as_saver_def(self) -> SaverDef | None:
-        """As saver_def."""
-        return self.saver_def
-
-    @property
-    def saver_def(self) -> SaverDef | None:
-        """The Saver as a message; None before build, if that was deferred.
-
-        It names operators that save and restore, which are added to the graph when this is first
-        asked for: sess.run(saver_def.restore_op_name, {saver_def.filename_tensor_name: prefix}).
-        If the graph was finalized before, the names stay "".
-        """
-        if self._variables is None:
-            return None
-        made = self.to_proto()
-        if self._variables and self._operators is None:
-            graph = next(iter(self._variables.values())).graph
-            if not graph.finalized:
-                from graphio.train import saver_operators
-
-                self._operators = saver_operators.add(graph, self._variables, self._scope)
-        if self._operators is not None:
-            made.filename_tensor_name, made.save_tensor_name, made.restore_op_name = self._operators
-        return made
-
-    @staticmethod
-    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """The Saver of a message, for the variables of the default graph.
-
-        Args:
-            saver_def: what to_proto gave.
-            import_scope: the name scope that the variables are in.
-        """
-        return Saver(saver_def=saver_def, name=import_scope)
-
-    def export_meta_graph(
-        self,
-        filename: str | os.PathLike[str] | None = None,
-        collection_list: Sequence[str] | None = None,
-        as_text: bool = False,
-        export_scope: str | None = None,
-        clear_devices: bool = False,
-        clear_extraneous_savers: bool = False,
-        strip_default_attrs: bool = False,
-        save_debug_info: bool = False,
-    ) -> MetaGraphDef:
-        """The default graph with this Saver as a message; see tf.train.export_meta_graph."""
-        return meta_graph.export_meta_graph(
-            filename=filename,
-            saver_def=self.to_proto(),
-            collection_list=collection_list,
-            as_text=as_text,
-            export_scope=export_scope,
-            clear_devices=clear_devices,
-        )
 
     # ---- restoring ----
 
@@ -437,46 +370,3 @@ class Saver:
                 "deletes none of them",
                 stacklevel=3,
             )
-
-    def _built(self, what: str) -> dict[str, Variable]:
-        if self._variables is None:
-            raise RuntimeError(f"`build()` should be called before {what} if defer_build==True")
-        return self._variables
-
-
-def remove_checkpoint(
-    checkpoint_prefix: str, checkpoint_format_version: Any = None, meta_graph_suffix: str = "meta"
-) -> None:
-    """Deletes a checkpoint: the index first, so that none is ever left half."""
-    checkpoint.delete(checkpoint_prefix)
-    if meta_graph_suffix != "meta":
-        store, base = stores.of(checkpoint_prefix)
-        store.remove(f"{base}.{meta_graph_suffix}")
-
-
-def _checked_size(shard_bytes: Any) -> int | None:
-    if shard_bytes is None:
-        return None
-    if isinstance(shard_bytes, bool) or not isinstance(shard_bytes, (int, np.integer)):
-        raise TypeError(f"shard_bytes must be a number of bytes or None, not {shard_bytes!r}")
-    if shard_bytes <= 0:
-        raise ValueError(f"shard_bytes is {shard_bytes}, expected a positive number of bytes")
-    return int(shard_bytes)
-
-
-def _kept(max_to_keep: Any, hours: Any) -> tuple[int, float]:
-    """How many checkpoints are kept, 0 for all, and one in how many hours."""
-    if max_to_keep is not None and not isinstance(max_to_keep, (int, np.integer)):
-        raise TypeError(f"max_to_keep must be an int or None, not {max_to_keep!r}")
-    if hours is not None and not isinstance(hours, (int, float, np.number)):
-        raise TypeError(f"keep_checkpoint_every_n_hours must be a number, not {hours!r}")
-    return max(int(max_to_keep or 0), 0), FOR_EVER if hours is None else float(hours)
-
-
-def _is_kept(pair: Any) -> bool:
-    return (
-        isinstance(pair, (list, tuple))
-        and len(pair) == 2
-        and isinstance(pair[0], (str, os.PathLike))
-        and isinstance(pair[1], (int, float, np.number))
-    )

@@ -6,8 +6,10 @@ what the first has gathered and may be done by another thread.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +51,7 @@ class Contents:
         padded: whether the step in the path has eight digits.
         shard_bytes: how large a data file may become.
         objects: of the program's own, by name.
+        sharded: whether each device has data files of its own.
         inspect: called with the values before anything is written; what it raises ends the save.
     """
 
@@ -58,6 +61,7 @@ class Contents:
     padded: bool = False
     shard_bytes: int | None = None
     objects: Mapping[str, Stateful] = field(default_factory=dict)
+    sharded: bool = False
     inspect: Callable[[Mapping[str, Array]], None] | None = None
 
 
@@ -125,7 +129,7 @@ def _where(session: Any, contents: Contents, request: Request) -> tuple[str, int
     where = stores.plain(request.path)
     if step is not None:
         where = f"{where}-{step:08d}" if contents.padded else f"{where}-{step}"
-    if not stores.is_folder(stores.split(where)[0]):
+    if not stores.can_be_folder(stores.split(where)[0]):
         raise ValueError(f"Parent directory of {where} doesn't exist, can't save.")
     return where, step
 
@@ -134,29 +138,61 @@ def save_graph(session: Any, contents: Contents, request: Request, layer: files.
     """Writes the graph file alone, where there is nothing else to save."""
     if contents.meta is not None:
         where, _ = _where(session, contents, request)
+        stores.of(where, layer)[0].make()
         stores.write(f"{where}.{request.meta_graph_suffix}", [contents.meta], layer)
 
 
 def commit(prepared: Prepared, retention: Retention, layer: files.FileLayer) -> None:
     """Writes a checkpoint, then the state file; then deletes what is too old."""
-    request, contents, meta = prepared.request, prepared.contents, prepared.contents.meta
+    request, contents = prepared.request, prepared.contents
     if contents.inspect is not None:
         contents.inspect(prepared.values)
-    if meta is not None and request.meta_graph_suffix != "meta":
-        stores.write(f"{prepared.place}.{request.meta_graph_suffix}", [meta], layer)
-        meta = None
-    checkpoint.write_checkpoint(
-        prepared.place,
-        prepared.values,
-        prepared.resources,
-        step=prepared.step,
-        meta=meta,
-        slots=slots_of(contents.variables),
-        shard_bytes=contents.shard_bytes,
-        layer=layer,
-    )
+    stores.of(prepared.place, layer)[0].make()
+    own = request.meta_graph_suffix == "meta"
+    with contextlib.nullcontext() if own else _graph_beside(prepared, layer):
+        checkpoint.write_checkpoint(
+            prepared.place,
+            prepared.values,
+            prepared.resources,
+            step=prepared.step,
+            meta=contents.meta if own else None,
+            slots=slots_of(contents.variables),
+            shard_bytes=contents.shard_bytes,
+            parts=_devices(contents) if contents.sharded else None,
+            layer=layer,
+        )
     if request.write_state:
-        retention.record(prepared.where, prepared.place, request.latest_filename, layer)
+        retention.record(
+            prepared.where,
+            prepared.place,
+            request.latest_filename,
+            layer,
+            meta_suffix=request.meta_graph_suffix,
+        )
+
+
+@contextlib.contextmanager
+def _graph_beside(prepared: Prepared, layer: files.FileLayer) -> Iterator[None]:
+    """A graph file that the index does not know: written before the commit, so that no room for it
+    fails the save, and put in its place after it."""
+    meta = prepared.contents.meta
+    if meta is None:
+        yield
+        return
+    store, name = stores.of(f"{prepared.place}.{prepared.request.meta_graph_suffix}", layer)
+    if store.shared:
+        yield
+        store.put(name, [meta])
+        return
+    temporary = os.path.basename(files.temporary_name(name, secrets.token_hex(8)))
+    store.put(temporary, [meta])
+    try:
+        yield
+        store.rename(temporary, name)
+    except BaseException:
+        store.remove(temporary)
+        raise
+    store.barrier()
 
 
 class GraphFile:
@@ -219,6 +255,11 @@ def _values(state: Any, variables: Mapping[str, Variable]) -> dict[str, Any]:
         )
     values = state.views([v.op.name for v in variables.values()])
     return dict(zip(variables, values, strict=True))
+
+
+def _devices(contents: Contents) -> dict[str, str]:
+    """Names in the checkpoint to the devices that the variables wish for."""
+    return {key: variable.device for key, variable in contents.variables.items()}
 
 
 def slots_of(variables: Mapping[str, Variable]) -> dict[str, tuple[str, str]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -77,8 +78,9 @@ class CheckpointSource:
     skipped: Mapping[str, str] = {}
 
     def __init__(self, prefix: str | os.PathLike[str], *, lazy: bool = False) -> None:
-        self.checkpoint = checkpoint.read_checkpoint(prefix, lazy=lazy)
         self.what = f"checkpoint {os.fspath(prefix)!r}"
+        with self._naming():
+            self.checkpoint = checkpoint.read_checkpoint(prefix, lazy=lazy)
         self.resources: Mapping[str, Resource] = self.checkpoint.resources
         rows = self.checkpoint.index.variable
         self._entries = {row.name: Entry(row.dtype, tuple(row.dims)) for row in rows}
@@ -89,7 +91,16 @@ class CheckpointSource:
 
     def array(self, name: str) -> Array:
         """A read-only array, a view of the mapped file. Raises NotFoundError, DataLossError."""
-        return self.checkpoint.variables[name]
+        with self._naming():
+            return self.checkpoint.variables[name]
+
+    @contextlib.contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Errors of damage say in which checkpoint."""
+        try:
+            yield
+        except errors.DataLossError as error:
+            raise errors.DataLossError(message=f"{self.what}: {error.message}") from None
 
 
 class ArraysSource:

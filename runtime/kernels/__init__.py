@@ -12,6 +12,7 @@ FAMILIES = (
     "control",
     "einsum",
     "conv",
+    "fused",
     "host",
     "image",
     "index",

@@ -141,31 +141,55 @@ def python_writer(options: Options) -> Slice:
     """Kills of the Saver."""
 
     def run(seed: int, count: int, folder: Path) -> Result:
-        trainer, chance, result = Trainer(options), random.Random(seed), Result()
+        trainer, chance = Trainer(options), random.Random(seed)
         span = span_of(trainer, folder)
-        known = -1
-        for trial in range(count):
-            if trial % ROUND == 0:
-                empty(folder)
-                known = -1
-            try:
-                known = max(known, in_child(saving(trainer), folder, chance.uniform(0, span)))
-                found = survivor(trainer, folder)
-                result.count("kills")
-                if found < known:
-                    raise Lost(f"step {found} was found, step {known} was acknowledged")
-                result.count("steps beyond", max(found - known, 0))
-                known = found
-                if trial % 10 == 9:
-                    known = _tidy(trainer, folder, known)
-                    result.count("looks for strays")
-            except Lost as lost:
-                result.lost.append(f"trial {trial}: {lost}")
-                empty(folder)
-                known = -1
-        return result
+        return _trials(
+            count,
+            folder,
+            kill=lambda: in_child(saving(trainer), folder, chance.uniform(0, span)),
+            survived=lambda: survivor(trainer, folder),
+            tidied=lambda known: _tidy(trainer, folder, known),
+        )
 
     return run
+
+
+def _trials(
+    count: int,
+    folder: Path,
+    *,
+    kill: Callable[[], int],
+    survived: Callable[[], int],
+    tidied: Callable[[int], int],
+) -> Result:
+    """Kills a writer again and again; what it acknowledged is there afterwards.
+
+    Args:
+        kill: runs the writer until it is killed; gives the last step acknowledged.
+        survived: the step that is found afterwards.
+        tidied: saves once more, after this step, and looks for strays; gives the step saved.
+    """
+    result, known = Result(), -1
+    for trial in range(count):
+        if trial % ROUND == 0:
+            empty(folder)
+            known = -1
+        try:
+            known = max(known, kill())
+            found = survived()
+            result.count("kills")
+            if found < known:
+                raise Lost(f"step {found} was found, step {known} was acknowledged")
+            result.count("steps beyond", found - known)
+            known = found
+            if trial % 10 == 9:
+                known = tidied(known)
+                result.count("looks for strays")
+        except Lost as lost:
+            result.lost.append(f"trial {trial}: {lost}")
+            empty(folder)
+            known = -1
+    return result
 
 
 def span_of(trainer: Trainer, folder: Path) -> float:
@@ -219,31 +243,17 @@ def c_program(options: Options) -> Slice:
     """Kills of the program in C, which restores and goes on by itself."""
 
     def run(seed: int, count: int, folder: Path) -> Result:
-        program, chance, result = Program(options, folder), random.Random(seed), Result()
+        program, chance = Program(options, folder), random.Random(seed)
         started = time.monotonic()
         program.run(folder, SAVES)
         longest = time.monotonic() - started
-        known = -1
-        for trial in range(count):
-            if trial % ROUND == 0:
-                empty(folder)
-                known = -1
-            try:
-                known = max(known, _killed(program, folder, chance.uniform(0, longest)))
-                found = program.newest(folder)
-                result.count("kills")
-                if found < known:
-                    raise Lost(f"step {found} was found, step {known} was acknowledged")
-                result.count("steps beyond", found - known)
-                known = found
-                if trial % 10 == 9:
-                    known = _tidy_c(program, folder, known)
-                    result.count("looks for strays")
-            except Lost as lost:
-                result.lost.append(f"trial {trial}: {lost}")
-                empty(folder)
-                known = -1
-        return result
+        return _trials(
+            count,
+            folder,
+            kill=lambda: _killed(program, folder, chance.uniform(0, longest)),
+            survived=lambda: program.newest(folder),
+            tidied=lambda known: _tidy_c(program, folder, known),
+        )
 
     return run
 

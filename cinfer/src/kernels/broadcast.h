@@ -1,9 +1,9 @@
-/* broadcast.h - walking up to three dense tensors that are broadcast to the shape of a fourth. */
+/* broadcast.h - walking dense tensors that are broadcast to the shape of another. */
 #ifndef CI_BROADCAST_H
 #define CI_BROADCAST_H
 #include "../ci_kernel.h"
 
-enum { CI_BROADCAST_MOST = 3 };
+enum { CI_BROADCAST_MOST = 8 };
 
 typedef struct ci_broadcast {
   int inputs, rank;                                     /* rank >= 1 */

@@ -10,7 +10,8 @@
 #include "../isa_linear.h"
 #include "window.h"
 
-enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64, CONV_ND_PADDED = 1 << 26 };
+enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64, CONV_ND_PADDED = 1 << 26, CONV_ND_OFFSETS = 1 << 20 };
+enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
 
 static size_t conv_nd_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
 static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -224,6 +225,24 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
+static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_conv_nd_job *job = argument;
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  float *strip = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
+  for (int64_t plane = begin; plane < end; plane++) {
+    const int64_t channel = plane % p->c;
+    const float *bias = (const float *)(const void *)job->bias;
+    ci_windows windows = p->windows;
+    windows.x = ci_plane_padded(&p->plane, job->k->isa, (const float *)(const void *)job->x + plane * g->area, 0.0f, strip);
+    windows.w = (const float *)(const void *)job->w + channel * g->taps;
+    windows.bias = bias == NULL ? NULL : bias + channel;
+    windows.y = (float *)(void *)job->y + plane * g->places;
+    job->k->isa->linear->depthwise_plane(&windows);
+  }
+}
+
 /* ---- y = product(w, windows) ---- */
 
 ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch) {
@@ -253,6 +272,7 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
+  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows)) p->tile_bytes = p->plane.bytes;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -311,7 +331,9 @@ void ci_conv_nd_forward(const ci_conv_nd_job *job) {
   const ci_conv_nd *p = job->p;
   if (job->k->out[0]->count == 0) return;
   if (p->depthwise && job->fill == NULL) {
-    k_parallel(job->k, p->n * p->c, 1, conv_nd_depthwise, (void *)(uintptr_t)job);
+    const int64_t grain = CONV_ND_PLANE_WORK / (p->g.places * p->g.taps) + 1;
+    k_parallel(job->k, p->n * p->c, grain, p->plane.used ? conv_nd_depthwise_planes : conv_nd_depthwise,
+               (void *)(uintptr_t)job);
   } else {
     k_parallel(job->k, p->n * p->groups * p->tiles * p->parts, 1, conv_nd_units, (void *)(uintptr_t)job);
   }
@@ -321,20 +343,48 @@ static const char *conv_nd_optional(const ci_kernel *k, int input) {
   return k->n_in > input && k->in[input] != NULL ? k->in[input]->data : NULL;
 }
 
+/* The form with outputs as lanes, if it fits. */
+static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
+  const ci_nd *g = &p->g;
+  const int last = g->rank - 1;
+  ci_conv_tiles *t = &p->lanes;
+  if (offset == NULL || g->rank > 2 || p->dtype != CI_FLOAT || p->depthwise || p->product.dots) return;
+  t->x = (ci_conv_axis){g->size[last], g->kernel[last], g->stride[last], g->dilation[last], g->before[last], g->out[last]};
+  t->y = (ci_conv_axis){1, 1, 1, 1, 0, 1};
+  if (last > 0) t->y = (ci_conv_axis){g->size[0], g->kernel[0], g->stride[0], g->dilation[0], g->before[0], g->out[0]};
+  t->images = p->n;
+  t->groups = p->groups;
+  t->ic = p->ic;
+  t->oc = p->oc;
+  t->block = p->product.block;
+  t->offset = offset;
+  if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
+}
+
 ci_status prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
-  ci_conv_nd *p = k_private(k, sizeof *p);
+  const int64_t depth = ci_product(w->dims, 1, w->rank);
+  const size_t offsets = depth > 0 && depth <= CONV_ND_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
+  ci_conv_nd *p = k_private(k, sizeof *p + offsets);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, x->rank, x->dims, w->dims, p));
   CI_TRY(ci_conv_nd_bias(k, 2, p->outputs, x->dtype));
   int64_t dims[CI_MAX_RANK] = {p->n, p->outputs};
   memcpy(dims + 2, p->g.out, (size_t)p->g.rank * sizeof *dims);
   CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
-  return ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes);
+  CI_TRY(ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes));
+  conv_nd_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
+  return CI_OK;
 }
 
 ci_status run_conv(ci_kernel *k) {
+  const ci_conv_nd *p = k->private_memory;
+  if (p->lanes.offset != NULL) {
+    const ci_conv_tiles_job tiles = {k, &p->lanes, k->in[0]->data, k->in[1]->data, (const float *)(const void *)conv_nd_optional(k, 2), k->out[0]->data};
+    ci_conv_tiles_run(&tiles);
+    return CI_OK;
+  }
   const ci_conv_nd_job job = {.k = k,
                               .p = k->private_memory,
                               .x = k->in[0]->data,

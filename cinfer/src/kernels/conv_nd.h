@@ -1,7 +1,8 @@
 /* conv_nd.h - the plan of a convolution, channels first, and the three products that all operators are made of. */
 #ifndef CI_CONV_ND_H
 #define CI_CONV_ND_H
-#include "nd.h"
+#include "conv_tiles.h"
+#include "plane.h"
 #include "product.h"
 
 typedef struct ci_conv_nd {
@@ -19,6 +20,9 @@ typedef struct ci_conv_nd {
   size_t packed_bytes;  /* of the turned weights, before the tiles */
   ci_nd padded;         /* depthwise: how an image lies in scratch, see conv_nd.c */
   size_t padded_bytes;
+  ci_plane plane;       /* the same of float32 over one or two axes */
+  ci_windows windows;
+  ci_conv_tiles lanes; /* offset NULL: this form is not taken */
 } ci_conv_nd;
 
 typedef struct ci_conv_nd_job ci_conv_nd_job;

@@ -1,13 +1,15 @@
-/* matmul.c - MatMul (a (..., m, k), b (..., k, n), broadcast batches) and Gemm (alpha a' b' + beta c). */
+/* matmul.c - MatMul (a (..., m, k), b (..., k, n), broadcast batches) and Gemm (alpha a' b' + beta c), alone and with a
+ * program over what they give. */
 #include "../isa.h"
 #include "../isa_linear.h"
+#include "fused.h"
 #include "product.h"
 
 enum {
   MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
   MATMUL_FEW_ROWS = 16,
-  MATMUL_TILE_ROWS = 504, /* rows and bytes of the result that are finished while they are in the cache */
-  MATMUL_TILE_BYTES = 1 << 16
+  MATMUL_TILE_ROWS = CI_SWEEP_ROWS, /* rows and elements of the result that are finished while they are in the cache */
+  MATMUL_TILE = 1 << 16
 };
 #define MATMUL_PART_WORK 131072 /* multiplications that are worth a thread */
 
@@ -15,25 +17,31 @@ struct matmul {
   ci_matmul product;
   int64_t m, batches;
   ptrdiff_t a_row, a_col, b_row, b_col;
-  size_t item, a_bytes; /* the copy of b follows that of a in scratch */
+  size_t item, a_bytes, b_bytes, room_bytes; /* scratch: copies of a and b, room (product.h) for each thread */
+  size_t each_bytes; /* of all three, of one thread that takes whole matrices */
   const void *b_packed; /* b in memory of the model, or NULL */
-  bool b_panels;        /* b is packed in panels (product.h), by the model or in scratch */
-  bool finishes;        /* something is done to the product: Gemm's alpha and c */
-  bool by_columns;      /* threads take panels of columns instead of rows */
-  int64_t grain;        /* rows, panels or whole batches a part */
-  int batch_rank;       /* 0: at most one matrix */
+  bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
+  bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
+  ci_matmul_part whole; /* but for the addresses of a, c and a b that is not b_packed */
+  bool scales; /* Gemm's alpha or c */
+  const ci_fused *epilogue; /* of a fused product, or NULL */
+  bool by_matrices; /* threads take whole matrices of a batch */
+  bool by_columns; /* threads take panels of columns instead of rows */
+  int64_t grain; /* rows, panels or matrices a part */
+  int batch_rank; /* 0: at most one matrix */
   int64_t batch_dims[CI_MAX_RANK];
   ptrdiff_t a_step[CI_MAX_RANK], b_step[CI_MAX_RANK]; /* elements from one matrix to the next of an axis */
-  double alpha, beta;                                 /* Gemm */
+  double alpha, beta; /* Gemm */
   bool adds_c;
   ptrdiff_t c_row, c_col;
 };
 
-typedef struct matmul_job { /* one product being computed */
+typedef struct matmul_job { /* one matrix being computed */
   ci_kernel *k;
   const struct matmul *p;
   ci_operand a, b;
-  char *y;
+  char *y, *scratch;
+  int64_t first_row; /* of y, in the whole result */
 } matmul_job;
 
 /* ---- Gemm's last step: y = fma(beta, c, alpha * y) ---- */
@@ -50,15 +58,13 @@ MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
 MATMUL_SCALE_ADD(uint64_t, uint64)
 
-static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column, int64_t n) {
-  const struct matmul *p = job->p;
-  const char *c = p->adds_c ? (const char *)job->k->in[2]->data : NULL;
+/* Columns from `column` on of a row of the whole result, which lie at y. */
+static void matmul_scale_row(const ci_kernel *k, void *y, int64_t row, int64_t column, int64_t n) {
+  const struct matmul *p = k->private_memory;
+  const char *c = p->adds_c ? (const char *)k->in[2]->data : NULL;
   if (c != NULL) c += (size_t)(row * p->c_row + column * p->c_col) * p->item;
-  void *y = job->y + (size_t)(row * p->product.n + column) * p->item;
   switch (p->product.dtype) {
-    case CI_FLOAT:
-      job->k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n);
-      break;
+    case CI_FLOAT: k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n); break;
     case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, (const void *)c, p->c_col, n); break;
     case CI_INT32:
     case CI_UINT32:
@@ -70,101 +76,128 @@ static void matmul_finish_row(const matmul_job *job, int64_t row, int64_t column
   }
 }
 
+/* A part of the result, from (row, column) on. */
+static void matmul_compute(const ci_kernel *k, const ci_matmul_part *part, int64_t row, int64_t column) {
+  const struct matmul *p = k->private_memory;
+  ci_matmul_compute(&p->product, k->isa, part);
+  for (int64_t i = 0; p->scales && i < part->m; i++) {
+    matmul_scale_row(k, (char *)part->c + (size_t)(i * p->product.n) * p->item, row + i, column, part->n);
+  }
+  if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
+}
+
 /* ---- one product, in parts ---- */
 
-static void matmul_tile(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+/* Some rows and columns of the result; `thread` says whose room they may use. */
+typedef struct matmul_place {
+  int64_t row, rows, column, columns;
+  int thread;
+} matmul_place;
+
+static void matmul_tile(const matmul_job *job, const matmul_place *at) {
   const struct matmul *p = job->p;
-  const size_t n = (size_t)p->product.n;
-  const ptrdiff_t b_step = p->b_panels ? (ptrdiff_t)(column * p->product.k) : (ptrdiff_t)column * job->b.col;
+  char *room = p->room_bytes > 0 ? job->scratch + p->a_bytes + p->b_bytes : NULL;
+  const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_panels ? (ptrdiff_t)p->product.k : job->b.col);
   const ci_matmul_part part = {
-      .a = {(const char *)job->a.data + (size_t)(row * job->a.row) * p->item, job->a.row, job->a.col},
+      .a = {(const char *)job->a.data + (size_t)(at->row * job->a.row) * p->item, job->a.row, job->a.col},
       .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
       .panels = p->b_panels,
-      .c = job->y + ((size_t)row * n + (size_t)column) * p->item,
-      .c_row = (ptrdiff_t)n,
-      .m = rows,
-      .n = columns,
-      .k = p->product.k};
-  ci_matmul_compute(&p->product, job->k->isa, &part);
-  if (!p->finishes) return;
-  for (int64_t i = row; i < row + rows; i++) matmul_finish_row(job, i, column, columns);
+      .c = job->y + (size_t)(at->row * p->product.n + at->column) * p->item,
+      .c_row = (ptrdiff_t)p->product.n,
+      .m = at->rows,
+      .n = at->columns,
+      .k = p->product.k,
+      .room = room == NULL ? NULL : room + (size_t)at->thread * p->room_bytes};
+  matmul_compute(job->k, &part, job->first_row + at->row, at->column);
 }
 
 static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* A part in tiles small enough to be finished in the cache. */
-static void matmul_part(const matmul_job *job, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  if (!job->p->finishes || rows * columns <= MATMUL_TILE_BYTES / 4) {
-    matmul_tile(job, row, rows, column, columns);
+/* A part, in tiles small enough to be finished in the cache. */
+static void matmul_part(const matmul_job *job, const matmul_place *at) {
+  const bool finishes = job->p->scales || job->p->epilogue != NULL;
+  if (!finishes || at->rows * at->columns <= MATMUL_TILE) {
+    matmul_tile(job, at);
     return;
   }
-  for (int64_t r = 0; r < rows; r += MATMUL_TILE_ROWS) {
-    const int64_t height = matmul_at_most(rows - r, MATMUL_TILE_ROWS);
-    const int64_t width = (MATMUL_TILE_BYTES / 4 / height + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL;
-    for (int64_t c = 0; c < columns; c += width) {
-      matmul_tile(job, row + r, height, column + c, matmul_at_most(columns - c, width));
+  const int64_t rows_end = at->row + at->rows, columns_end = at->column + at->columns;
+  for (int64_t row = at->row; row < rows_end; row += MATMUL_TILE_ROWS) {
+    const int64_t rows = matmul_at_most(rows_end - row, MATMUL_TILE_ROWS);
+    const int64_t width = (MATMUL_TILE / rows + MATMUL_PANEL - 1) / MATMUL_PANEL * MATMUL_PANEL;
+    for (int64_t column = at->column; column < columns_end; column += width) {
+      matmul_tile(job, &(matmul_place){row, rows, column, matmul_at_most(columns_end - column, width), at->thread});
     }
   }
 }
 
 static void matmul_rows(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  (void)thread;
-  matmul_part(job, begin, end - begin, 0, job->p->product.n);
+  matmul_part(job, &(matmul_place){begin, end - begin, 0, job->p->product.n, thread});
 }
 
 static void matmul_panels(void *argument, int64_t begin, int64_t end, int thread) {
   const matmul_job *job = argument;
-  const int64_t n = job->p->product.n, from = begin * MATMUL_PANEL;
-  const int64_t to = end * MATMUL_PANEL < n ? end * MATMUL_PANEL : n;
-  (void)thread;
-  matmul_part(job, 0, job->p->m, from, to - from);
+  const int64_t from = begin * MATMUL_PANEL, to = matmul_at_most(end * MATMUL_PANEL, job->p->product.n);
+  matmul_part(job, &(matmul_place){0, job->p->m, from, to - from, thread});
 }
 
-static void matmul_one(matmul_job *job) {
+/* The operands of a matrix as its parts read them. */
+static void matmul_pack(matmul_job *job) {
   const struct matmul *p = job->p;
-  ci_kernel *k = job->k;
-  job->a = ci_matmul_pack_a(&p->product, p->m, job->a, k->scratch);
-  /* without scratch there is no pointer to add to */
-  void *const copy = p->a_bytes > 0 ? (char *)k->scratch + p->a_bytes : k->scratch;
+  void *const copy =
+      p->a_bytes > 0 ? job->scratch + p->a_bytes : job->scratch; /* which is NULL where nobody wants any */
+  job->a = ci_matmul_pack_a(&p->product, p->m, job->a, job->scratch);
   if (p->b_packed != NULL) {
-    const ptrdiff_t depth = (ptrdiff_t)p->product.k;
-    job->b = p->b_panels ? (ci_operand){p->b_packed, k->isa->linear->panel, 1} : (ci_operand){p->b_packed, 1, depth};
+    job->b = (ci_operand){p->b_packed, p->whole.b.row, p->whole.b.col};
   } else if (p->b_panels) {
-    job->b = ci_matmul_pack_panels(&p->product, k->isa, job->b, copy);
+    job->b = ci_matmul_pack_panels(&p->product, job->k->isa, job->b, copy);
   } else {
     job->b = ci_matmul_pack_b(&p->product, job->b, copy);
   }
-  if (k->threads <= 1) {
-    matmul_part(job, 0, p->m, 0, p->product.n);
-  } else if (p->by_columns) {
-    k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, job);
-  } else {
-    k_parallel(k, p->m, p->grain, matmul_rows, job);
+}
+
+/* Matrices of a batch, each cut into parts for the threads unless a thread takes it as a whole. */
+static void matmul_matrices(void *argument, int64_t begin, int64_t end, int thread) {
+  ci_kernel *k = argument;
+  const struct matmul *p = k->private_memory;
+  const bool alone = p->by_matrices || k->threads <= 1;
+  char *const scratch = p->each_bytes > 0 ? (char *)k->scratch + (size_t)thread * p->each_bytes : k->scratch;
+  for (int64_t matrix = begin; matrix < end; matrix++) {
+    ptrdiff_t a = 0, b = 0;
+    for (int64_t axis = p->batch_rank - 1, rest = matrix; axis >= 0; rest /= p->batch_dims[axis--]) {
+      a += p->a_step[axis] * (ptrdiff_t)(rest % p->batch_dims[axis]);
+      b += p->b_step[axis] * (ptrdiff_t)(rest % p->batch_dims[axis]);
+    }
+    matmul_job job = {.k = k,
+                      .p = p,
+                      .y = (char *)k->out[0]->data + (size_t)(matrix * p->m * p->product.n) * p->item,
+                      .a = {(const char *)k->in[0]->data + (size_t)a * p->item, p->a_row, p->a_col},
+                      .b = {(const char *)k->in[1]->data + (size_t)b * p->item, p->b_row, p->b_col},
+                      .scratch = scratch,
+                      .first_row = matrix * p->m};
+    matmul_pack(&job);
+    if (alone) {
+      matmul_part(&job, &(matmul_place){0, p->m, 0, p->product.n, 0});
+    } else if (p->by_columns) {
+      k_parallel(k, (p->product.n + MATMUL_PANEL - 1) / MATMUL_PANEL, p->grain, matmul_panels, &job);
+    } else {
+      k_parallel(k, p->m, p->grain, matmul_rows, &job);
+    }
   }
 }
 
 ci_status run_matmul(ci_kernel *k) {
   const struct matmul *p = k->private_memory;
-  int64_t at[CI_MAX_RANK] = {0};
-  ptrdiff_t a = 0, b = 0;
-  char *y = k->out[0]->data;
-  for (int64_t batch = 0; batch < p->batches; batch++) {
-    matmul_job job = {.k = k,
-                      .p = p,
-                      .y = y,
-                      .a = {(const char *)k->in[0]->data + (size_t)a * p->item, p->a_row, p->a_col},
-                      .b = {(const char *)k->in[1]->data + (size_t)b * p->item, p->b_row, p->b_col}};
-    matmul_one(&job);
-    y += (size_t)p->m * (size_t)p->product.n * p->item;
-    for (int axis = p->batch_rank - 1; axis >= 0; axis--) {
-      a += p->a_step[axis];
-      b += p->b_step[axis];
-      if (++at[axis] < p->batch_dims[axis]) break;
-      a -= p->a_step[axis] * (ptrdiff_t)at[axis];
-      b -= p->b_step[axis] * (ptrdiff_t)at[axis];
-      at[axis] = 0;
-    }
+  if (p->direct) {
+    ci_matmul_part whole = p->whole;
+    whole.a.data = k->in[0]->data;
+    whole.b.data = p->b_packed != NULL ? p->b_packed : k->in[1]->data;
+    whole.c = k->out[0]->data;
+    matmul_compute(k, &whole, 0, 0);
+  } else if (p->by_matrices) {
+    k_parallel(k, p->batches, p->grain, matmul_matrices, k);
+  } else {
+    matmul_matrices(k, 0, p->batches, 0);
   }
   return CI_OK;
 }
@@ -190,23 +223,43 @@ static ci_status matmul_unequal(ci_kernel *k, int64_t columns, int64_t rows) {
                 k_describe(k->in[1], right, sizeof right));
 }
 
+/* How threads share the work. */
+static void matmul_share(const ci_kernel *k, struct matmul *p) {
+  const int64_t n = p->product.n, depth = p->product.k > 0 ? p->product.k : 1;
+  p->by_matrices = k->threads > 1 && p->batches >= k->threads;
+  p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
+  const int64_t each = p->by_matrices ? p->m * n : p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of one */
+  p->grain = each > 0 ? MATMUL_PART_WORK / depth / each + 1 : 1;
+}
+
 /* What follows from the sizes: the rule, copies, threads. */
 static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth) {
   ci_matmul_rule(&p->product, k->in[0]->dtype, n, depth);
   p->item = ci_dtype_size(k->in[0]->dtype);
-  p->a_bytes = ci_round_up(ci_matmul_a_bytes(&p->product, p->m, p->a_row, p->a_col), 64);
-  size_t b_bytes = ci_matmul_b_bytes(&p->product, p->b_row, p->b_col);
-  const bool one = k->in[1]->rank <= 2; /* one matrix for all batches */
-  p->b_packed = one ? ci_matmul_constant(&p->product, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
-  p->b_panels = !p->product.dots && (p->b_packed != NULL || b_bytes > 0);
-  if (p->b_panels) b_bytes = ci_matmul_panel_bytes(&p->product, k->isa);
-  k->scratch_bytes = p->a_bytes + (p->b_packed != NULL ? 0 : b_bytes);
-  p->finishes = p->adds_c || p->alpha != 1.0;
-  p->by_columns = p->m < MATMUL_FEW_ROWS && n > MATMUL_PANEL;
-  const int64_t each = p->by_columns ? MATMUL_PANEL * p->m : n; /* outputs of a row or panel */
-  const int64_t depth_1 = depth > 0 ? depth : 1;
-  p->grain = each > 0 ? MATMUL_PART_WORK / depth_1 / each + 1 : 1;
-  if (p->batches == 0) p->a_bytes = k->scratch_bytes = 0; /* the other sizes may be anything */
+  p->scales = p->adds_c || p->alpha != 1.0;
+  matmul_share(k, p);
+  if (p->batches == 0) return; /* the other sizes may be anything */
+  const ci_matmul *rule = &p->product;
+  const size_t in_order = ci_matmul_b_bytes(rule, p->b_row, p->b_col), panels = ci_matmul_panel_bytes(rule, k->isa);
+  const size_t threads = (size_t)(k->threads > 1 ? k->threads : 1);
+  const bool one = k->in[1]->rank <= 2; /* one b for all matrices */
+  p->b_packed = one ? ci_matmul_constant(rule, k, 1, (ci_operand){NULL, p->b_row, p->b_col}) : NULL;
+  p->b_panels = panels > 0 && (p->b_packed != NULL || in_order > 0);
+  p->a_bytes = ci_round_up(ci_matmul_a_bytes(rule, p->m, p->a_row, p->a_col), 64);
+  p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
+  p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
+  p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
+  p->direct = p->batches == 1 && k->threads <= 1 && p->each_bytes == 0 && p->m * n <= MATMUL_TILE;
+  p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
+                              .b = {NULL, p->b_row, p->b_col},
+                              .panels = p->b_panels,
+                              .c_row = (ptrdiff_t)n,
+                              .m = p->m,
+                              .n = n,
+                              .k = depth};
+  if (p->b_packed != NULL && p->b_panels) p->whole.b = (ci_operand){NULL, k->isa->linear->panel, 1};
+  if (p->b_packed != NULL && !p->b_panels) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
+  k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
 }
 
 /* Batch strides of one operand, aligned at the right with the output's batch axes. */
@@ -324,3 +377,15 @@ ci_status prepare_gemm(ci_kernel *k) {
   matmul_plan(k, p, n, columns);
   return CI_OK;
 }
+
+/* ---- products with a program behind them (fused.h) ---- */
+
+static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)(ci_kernel *k), int first_extra) {
+  CI_TRY(k_prepare_as(k, (ci_span){op, strlen(op)}, "nodes", prepare));
+  struct matmul *p = k->private_memory;
+  return ci_fused_prepare(k, first_extra, p->product.n, &p->epilogue);
+}
+
+ci_status prepare_fused_matmul(ci_kernel *k) { return matmul_fused(k, "MatMul", prepare_matmul, 2); }
+
+ci_status prepare_fused_gemm(ci_kernel *k) { return matmul_fused(k, "Gemm", prepare_gemm, 3); }

@@ -4,6 +4,7 @@
 #include "../ci_kernel.h"
 #include "../scalar_math.h"
 #include "integers.h"
+#include "plane.h"
 
 typedef enum nd_kind { ND_MAX, ND_AVERAGE, ND_LP, ND_SPREAD } nd_kind;
 typedef enum nd_divisor { ND_WINDOW, ND_PADDED, ND_ONE } nd_divisor;
@@ -15,6 +16,9 @@ typedef struct nd_plan {
   int64_t p, planes, x_count, y_count, area;
   int64_t x[CI_MAX_RANK], y[CI_MAX_RANK], kernel[CI_MAX_RANK], stride[CI_MAX_RANK], dilation[CI_MAX_RANK];
   int64_t head[CI_MAX_RANK], tail[CI_MAX_RANK];
+  ci_plane plane; /* of the largest of float32, see plane.h */
+  ci_windows windows;
+  bool whole; /* a window is the plane */
 } nd_plan;
 
 typedef struct nd_window { /* taps lo..hi of each axis lie in the image, from the corner `start` */
@@ -272,6 +276,41 @@ static void nd_forward_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
+static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int thread) {
+  const nd_job *job = argument;
+  const nd_plan *p = job->p;
+  const struct ci_isa *isa = job->k->isa;
+  float *copy = (float *)job->k->scratch + (size_t)thread * (p->plane.bytes / sizeof(float));
+  for (int64_t plane = begin; plane < end; plane++) {
+    ci_windows windows = p->windows;
+    const float *x = (const float *)job->k->in[0]->data + plane * p->x_count;
+    windows.x = ci_plane_padded(&p->plane, isa, x, -INFINITY, copy);
+    windows.y = (float *)job->k->out[0]->data + plane * p->y_count;
+    isa->linear->largest_plane(&windows);
+  }
+}
+
+/* The averages of whole planes of float32: several chains side by side. */
+static void nd_average_planes(void *argument, int64_t begin, int64_t end, int thread) {
+  enum { planes = 8 };
+  const nd_job *job = argument;
+  const int64_t area = job->p->x_count;
+  (void)thread;
+  for (int64_t plane = begin; plane < end; plane += planes) {
+    const int64_t step = plane + planes <= end ? area : 0, count = step > 0 ? planes : 1;
+    const float *x = (const float *)job->k->in[0]->data + plane * area;
+    double sum[planes] = {0.0};
+    for (int64_t i = 0; i < area; i++) {
+      for (int j = 0; j < planes; j++) sum[j] = sum[j] + (double)x[i + j * step];
+    }
+    for (int64_t j = 0; j < count; j++) {
+      ((float *)job->k->out[0]->data)[plane + j] = (float)(sum[j] / (double)area);
+    }
+    if (step == 0) plane -= planes - 1;
+  }
+}
+
 static void nd_spread_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const nd_plan *p = job->p;
@@ -296,8 +335,10 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   if (k->out[0]->count == 0) return CI_OK;
   const int64_t area = p->area > 0 ? p->area : 1;
   const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
-  k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1,
-             kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes, &job);
+  ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
+  if (kind == ND_MAX && p->plane.used) planes = nd_largest_planes;
+  if (kind == ND_AVERAGE && p->whole && k->out[0]->dtype == CI_FLOAT) planes = nd_average_planes;
+  k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
   return CI_OK;
 }
 
@@ -330,13 +371,27 @@ static ci_status nd_forward_prepare(ci_kernel *k, bool bytes, bool whole, nd_pla
   return CI_OK;
 }
 
+static void nd_plan_plane(ci_kernel *k, nd_plan *p) {
+  ci_nd g = {.rank = p->axes};
+  const size_t bytes = (size_t)p->axes * sizeof *g.size;
+  memcpy(g.size, p->x, bytes);
+  memcpy(g.kernel, p->kernel, bytes);
+  memcpy(g.stride, p->stride, bytes);
+  memcpy(g.dilation, p->dilation, bytes);
+  memcpy(g.before, p->head, bytes);
+  memcpy(g.out, p->y, bytes);
+  if (ci_plane_plan(&p->plane, &g, false, &p->windows)) k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+}
+
 ci_status prepare_max_pool(ci_kernel *k) {
   nd_plan *p;
   int64_t order;
   CI_TRY(k_attr_i(k, "storage_order", 0, &order));
   CI_TRY(nd_forward_prepare(k, true, false, &p));
   p->column_major = order != 0;
-  return k->n_out > 1 ? k_out_like(k, 1, CI_INT64, k->out[0]) : CI_OK;
+  if (k->n_out > 1) return k_out_like(k, 1, CI_INT64, k->out[0]);
+  if (k->out[0]->dtype == CI_FLOAT && k->out[0]->count > 0) nd_plan_plane(k, p);
+  return CI_OK;
 }
 
 ci_status prepare_average_pool(ci_kernel *k) {
@@ -365,7 +420,9 @@ ci_status prepare_global_lp_pool(ci_kernel *k) { return nd_lp_prepare(k, true); 
 
 ci_status prepare_global_pool(ci_kernel *k) {
   nd_plan *p;
-  return nd_forward_prepare(k, false, true, &p);
+  CI_TRY(nd_forward_prepare(k, false, true, &p));
+  p->whole = true;
+  return CI_OK;
 }
 
 ci_status prepare_average_pool_grad(ci_kernel *k) {

@@ -24,7 +24,7 @@ bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k) {
   p->dots = floating && k > 0 && (n == 1 || (n < 8 && k / 32 >= n));
   p->block = n <= 16 ? k / 4 + (k % 4 != 0) : n <= 32 ? k / 2 + (k % 2 != 0) : k;
   if (p->block < 16) p->block = 16;
-  if (p->block > 256) p->block = 256;
+  if (p->block > CI_BLOCK) p->block = CI_BLOCK;
   return true;
 }
 
@@ -79,10 +79,12 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
 
 /* ---- panels, and constants ---- */
 
+enum { PRODUCT_ROOM_ROWS = 128, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
+
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
-  const size_t panel = (size_t)isa->linear->panel;
-  if (p->dtype != CI_FLOAT || p->dots || p->n == 0 || p->k == 0) return 0;
-  return ci_round_up((size_t)p->n, panel) * (size_t)p->k * sizeof(float);
+  size_t bytes = ci_round_up((size_t)p->n, (size_t)isa->linear->panel) * sizeof(float);
+  if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (size_t)p->k, &bytes)) return 0;
+  return bytes;
 }
 
 ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy) {
@@ -91,13 +93,23 @@ ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, c
   for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
     const int64_t columns = product_at_most(panel, p->n - n);
     const float *from = (const float *)b.data + n * b.col;
-    for (int64_t k = 0; k < p->k; k++) {
-      float *row = to + k * panel;
-      for (int64_t j = 0; j < columns; j++) row[j] = from[k * b.row + j * b.col];
-      for (int64_t j = columns; j < panel; j++) row[j] = 0.0f;
+    if (b.col == 1) {
+      for (int64_t k = 0; k < p->k; k++) memcpy(to + k * panel, from + k * b.row, (size_t)columns * sizeof *to);
+    } else if (b.row == 1) {
+      isa->linear->transpose(to, (ptrdiff_t)panel, from, b.col, columns, p->k);
+    } else {
+      for (int64_t k = 0; k < p->k; k++) {
+        for (int64_t j = 0; j < columns; j++) to[k * panel + j] = from[k * b.row + j * b.col];
+      }
     }
   }
   return (ci_operand){copy, (ptrdiff_t)panel, 1};
+}
+
+size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col) {
+  const bool large = m >= PRODUCT_ROOM_ROWS && p->n >= PRODUCT_ROOM_COLUMNS && a_row >= PRODUCT_ROOM_STRIDE;
+  if (p->dtype != CI_FLOAT || p->dots || a_col != 1 || !large) return 0;
+  return (size_t)product_at_most(m, CI_SWEEP_ROWS) * CI_ROOM_ROW * sizeof(float);
 }
 
 typedef struct product_constant {
@@ -220,6 +232,7 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
                         .m = part->m,
                         .n = part->n,
                         .k = part->k,
+                        .room = part->a.col == 1 ? part->room : NULL,
                         .block = p->block,
                         .add = part->add};
   if (p->dots) {

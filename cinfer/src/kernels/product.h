@@ -26,13 +26,16 @@ size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);
 ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
 ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
-/* b as the column form reads it fastest: panels of isa->linear->panel columns, one after the other, the last one filled
- * up with zeros. 0 bytes: there is no such order for this product. */
+/* b as the column form reads it fastest: panels of isa->linear->panel columns, one after the other, of which the last
+ * may hold fewer. 0 bytes: there is no such order for this product. */
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
 ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
 /* In prepare: the matrix b of input i, its data aside, in memory of the model: in panels, or for the dot form. NULL: no
  * constant of the model (pack.h), or one that is best read in place. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b);
+
+/* Whether a product of so many rows is large enough to have a put together block by block, and in how much memory. */
+size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 
 typedef struct ci_matmul_part { /* some rows and columns of one product, or the next blocks of its K */
   ci_operand a, b;
@@ -40,6 +43,7 @@ typedef struct ci_matmul_part { /* some rows and columns of one product, or the 
   void *c;
   ptrdiff_t c_row;
   int64_t m, n, k;
+  void *room; /* NULL, or memory of ci_matmul_room_bytes that no other part uses meanwhile: the same, faster */
   bool add; /* c holds the total of the blocks before; k is then counted from a block's start */
 } ci_matmul_part;
 void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part);

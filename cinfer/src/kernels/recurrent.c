@@ -6,7 +6,9 @@
 #include <math.h>
 
 #include "../isa.h"
+#include "../isa_linear.h"
 #include "../isa_math.h"
+#include "../pack.h"
 #include "../scalar_math.h"
 #include "integers.h"
 #include "product.h"
@@ -49,18 +51,30 @@ static const rec_activation rec_activations[REC_NAMES] = {
 
 enum { REC_RNN = 1, REC_GRU = 3, REC_LSTM = 4 }; /* also the number of gates */
 enum { REC_X, REC_W, REC_R, REC_B, REC_LENGTHS, REC_H0, REC_C0, REC_P, REC_INPUTS };
+enum { REC_NEAR = 8192, REC_GROUP = 128, REC_VECTOR = 16 }; /* see rec_cut */
 enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
+
+typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
+  ci_matmul rule;     /* block and form are those of all gates */
+  bool panels;
+  int64_t groups; /* of columns, see rec_cut; 0: not in groups */
+  int64_t first;      /* the first of its gates' units */
+  size_t bytes;       /* of one direction in that order; 0: read in place */
+  const void *packed; /* all directions, in memory of the model; NULL: each run makes a copy at `copy` */
+  size_t copy;
+} rec_matrix;
 
 typedef struct rec {
   int gates, directions, per_direction;
   bool backward, batch_first, coupled, before_reset, clips;
+  bool usual[2]; /* of a direction: float32, sigmoid and tanh, nothing clipped: a step is one function */
   double clip;
   rec_activation f[6];
   int64_t steps, batch, width, hidden, columns; /* columns: gates * hidden */
   int32_t dtype;
   size_t item;
-  ci_matmul x_rule, h_rule;
-  size_t w_copy, r_copy, bias, products, sums, h, c, aside; /* offsets in scratch */
+  rec_matrix w, r[2]; /* r[1]: the last gate of GRU, where its product comes after the others */
+  size_t bias, products, sums, h, c, aside; /* offsets in scratch */
 } rec;
 
 typedef struct rec_job { /* one direction */
@@ -68,7 +82,7 @@ typedef struct rec_job { /* one direction */
   const rec *p;
   int d;
   bool backward;
-  ci_operand r;
+  ci_operand r[2];
   const char *peephole;
 } rec_job;
 
@@ -243,19 +257,45 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
   return ci_read_integer(k->in[REC_LENGTHS], b);
 }
 
-/* sums of rows [begin, end) and of gates from `first` on: state times R */
-static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int first, int last) {
+/* Where a group of columns begins. A batch of one reads all of R in every step, group after group, each from its first
+ * number to its last. The first and the last group are small enough for the nearest cache: steps go forth and back, so
+ * that the next one begins with what this one has read last. */
+static int64_t rec_near(const rec_matrix *m) {
+  const int64_t fits = REC_NEAR / m->rule.k / REC_VECTOR * REC_VECTOR;
+  return fits > REC_GROUP ? REC_GROUP : fits < REC_VECTOR ? REC_VECTOR : fits;
+}
+
+static int64_t rec_cut(const rec_matrix *m, int64_t group) {
+  const int64_t near = rec_near(m), from = near + (group - 1) * REC_GROUP, last = m->rule.n - near;
+  return group == 0 ? 0 : group == m->groups ? m->rule.n : group == m->groups - 1 ? last : from;
+}
+
+static int64_t rec_group_count(const rec_matrix *m) {
+  const int64_t middle = m->rule.n - 2 * rec_near(m);
+  return middle > 0 ? 2 + (middle + REC_GROUP - 1) / REC_GROUP : 0;
+}
+
+/* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
+static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which, bool forth) {
   const rec *p = j->p;
-  const int64_t n = p->hidden;
-  const ci_matmul_part part = {
-      .a = {rec_at(j, state, begin, n), (ptrdiff_t)n, 1},
-      .b = {(const char *)j->r.data + (size_t)(first * n * j->r.col) * p->item, j->r.row, j->r.col},
-      .c = rec_at(j, p->sums, begin, p->columns) + (size_t)(first * n) * p->item,
-      .c_row = (ptrdiff_t)p->columns,
-      .m = end - begin,
-      .n = (last - first) * n,
-      .k = n};
-  ci_matmul_compute(&p->h_rule, j->k->isa, &part);
+  const rec_matrix *r = &p->r[which];
+  ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
+                         .b = j->r[which],
+                         .panels = r->panels,
+                         .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
+                         .c_row = (ptrdiff_t)p->columns,
+                         .m = end - begin,
+                         .n = r->rule.n,
+                         .k = p->hidden};
+  if (r->groups == 0) ci_matmul_compute(&r->rule, j->k->isa, &part);
+  float *const sums = part.c;
+  for (int64_t i = 0; i < r->groups; i++) {
+    const int64_t group = forth ? i : r->groups - 1 - i, from = rec_cut(r, group);
+    part.n = rec_cut(r, group + 1) - from;
+    part.b = (ci_operand){(const float *)j->r[which].data + from * p->hidden, (ptrdiff_t)part.n, 1};
+    part.c = sums + from;
+    ci_matmul_compute(&r->rule, j->k->isa, &part);
+  }
 }
 
 static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
@@ -267,6 +307,14 @@ static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
     rec_step_gru_gates(j, x, g, h, aside);
   } else if (p->gates == REC_RNN) {
     rec_step_rnn(j, x, g, h);
+  } else if (p->usual[j->d]) {
+    const ci_kernel *k = j->k;
+    float *state = (void *)h;
+    if (p->gates == REC_GRU) {
+      k->isa->math->gru(state, (const void *)x, (const void *)g, (const void *)rec_at(j, p->bias, p->gates, n), n);
+    } else {
+      k->isa->math->lstm(state, (void *)rec_at(j, p->c, b, n), (const void *)x, (const void *)g, n);
+    }
   } else if (p->gates == REC_GRU) {
     rec_step_gru(j, x, g, h, rec_at(j, p->bias, p->gates, n));
   } else {
@@ -295,13 +343,13 @@ static void rec_rows(void *argument, int64_t begin, int64_t end, int thread) {
   (void)thread;
   for (int64_t s = 0; s < p->steps; s++) {
     const bool twice = p->gates == REC_GRU;
-    rec_product(j, p->h, begin, end, 0, twice && !p->before_reset ? 2 : p->gates);
-    for (int pass = twice ? 0 : 1; pass < 2; pass++) {
+    rec_product(j, p->h, begin, end, 0, s % 2 == 0);
+    for (int pass = twice && !p->usual[j->d] ? 0 : 1; pass < 2; pass++) {
       for (int64_t b = begin; b < end; b++) {
         const int64_t length = rec_length(j, b);
         if (s < length) rec_row(j, b, j->backward ? length - 1 - s : s, pass == 0);
       }
-      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 2, 3);
+      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1, s % 2 == 0);
     }
     for (int64_t b = begin; b < end; b++) {
       const int64_t length = rec_length(j, b);
@@ -323,13 +371,14 @@ static void rec_input_rows(void *argument, int64_t begin, int64_t end, int threa
   const ci_matmul_part part = {
       .a = {(const char *)j->k->in[REC_X]->data + (size_t)(begin * p->width) * p->item, (ptrdiff_t)p->width, 1},
       .b = in->w,
+      .panels = p->w.panels,
       .c = rec_at(j, p->products, begin, p->columns),
       .c_row = (ptrdiff_t)p->columns,
       .m = end - begin,
       .n = p->columns,
       .k = p->width};
   (void)thread;
-  ci_matmul_compute(&p->x_rule, j->k->isa, &part);
+  ci_matmul_compute(&p->w.rule, j->k->isa, &part);
   for (int64_t i = begin; i < end; i++) {
     char *row = rec_at(j, p->products, i, p->columns);
     rec_binary(j, CI_MATH_add, row, row, (char *)j->k->scratch + p->bias, p->columns, CI_NO_SCALAR);
@@ -371,17 +420,57 @@ static void rec_state(const rec_job *j, size_t part, char *tensor, bool out) {
 
 static char *rec_given(const ci_kernel *k, int i) { return k->n_in > i && k->in[i] != NULL ? k->in[i]->data : NULL; }
 
+/* ---- W and R in the order of the products ---- */
+
+typedef struct rec_fill {
+  const rec_matrix *m;
+  const struct ci_isa *isa;
+  int directions;
+  int64_t columns; /* of all gates */
+} rec_fill;
+
+/* What a direction of W or R holds of the matrix, which is turned: a unit's weights are contiguous. */
+static ci_operand rec_given_matrix(const rec_matrix *m, const void *data, int64_t d, int64_t columns) {
+  const size_t item = ci_dtype_size(m->rule.dtype);
+  const size_t at = (size_t)((d * columns + m->first) * m->rule.k) * item;
+  return (ci_operand){(const char *)data + at, 1, (ptrdiff_t)m->rule.k};
+}
+
+static ci_operand rec_ordered(const rec_matrix *m, const struct ci_isa *isa, ci_operand from, void *to) {
+  if (m->panels) return ci_matmul_pack_panels(&m->rule, isa, from, to);
+  if (m->groups == 0) return ci_matmul_pack_b(&m->rule, from, to);
+  for (int64_t i = 0; i < m->groups; i++) {
+    const int64_t first = rec_cut(m, i), columns = rec_cut(m, i + 1) - first;
+    ci_transpose_copy(sizeof(float), (float *)to + first * m->rule.k, (const float *)from.data + first * from.col,
+                      columns, m->rule.k, from.col, from.row);
+  }
+  return (ci_operand){to, 0, 1};
+}
+
+static void rec_fill_packed(void *to, const ci_value *value, const void *argument) {
+  const rec_fill *f = argument;
+  for (int d = 0; d < f->directions; d++) {
+    const ci_operand from = rec_given_matrix(f->m, value->data, d, f->columns);
+    (void)rec_ordered(f->m, f->isa, from, (char *)to + (size_t)d * f->m->bytes);
+  }
+}
+
+static ci_operand rec_operand(const rec_job *j, const rec_matrix *m, int input) {
+  const ci_kernel *k = j->k;
+  const ci_operand from = rec_given_matrix(m, k->in[input]->data, j->d, j->p->columns);
+  if (m->packed != NULL) {
+    const void *data = (const char *)m->packed + (size_t)j->d * m->bytes;
+    return m->panels ? (ci_operand){data, k->isa->linear->panel, 1} : (ci_operand){data, 1, (ptrdiff_t)m->rule.k};
+  }
+  return m->bytes == 0 ? from : rec_ordered(m, k->isa, from, (char *)k->scratch + m->copy);
+}
+
 static void rec_direction(rec_job *j) {
   const rec *p = j->p;
   ci_kernel *k = j->k;
-  const size_t w_bytes = (size_t)(p->columns * p->width) * p->item,
-               r_bytes = (size_t)(p->columns * p->hidden) * p->item;
-  char *scratch = k->scratch;
-  rec_input in = {.job = j};
-  const ci_operand w = {(const char *)k->in[REC_W]->data + (size_t)j->d * w_bytes, 1, (ptrdiff_t)p->width};
-  const ci_operand r = {(const char *)k->in[REC_R]->data + (size_t)j->d * r_bytes, 1, (ptrdiff_t)p->hidden};
-  in.w = ci_matmul_pack_b(&p->x_rule, w, scratch + p->w_copy);
-  j->r = ci_matmul_pack_b(&p->h_rule, r, scratch + p->r_copy);
+  rec_input in = {.job = j, .w = rec_operand(j, &p->w, REC_W)};
+  j->r[0] = rec_operand(j, &p->r[0], REC_R);
+  if (p->r[1].rule.n > 0) j->r[1] = rec_operand(j, &p->r[1], REC_R);
   j->peephole = rec_given(k, REC_P);
   if (j->peephole != NULL) j->peephole += (size_t)(j->d * 3 * p->hidden) * p->item;
   rec_bias(j);
@@ -543,6 +632,39 @@ static bool rec_reserve(ci_kernel *k, const rec *p, size_t *offset, int64_t rows
   return bytes < PTRDIFF_MAX - 64 && ci_add_size(k->scratch_bytes, ci_round_up(bytes, 64), &k->scratch_bytes);
 }
 
+/* Gates [first, last) of W or R, by the rule of all of them. */
+static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input, int first, int last) {
+  ci_matmul_rule(&m->rule, p->dtype, p->columns, k->in[input]->dims[2]);
+  m->first = first * p->hidden;
+  m->rule.n = (last - first) * p->hidden;
+  m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
+  m->groups = m->bytes > 0 && input == REC_R && p->batch == 1 ? rec_group_count(m) : 0;
+  m->panels = m->bytes > 0 && m->groups == 0;
+  if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
+  size_t all;
+  if (m->bytes == 0 || !ci_mul_size(m->bytes, (size_t)p->directions, &all)) return m->bytes == 0;
+  const rec_fill fill = {m, k->isa, p->directions, p->columns};
+  const uint32_t which = (uint32_t)((m->groups > 0) << 16 | p->directions << 8 | first << 4 | last);
+  m->packed = k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
+  return m->packed != NULL || rec_reserve(k, p, &m->copy, (int64_t)(m->bytes / p->item), 1);
+}
+
+static bool rec_matrices(ci_kernel *k, rec *p) {
+  const bool twice = p->gates == REC_GRU && !p->before_reset;
+  return rec_matrix_make(k, p, &p->w, REC_W, 0, p->gates) &&
+         rec_matrix_make(k, p, &p->r[0], REC_R, 0, twice ? 2 : p->gates) &&
+         (!twice || rec_matrix_make(k, p, &p->r[1], REC_R, 2, 3));
+}
+
+static bool rec_is_usual(const rec *p, int direction, bool peepholes) {
+  const rec_activation *f = &p->f[direction * p->per_direction];
+  for (int i = 0; i < p->per_direction; i++) {
+    if (f[i].name != (i == 0 ? REC_SIGMOID : REC_TANH)) return false;
+  }
+  if (p->dtype != CI_FLOAT || p->clips || peepholes) return false;
+  return p->gates == REC_LSTM ? !p->coupled : p->gates == REC_GRU && p->before_reset;
+}
+
 static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   rec *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
@@ -551,16 +673,15 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   CI_TRY(rec_read_attributes(k, p));
   CI_TRY(rec_check_inputs(k, p));
   if (p->batch == 0 || p->hidden == 0) return CI_OK;
-  ci_matmul_rule(&p->x_rule, p->dtype, p->columns, p->width);
-  ci_matmul_rule(&p->h_rule, p->dtype, p->columns, p->hidden);
+  const bool peepholes = k->n_in > REC_P && k->in[REC_P] != NULL;
+  for (int d = 0; d < p->directions; d++) p->usual[d] = rec_is_usual(p, d, peepholes);
   size_t all_rows;
-  const bool fits =
-      ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
-      rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) &&
-      rec_reserve(k, p, &p->w_copy, p->columns, p->width) && rec_reserve(k, p, &p->r_copy, p->columns, p->hidden) &&
-      rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) && rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
-      rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
-      rec_reserve(k, p, &p->aside, p->batch, p->hidden);
+  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
+                    rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
+                    rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
+                    rec_reserve(k, p, &p->sums, p->batch, p->columns) &&
+                    rec_reserve(k, p, &p->h, p->batch, p->hidden) && rec_reserve(k, p, &p->c, p->batch, p->hidden) &&
+                    rec_reserve(k, p, &p->aside, p->batch, p->hidden);
   if (!fits) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the sequences need more memory than this machine can hold");
   return CI_OK;
 }

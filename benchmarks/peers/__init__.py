@@ -1,0 +1,1 @@
+"""cinfer and the Python runtime beside other engines, in turns: `python -m benchmarks.peers`."""

@@ -1,0 +1,222 @@
+"""The ratchet of times: operators in cinfer beside ONNX Runtime, in turns, and what they were.
+
+    python -m benchmarks.peers.operators            fails when an operator became slower
+    python -m benchmarks.peers.operators --update   stores what is new or became faster
+    python -m benchmarks.peers.operators --only Conv,Gemm [--seconds 0.1]
+
+The table, operator_times.json, holds for each operator the ratio of cinfer's time to ONNX
+Runtime's: of the standard's first case of each operator (small tensors: mostly the cost of a call),
+and of larger tensors for the operators that networks spend their time in. A ratio that is larger
+than the stored one by more than noise is measured again, longer, and counts when it stays so.
+A table belongs to a processor: it is only compared on the one that it names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .models import OPSET, ROOT, Array
+from .report import machine
+from .turns import burst, in_turns
+
+TABLE = Path(__file__).with_name("operator_times.json")
+NOISE = 1.3  # two runs of one library on a busy machine differ by less
+AGAIN = 3  # times that a slower operator is measured before it counts
+Ratio = Callable[[float], float]  # of a case, measured for so many seconds
+
+
+@dataclass(frozen=True)
+class Large:
+    """An operator on tensors of the size that networks have.
+
+    Attributes:
+        name: in the table, the operator first.
+        shapes: of the inputs, float32.
+        constants: how many of the last inputs are weights.
+        attributes: of the node.
+        indices: the number of rows that an int64 last input points into; 0: there is none.
+    """
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...]
+    constants: int = 0
+    attributes: tuple[tuple[str, Any], ...] = ()
+    indices: int = 0
+
+
+_PADS, _K3 = ("pads", (1, 1, 1, 1)), ("kernel_shape", (3, 3))
+_IMAGE, _SEQUENCE = (1, 32, 56, 56), (1, 128, 384)
+_MILLION = (1000, 1000)
+LARGE = (
+    Large("MatMul 256", ((256, 256), (256, 256))),
+    Large("MatMul 64x1000x100 weights", ((64, 1000), (1000, 100)), 1),
+    Large("MatMul heads", ((12, 128, 32), (12, 32, 128))),
+    Large("Gemm 1x1000x100 weights", ((1, 1000), (100, 1000), (100,)), 2, (("transB", 1),)),
+    Large("Conv 3x3", (_IMAGE, (32, 32, 3, 3), (32,)), 2, (_PADS, _K3)),
+    Large("Conv 3x3 strided", (_IMAGE, (64, 32, 3, 3)), 1, (_PADS, _K3, ("strides", (2, 2)))),
+    Large("Conv 1x1", (_IMAGE, (64, 32, 1, 1), (64,)), 2),
+    Large("Conv depthwise", (_IMAGE, (32, 1, 3, 3), (32,)), 2, (_PADS, _K3, ("group", 32))),
+    Large("MaxPool 3x3", (_IMAGE,), 0, (_PADS, _K3, ("strides", (2, 2)))),
+    Large("AveragePool 3x3", (_IMAGE,), 0, (_PADS, _K3)),
+    Large("GlobalAveragePool", ((1, 1280, 7, 7),)),
+    Large("BatchNormalization", (_IMAGE, *((32,),) * 4), 4),
+    Large("LayerNormalization", (_SEQUENCE, (384,), (384,)), 2),
+    Large("Softmax heads", ((1, 12, 128, 128),), 0, (("axis", -1),)),
+    Large("ReduceMean last", (_MILLION,), 0, (("axes", (-1,)),)),
+    Large("ReduceMax first", (_MILLION,), 0, (("axes", (0,)),)),
+    Large("Transpose heads", ((1, 128, 12, 32),), 0, (("perm", (0, 2, 1, 3)),)),
+    Large("Transpose images", (_IMAGE,), 0, (("perm", (0, 2, 3, 1)),)),
+    Large("Gather rows", ((30522, 384),), 1, (), 30522),
+    Large("Concat", ((4, 8, 127, 32), (4, 8, 1, 32)), 0, (("axis", 2),)),
+    *(Large(f"{op} 1M", (_MILLION, _MILLION)) for op in ("Add", "Mul", "Div")),
+    *(
+        Large(f"{op} 1M", (_MILLION,))
+        for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu")
+    ),
+    Large("LSTM 32 steps", ((32, 1, 64), (1, 512, 64), (1, 512, 128)), 2, (("hidden_size", 128),)),
+    Large("GRU 32 steps", ((32, 1, 64), (1, 384, 64), (1, 384, 128)), 2, (("hidden_size", 128),)),
+)
+
+
+def large_model(case: Large) -> tuple[Any, list[Array]]:
+    """An ONNX model of one node, and what to feed."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    random = np.random.RandomState(1)
+    values: list[Array] = [
+        np.abs(random.standard_normal(s)).astype(np.float32) for s in case.shapes
+    ]
+    if case.indices:
+        values.append(random.randint(0, case.indices, (1, 128)))
+    names = [f"in{i}" for i in range(len(values))]
+    if case.indices:  # what is gathered from is the weight
+        weights, fed = {names[0]: values[0]}, names[1:]
+    else:
+        fed = names[: len(names) - case.constants]
+        weights = {n: v for n, v in zip(names, values, strict=True) if n not in fed}
+    op = case.name.split()[0]
+    node = helper.make_node(op, names, ["out"], **dict(case.attributes))
+    if op in ("LSTM", "GRU"):
+        node.output[:] = ["", "out"]
+    named = dict(zip(names, values, strict=True))
+    types = {n: helper.np_dtype_to_tensor_dtype(v.dtype) for n, v in named.items()}
+    inputs = [helper.make_tensor_value_info(n, types[n], named[n].shape) for n in fed]
+    output = helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)
+    tensors = [numpy_helper.from_array(v, n) for n, v in weights.items()]
+    graph = helper.make_graph([node], op, inputs, [output], tensors)
+    opset = helper.make_opsetid("", 20 if op == "Gelu" else OPSET)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=8)
+    return model, [named[n] for n in fed]
+
+
+def standard_models() -> Iterator[tuple[str, Any, list[Array]]]:
+    """The standard's first case of each operator."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from conformance import suite
+
+    seen = set()
+    for name, case in suite.cases().items():
+        nodes = case.model.graph.node
+        if not name.startswith("node/") or name.endswith("_expanded") or case.nondeterministic:
+            continue
+        op = next((n for n in nodes if n.op_type != "Constant"), nodes[0]).op_type
+        if op not in seen:
+            seen.add(op)
+            yield op, case.model, case.data[0][0]
+
+
+def ratio_of(model: Any, values: list[Array]) -> Ratio:
+    """How to measure a model.
+
+    Raises:
+        Exception: one of the engines does not run it.
+    """
+    import onnxruntime
+
+    import graphio.onnx
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    providers = ["CPUExecutionProvider"]
+    data = model.SerializeToString()
+    theirs = onnxruntime.InferenceSession(data, options, providers=providers)
+    ours = graphio.onnx.load(model, "cinfer").signature()
+    feeds = dict(zip([i.name for i in theirs.get_inputs()], values, strict=True))
+    calls = {
+        "ours": partial(burst, partial(ours.run, values)),
+        "theirs": partial(burst, partial(theirs.run, None, feeds)),
+    }
+
+    def measured(seconds: float) -> float:
+        times = in_turns(calls, seconds, turn=seconds / 10)
+        return min(times["ours"]) / min(times["theirs"])
+
+    measured(0.0)  # fails now if it fails
+    return measured
+
+
+def measured(only: set[str], seconds: float) -> Iterator[tuple[str, Ratio, float]]:
+    """Each case that both engines run: its name, how to measure it again, its ratio."""
+    cases = [(case.name, *large_model(case)) for case in LARGE]
+    for name, model, values in (*cases, *standard_models()):
+        if only and name.split()[0] not in only:
+            continue
+        try:
+            ratio = ratio_of(model, values)
+        except Exception:  # ONNX Runtime lacks some of the standard, and says so in many ways
+            continue
+        yield name, ratio, ratio(seconds)
+
+
+def slower(stored: float, first: float, again: Ratio, seconds: float) -> float | None:
+    """The ratio if it stays above the stored one by more than noise, else None."""
+    least = first
+    for _ in range(AGAIN):
+        if least <= stored * NOISE:
+            return None
+        least = min(least, again(4 * seconds))
+    return least if least > stored * NOISE else None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", help="operators")
+    parser.add_argument("--seconds", type=float, default=0.05, help="of each engine and case")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--table", type=Path, default=TABLE)
+    chosen = parser.parse_args()
+    cpu = machine()["cpu"]
+    stored = json.loads(chosen.table.read_text()) if chosen.table.exists() else {"ratios": {}}
+    if stored.get("cpu", cpu) != cpu and not chosen.update:
+        sys.exit(f"{chosen.table.name} is of {stored['cpu']}, this is {cpu}: --table names another")
+    ratios: dict[str, float] = stored["ratios"] if stored.get("cpu") == cpu else {}
+    worse = []
+    for name, again, ratio in measured({o for o in chosen.only.split(",") if o}, chosen.seconds):
+        before = ratios.get(name)
+        print(f"{name}: {ratio:.2f}" + ("" if before is None else f", stored {before:.2f}"))
+        if before is not None and (now := slower(before, ratio, again, chosen.seconds)):
+            worse.append(f"{name}: {now:.2f} x ONNX Runtime, was {before:.2f}")
+        if before is None or ratio * NOISE < before:
+            ratios[name] = round(ratio, 3)
+    if chosen.update:
+        made = {"cpu": cpu, "onnxruntime": machine()["onnxruntime"], "ratios": ratios}
+        chosen.table.write_text(json.dumps(made, indent=1) + "\n")
+    if worse:
+        sys.exit("slower than stored:\n" + "\n".join(worse))
+
+
+if __name__ == "__main__":
+    main()

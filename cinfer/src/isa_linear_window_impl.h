@@ -1,0 +1,159 @@
+/* isa_linear_window_impl.h - windows over planes, neighbouring windows as lanes: included once per instruction set. */
+
+static void CI_N(pad)(const ci_padding *t) {
+  const vf none = v_set(t->fill);
+  const int64_t whole = t->n / CI_VL * CI_VL;
+  const int part = (int)(t->n - whole);
+  float *y = t->y;
+  for (int64_t plane = 0; plane < t->planes; plane++) {
+    const float *x = t->x + plane * t->x_plane;
+    for (int64_t i = 0; i < t->above * t->y_row; i += CI_VL) v_store(y + i, none);
+    y += t->above * t->y_row;
+    for (int64_t row = 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
+      for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
+      float *to = y + t->before;
+      int64_t i = 0;
+      for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
+      if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
+      for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
+    }
+    for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
+    y += t->below * t->y_row;
+  }
+}
+
+/* n numbers, `step` apart. */
+CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
+  if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
+  if (step == 2) {
+    const int read = 2 * n - 1, second = read - (CI_VL - 1);
+    if (n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
+    return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
+                  v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
+  }
+  float lane[CI_VL] = {0};
+  for (int i = 0; i < n; i++) lane[i] = p[i * step];
+  return v_load(lane);
+}
+
+#define CI_EACH_WINDOW(START, TERM, END)                                                             \
+  for (int64_t row = 0; row < t->rows; row++) {                                                      \
+    for (int64_t i = 0; i < t->columns; i += CI_VL) {                                                \
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;                          \
+      const float *from = t->x + row * t->x_down + i * t->x_right;                                   \
+      int64_t tap = 0;                                                                               \
+      vf sum = START;                                                                                \
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {                         \
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {                                     \
+          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, t->x_right, n);                 \
+          TERM                                                                                       \
+        }                                                                                            \
+      }                                                                                              \
+      END                                                                                            \
+      v_store_part(t->y + row * t->columns + i, n, sum);                                             \
+    }                                                                                                \
+  }
+
+/* ---- depthwise convolution ---- */
+
+/* Three taps of a row of windows: w is one row of weights. */
+#define CI_W_ROW(sum, r) sum = v_fma(x2, w[r][2], v_fma(x1, w[r][1], v_fma(x0, w[r][0], sum)));
+#define CI_W_LOAD(p)                                                              \
+  {                                                                               \
+    const float *at = (p);                                                        \
+    x0 = step == 1 ? v_load(at) : v_even(v_load(at), v_load(at + CI_VL - 1));     \
+    x1 = step == 1 ? v_load(at + 1) : v_even(v_load(at + 1), v_load(at + CI_VL)); \
+    x2 = step == 1 ? v_load(at + 2) : v_even(v_load(at + 2), v_load(at + CI_VL + 1)); \
+  }
+
+/* 3 x 3, no dilation, strides of `step`: two rows of windows share what they read. */
+CI_INLINE void CI_N(depthwise_3x3)(const ci_windows *t, const ptrdiff_t step) {
+  const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
+  const ptrdiff_t down = t->tap_down;
+  vf w[3][3];
+  for (int i = 0; i < 9; i++) w[i / 3][i % 3] = v_set(t->w[i]);
+  for (int64_t row = 0; row < t->rows; row += 2) {
+    const bool two = row + 1 < t->rows;
+    const float *x = t->x + row * t->x_down;
+    float *y = t->y + row * t->columns;
+    for (int64_t i = 0; i < t->columns; i += CI_VL, x += CI_VL * step) {
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+      vf x0, x1, x2, sum = v_set(0.0f), next = sum;
+      CI_W_LOAD(x)
+      CI_W_ROW(sum, 0)
+      CI_W_LOAD(x + down)
+      CI_W_ROW(sum, 1)
+      if (two && step == 1) CI_W_ROW(next, 0)
+      CI_W_LOAD(x + 2 * down)
+      CI_W_ROW(sum, 2)
+      v_store_part(y + i, n, v_add(sum, added));
+      if (!two) continue;
+      if (step == 1) {
+        CI_W_ROW(next, 1)
+      } else {
+        CI_W_ROW(next, 0)
+        CI_W_LOAD(x + 3 * down)
+        CI_W_ROW(next, 1)
+      }
+      CI_W_LOAD(x + (2 + step) * down)
+      CI_W_ROW(next, 2)
+      v_store_part(y + t->columns + i, n, v_add(next, added));
+    }
+  }
+}
+
+static void CI_N(depthwise_plane)(const ci_windows *t) {
+  const bool small = t->kh == 3 && t->kw == 3 && t->tap_right == 1 && t->x_down == t->tap_down * t->x_right;
+  if (small && t->x_right == 1) {
+    CI_N(depthwise_3x3)(t, 1);
+  } else if (small && t->x_right == 2) {
+    CI_N(depthwise_3x3)(t, 2);
+  } else {
+#define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
+#define CI_END \
+  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));
+    CI_EACH_WINDOW(v_set(0.0f), CI_TERM, CI_END)
+#undef CI_TERM
+#undef CI_END
+  }
+}
+
+/* ---- the largest ---- */
+
+CI_INLINE vf CI_N(first_largest)(vf a, vf b) { return v_select(v_ge(a, b), a, v_select(v_is_nan(a), a, b)); }
+
+/* 2 x 2 windows that touch each other and fill the rows: neighbours of all rows at once, then rows. */
+static void CI_N(largest_quarters)(const ci_windows *t) {
+  enum { most = 1024 };
+  float wide[most + CI_VL];
+  const int64_t columns = t->columns, together = most / (2 * columns);
+  for (int64_t row = 0, rows; row < t->rows; row += rows) {
+    rows = t->rows - row < together ? t->rows - row : together;
+    const float *x = t->x + row * t->x_down;
+    for (int64_t i = 0, left = 2 * rows * columns; i < left; i += CI_VL) {
+      const int n = left - i < CI_VL ? (int)(left - i) : CI_VL;
+      const vf even = CI_N(load_apart)(x + 2 * i, 2, n), odd = CI_N(load_apart)(x + 2 * i + 1, 2, n);
+      v_store(wide + i, CI_N(first_largest)(even, odd));
+    }
+    for (int64_t r = 0; r < rows; r++) {
+      const float *upper = wide + 2 * r * columns;
+      float *y = t->y + (row + r) * columns;
+      for (int64_t i = 0; i < columns; i += CI_VL) {
+        const int n = columns - i < CI_VL ? (int)(columns - i) : CI_VL;
+        const vf lower = CI_N(load_apart)(upper + columns + i, 1, n);
+        v_store_part(y + i, n, CI_N(first_largest)(CI_N(load_apart)(upper + i, 1, n), lower));
+      }
+    }
+  }
+}
+
+static void CI_N(largest_plane)(const ci_windows *t) {
+  if (t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
+      t->x_down == 2 * t->tap_down && t->columns <= 256) {
+    CI_N(largest_quarters)(t);
+    return;
+  }
+#define CI_TERM sum = CI_N(first_largest)(sum, x);
+  CI_EACH_WINDOW(v_set(-INFINITY), CI_TERM, )
+#undef CI_TERM
+}

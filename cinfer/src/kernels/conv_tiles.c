@@ -1,0 +1,244 @@
+/* conv_tiles.c - float32 convolutions with outputs as lanes.
+ *
+ * A tile is some neighbouring pixels by a panel of outputs. The image is read in place, or strips of it that are copied
+ * with their padding; where a term lies from a pixel on is the same for all pixels. Channels first, totals of a strip
+ * are turned when they are complete.
+ */
+#include "conv_tiles.h"
+
+#include "../isa.h"
+#include "../isa_linear.h"
+#include "../pack.h"
+
+enum { TILES_PIXELS = 448, TILES_NEAR = 56, TILES_NARROW = 7, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
+
+static int64_t tiles_least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t tiles_parts(int64_t n, int64_t of) { return (n + of - 1) / of; }
+static int64_t tiles_reach(const ci_conv_axis *a, int64_t out) {
+  return (out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
+static bool tiles_inside(const ci_conv_axis *a) { return a->before == 0 && tiles_reach(a, a->out) <= a->size; }
+
+/* ---- plan ---- */
+
+static void tiles_offsets(ci_conv_tiles *p) {
+  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
+  int32_t *to = p->offset;
+  for (int64_t term = 0; term < p->depth; term++) {
+    int64_t c = term % p->ic, tap = term / p->ic;
+    if (!p->channels_last) {
+      const int64_t taps = p->y.kernel * p->x.kernel;
+      c = term / taps * p->plane;
+      tap = term % taps;
+    }
+    const int64_t at = tap / p->x.kernel * p->y.dilation * p->row + tap % p->x.kernel * p->x.dilation * inner + c;
+    *to++ = (int32_t)at;
+  }
+}
+
+/* ---- weights: panels of (term, output), of one vector where that is enough ---- */
+
+static int64_t tiles_wide(const ci_conv_tiles *p, int64_t outputs) {
+  return outputs > p->width / 2 ? p->width : p->width / 2;
+}
+
+/* Numbers of a group's panels. */
+static int64_t tiles_numbers(const ci_conv_tiles *p) {
+  const int64_t whole = (p->oc - 1) / p->width * p->width;
+  return (whole + tiles_wide(p, p->oc - whole)) * p->depth;
+}
+
+static void tiles_pack(const ci_conv_tiles *p, const float *w, float *to) {
+  const int64_t outputs = p->groups * p->oc;
+  const ptrdiff_t term_step = p->channels_last ? (ptrdiff_t)outputs : 1;
+  const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
+  for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
+    for (int64_t o = 0; o < p->oc; o += p->width) {
+      const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count);
+      for (int64_t term = 0; term < p->depth; term++, to += wide) {
+        for (int64_t i = 0; i < count; i++) to[i] = w[(o + i) * output_step + term * term_step];
+        for (int64_t i = count; i < wide; i++) to[i] = 0.0f;
+      }
+    }
+  }
+}
+
+static void tiles_pack_constant(void *to, const ci_value *w, const void *plan) { tiles_pack(plan, w->data, to); }
+
+bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
+  const int64_t threads = k->threads > 0 ? k->threads : 1, lanes = k->isa->linear->lanes;
+  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
+  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc < 8) return false;
+  p->depth = p->ic * p->y.kernel * p->x.kernel;
+  p->width = 2 * lanes;
+  p->padded = !tiles_inside(&p->y) || !tiles_inside(&p->x);
+  p->flat = !p->padded && p->y.kernel == 1 && p->x.kernel == 1 && p->y.stride == 1 && p->x.stride == 1 &&
+            p->y.out == p->y.size && p->x.out == p->x.size;
+  p->row_step = p->row = p->x.size * inner;
+  p->plane_step = p->plane = p->row * p->y.size;
+  p->planes = p->channels_last ? 1 : p->ic;
+  p->before = p->x.before * inner;
+  p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->plane_step;
+  if (p->flat) {
+    p->x.size = p->x.out = p->y.size * p->x.size;
+    p->y.size = p->y.out = 1;
+  }
+  p->rows = p->y.out;
+  p->columns = p->x.out;
+  if (p->flat) {
+    p->columns = tiles_least(p->columns, TILES_PIXELS);
+  } else {
+    p->rows = TILES_PIXELS / p->x.out > 1 ? TILES_PIXELS / p->x.out : 1;
+  }
+  if (p->padded) {
+    const int64_t reach = tiles_reach(&p->x, p->x.out), whole = p->x.before + p->x.size;
+    p->row = (reach > whole ? reach : whole) * inner;
+    if (p->row > TILES_MOST / p->planes) return false;
+    while (p->rows > 1 && tiles_reach(&p->y, p->rows) * p->row * p->planes * (int64_t)sizeof(float) > TILES_STRIP_BYTES) p->rows--;
+    if (p->rows > p->y.out) p->rows = p->y.out;
+    p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows));
+    p->plane = tiles_reach(&p->y, p->rows) * p->row;
+    p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
+  }
+  if (p->plane > TILES_MOST / p->planes) return false;
+  p->rows = tiles_least(p->rows, p->y.out);
+  p->strips = p->flat ? tiles_parts(p->x.out, p->columns) : tiles_parts(p->y.out, p->rows);
+  const int64_t units = p->images * p->groups * p->strips, panels = tiles_parts(p->oc, p->width);
+  p->parts = units < 2 * threads ? tiles_least(panels, tiles_parts(2 * threads, units)) : 1;
+  if (threads == 1) p->parts = 1;
+  size_t numbers;
+  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers) || numbers > PTRDIFF_MAX / 64) return false;
+  p->packed_bytes = ci_round_up(numbers * sizeof(float), 64);
+  const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
+  p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
+  tiles_offsets(p);
+  const uint32_t order = (uint32_t)p->groups * 4 + (uint32_t)p->channels_last * 2; /* one model, one instruction set */
+  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, p);
+  *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
+  return true;
+}
+
+/* ---- run ---- */
+
+typedef struct tiles_unit {
+  int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
+  const float *base;                    /* where the first of them finds its first term */
+  const float *weights;                 /* the group's */
+} tiles_unit;
+
+/* Copies the rows that the strip reads, with their padding. */
+static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tiles_unit *u, float *strip) {
+  const ci_conv_tiles *p = job->p;
+  const int64_t first = u->y0 * p->y.stride - p->y.before, reach = tiles_reach(&p->y, u->y1 - u->y0);
+  const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
+  const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
+  const ci_padding padding = {.x = x + (first + low) * p->row_step,
+                              .y = strip,
+                              .x_row = (ptrdiff_t)p->row_step,
+                              .x_plane = (ptrdiff_t)p->plane_step,
+                              .y_row = (ptrdiff_t)p->row,
+                              .planes = p->planes,
+                              .above = low,
+                              .rows = high - low,
+                              .below = p->plane / p->row - high,
+                              .before = p->before,
+                              .n = p->row_step};
+  job->k->isa->linear->pad(&padding);
+}
+
+/* What will be stored is called into the cache while it is computed. */
+static void tiles_await(const float *y, int64_t row, int64_t n, int64_t rows) {
+  for (int64_t i = 0; i < rows; i++, y += row) {
+    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH_WRITE(y + j);
+  }
+}
+
+static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
+  const ci_conv_tiles *p = job->p;
+  const struct ci_isa_linear *linear = job->k->isa->linear;
+  const int64_t count = tiles_least(p->width, p->oc - o), columns = u->x1 - u->x0, outputs = p->groups * p->oc;
+  const int64_t wide = tiles_wide(p, count), first = u->group * p->oc + o;
+  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
+  const int64_t places = p->y.out * p->x.out;
+  const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
+  float *to = job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, *c = totals;
+  ptrdiff_t c_step = (ptrdiff_t)wide;
+  if (p->channels_last) {
+    c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
+    c_step = (ptrdiff_t)outputs;
+  }
+  for (int64_t k = 0; k < p->depth; k += p->block) {
+    ci_conv_row row = {.x_step = (ptrdiff_t)(p->x.stride * inner),
+                       .offset = p->offset + k,
+                       .w = w + k * wide,
+                       .c_step = c_step,
+                       .pixels = columns,
+                       .k = tiles_least(p->block, p->depth - k),
+                       .vectors = wide == p->width ? 2 : 1,
+                       .lanes = (int)(p->channels_last ? count : wide),
+                       .add = k > 0,
+                       .all = (u->y1 - u->y0) * columns};
+    row.ahead = row.w + row.k * wide < end ? row.w + row.k * wide : row.w;
+    const bool complete = k + row.k == p->depth && !p->channels_last;
+    const int64_t together = columns <= TILES_NARROW ? 2 : 1; /* rows */
+    for (int64_t y = 0, rows; y < u->y1 - u->y0; y += rows) {
+      const int64_t step = p->flat ? TILES_NEAR : columns;
+      rows = tiles_least(together, u->y1 - u->y0 - y);
+      for (int64_t x = 0; x < columns; x += step) {
+        row.pixels = tiles_least(step, columns - x) * rows;
+        row.x_far = rows > 1 ? (ptrdiff_t)(p->y.stride * p->row) : 0;
+        row.x = u->base + y * p->y.stride * p->row + x * row.x_step;
+        row.c = c + (y * columns + x) * c_step;
+        if (complete) tiles_await(to + y * columns + x, places, row.pixels, count);
+        linear->conv_row(&row);
+      }
+    }
+  }
+  if (p->channels_last) return;
+  linear->conv_turn(to, (ptrdiff_t)places, totals, c_step, job->bias == NULL ? NULL : job->bias + first,
+                    (u->y1 - u->y0) * columns, (int)count);
+}
+
+static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_conv_tiles_job *job = argument;
+  const ci_conv_tiles *p = job->p;
+  char *scratch = job->k->scratch;
+  const float *packed = p->packed;
+  if (packed == NULL) {
+    packed = (const float *)(const void *)scratch;
+    scratch += p->packed_bytes;
+  }
+  float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
+  float *totals = strip + p->strip_bytes / sizeof(float);
+  const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
+  for (int64_t unit = begin; unit < end; unit++) {
+    const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
+    tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
+    u.weights = packed + u.group * tiles_numbers(p);
+    if (p->flat) {
+      u.x0 = strip_at * p->columns;
+      u.x1 = tiles_least(u.x0 + p->columns, p->x.out);
+    } else {
+      u.y0 = strip_at * p->rows;
+      u.y1 = tiles_least(u.y0 + p->rows, p->y.out);
+    }
+    const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
+    const float *x = job->x + u.image * p->image_step;
+    x += u.group * p->ic * (p->channels_last ? 1 : p->plane_step);
+    u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->x.stride * inner;
+    if (p->padded) {
+      const int64_t own = p->channels_last ? u.group * p->ic : 0;
+      tiles_strip(job, x - own, &u, strip);
+      u.base = strip + own;
+    }
+    for (int64_t panel = part * each; panel < tiles_least((part + 1) * each, panels); panel++) {
+      tiles_panel(job, &u, panel * p->width, totals);
+    }
+  }
+}
+
+void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
+  const ci_conv_tiles *p = job->p;
+  if (p->packed == NULL) tiles_pack(p, job->w, job->k->scratch);
+  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, 1, tiles_units, (void *)(uintptr_t)job);
+}

@@ -1,0 +1,38 @@
+/* conv_tiles.h - float32 convolutions with outputs as lanes, channels first or last, over one or two axes. */
+#ifndef CI_CONV_TILES_H
+#define CI_CONV_TILES_H
+#include "product.h"
+
+typedef struct ci_conv_axis { /* of the image */
+  int64_t size, kernel, stride, dilation, before, out;
+} ci_conv_axis;
+
+typedef struct ci_conv_tiles {
+  ci_conv_axis y, x;
+  int64_t images, groups, ic, oc; /* channels per group, in and out */
+  int64_t block;                  /* L */
+  bool channels_last;
+
+  /* ci_conv_tiles_plan's */
+  int64_t depth, width;                     /* terms; numbers of a panel of weights */
+  int64_t planes, plane, row, before;       /* what a unit reads: planes of rows of numbers; padding before a row */
+  int64_t plane_step, row_step;             /* from row to row in x, from plane to plane */
+  int64_t image_step;
+  int64_t rows, columns, strips, parts;     /* of a unit: rows or columns of outputs; strips of an image */
+  bool padded, flat;                        /* rows are copied with their padding; an image is one row */
+  size_t packed_bytes, strip_bytes, thread_bytes; /* of all weights; of a thread's copy, and of all of a thread */
+  const float *packed; /* the model's copy, or NULL */
+  int32_t *offset; /* of each term in planes */
+} ci_conv_tiles;
+
+typedef struct ci_conv_tiles_job {
+  ci_kernel *k;
+  const ci_conv_tiles *p;
+  const float *x, *w, *bias; /* bias: channels first only; or NULL */
+  float *y;
+} ci_conv_tiles_job;
+
+/* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */
+bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
+void ci_conv_tiles_run(const ci_conv_tiles_job *job);
+#endif
