@@ -9,6 +9,7 @@
 
 enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
+  CI_FAR = 1 << 17,          /* elements of c from which its place is fetched ahead */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
@@ -73,8 +74,8 @@ struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   void (*conv_row)(const ci_conv_row *t);
-  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole number of
-   * vectors of pixels */
+  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole
+   * number of vectors of pixels */
   void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
                     int lanes);
   void (*pad)(const ci_padding *t);
