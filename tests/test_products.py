@@ -41,7 +41,8 @@ def numbers(*shape: int, seed: int = 0) -> Array:
 def product(op: str, inputs: Sequence[Array], attrs: Mapping[str, Any] | None = None) -> Array:
     """The plain operator, all operands fed, on portable C."""
     data, fed = one_node(op, inputs, attrs or {}, [F], version=13)
-    return cinfer.load(data, isa="portable").signature().run(fed)[0]
+    made: Array = cinfer.load(data, isa="portable").signature().run(fed)[0]
+    return made
 
 
 def check(
