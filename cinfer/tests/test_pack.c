@@ -48,7 +48,7 @@ static ci_session *open_session(ci_model *model, const ci_tensor *x) {
 
 /* The product of x and a constant w. */
 static ci_kernel *find_product(ci_session *session) {
-  const ci_plan *plan = session->plans.at[0];
+  const ci_plan *plan = session->plans.at[session->plans.latest];
   for (size_t i = 0; i < plan->all_steps.count; i++) {
     ci_step *step = plan->all_steps.at[i];
     if (step->node->kernel->run == run_matmul) return &step->k;
