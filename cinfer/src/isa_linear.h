@@ -9,6 +9,7 @@
 
 enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
+  CI_FAR = 1 << 17,          /* elements of c from which its place is fetched ahead */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
