@@ -6,6 +6,8 @@
 #include "fused.h"
 #include "product.h"
 
+enum { CI_CONV_OFFSETS = 1 << 20 }; /* terms at most, which have an offset each */
+
 typedef struct ci_conv_axis { /* of the image */
   int64_t size, kernel, stride, dilation, before, out;
 } ci_conv_axis;
