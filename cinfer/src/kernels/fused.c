@@ -528,6 +528,27 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
   return CI_OK;
 }
 
+bool ci_fused_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
+  const struct ci_isa_math *math = k->isa->math;
+  const fused_step *step = f->step, *end = f->step + f->steps;
+  int value = 0; /* where the result so far is */
+  *clamp = (ci_clamp){NULL, false, -INFINITY, INFINITY};
+  if (step->kind == FUSED_BINARY && step->fn.binary == math->binary[CI_MATH_add] && step->scalar == CI_NO_SCALAR) {
+    const int other = step->from[0] == value ? step->from[1] : step->from[0];
+    if (step->from[0] != value && step->from[1] != value) return false;
+    if (other <= 0 || other >= f->inputs || f->in[other]->count != f->in[0]->count) return false;
+    clamp->added = f->in[other];
+    value = FUSED_REGISTER + step++->to;
+  }
+  if (step < end && step->kind == FUSED_UNARY && step->from[0] == value) {
+    clamp->clamps = step->fn.unary == math->unary[CI_MATH_relu] || step->fn.unary == math->unary[CI_MATH_clip];
+    clamp->low = step->fn.unary == math->unary[CI_MATH_relu] ? 0.0f : step->a;
+    if (step->fn.unary == math->unary[CI_MATH_clip]) clamp->high = step->b;
+    step += clamp->clamps;
+  }
+  return step == end;
+}
+
 /* ---- FusedElementwise ---- */
 
 ci_status prepare_fused_elementwise(ci_kernel *k) {
@@ -586,5 +607,4 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
     return ci_fused_prepare(k, first_extra, width, &program);                       \
   }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
-FUSED_PRODUCT(conv, "Conv", run_conv, 3, 2)
 FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2, 3)
