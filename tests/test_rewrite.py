@@ -335,6 +335,31 @@ def test_a_file_of_fused_nodes_is_imported_with_gradients(tmp_path: Any) -> None
         )
 
 
+def test_no_fused_node_leaves_for_onnx() -> None:
+    pytest.importorskip("onnx")
+    from graphio.onnx import from_model
+
+    x = tf.placeholder(tf.float32, [4, 6])
+    y = tf.nn.relu6(tf.matmul(x, tf.constant(numbers(6, 5))) * 0.5) + tf.nn.elu(x[:, :5])
+    made, kept = rewrite(*model_of([y], [x]))
+    assert any(op.startswith("Fused") for op in ops(made))
+    exported = from_model(container.pack(made, kept))
+    assert {node.domain for node in exported.graph.node} == {""}
+    again = cinfer.load(as_ours(exported)).signature()
+    (before,) = run(made, kept, [numbers(4, 6)], cinfer)
+    (after,) = again.run([numbers(4, 6)])
+    assert before.tobytes() == after.tobytes()
+
+
+def as_ours(exported: Any) -> bytes:
+    """A model of ONNX as a file of ours."""
+    from graphio.onnx import convert
+
+    data = convert(exported)
+    assert data is not None
+    return data
+
+
 @pytest.mark.parametrize("form", range(3))
 @pytest.mark.parametrize("kind", ["erf", "tanh", "cube"])
 def test_gelu_is_recognised(kind: str, form: int) -> None:
