@@ -61,7 +61,7 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
 }
 
 /* One block, or blocks of which the totals go through c. */
-static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
   for (int64_t k = 0; k < t->k; k += t->block) {
@@ -88,7 +88,7 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
 }
 
 /* Few columns and several blocks: everything inside the kernel. */
-static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
@@ -107,7 +107,7 @@ static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
 /* One row by many columns is bound by memory: b is read once from front to back, eight of its rows at a time, and the
  * chains of CI_STREAM columns wait in the first-level cache. */
 #define CI_STREAM_FMA(r, unused) sum = v_fma(x[r], v_load(b + (r) * t->b_k + i), sum);
-static void CI_N(stream)(const ci_tile *t) {
+CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
   float chain[CI_STREAM];
   for (int64_t column = 0; column < t->n; column += CI_STREAM) {
     const int64_t n = t->n - column < CI_STREAM ? t->n - column : CI_STREAM, whole = n / CI_VL * CI_VL;
