@@ -159,6 +159,76 @@ static void test_a_mapping_ends_with_its_last_variable(void) {
   remove_all();
 }
 
+/* ---- values in files of any kind ---- */
+
+enum { OTHER_OFFSET = 64, RAGGED_OFFSET = 130 };
+
+static const char *write_numbers(void) {
+  unsigned char data[RAGGED_OFFSET + sizeof weights] = {0};
+  memcpy(data + OTHER_OFFSET, pair, sizeof pair);
+  memcpy(data + RAGGED_OFFSET, weights, sizeof weights);
+  store_file("numbers", data, sizeof data);
+  return in_folder("numbers");
+}
+
+static ci_status assign_from(ci_state *state, ci_in_file v, ci_in_file w, const char *path, ci_error *error) {
+  const int variables[2] = {ci_variable_index(state, "v"), ci_variable_index(state, "w")};
+  const ci_tensor values[2] = {{.dtype = CI_FLOAT, .rank = 1, .dims = {2}},
+                               {.dtype = CI_FLOAT, .rank = 1, .dims = {6}}};
+  const ci_in_file places[2] = {v, w};
+  const ci_assignment wanted = {.variables = variables,
+                                .values = values,
+                                .variable_count = 2,
+                                .in_file = places,
+                                .files = &path,
+                                .file_count = 1,
+                                .checkpoint = "of mine"};
+  return ci_state_assign(state, &wanted, error);
+}
+
+static void test_values_are_taken_from_any_file(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "v", CI_FLOAT, 1, 2, 0);
+  declare(state, "w", CI_FLOAT, 1, 6, 0);
+  const ci_in_file v = {0, ci_crc32c(0, pair, sizeof pair), OTHER_OFFSET};
+  const ci_in_file w = {0, ci_crc32c(0, weights, sizeof weights), RAGGED_OFFSET};
+  const ci_in_file no_v = {1, v.crc32c, v.offset}, no_w = {0, w.crc32c, RAGGED_OFFSET + 4};
+  const ci_in_file far_w = {0, w.crc32c, UINT64_MAX - 3}, bad_v = {0, v.crc32c ^ 1, v.offset};
+  const ci_in_file bad_w = {0, w.crc32c ^ 1, w.offset};
+  const char *path = write_numbers();
+  CHECK(assign_from(state, no_v, w, path, &error) == CI_INVALID_ARGUMENT);
+  CHECK(assign_from(state, v, w, "no such file", &error) == CI_NOT_FOUND);
+  CHECK(assign_from(state, v, no_w, path, &error) == CI_DATA_LOSS);
+  CHECK(assign_from(state, v, far_w, path, &error) != CI_OK);
+  CHECK(assign_from(state, v, bad_w, path, &error) == CI_DATA_LOSS &&
+        strstr(error.message, "'w' in checkpoint 'of mine'"));
+  CHECK(!ci_variable_initialized(state, 0) && !ci_variable_initialized(state, 1));
+  CHECK(assign_from(state, bad_v, w, path, &error) == CI_OK && same_bytes(state, "w", weights, sizeof weights));
+  CHECK(view(state, "v", &error) == CI_DATA_LOSS && strstr(error.message, "'v' in checkpoint 'of mine'"));
+  CHECK(assign_from(state, v, w, path, &error) == CI_OK);
+  CHECK(same_bytes(state, "v", pair, sizeof pair) && same_bytes(state, "w", weights, sizeof weights));
+  ci_state_close(state);
+  remove_all();
+}
+
+static void test_texts_are_not_taken_from_files(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "text", CI_STRING, 0, 0, 0);
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_STRING};
+  const ci_in_file place = {0, 0, 0};
+  const char *path = write_numbers();
+  ci_assignment wanted = {.variables = &variable, .values = &value, .variable_count = 1, .in_file = &place};
+  wanted.file_count = 1;
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT);
+  wanted.files = &path;
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
+  ci_state_close(state);
+  remove_all();
+}
+
 /* ---- memory and handles ---- */
 
 static size_t taken;
@@ -358,6 +428,8 @@ int main(void) {
   test_headers_and_lengths_are_checked_at_once();
   test_there_is_no_other_way_to_verify();
   test_a_mapping_ends_with_its_last_variable();
+  test_values_are_taken_from_any_file();
+  test_texts_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
   test_more_data_files_than_handles();
   test_memory_that_runs_out_changes_nothing();
