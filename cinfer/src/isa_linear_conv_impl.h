@@ -36,7 +36,7 @@ struct CI_N(conv_args) {
       vf w[V];                                                            \
       CI_V##V(CI_C_LOAD, 0)                                               \
       CI_R##R(CI_C_STEP, V)                                               \
-      CI_PREFETCH_WRITE(ahead);                                                 \
+      CI_PREFETCH_NEAR(ahead);                                                 \
       ahead += t->ahead_step;                                             \
       weights += V * CI_VL;                                               \
     }                                                                     \
