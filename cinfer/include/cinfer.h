@@ -329,12 +329,22 @@ typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a r
    * of the same state, and it closes neither. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
+/* Threads of the host's, for a session that shall have none of its own; run NULL: the session's. */
+typedef struct ci_executor {
+  void *user;
+  /* Calls part(job, 0) ... part(job, parts - 1), each once, on any threads, at the same time or one after another, and
+   * returns when all have returned; the thread that calls run may take parts, too. parts is at most the option
+   * `threads`. A part waits for nothing. Called by the thread that runs the session. */
+  void (*run)(void *user, int32_t parts, void (*part)(void *job, int32_t number), void *job);
+} ci_executor;
 typedef struct ci_session_options {
   size_t size;
-  int32_t threads; /* 1 (default): never starts one. The bits do not depend on it */
+  int32_t threads; /* 1 (default): never starts one. The bits do not depend on it. A session's own threads sleep while
+                      nothing runs */
   ci_allocator allocator;
   ci_limits limits;
   ci_host host;
+  ci_executor executor;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
 /* state NULL: one of its own, with the file's values. */
@@ -363,6 +373,10 @@ typedef struct ci_stats {
   uint64_t plans; /* shapes planned */
   uint64_t arena_bytes; /* held for values */
   uint64_t allocations; /* calls of the allocator since open */
+  uint64_t run_allocations; /* those of them that runs made for values whose shape no input shape tells; runs of shapes
+                               that were planned make no others */
+  uint64_t handed_out; /* how often runs handed work to threads: a run on one thread takes no lock and calls the
+                          system for nothing */
 } ci_stats;
 CI_API void ci_session_stats(const ci_session *session, ci_stats *stats);
 

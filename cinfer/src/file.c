@@ -193,6 +193,21 @@ void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
   *bytes = (ci_bytes){0};
 }
 
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes) {
+#ifdef MADV_DONTNEED
+  const uintptr_t start = (uintptr_t)file->data, from = (uintptr_t)part;
+  const long known = sysconf(_SC_PAGESIZE);
+  if (!file->mapped || known <= 0 || from < start || from - start > file->length ||
+      bytes > file->length - (from - start))
+    return;
+  const uintptr_t page = (uintptr_t)known, skip = (page - from % page) % page; /* whole pages: others share the rest */
+  if (bytes <= skip || bytes - skip < page) return;
+  (void)madvise((void *)(from + skip), (bytes - skip) / page * page, MADV_DONTNEED);
+#else
+  (void)file, (void)part, (void)bytes;
+#endif
+}
+
 ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
                          ci_error *error) {
   CI_TRY(file_open_split(allocator, prefix, folder, base, error));

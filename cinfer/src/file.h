@@ -16,6 +16,9 @@ typedef struct ci_bytes { /* a whole file */
 ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
                       ci_error *error);
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes);
+/* A part of it will hardly be read again: the memory that shows it goes back to the system, which reads the file again
+ * when it is. Nothing for what is not mapped. */
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes);
 
 /* ---- folders: names inside one are base names, so nothing is opened outside ---- */
 

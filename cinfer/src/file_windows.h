@@ -95,6 +95,10 @@ void ci_reader_close(ci_reader *reader) {
   reader->handle = -1;
 }
 
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes) {
+  (void)file, (void)part, (void)bytes; /* it was read, not mapped */
+}
+
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
   if (bytes->data) ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
   *bytes = (ci_bytes){0};

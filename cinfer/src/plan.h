@@ -28,6 +28,7 @@ typedef struct ci_place {
   int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
   int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
+  size_t first_offset;  /* layout.c: from its first attempt */
   void *block;
   size_t block_bytes;
   int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
