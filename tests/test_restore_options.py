@@ -611,6 +611,23 @@ def test_damage_is_found_before_a_number_of_it_is_used(target: str, tmp_path: Pa
 
 
 @BOTH
+def test_damage_is_found_in_a_branch_and_in_a_loop(target: str, tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=np.full(64, 2, np.float32))
+    (v,) = zeros("v", size=64)
+    yes = tf.placeholder(tf.bool, [])
+    branch = tf.cond(yes, lambda: v * 2.0, lambda: v + 1.0)
+    loop = tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x + v), [0, tf.zeros([64])])[1]
+    session = started(target)
+    tf.train.Saver().restore(session, prefix, verify="lazy")
+    assert session.run([branch, loop], {yes: True})[1].tolist() == [4] * 64
+    damage(tmp_path, np.full(64, 2, np.float32))
+    tf.train.Saver().restore(session, prefix, verify="lazy")
+    for value in (branch, loop):
+        with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):
+            session.run(value, {yes: True})
+
+
+@BOTH
 def test_lazy_copies_nothing(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = [np.float32, np.float64, np.int64, np.uint8, np.bool_, np.float16]
     values: dict[str, Any] = {np.dtype(kind).name: np.arange(70).astype(kind) for kind in kinds}

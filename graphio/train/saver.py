@@ -328,9 +328,9 @@ class Saver(Described):
                 goes the other way.
             reshape: True accepts another shape of as many elements; None: as the Saver was told.
             verify: "full" reads every byte of the checkpoint and checks it. "lazy" maps its files,
-                which must stay as they are, and checks what is restored: in the Python runtime
-                when a variable is first used, in cinfer now. "meta" checks index and headers, but
-                no value: for files that were just verified.
+                which nobody else may change or cut short, copies nothing, and checks a variable
+                when it is first used: damage is a DataLossError then. "meta" checks index and
+                headers, but no value: for files that were just verified.
 
         Raises:
             ValueError: save_path is None, or there is no such checkpoint.
