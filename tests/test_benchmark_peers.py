@@ -142,3 +142,13 @@ def test_the_ratchet_fails_for_a_slower_operator_and_for_no_other(tmp_path: Path
 def test_times_are_told_with_three_digits_and_a_unit() -> None:
     said = [report.duration(x) for x in (1.234e-7, 9.996e-7, 1.5e-5, 0.0123, 2.5)]
     assert said == ["123 ns", "1 us", "15 us", "12.3 ms", "2.5 s"]
+
+
+def test_a_page_gets_the_tables_between_its_marks_and_keeps_the_rest() -> None:
+    page = "before\n" + "old".join(report.MARKS) + "\nafter\n"
+    once = report.put(page, "| new |")
+    assert once == report.put(once, "| new |")
+    assert once.startswith("before\n") and once.endswith("\nafter\n")
+    assert "old" not in once and "\n| new |\n" in once
+    with pytest.raises(ValueError):
+        report.put("no marks", "| new |")

@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers [--only tiny,mlp] [--threads 1] [--json now.json]
                                [--compare before.json] [--chart chart.svg] [--quick]
-    python -m benchmarks.peers --show now.json [--chart chart.svg]
+    python -m benchmarks.peers --show now.json [--chart chart.svg] [--page docs/performance.md]
 
 Each model has a process of its own, in which the engines take turns in bursts. An engine whose
 outputs differ from the expected ones is named and not counted. The models are made when they are
@@ -127,10 +127,13 @@ def main() -> None:
     parser.add_argument("--compare", type=Path)
     parser.add_argument("--chart", type=Path, help="needs matplotlib")
     parser.add_argument("--show", type=Path, help="measures nothing, shows what was stored")
+    parser.add_argument("--page", type=Path, help="puts the tables between its marks")
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     found = json.loads(chosen.show.read_text()) if chosen.show else measured(chosen)
     print(report.page(found))
+    if chosen.page:
+        chosen.page.write_text(report.put(chosen.page.read_text(), report.page(found)))
     if chosen.compare:
         print(report.comparison(json.loads(chosen.compare.read_text()), found))
     if chosen.chart:

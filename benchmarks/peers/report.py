@@ -156,6 +156,19 @@ def page(found: Mapping[str, Any]) -> str:
     return "\n".join(lines + (["Not counted or not compared:", "", *said, ""] if said else []))
 
 
+MARKS = ("<!-- begin: python -m benchmarks.peers -->\n", "<!-- end -->")
+
+
+def put(text: str, made: str) -> str:
+    """A page with what was made between its marks.
+
+    Raises:
+        ValueError: it has no marks.
+    """
+    begin, end = (text.index(mark) for mark in MARKS)
+    return f"{text[: begin + len(MARKS[0])]}\n{made}\n{text[end:]}"
+
+
 def limit_rows(rows: Mapping[str, Figures], peak: float) -> list[str]:
     """What cinfer and the best peer reach of the processor's arithmetic, by least times."""
     lines = []

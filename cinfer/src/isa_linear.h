@@ -9,6 +9,7 @@
 
 enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
+  CI_FAR = 1 << 17,          /* elements of c from which its place is fetched ahead */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
@@ -41,12 +42,13 @@ typedef struct ci_conv_row {
   const float *w;
   float *c;
   ptrdiff_t c_step;
-  int64_t pixels, k;
+  int64_t k;
+  int pixels;
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
   int lanes;   /* outputs that exist, all of the first vector if there are two */
   bool add;    /* c holds the total of the blocks before these */
   const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
-  int64_t all;
+  int all;
 } ci_conv_row;
 
 /* y = min(high, max(low, y + added)) + 0. */

@@ -27,7 +27,7 @@ struct CI_N(conv_args) {
     enum { half = (R + 1) / 2 };                                          \
     const ptrdiff_t step = t->x_step;                                     \
     const float *weights = t->w, *ahead = t->ahead;                       \
-    const int part = t->part, last = part < CI_VL ? V - 1 : -1;           \
+    const int part = t->part;                                             \
     vf sum[R][V];                                                         \
     CI_R##R(CI_T_CLEAR, V)                                                \
     for (int64_t k = 0; k < t->k; k++) {                                  \
@@ -36,11 +36,17 @@ struct CI_N(conv_args) {
       vf w[V];                                                            \
       CI_V##V(CI_C_LOAD, 0)                                               \
       CI_R##R(CI_C_STEP, V)                                               \
-      CI_PREFETCH_WRITE(ahead);                                                 \
+      CI_PREFETCH_NEAR(ahead);                                                 \
       ahead += t->ahead_step;                                             \
       weights += V * CI_VL;                                               \
     }                                                                     \
-    CI_R##R(CI_T_OUT, V)                                                  \
+    if (CI_VL == 1 || part == CI_VL) {                                    \
+      const int last = -1;                                                \
+      CI_R##R(CI_T_OUT, V)                                                \
+    } else {                                                              \
+      const int last = V - 1;                                             \
+      CI_R##R(CI_T_OUT, V)                                                \
+    }                                                                     \
   }
 
 CI_CONV(1, 1) CI_CONV(1, 2) CI_CONV(2, 1) CI_CONV(2, 2)
@@ -83,12 +89,16 @@ static void CI_N(conv_row)(const ci_conv_row *t) {
                               .k = t->k,
                               .part = t->lanes - (t->vectors - 1) * CI_VL,
                               .add = t->add};
-  const int64_t most = CI_N(conv_most), rows = t->x_far != 0 && t->pixels > most ? 2 : 1;
-  for (int64_t row = 0; row < rows; row++, s.x = t->x + t->x_far) {
-    for (int64_t left = t->pixels / rows, tiles = (left + most - 1) / most; tiles > 0; tiles--) {
-      const int64_t pixels = (left + tiles - 1) / tiles;
-      s.x_far = rows == 1 && t->x_far != 0 ? t->x_far : (pixels + 1) / 2 * s.x_step;
-      s.ahead_step = (pixels * t->vectors * CI_VL + t->all - 1) / t->all;
+  const int most = CI_N(conv_most), rows = t->x_far != 0 && t->pixels > most ? 2 : 1;
+  int before = 0; /* pixels of the last tile */
+  for (int row = 0; row < rows; row++, s.x = t->x + t->x_far) {
+    for (int left = (int)(t->pixels / rows), tiles = (left + most - 1) / most; tiles > 0; tiles--) {
+      const int pixels = tiles == 1 ? left : (left + tiles - 1) / tiles;
+      if (pixels != before) {
+        s.x_far = rows == 1 && t->x_far != 0 ? t->x_far : (pixels + 1) / 2 * s.x_step;
+        s.ahead_step = (pixels * t->vectors * CI_VL + t->all - 1) / t->all;
+        before = pixels;
+      }
       CI_N(conv_table)[pixels - 1][t->vectors - 1](&s);
       s.x += pixels * s.x_step;
       s.c += pixels * s.c_row;

@@ -15,7 +15,6 @@ enum {
   CONV_ND_WIDTH = 192,
   CONV_ND_COLUMNS = 64,
   CONV_ND_PADDED = 1 << 26,
-  CONV_ND_OFFSETS = 1 << 20
 };
 enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
 
@@ -376,7 +375,7 @@ ci_status prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
   const int64_t depth = ci_product(w->dims, 1, w->rank);
-  const size_t offsets = depth > 0 && depth <= CONV_ND_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
+  const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
   ci_conv_nd *p = k_private(k, sizeof *p + offsets);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, x->rank, x->dims, w->dims, p));

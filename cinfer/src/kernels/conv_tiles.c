@@ -9,11 +9,14 @@
 #include "../pack.h"
 
 enum {
+  TILES_EVEN = 8,              /* units of a thread from which on one more is little */
+  TILES_PART_WORK = 1 << 19,   /* products that are worth a thread */
   TILES_LEAST = 8,             /* outputs that are worth a panel */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
   TILES_NEAR = 56,             /* of a row at a time, where rows are long */
   TILES_NARROW = 7,            /* rows so short go two in a tile */
+  TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
   TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
   TILES_MOST = 1 << 24         /* numbers of a copy */
 };
@@ -117,7 +120,7 @@ static bool tiles_units_of(ci_conv_tiles *p) {
   p->down = p->squeezed ? p->row : p->y.stride * p->row;
   p->right = p->squeezed ? 1 : p->x.stride * p->inner;
   p->strips = p->flat ? tiles_parts(p->x.out, p->columns) : tiles_parts(p->y.out, p->rows);
-  return p->plane <= INT32_MAX / p->planes;
+  return p->plane <= INT32_MAX / p->planes && p->rows * p->columns <= INT32_MAX / 64;
 }
 
 bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
@@ -128,7 +131,10 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   tiles_layout(p);
   if (!tiles_units_of(p)) return false;
   const int64_t units = p->images * p->groups * p->strips, panels = tiles_parts(p->oc, p->width);
-  p->parts = threads == 1 || units >= 2 * threads ? 1 : tiles_least(panels, tiles_parts(2 * threads, units));
+  /* each thread takes as many units */
+  for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
+  const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
+  p->grain = TILES_PART_WORK / work + 1;
   size_t numbers;
   if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers)) return false;
   if (numbers > PTRDIFF_MAX / 64) return false;
@@ -179,10 +185,11 @@ static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tile
   job->k->isa->linear->pad(&copy);
 }
 
-/* What will be stored is called into the cache while it is computed. */
-static void tiles_await(const float *y, int64_t row, int64_t n, int64_t rows) {
-  for (int64_t i = 0; i < rows; i++, y += row) {
-    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH_WRITE(y + j);
+/* What will be stored, pixels [begin, end) of some rows, is called into the cache while it is computed. */
+static void tiles_await(const float *y, int64_t row, int64_t begin, int64_t end, int64_t rows) {
+  enum { line = 64 / sizeof(float) };
+  for (; rows > 0; rows--, y += row) {
+    for (int64_t i = (begin + line - 1) / line * line; i < end; i += line) CI_PREFETCH_WRITE(y + i);
   }
 }
 
@@ -206,26 +213,26 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                        .offset = p->offset + k,
                        .w = w + k * wide,
                        .c_step = c_step,
-                       .pixels = columns,
                        .k = tiles_least(p->block, p->depth - k),
                        .vectors = wide == p->width ? 2 : 1,
                        .lanes = (int)(p->channels_last ? count : wide),
                        .add = k > 0,
-                       .all = pixels};
+                       .all = (int)pixels};
     row.ahead = row.w + row.k * wide < end ? row.w + row.k * wide : row.w;
-    const bool complete = k + row.k == p->depth && !p->channels_last;
+    const bool complete = k + row.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
     const int64_t together = columns <= TILES_NARROW ? 2 : 1; /* rows */
     for (int64_t y = 0, rows; y < height; y += rows) {
       const int64_t step = joined ? TILES_NEAR : columns;
       rows = tiles_least(together, height - y);
       for (int64_t x = 0; x < columns; x += step) {
-        row.pixels = tiles_least(step, columns - x) * rows;
+        const int64_t at = y * columns + x;
+        row.pixels = (int)(tiles_least(step, columns - x) * rows);
         row.x_far = rows > 1 ? (ptrdiff_t)p->down : 0;
         row.x = u->base + y * p->down + x * p->right;
-        row.c = c + (y * columns + x) * c_step;
-        if (complete) tiles_await(to + y * columns + x, places, row.pixels, count);
+        row.c = c + at * c_step;
+        if (complete) tiles_await(to, places, at, at + row.pixels, count);
         if (complete && job->after.added != NULL) {
-          tiles_await(job->after.added + (to - job->y) + y * columns + x, places, row.pixels, count);
+          tiles_await(job->after.added + (to - job->y), places, at, at + row.pixels, count);
         }
         linear->conv_row(&row);
       }
@@ -287,5 +294,5 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
   if (p->packed == NULL) tiles_pack(p, job->w, job->k->scratch);
-  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, 1, tiles_units, (void *)(uintptr_t)job);
+  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }

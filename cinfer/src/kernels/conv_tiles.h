@@ -6,6 +6,8 @@
 #include "fused.h"
 #include "product.h"
 
+enum { CI_CONV_OFFSETS = 1 << 20 }; /* terms at most, which have an offset each */
+
 typedef struct ci_conv_axis { /* of the image */
   int64_t size, kernel, stride, dilation, before, out;
 } ci_conv_axis;
@@ -23,6 +25,7 @@ typedef struct ci_conv_tiles {
   int64_t planes, plane, row, before;       /* what a unit reads: planes of rows; padding before a row */
   int64_t down, right;                      /* there, from output to output */
   int64_t rows, columns, strips, parts;     /* outputs of a unit; units of an image and of its panels */
+  int64_t grain;                            /* units of a thread at least */
   bool padded;   /* rows are copied with their padding */
   bool squeezed; /* 1 x 1 with a stride: what it reads is copied */
   bool flat;     /* 1 x 1 without: an image is one row */
