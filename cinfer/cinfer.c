@@ -82,6 +82,7 @@
 #include "src/kernels/elementwise_unary.c"
 #include "src/kernels/factor.c"
 #include "src/kernels/fused.c"
+#include "src/kernels/fused_prepare.c"
 #include "src/kernels/grid_sample.c"
 #include "src/kernels/host.c"
 #include "src/kernels/index.c"

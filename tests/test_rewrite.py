@@ -260,6 +260,39 @@ def test_control_inputs_and_their_order_stay() -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("batch", [1, 8])
+def test_training_leaves_the_same_bits(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphio import session as module
+
+    def weights(rewritten: bool) -> list[bytes]:
+        with tf.Graph().as_default():
+            tf.set_random_seed(1)
+            x, y = tf.placeholder(tf.float32, [None, 6, 6, 2]), tf.placeholder(tf.int64, [None])
+            h = tf.layers.conv2d(x, 4, 3, padding="same", activation=tf.nn.relu)
+            h = tf.layers.dense(tf.layers.flatten(h), 9, activation=tf.nn.tanh)
+            z = tf.layers.dense(h, 3)
+            loss = tf.losses.sparse_softmax_cross_entropy(y, z)
+            step = tf.train.AdamOptimizer(0.1).minimize(loss)
+            if not rewritten:
+                monkeypatch.setattr(module, "rewrite", lambda *model: model)
+            with tf.Session("cinfer") as session:
+                session.run(tf.global_variables_initializer())
+                for k in range(3):
+                    feed = {x: numbers(batch, 6, 6, 2, seed=k), y: np.arange(batch) % 3}
+                    session.run(step, feed)
+                return [np.asarray(v).tobytes() for v in session.run(tf.global_variables())]
+
+    assert weights(True) == weights(False)
+
+
+def test_gradients_of_activations_join_products_of_any_batch() -> None:
+    x = tf.placeholder(tf.float32, [None, 6])
+    w, v = tf.constant(numbers(6, 5)), tf.constant(numbers(5, 4))
+    loss = tf.reduce_sum(tf.matmul(tf.nn.relu(tf.matmul(x, w)), v) ** 2)
+    made = check(tf.gradients(loss, [x]), [x], [numbers(3, 6)])
+    assert "ReluGrad" not in ops(made)
+
+
 def test_the_file_lists_what_was_done() -> None:
     x = tf.placeholder(tf.float32, [3])
     made, _ = rewrite(*model_of([tf.tanh(x * 2.0)], [x]))

@@ -30,7 +30,6 @@ class Shared:
         fed: values that signatures may be given instead of computing them.
         pinned: values that something outside of the nodes names.
         pinned_nodes: nodes that something names.
-        assigned: variables that some node assigns.
         types: of values as the model came.
     """
 
@@ -47,7 +46,6 @@ class Shared:
             for item in collection.item:
                 self.pinned.add(item.tensor.removesuffix(":0"))
                 self.pinned_nodes.add(item.operation)
-        self.assigned: set[str] = set()
         self.names: set[str] = set()
         self.types: dict[str, Type] = {}
         for graph in functions.all_graphs(model.graph):
@@ -59,8 +57,6 @@ class Shared:
                 self.names.add(node.name)
                 self.types.update(zip(values_of(node), node.output_type, strict=True))
                 self.pinned_nodes.update(node.control_input)
-                if node.domain == "graphio" and node.op == "Assign":
-                    self.assigned.update(a.value.s.decode() for a in node.attr)
 
     def new_name(self, wanted: str) -> str:
         """A name that no node has, like the wanted one."""
