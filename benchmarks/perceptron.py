@@ -120,10 +120,11 @@ def from_c(folder: str, native: str, library: str | None) -> list[tuple[str, flo
 def from_python(folder: str, x: np.ndarray, ort: bool) -> list[tuple[str, float, float]]:
     cinfer = graphio.cinfer.load(f"{folder}/model.gio").signature("predict")
     runtime = graphio.runtime.load(f"{folder}/model.gio").signature("predict")
-    bound = cinfer.bind(x, outputs=[np.empty((1, 10), np.float32)])
+    out = np.empty((1, 10), np.float32)
     calls: dict[str, Callable[[], object]] = {
-        "cinfer, Python": lambda: cinfer.run([x]),
-        "cinfer, Python, bound": lambda: bound(),
+        "cinfer, Python, run(x)": lambda: cinfer.run(x),
+        "cinfer, Python, run(x, out)": lambda: cinfer.run(x, out),
+        "cinfer, Python, bound": cinfer.bind(x, outputs=[out]),
         "Python runtime": lambda: runtime.run([x]),
     }
     if ort:

@@ -211,10 +211,10 @@ typedef struct ci_assignment {
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
  * replaces a blob of that name; the name is UTF-8 and not that of a generator (CI_ALREADY_EXISTS, also for a generator
- * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
- * removed, the state is restored or closed; a name that is not there is CI_NOT_FOUND.
- * Places of data iterators that a checkpoint from Python has are kept like blobs and saved as they were, but are not
- * listed; ci_state_remove_blob or a blob of the same name ends that. */
+ * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What
+ * ci_state_blob gives belongs to the state and lives until that blob is set or removed, the state is restored or
+ * closed; a name that is not there is CI_NOT_FOUND. Places of data iterators that a checkpoint from Python has are kept
+ * like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends that. */
 CI_API ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error);
 CI_API ci_status ci_state_blob(const ci_state *state, const char *name, const void **data, size_t *bytes,
                                ci_error *error);
@@ -250,8 +250,8 @@ CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char
                               const ci_save_options *options, ci_error *error);
 /* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, no folder, or variables of the state
  * that it lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names
- * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop of
- * symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
+ * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop
+ * of symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
  * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added;
  * generators that the checkpoint lacks stay; blobs and places of iterators become those of the checkpoint. *step is -1
  * if it was saved without; step may be NULL. */

@@ -96,7 +96,8 @@ static ci_plan *plans_find(struct ci_session *session, uint64_t key, int signatu
   return NULL;
 }
 
-ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input, ci_error *error) {
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
+                                 ci_error *error) {
   const ci_binding *binding = &signature->inputs[i];
   bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
               (binding->type.rank < 0 || binding->type.rank == input->rank);
