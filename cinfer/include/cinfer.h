@@ -197,6 +197,11 @@ CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_ge
  * it was taken over. */
 CI_API ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error);
 CI_API void ci_state_room_free(ci_state *state, void *data, size_t bytes);
+typedef struct ci_in_file { /* a value in a file that nobody changes; as CI_VERIFY_LAZY */
+  int32_t file; /* by number; -1: it is in its tensor */
+  uint32_t crc32c;
+  uint64_t offset;
+} ci_in_file;
 /* Many variables (by index, none twice) and generators (by name) at once: all, or none when it fails. */
 typedef struct ci_assignment {
   const int *variables;
@@ -207,6 +212,11 @@ typedef struct ci_assignment {
   int generator_count;
   const uint8_t *given; /* NULL, or by variable: not 0: the value lies in a ci_state_room of its size, which is taken
                            over when all is assigned; no strings */
+  const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
+                                looked at */
+  const char *const *files; /* what these refer to; symbolic links are not followed */
+  int file_count;
+  const char *checkpoint; /* how messages call it; NULL: by the name of the file */
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
@@ -260,9 +270,22 @@ enum { /* what a partial restore leaves as it is, added up */
        CI_PARTIAL_MISSING = 1, /* variables that the checkpoint lacks */
        CI_PARTIAL_DIFFERENT = 2 /* variables of which it has another element type or shape */
 };
+enum { /* when the numbers of a checkpoint are looked at; index and headers of data files always are */
+       CI_VERIFY_FULL = 0, /* (default) every byte, and the graph file, before anything changes */
+       /* The data files are mapped, nothing of them is copied or read, and a variable stays in its file until it is
+        * assigned or the state closed. It is checked when it is first viewed, saved, or read by a run: damage is
+        * CI_DATA_LOSS, which names variable and checkpoint, before any of its numbers is used; such a run has assigned
+        * nothing, and a variable that is assigned before is not looked at. Read and checked at once are texts, elements
+        * of less than a byte or not at a multiple of their size, and everything where files cannot be mapped (Windows,
+        * big-endian machines). A save never changes a file, and one that is deleted stays until the variables let it
+        * go; but a program that cuts a mapped file short, or writes into it, gets SIGBUS or other numbers from the
+        * system. Use this for files that nobody changes. */
+       CI_VERIFY_LAZY = 1
+};
 typedef struct ci_restore_options {
   size_t size;
   uint32_t partial; /* CI_PARTIAL_...; 0 (default): these are errors */
+  uint32_t verify; /* CI_VERIFY_... */
 } ci_restore_options;
 CI_API ci_restore_options ci_restore_defaults(void);
 typedef struct ci_restored { /* the caller sets size, the library the rest */

@@ -24,6 +24,11 @@
 #define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define CI_INLINE static inline __attribute__((always_inline, unused))
 #define CI_OUTLINE static __attribute__((noinline, unused)) /* one copy: size before speed */
+#if defined(__clang__)
+#define CI_FAST
+#else
+#define CI_FAST __attribute__((optimize("O3", "fp-contract=off"))) /* loops over elements: speed before size */
+#endif
 #define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
 #define CI_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
 #else
@@ -32,6 +37,7 @@
 #define CI_PRINTF(f, a)
 #define CI_INLINE static inline
 #define CI_OUTLINE static
+#define CI_FAST
 #endif
 
 /* Internal functions: static in the one-file build, hidden in the others. */

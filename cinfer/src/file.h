@@ -48,6 +48,9 @@ ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max
                          ci_error *error);
 /* CI_DATA_LOSS: the file ends before. */
 ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error);
+/* The whole file as memory of the process's own: writing to it changes no file. NULL: it cannot be mapped. */
+void *ci_reader_map(const ci_reader *reader);
+void ci_reader_unmap(void *data, uint64_t size);
 void ci_reader_close(ci_reader *reader);
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error);
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);

@@ -40,6 +40,10 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
     const int64_t tiles = (left + most - 1) / most;
     int64_t height = (left + tiles - 1) / tiles;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
+    for (int64_t r = 0; s.far && r < height; r++) {
+      CI_PREFETCH_WRITE(s.c + r * s.c_row);
+      CI_PREFETCH_WRITE(s.c + r * s.c_row + CI_VL);
+    }
     table[(height - 1) * step](&s);
     s.ahead += s.ahead_step * s.k;
     s.a += height * s.a_row;
@@ -68,6 +72,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
     struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
+    s.far = m * t->n >= CI_FAR;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
     s.a = a + k * t->a_k;
     s.ahead_step =
@@ -280,14 +285,14 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
-static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n){
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
 #define CI_BODY(get, put)                                                                   \
   {                                                                                         \
     vf sum = v_set(0.0f);                                                                   \
     for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
     put(y + i, sum);                                                                        \
   }
-    CI_EACH(n, CI_BODY)
+  CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 

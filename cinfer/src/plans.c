@@ -152,7 +152,7 @@ static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error 
     ci_release(&session->allocator, record, sizeof *record);
     return plans_memory(error);
   }
-  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes});
+  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes, NULL});
   session->arena = arena;
   session->arena_bytes = bytes;
   return CI_OK;

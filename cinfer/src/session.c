@@ -39,7 +39,7 @@ void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_
 static void session_tidy(struct ci_session *session) {
   while (session->retired != NULL) {
     ci_retired *next = session->retired->next;
-    ci_release(session->retired->allocator, session->retired->block.data, session->retired->block.bytes);
+    ci_block_free(session->retired->allocator, session->retired->block);
     ci_release(&session->allocator, session->retired, sizeof(ci_retired));
     session->retired = next;
   }

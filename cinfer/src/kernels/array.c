@@ -2,6 +2,9 @@
  * Split. */
 #include "copy.h"
 
+#include "../isa.h"
+#include "../isa_linear.h"
+
 static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {
   *item = ci_dtype_size(v->dtype);
   if (*item > 0) return CI_OK;
@@ -153,7 +156,7 @@ ci_status run_size(ci_kernel *k) {
 
 static ci_copy *array_copy(ci_kernel *k, size_t item) {
   ci_copy *copy = k_private(k, sizeof *copy);
-  if (copy != NULL) ci_copy_start(copy, item);
+  if (copy != NULL) ci_copy_start(copy, k->isa, item);
   return copy;
 }
 

@@ -26,7 +26,7 @@ ci_status prepare_constant_of_shape(ci_kernel *k) {
   struct array_make_fill *fill = k_private(k, sizeof *fill);
   if (fill == NULL) return k_no_memory(k);
   fill->value = value == NULL ? (const void *)&zero : value->data;
-  ci_copy_start(&fill->copy, ci_dtype_size(dtype));
+  ci_copy_start(&fill->copy, k->isa, ci_dtype_size(dtype));
   ci_copy_axis(&fill->copy, k->out[0]->count, 0, 1);
   return CI_OK;
 }
@@ -163,7 +163,7 @@ ci_status prepare_one_hot(ci_kernel *k) {
   p->inner = ci_product(indices->dims, axis, indices->rank);
   p->depth = depth;
   p->item = ci_dtype_size(values->dtype);
-  ci_copy_start(&p->fill, p->item);
+  ci_copy_start(&p->fill, k->isa, p->item);
   ci_copy_axis(&p->fill, k->out[0]->count, 0, 1);
   return CI_OK;
 }

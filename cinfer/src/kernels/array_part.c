@@ -75,7 +75,7 @@ ci_status prepare_slice(ci_kernel *k) {
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(dims, x->rank, out);
-  ci_copy_start(&move->copy, item);
+  ci_copy_start(&move->copy, k->isa, item);
   for (int i = 0; i < x->rank; i++) {
     move->from += in[i] * (ptrdiff_t)first[i];
     ci_copy_axis(&move->copy, dims[i], in[i] * (ptrdiff_t)by[i], out[i]);
@@ -185,14 +185,14 @@ static ci_status array_part_tables(ci_kernel *k, struct array_part_pad *p, const
   return CI_OK;
 }
 
-static void array_part_inner(const ci_value *x, const ci_value *y, const int64_t *before, size_t item,
-                             struct array_part_pad *p) {
+static void array_part_inner(const ci_kernel *k, const int64_t *before, size_t item, struct array_part_pad *p) {
+  const ci_value *x = k->in[0], *y = k->out[0];
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   ci_copy_strides(x->dims, x->rank, in);
   ci_copy_strides(y->dims, y->rank, out);
-  ci_copy_start(&p->fill, item);
+  ci_copy_start(&p->fill, k->isa, item);
   ci_copy_axis(&p->fill, y->count, 0, 1);
-  ci_copy_start(&p->inner.copy, item);
+  ci_copy_start(&p->inner.copy, k->isa, item);
   p->keeps = x->count > 0;
   for (int i = 0; i < x->rank; i++) {
     const int64_t from = before[i] < 0 ? -before[i] : 0, to = before[i] < 0 ? 0 : before[i];
@@ -235,7 +235,7 @@ ci_status prepare_pad(ci_kernel *k) {
   p->mode = mode;
   if (empty) return CI_OK;
   if (mode != ARRAY_CONSTANT) return array_part_tables(k, p, before, after, item);
-  array_part_inner(x, k->out[0], before, item, p);
+  array_part_inner(k, before, item, p);
   return CI_OK;
 }
 

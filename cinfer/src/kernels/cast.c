@@ -22,36 +22,42 @@
 
 /* Targets of a floating source: least and beyond of each integer type. ~least is the largest, signed or not. */
 #define CAST_FROM_FLOAT(from, F)                                                 \
+  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f)) \
+  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))   \
+  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))   \
+  CI_FAST CAST_LOOP(from, flag, F, bool, v != 0)
+#define CAST_FROM_DOUBLE(from, F)                                                \
   CAST_LOOP(from, i8, F, int8_t, CAST_SATURATE(v, int8_t, -0x1p7f, 0x1p7f))      \
   CAST_LOOP(from, i16, F, int16_t, CAST_SATURATE(v, int16_t, -0x1p15f, 0x1p15f)) \
   CAST_LOOP(from, i32, F, int32_t, CAST_SATURATE(v, int32_t, -0x1p31f, 0x1p31f)) \
-  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f)) \
   CAST_LOOP(from, u8, F, uint8_t, CAST_SATURATE(v, uint8_t, 0.0f, 0x1p8f))       \
-  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))   \
-  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))   \
-  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))   \
-  CAST_LOOP(from, flag, F, bool, v != 0)
+  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))
+/* The same without a branch; the largest float32 below 2^31 stands for what is beyond until the end. */
+#define CAST_FROM_SINGLE(from, F)                                                                         \
+  CI_FAST CAST_LOOP(from, i8, F, int8_t, cast_whole(v, -128.0f, 127.0f))                                  \
+      CI_FAST CAST_LOOP(from, i16, F, int16_t, cast_whole(v, -0x1p15f, 32767.0f))                         \
+          CI_FAST CAST_LOOP(from, u8, F, uint8_t, cast_whole(v, 0.0f, 255.0f))                            \
+              CI_FAST CAST_LOOP(from, u16, F, uint16_t, cast_whole(v, 0.0f, 65535.0f)) CI_FAST CAST_LOOP( \
+                  from, i32, F, int32_t, v >= 0x1p31f ? INT32_MAX : cast_whole(v, -0x1p31f, 0x1.fffffep30f))
 
-#define CAST_FROM_INTEGER(F, from, id, W, class) \
-  CAST_LOOP(from, f32, F, float, v)              \
-  CAST_LOOP(from, f64, F, double, v)             \
-  CAST_LOOP(from, i8, F, int8_t, v)              \
-  CAST_LOOP(from, i16, F, int16_t, v)            \
-  CAST_LOOP(from, i32, F, int32_t, v)            \
-  CAST_LOOP(from, i64, F, int64_t, v)            \
-  CAST_LOOP(from, u8, F, uint8_t, v)             \
-  CAST_LOOP(from, u16, F, uint16_t, v)           \
-  CAST_LOOP(from, u32, F, uint32_t, v)           \
-  CAST_LOOP(from, u64, F, uint64_t, v)           \
-  CAST_LOOP(from, flag, F, bool, v != 0)
+CI_INLINE int32_t cast_whole(float v, float least, float most) {
+  const float low = v > least ? v : least, inside = low < most ? low : most;
+  return (int32_t)inside & -(int32_t)(v == v);
+}
 
-static uint32_t cast_bits(float v) {
+#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                      \
+  CI_FAST CAST_LOOP(from, f32, F, float, v) CAST_LOOP(from, f64, F, double, v) CAST_LOOP(from, i8, F, int8_t, v)      \
+      CAST_LOOP(from, i16, F, int16_t, v) CI_FAST CAST_LOOP(from, i32, F, int32_t, v)                                 \
+  CI_FAST CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v) CAST_LOOP(from, u16, F, uint16_t, v) \
+      CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v) CAST_LOOP(from, flag, F, bool, v != 0)
+
+CI_INLINE uint32_t cast_bits(float v) {
   uint32_t bits;
   memcpy(&bits, &v, sizeof bits);
   return bits;
 }
 
-static float cast_from_bits(uint32_t bits) {
+CI_INLINE float cast_from_bits(uint32_t bits) {
   float v;
   memcpy(&v, &bits, sizeof v);
   return v;
@@ -67,49 +73,52 @@ static float cast_odd(double v) {
 }
 
 /* Drops `shift` bits, half to even. */
-static uint32_t cast_round(uint32_t bits, int shift) {
+CI_INLINE uint32_t cast_round(uint32_t bits, int shift) {
   const uint32_t half = (uint32_t)1 << (shift - 1), odd = bits >> shift & 1;
   return (bits + half - 1 + odd) >> shift;
 }
 
-static uint16_t cast_to_half(float v) {
-  const uint32_t bits = cast_bits(v), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
-  if (size > 0x7f800000) return 0x7e00;
-  if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more round to infinity */
-  if (size >= 0x38800000) return (uint16_t)(sign | cast_round(size - 0x38000000, 13));
-  if (size < 0x33000000) return (uint16_t)sign; /* below half of the least denormal */
-  const int shift = 126 - (int)(size >> 23);
-  return (uint16_t)(sign | cast_round((size & 0x7fffff) | 0x800000, shift));
+/* Without a branch. A sum with 1/2 rounds to the places of denormals; 65520 and more become infinity. */
+CI_INLINE uint16_t cast_to_half(float v) {
+  const uint32_t bits = cast_bits(v);
+  const int32_t size = (int32_t)(bits & 0x7fffffff), sign = (int32_t)(bits >> 16 & 0x8000);
+  const float sum = cast_from_bits((uint32_t)size) + 0.5f;
+  const int32_t low = (int32_t)cast_bits(sum) - 0x3f000000;
+  const int32_t rounded = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+  const int32_t high = rounded < 0x7c00 ? rounded : 0x7c00;
+  const int32_t number = (size < 0x38800000 ? low : high) | sign;
+  return (uint16_t)(size > 0x7f800000 ? 0x7e00 : number);
 }
 
-static float cast_from_half(uint16_t half) {
-  const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-  if (exponent == 31) return fraction != 0 ? cast_from_bits(0x7fc00000) : cast_from_bits(sign | 0x7f800000);
-  if (exponent != 0) return cast_from_bits(sign | (exponent + 112) << 23 | fraction << 13);
-  const float size = (float)fraction * 0x1p-24f;
-  return sign != 0 ? -size : size;
+/* The product is exact. */
+CI_INLINE float cast_from_half(uint16_t half) {
+  const int32_t size = (half & 0x7fff) << 13;
+  const float number = cast_from_bits((uint32_t)size) * 0x1p112f;
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+  const uint32_t large = size > 0x0f800000 ? 0x7fc00000 : 0x7f800000 | sign;
+  return cast_from_bits(size >= 0x0f800000 ? large : cast_bits(number) | sign);
 }
 
-static uint16_t cast_to_brain(float v) {
-  if (v != v) return 0x7fc0;
-  return (uint16_t)cast_round(cast_bits(v), 16);
+CI_INLINE uint16_t cast_to_brain(float v) {
+  const uint32_t rounded = cast_round(cast_bits(v), 16);
+  return (uint16_t)(v != v ? 0x7fc0 : rounded);
 }
 
-static float cast_from_brain(uint16_t brain) { return cast_from_bits((uint32_t)brain << 16); }
+CI_INLINE float cast_from_brain(uint16_t brain) { return cast_from_bits((uint32_t)brain << 16); }
 
 CAST_FROM_FLOAT(f32, float)
+CAST_FROM_SINGLE(f32, float)
 CAST_FROM_FLOAT(f64, double)
-CAST_LOOP(f32, f64, float, double, v)
-CAST_LOOP(f64, f32, double, float, v)
-CAST_LOOP(f64, f64, double, double, v)
-CAST_LOOP(f32, f16, float, uint16_t, cast_to_half(v))
-CAST_LOOP(f32, bf16, float, uint16_t, cast_to_brain(v))
-CAST_LOOP(f64, f16, double, uint16_t, cast_to_half(cast_odd(v)))
-CAST_LOOP(f64, bf16, double, uint16_t, cast_to_brain(cast_odd(v)))
-CI_INTEGER_TYPES(CAST_FROM_INTEGER)
-CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
-CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v))
-CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
+CAST_FROM_DOUBLE(f64, double)
+CI_FAST CAST_LOOP(f32, f64, float, double, v)
+CI_FAST CAST_LOOP(f64, f32, double, float, v) CAST_LOOP(f64, f64, double, double, v) CI_FAST
+    CAST_LOOP(f32, f16, float, uint16_t, cast_to_half(v)) CI_FAST
+    CAST_LOOP(f32, bf16, float, uint16_t, cast_to_brain(v))
+        CAST_LOOP(f64, f16, double, uint16_t, cast_to_half(cast_odd(v)))
+            CAST_LOOP(f64, bf16, double, uint16_t, cast_to_brain(cast_odd(v))) CI_INTEGER_TYPES(CAST_FROM_INTEGER)
+                CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U) CI_FAST
+    CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v)) CI_FAST
+    CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
 
 #define CAST_ROW(from)                                                                            \
   [CI_INT8] = cast_##from##_i8, [CI_INT16] = cast_##from##_i16, [CI_INT32] = cast_##from##_i32,   \
@@ -117,7 +126,7 @@ CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
   [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
-/* clang-format off */
+    /* clang-format off */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
   CI_INTEGER_TYPES(CAST_INTEGER_ROW)
   CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)

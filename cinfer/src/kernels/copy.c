@@ -1,8 +1,12 @@
 /* copy.c - strided copies, with whole runs where both sides are contiguous. */
 #include "copy.h"
 
-void ci_copy_start(ci_copy *copy, size_t item) {
+#include "../isa.h"
+#include "../isa_linear.h"
+
+void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item) {
   memset(copy, 0, sizeof *copy);
+  copy->isa = isa;
   copy->item = item;
 }
 
@@ -33,24 +37,105 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
   }
 }
 
-#define COPY_LINE(T) \
-  for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
+/* Short runs of bytes: the last move of 16, 8 or 4 overlaps the one before it. */
+#define COPY_SHORT(size)                                                                  \
+  for (; n > 0; n--, to += to_step, from += from_step) {                                  \
+    for (size_t i = 0; i + (size) < bytes; i += (size)) memcpy(to + i, from + i, (size)); \
+    memcpy(to + bytes - (size), from + bytes - (size), (size));                           \
+  }
+enum { COPY_LONG = 512 }; /* bytes from which a call pays */
+
+CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n,
+                              size_t bytes) {
+  if (bytes > COPY_LONG || bytes < 4) {
+    for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    COPY_SHORT(16)
+  } else if (bytes >= 8) {
+    COPY_SHORT(8)
+  } else {
+    COPY_SHORT(4)
+  }
+}
+
+#define COPY_LINE(T)                                                  \
+  for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
+    T one;                                                            \
+    memcpy(&one, from, sizeof one);                                   \
+    memcpy(to, &one, sizeof one);                                     \
+  }
+#define COPY_FILL(T)                                                                       \
+  {                                                                                        \
+    T one;                                                                                 \
+    memcpy(&one, from, sizeof one);                                                        \
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * sizeof one, &one, sizeof one); \
+  }
+#define COPY_EACH(item, X)        \
+  switch (item) {                 \
+    case 1: X(uint8_t) return;    \
+    case 2: X(uint16_t) return;   \
+    case 4: X(uint32_t) return;   \
+    case 8: X(uint64_t) return;   \
+    case 16: X(ci_string) return; \
+    default: break;               \
+  }
 
 /* One axis. The sizes are constants so that the compiler makes each a load and a store. */
-static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n, size_t item) {
-  if (to_step == (ptrdiff_t)item && from_step == to_step) {
-    memcpy(to, from, (size_t)n * item);
+CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n,
+                              size_t item) {
+  if (from_step == 0 && to_step == (ptrdiff_t)item) {
+    COPY_EACH(item, COPY_FILL)
+  } else {
+    COPY_EACH(item, COPY_LINE)
+  }
+  for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, item);
+}
+
+/* Row r, column c of `from` becomes row c, column r of `to`; both have dense rows. Some lines of both at a time. */
+#define COPY_TURN(T)                                                              \
+  for (int64_t first = 0; first < rows; first += 16) {                            \
+    const int64_t end = rows - first < 16 ? rows : first + 16;                    \
+    for (int64_t c = 0; c < cols; c++) {                                          \
+      char *target = to + c * to_row;                                             \
+      const char *source = from + (size_t)c * sizeof(T);                          \
+      for (int64_t r = first; r < end; r++) {                                     \
+        memcpy(target + (size_t)r * sizeof(T), source + r * from_row, sizeof(T)); \
+      }                                                                           \
+    }                                                                             \
+  }
+
+CI_FAST static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
+                              int64_t rows, int64_t cols) {
+  if (copy->item == sizeof(float)) {
+    const ptrdiff_t item = sizeof(float);
+    copy->isa->linear->transpose((float *)(void *)to, to_row / item, (const float *)(const void *)from, from_row / item,
+                                 rows, cols);
     return;
   }
-  switch (item) {
-    case 1: COPY_LINE(uint8_t); break;
-    case 2: COPY_LINE(uint16_t); break;
-    case 4: COPY_LINE(uint32_t); break;
-    case 8: COPY_LINE(uint64_t); break;
-    case 16: COPY_LINE(ci_string); break;
-    default:
-      for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, item);
-      break;
+  COPY_EACH(copy->item, COPY_TURN)
+}
+
+/* The innermost axis along which the elements are next to each other, or -1. */
+static int copy_dense(const ci_copy *copy, const ptrdiff_t *steps) {
+  for (int i = copy->rank - 1; i >= 0; i--) {
+    if (steps[i] == (ptrdiff_t)copy->item) return i;
+  }
+  return -1;
+}
+
+/* The one or two axes that are done at a time. */
+static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, int b, bool turns) {
+  const int64_t rows = b < 0 ? 1 : copy->dims[b];
+  const ptrdiff_t to_row = b < 0 ? 0 : copy->to[b], from_row = b < 0 ? 0 : copy->from[b];
+  const int64_t n = copy->dims[a];
+  if (turns) {
+    copy_turn(copy, to, to_row, from, copy->from[a], n, rows);
+  } else if (copy->to[a] == (ptrdiff_t)copy->item && copy->from[a] == copy->to[a]) {
+    copy_runs(to, to_row, from, from_row, rows, (size_t)n * copy->item);
+  } else {
+    for (int64_t r = 0; r < rows; r++, to += to_row, from += from_row) {
+      copy_line(to, copy->to[a], from, copy->from[a], n, copy->item);
+    }
   }
 }
 
@@ -58,18 +143,21 @@ void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
   int64_t at[CI_COPY_AXES] = {0};
   char *target = to;
   const char *source = from;
-  const int inner = copy->rank - 1;
-  if (inner < 0) {
+  if (copy->rank == 0) {
     memcpy(target, source, copy->item);
     return;
   }
-  for (int i = 0; i <= inner; i++) {
+  for (int i = 0; i < copy->rank; i++) {
     if (copy->dims[i] == 0) return;
   }
+  const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
+  const bool turns = copy->item <= sizeof(uint64_t) && to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
+  const int a = turns ? to_dense : copy->rank - 1, b = turns ? from_dense : copy->rank - 2;
   for (;;) {
-    copy_line(target, copy->to[inner], source, copy->from[inner], copy->dims[inner], copy->item);
-    int axis = inner - 1;
+    copy_inner(copy, target, source, a, b, turns);
+    int axis = copy->rank - 1;
     for (; axis >= 0; axis--) {
+      if (axis == a || axis == b) continue;
       target += copy->to[axis];
       source += copy->from[axis];
       if (++at[axis] < copy->dims[axis]) break;

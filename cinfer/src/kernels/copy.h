@@ -7,6 +7,7 @@
 enum { CI_COPY_AXES = 2 * CI_MAX_RANK }; /* Tile has two axes for each of its input */
 
 typedef struct ci_copy { /* strides in bytes; a step of 0 repeats, a negative one goes back */
+  const struct ci_isa *isa;
   size_t item;
   int rank;
   int64_t dims[CI_COPY_AXES];
@@ -24,7 +25,7 @@ CI_INLINE void ci_copy_bytes(void *to, const void *from, size_t bytes) {
   }
 }
 
-void ci_copy_start(ci_copy *copy, size_t item);
+void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item);
 /* Adds an axis inside those before; strides in elements. Axes that continue each other become one. */
 void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
 void ci_copy_run(const ci_copy *copy, void *to, const void *from);

@@ -278,7 +278,7 @@ static ci_status es_copied(ci_kernel *k, es_plan *p, es_view *v, const es_list *
       step *= (ptrdiff_t)p->size[lists[i]->label[j]];
     }
   }
-  ci_copy_start(&v->copy, p->item);
+  ci_copy_start(&v->copy, k->isa, p->item);
   for (int i = 0; i < 3; i++) {
     for (int j = 0; j < lists[i]->count; j++) {
       const int label = lists[i]->label[j];
@@ -374,7 +374,7 @@ static ci_status es_finish(ci_kernel *k, es_plan *p, const es_tensor *t, const e
   es_tensor order = {.axes = *out};
   bool same = p->narrow == NULL && t->input < 0;
   es_dense(p, &order);
-  ci_copy_start(&p->last, p->item);
+  ci_copy_start(&p->last, k->isa, p->item);
   for (int i = 0; i < out->count; i++) {
     const ptrdiff_t from = es_stride(t, out->label[i]);
     ci_copy_axis(&p->last, p->size[out->label[i]], from, order.stride[i]);

@@ -43,14 +43,14 @@
   }
 #define EB_SHAPE_i8 EB_SHORT
 #define EB_SHAPE_i16 EB_SHORT
-#define EB_SHAPE_i32 EB_LOOP
-#define EB_SHAPE_i64 EB_LOOP
+#define EB_SHAPE_i32 CI_FAST EB_LOOP
+#define EB_SHAPE_i64 CI_FAST EB_LOOP
 #define EB_SHAPE_u8 EB_SHORT
 #define EB_SHAPE_u16 EB_SHORT
 #define EB_SHAPE_u32 EB_SHORT
 #define EB_SHAPE_u64 EB_SHORT
-#define EB_SHAPE_f32 EB_LOOP
-#define EB_SHAPE_f64 EB_LOOP
+#define EB_SHAPE_f32 CI_FAST EB_LOOP
+#define EB_SHAPE_f64 CI_FAST EB_LOOP
 
 static double eb_floor_mod(double a, double b) {
   const double r = fmod(a, b); /* exact, hence the same in every library */
@@ -70,21 +70,22 @@ static uint64_t eb_power(uint64_t base, bool negative, uint64_t exponent) {
 
 /* ---- the types' own operators ---- */
 
-EB_LOOP(add_f64, double, double, a + b)
-EB_LOOP(sub_f64, double, double, a - b)
-EB_LOOP(mul_f64, double, double, (a * b))
-EB_LOOP(div_f64, double, double, a / b)
-EB_LOOP(max_f64, double, double, (a != a ? a : a > b ? a : b) + 0.0)
-EB_LOOP(min_f64, double, double, (a != a ? a : a < b ? a : b) + 0.0)
-EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
-EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a)
-EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
-EB_SHORT(fmod_f64, double, double, fmod(a, b))
-EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
-EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b))
-EB_SHORT(fmod_f32, float, float, fmod(a, b))
-EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
-
+CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double, double, a - b) CI_FAST
+    EB_LOOP(mul_f64, double, double, (a * b)) CI_FAST EB_LOOP(div_f64, double, double, a / b) CI_FAST
+    EB_LOOP(max_f64, double, double,
+            (a != a  ? a
+             : a > b ? a
+                     : b) +
+                0.0) CI_FAST EB_LOOP(min_f64, double, double,
+                                     (a != a  ? a
+                                      : a < b ? a
+                                              : b) +
+                                         0.0) EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
+        EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a) EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
+            EB_SHORT(fmod_f64, double, double, fmod(a, b))
+                EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
+                    EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, fmod(a, b))
+                        EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 /* -1 apart: the quotient of the least number and -1 is none. */
 #define EB_DIV_S(T, W) b == 0 ? 0 : b == -1 ? (W)0 - (W)a : (W)(a / b)
 #define EB_DIV_U(T, W) b == 0 ? 0 : a / b
@@ -106,12 +107,10 @@ EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
   EB_SHORT(mod_##name, T, T, EB_MOD_##class(T, W))       \
   EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W))     \
   EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
-/* clang-format on */
-CI_INTEGER_TYPES(EB_INTEGER)
-EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
-EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
-EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b)
-EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
+    /* clang-format on */
+    CI_INTEGER_TYPES(EB_INTEGER) EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
+        EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+            EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
 /* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
 
@@ -124,10 +123,8 @@ EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
   EB_SHORT(shift_sign_##size, S, S, (T)b < 8 * sizeof(T) ? EB_SIGN_SHIFT(a, b) : a < 0 ? -1 : 0)
 /* Of a negative number: the complement shifted, for >> of negative ones is the compiler's choice. */
 #define EB_SIGN_SHIFT(a, b) (a < 0 ? ~(~(int64_t)a >> b) : (int64_t)a >> b)
-EB_BITS(uint8_t, int8_t, 1)
-EB_BITS(uint16_t, int16_t, 2)
-EB_BITS(uint32_t, int32_t, 4)
-EB_BITS(uint64_t, int64_t, 8)
+                EB_BITS(uint8_t, int8_t, 1) EB_BITS(uint16_t, int16_t, 2) EB_BITS(uint32_t, int32_t, 4)
+                    EB_BITS(uint64_t, int64_t, 8)
 
 /* ---- comparisons, of every type ---- */
 
@@ -138,19 +135,16 @@ EB_BITS(uint64_t, int64_t, 8)
   EB_SHAPE_##name(less_equal_##name, T, bool, a <= b)    \
   EB_SHAPE_##name(greater_##name, T, bool, a > b)        \
   EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
-/* clang-format on */
-EB_COMPARE(float, f32, CI_FLOAT, float, F)
-EB_COMPARE(double, f64, CI_DOUBLE, double, F)
-CI_INTEGER_TYPES(EB_COMPARE)
+    /* clang-format on */
+    EB_COMPARE(float, f32, CI_FLOAT, float, F) EB_COMPARE(double, f64, CI_DOUBLE, double, F)
+        CI_INTEGER_TYPES(EB_COMPARE)
 
-static bool eb_same_string(ci_string a, ci_string b) {
+            static bool eb_same_string(ci_string a, ci_string b) {
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 EB_SHORT(equal_string, ci_string, bool, eb_same_string(a, b))
-EB_SHORT(equal_bool, bool, bool, a == b)
-EB_SHORT(and_bool, bool, bool, a &&b)
-EB_SHORT(or_bool, bool, bool, a || b)
-EB_SHORT(xor_bool, bool, bool, a != b)
+CI_FAST EB_SHORT(equal_bool, uint8_t, uint8_t, a ^ b ^ 1) CI_FAST EB_SHORT(and_bool, uint8_t, uint8_t, a &b) CI_FAST
+    EB_SHORT(or_bool, uint8_t, uint8_t, a | b) CI_FAST EB_SHORT(xor_bool, uint8_t, uint8_t, a ^ b)
 
 /* clang-format off */
 #define EB_COMPARE_ENTRY(T, name, id, W, class)                                            \

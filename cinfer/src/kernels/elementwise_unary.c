@@ -65,16 +65,13 @@ static double eu_hard_sigmoid(double v, double a, double b) {
 
 #define EU_DOUBLE_LOOP(name, value) EU_LOOP(name##_f64, double, double, value)
 EU_DOUBLE(EU_DOUBLE_LOOP)
-EU_LOOP(is_nan_f32, float, bool, v != v)
-EU_LOOP(is_nan_f64, double, bool, v != v)
-/* a and b: whether -inf and +inf count. */
-EU_LOOP(is_inf_f32, float, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
-EU_LOOP(is_inf_f64, double, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
-EU_LOOP(not_bool, bool, bool, !v)
-EU_LOOP(bit_not_1, uint8_t, uint8_t, ~v)
-EU_LOOP(bit_not_2, uint16_t, uint16_t, ~v)
-EU_LOOP(bit_not_4, uint32_t, uint32_t, ~v)
-EU_LOOP(bit_not_8, uint64_t, uint64_t, ~v)
+CI_FAST EU_LOOP(is_nan_f32, float, bool, v != v) EU_LOOP(is_nan_f64, double, bool, v != v)
+    /* a and b: whether -inf and +inf count. */
+    EU_LOOP(is_inf_f32, float, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0))
+        EU_LOOP(is_inf_f64, double, bool, (v == INFINITY && b != 0.0) || (v == -INFINITY && a != 0.0)) CI_FAST
+    EU_LOOP(not_bool, uint8_t, uint8_t, v ^ 1) EU_LOOP(bit_not_1, uint8_t, uint8_t, ~v)
+        EU_LOOP(bit_not_2, uint16_t, uint16_t, ~v) EU_LOOP(bit_not_4, uint32_t, uint32_t, ~v)
+            EU_LOOP(bit_not_8, uint64_t, uint64_t, ~v)
 
 #define EU_SIGNED(T, name, id, W, class) EU_SIGNED_##class(T, name, W)
 #define EU_SIGNED_U(T, name, W)          \
@@ -87,13 +84,13 @@ EU_LOOP(bit_not_8, uint64_t, uint64_t, ~v)
   EU_LOOP(neg_##name, T, T, (W)0 - (W)v)                \
   EU_LOOP(relu_##name, T, T, v > 0 ? v : 0)             \
   EU_LOOP(sign_##name, T, T, (v > 0) - (v < 0))
-CI_INTEGER_TYPES(EU_SIGNED)
+                CI_INTEGER_TYPES(EU_SIGNED)
 
 #define EU_DOUBLE_ENTRY(name, value) [CI_MATH_##name][CI_DOUBLE] = eu_##name##_f64,
 #define EU_INTEGER_ENTRY(T, name, id, W, class)                                                              \
   [CI_MATH_abs][id] = eu_abs_##name, [CI_MATH_neg][id] = eu_neg_##name, [CI_MATH_relu][id] = eu_relu_##name, \
   [CI_MATH_sign][id] = eu_sign_##name,
-/* clang-format off */
+    /* clang-format off */
 static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_DTYPES] = {
   EU_DOUBLE(EU_DOUBLE_ENTRY)
   CI_INTEGER_TYPES(EU_INTEGER_ENTRY)

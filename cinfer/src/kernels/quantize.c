@@ -1,4 +1,5 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
+#include "../isa.h"
 #include "cast.h"
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
@@ -213,7 +214,7 @@ static int32_t quant_integer(double v, double zero, double least, double most) {
 }
 
 /* x becomes the rounded quotient. */
-static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
+CI_FAST static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
   if (p->precision == CI_FLOAT) {
     for (int64_t i = 0; i < n; i++) piece->x[i] = piece->x[i] / piece->scale[i];
     return;
@@ -224,14 +225,30 @@ static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
   }
 }
 
+/* quant_integer for limits of 16 bits: beyond 2^20 the sum is beyond them, below it everything is exact. */
+CI_INLINE int32_t quant_short(float v, float zero, float least, float most) {
+  const float low = v > -0x1p20f ? v : -0x1p20f, inside = low < 0x1p20f ? low : 0x1p20f;
+  const float moved = inside + 0x1.8p23f, whole = moved - 0x1.8p23f;
+  const float sum = (v == v ? whole : 0.0f) + zero, above = sum > least ? sum : least;
+  return (int32_t)(above < most ? above : most);
+}
+
+CI_FAST static void quant_round(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most) {
+  for (int64_t i = 0; i < n; i++) y[i] = quant_short(x[i], zero[i], least, most);
+}
+
+CI_FAST static void quant_scale_back(float *x, const float *zero, const float *scale, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    const float moved = x[i] - zero[i];
+    x[i] = moved * scale[i];
+  }
+}
+
 static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
   int32_t numbers[QUANT_PIECE];
-  const double least = (double)p->least, most = (double)p->most;
   quant_divide(p, piece, n);
   if (p->integers) {
-    for (int64_t i = 0; i < n; i++) {
-      numbers[i] = quant_integer((double)piece->x[i], (double)piece->zero[i], least, most);
-    }
+    quant_round(numbers, piece->x, piece->zero, n, (float)p->least, (float)p->most);
     ci_caster_run(&p->store, y, numbers, n);
     return;
   }
@@ -254,7 +271,7 @@ static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes)
       quant_make(p, &piece, n, y);
       continue;
     }
-    for (int64_t i = 0; i < n; i++) piece.x[i] = (piece.x[i] - piece.zero[i]) * piece.scale[i];
+    quant_scale_back(piece.x, piece.zero, piece.scale, n);
     ci_caster_run(&p->store, y, piece.x, n);
   }
 }
@@ -519,19 +536,19 @@ ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
   return k_out(k, 2, CI_UINT8, 0, NULL);
 }
 
+CI_FAST static void quant_bytes(uint8_t *y, const float *x, int64_t n, float scale, float zero) {
+  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_short(x[i] / scale, zero, 0.0f, 255.0f);
+}
+
 ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   const float *x = k->in[0]->data;
-  uint8_t *y = k->out[0]->data;
-  float least = 0.0f, most = 0.0f;
-  for (int64_t i = 0; i < k->in[0]->count; i++) {
-    least = x[i] < least || x[i] != x[i] ? x[i] : least;
-    most = x[i] > most || x[i] != x[i] ? x[i] : most;
-  }
+  const int64_t n = k->in[0]->count;
+  const float low = n > 0 ? k->isa->math->row[CI_REDUCE_MIN](x, n) : 0.0f;
+  const float high = n > 0 ? k->isa->math->row[CI_REDUCE_MAX](x, n) : 0.0f;
+  const float least = low > 0.0f ? 0.0f : low, most = high < 0.0f ? 0.0f : high; /* NaN stays */
   const float scale = (most - least) / 255.0f;
   const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
-  for (int64_t i = 0; i < k->in[0]->count; i++) {
-    y[i] = (uint8_t)quant_integer((double)(x[i] / scale), (double)zero, 0.0, 255.0);
-  }
+  quant_bytes(k->out[0]->data, x, n, scale, (float)zero);
   *(float *)k->out[1]->data = scale;
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;

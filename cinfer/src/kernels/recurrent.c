@@ -57,7 +57,7 @@ enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
   ci_matmul rule;     /* block and form are those of all gates */
   bool panels;
-  int64_t groups; /* of columns, see rec_cut; 0: not in groups */
+  int64_t groups, near; /* of columns, see rec_cut; groups 0: not in groups */
   int64_t first;      /* the first of its gates' units */
   size_t bytes;       /* of one direction in that order; 0: read in place */
   const void *packed; /* all directions, in memory of the model; NULL: each run makes a copy at `copy` */
@@ -260,19 +260,16 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
 /* Where a group of columns begins. A batch of one reads all of R in every step, group after group, each from its first
  * number to its last. The first and the last group are small enough for the nearest cache: steps go forth and back, so
  * that the next one begins with what this one has read last. */
-static int64_t rec_near(const rec_matrix *m) {
-  const int64_t fits = REC_NEAR / m->rule.k / REC_VECTOR * REC_VECTOR;
-  return fits > REC_GROUP ? REC_GROUP : fits < REC_VECTOR ? REC_VECTOR : fits;
-}
-
 static int64_t rec_cut(const rec_matrix *m, int64_t group) {
-  const int64_t near = rec_near(m), from = near + (group - 1) * REC_GROUP, last = m->rule.n - near;
-  return group == 0 ? 0 : group == m->groups ? m->rule.n : group == m->groups - 1 ? last : from;
+  if (group == 0 || group == m->groups) return group == 0 ? 0 : m->rule.n;
+  return group == m->groups - 1 ? m->rule.n - m->near : m->near + (group - 1) * REC_GROUP;
 }
 
-static int64_t rec_group_count(const rec_matrix *m) {
-  const int64_t middle = m->rule.n - 2 * rec_near(m);
-  return middle > 0 ? 2 + (middle + REC_GROUP - 1) / REC_GROUP : 0;
+static void rec_make_groups(rec_matrix *m) {
+  const int64_t fits = REC_NEAR / m->rule.k / REC_VECTOR * REC_VECTOR;
+  m->near = fits > REC_GROUP ? REC_GROUP : fits < REC_VECTOR ? REC_VECTOR : fits;
+  const int64_t middle = m->rule.n - 2 * m->near;
+  m->groups = middle > 0 ? 2 + (middle + REC_GROUP - 1) / REC_GROUP : 0;
 }
 
 /* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
@@ -638,7 +635,7 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
   m->first = first * p->hidden;
   m->rule.n = (last - first) * p->hidden;
   m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
-  m->groups = m->bytes > 0 && input == REC_R && p->batch == 1 ? rec_group_count(m) : 0;
+  if (m->bytes > 0 && input == REC_R && p->batch == 1) rec_make_groups(m);
   m->panels = m->bytes > 0 && m->groups == 0;
   if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
   size_t all;

@@ -70,7 +70,7 @@ static int64_t reduce_block(int64_t n, int64_t inner) {
 }
 
 /* Kept groups first, then reduced ones, each in their order. */
-static void reduce_transpose(reduce_plan *p, const int64_t *size, const bool *kind, int groups) {
+static void reduce_transpose(const ci_kernel *k, reduce_plan *p, const int64_t *size, const bool *kind, int groups) {
   ptrdiff_t from[CI_MAX_RANK], stride = 1, to[CI_MAX_RANK];
   for (int i = groups - 1; i >= 0; i--) {
     from[i] = stride;
@@ -84,7 +84,7 @@ static void reduce_transpose(reduce_plan *p, const int64_t *size, const bool *ki
       stride *= (ptrdiff_t)size[i];
     }
   }
-  ci_copy_start(&p->copy, p->item);
+  ci_copy_start(&p->copy, k->isa, p->item);
   for (int pass = 0; pass < 2; pass++) {
     for (int i = 0; i < groups; i++) {
       if (kind[i] == (pass == 1)) ci_copy_axis(&p->copy, size[i], from[i], to[i]);
@@ -92,7 +92,7 @@ static void reduce_transpose(reduce_plan *p, const int64_t *size, const bool *ki
   }
 }
 
-static void reduce_shape(reduce_plan *p, const ci_value *x, const bool *reduced) {
+static void reduce_shape(const ci_kernel *k, reduce_plan *p, const ci_value *x, const bool *reduced) {
   int64_t size[CI_MAX_RANK];
   bool kind[CI_MAX_RANK];
   const int groups = reduce_groups(x, reduced, size, kind), first = groups > 0 && !kind[0];
@@ -106,7 +106,7 @@ static void reduce_shape(reduce_plan *p, const ci_value *x, const bool *reduced)
         p->outer = reduce_times(p->outer, size[i]);
       }
     }
-    if (x->count > 0) reduce_transpose(p, size, kind, groups);
+    if (x->count > 0) reduce_transpose(k, p, size, kind, groups);
     return;
   }
   if (first) p->outer = size[0];
@@ -154,7 +154,7 @@ static ci_status reduce_plan_for(ci_kernel *k, int op, bool mean, const bool *re
     return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
                   ci_dtype_name(x->dtype));
   }
-  reduce_shape(p, x, reduced);
+  reduce_shape(k, p, x, reduced);
   p->empty = x->count == 0;
   if (p->empty) return CI_OK;
   p->block = reduce_block(p->n, p->inner);

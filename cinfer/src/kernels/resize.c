@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "../ci_kernel.h"
+#include "elementwise.h"
 #include "integers.h"
 
 typedef enum resize_mode { RS_NEAREST, RS_LINEAR, RS_CUBIC } resize_mode;
@@ -319,34 +320,94 @@ typedef struct resize_pass {
   const char *from;
   char *to;
   int64_t inner;
-  size_t item; /* of nearest */
+  size_t item; /* of nearest, else of double */
 } resize_pass;
 
-static void resize_copies(void *argument, int64_t begin, int64_t end, int thread) {
-  const resize_pass *s = argument;
-  const size_t row = (size_t)s->inner * s->item;
-  (void)thread;
-  for (int64_t i = begin; i < end; i++) {
-    const int64_t outer = i / s->a->out, from = outer * s->a->size + s->a->index[i % s->a->out];
-    memcpy(s->to + (size_t)i * row, s->from + (size_t)from * row, row);
+#define RESIZE_PICK(T)                  \
+  for (int64_t o = begin; o < end; o++) \
+  memcpy(to + (size_t)o * sizeof(T), from + (size_t)index[o] * sizeof(T), sizeof(T))
+
+/* Elements of one line. */
+CI_FAST static void resize_pick(char *to, const char *from, const int64_t *index, int64_t begin, int64_t end,
+                                size_t item) {
+  switch (item) {
+    case 1: RESIZE_PICK(uint8_t); break;
+    case 2: RESIZE_PICK(uint16_t); break;
+    case 4: RESIZE_PICK(uint32_t); break;
+    default: RESIZE_PICK(uint64_t); break;
   }
 }
 
-static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) {
-  const resize_pass *s = argument;
-  const resize_axis *a = s->a;
-  (void)thread;
-  for (int64_t i = begin; i < end; i++) {
-    const int64_t outer = i / a->out, o = i % a->out;
-    double *y = (double *)(void *)s->to + i * s->inner;
-    for (int64_t c = 0; c < s->inner; c++) y[c] = 0.0;
-    for (int64_t t = 0; t < a->taps; t++) {
-      const double w = a->weights[o * a->taps + t];
-      const double *x =
-          (const double *)(const void *)s->from + (outer * a->size + a->index[o * a->taps + t]) * s->inner;
-      for (int64_t c = 0; c < s->inner; c++) y[c] = y[c] + x[c] * w;
+/* The sums of one line. */
+CI_FAST static void resize_line(double *y, const double *x, const resize_axis *a, int64_t begin, int64_t end) {
+  const int64_t *index = a->index;
+  const double *weights = a->weights;
+  if (a->taps == 2) {
+    for (int64_t o = begin; o < end; o++) {
+      const double first = x[index[2 * o]] * weights[2 * o], second = x[index[2 * o + 1]] * weights[2 * o + 1];
+      const double sum = 0.0 + first;
+      y[o] = sum + second;
     }
+    return;
   }
+  for (int64_t o = begin; o < end; o++) {
+    double sum = 0.0;
+    for (int64_t t = o * a->taps; t < (o + 1) * a->taps; t++) sum = sum + x[index[t]] * weights[t];
+    y[o] = sum;
+  }
+}
+
+/* The sums of `inner` lines side by side, for one place of the axis; `rows` begins at place 0 of them. */
+CI_FAST static void resize_row(double *y, const double *rows, const resize_axis *a, int64_t o, int64_t inner) {
+  const int64_t *index = a->index + o * a->taps;
+  const double *weights = a->weights + o * a->taps;
+  int64_t t = 0;
+  for (int64_t c = 0; c < inner && a->taps < 2; c++) y[c] = 0.0;
+  if (a->taps >= 2) {
+    const double *x = rows + index[0] * inner, *z = rows + index[1] * inner, w = weights[0], v = weights[1];
+    for (int64_t c = 0; c < inner; c++) {
+      const double first = 0.0 + x[c] * w, second = z[c] * v;
+      y[c] = first + second;
+    }
+    t = 2;
+  }
+  for (; t < a->taps; t++) {
+    const double *x = rows + index[t] * inner, w = weights[t];
+    for (int64_t c = 0; c < inner; c++) y[c] = y[c] + x[c] * w;
+  }
+}
+
+/* The places from `begin` to `end` of [outer, out]. */
+static void resize_places(const resize_pass *s, int64_t begin, int64_t end, bool copies) {
+  const resize_axis *a = s->a;
+  const size_t row = (size_t)s->inner * s->item;
+  for (int64_t i = begin; i < end;) {
+    const int64_t outer = i / a->out, o = i % a->out, last = a->out - o < end - i ? a->out : o + (end - i);
+    char *to = s->to + (size_t)(outer * a->out) * row;
+    const char *from = s->from + (size_t)(outer * a->size) * row;
+    if (s->inner == 1 && copies) {
+      resize_pick(to, from, a->index, o, last, s->item);
+    } else if (s->inner == 1) {
+      resize_line((double *)(void *)to, (const double *)(const void *)from, a, o, last);
+    } else {
+      for (int64_t place = o; place < last; place++) {
+        char *target = to + (size_t)place * row;
+        if (copies) memcpy(target, from + (size_t)a->index[place] * row, row);
+        else resize_row((double *)(void *)target, (const double *)(const void *)from, a, place, s->inner);
+      }
+    }
+    i += last - o;
+  }
+}
+
+static void resize_copies(void *argument, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  resize_places(argument, begin, end, true);
+}
+
+static void resize_sums(void *argument, int64_t begin, int64_t end, int thread) {
+  (void)thread;
+  resize_places(argument, begin, end, false);
 }
 
 static void resize_spreads(void *argument, int64_t begin, int64_t end, int thread) {
@@ -365,11 +426,6 @@ static void resize_spreads(void *argument, int64_t begin, int64_t end, int threa
       }
     }
   }
-}
-
-static double resize_load(const ci_value *v, int64_t i) {
-  if (v->dtype == CI_UINT64) return (double)((const uint64_t *)v->data)[i];
-  return resize_number(v, i);
 }
 
 /* Integers are cut towards 0 and kept in their range; NaN is 0. */
@@ -417,7 +473,8 @@ static bool resize_is_outside(const resize_plan *p, int64_t i) {
 static void resize_step(ci_kernel *k, const resize_plan *p, int axis, int64_t *shape, const void *from, void *to) {
   const resize_axis *a = &p->axis[axis];
   const bool copies = p->mode == RS_NEAREST && !p->transposed;
-  resize_pass pass = {a, from, to, ci_product(shape, axis + 1, p->rank), ci_dtype_size(k->out[0]->dtype)};
+  resize_pass pass = {a, from, to, ci_product(shape, axis + 1, p->rank),
+                      copies ? ci_dtype_size(k->out[0]->dtype) : sizeof(double)};
   const int64_t outer = ci_product(shape, 0, axis);
   const int64_t work = pass.inner * a->taps * (p->transposed ? a->out : 1);
   shape[axis] = p->transposed ? a->size : a->out;
@@ -443,8 +500,9 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
   if (!copies) {
     double *wide = buffers[0];
-    for (int64_t i = 0; i < x->count; i++) {
-      wide[i] = p->transposed && p->any_outside && resize_is_outside(p, i) ? 0.0 : resize_load(x, i);
+    ci_find_cast(x->dtype, CI_DOUBLE)(wide, x->data, x->count);
+    for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
+      if (resize_is_outside(p, i)) wide[i] = 0.0;
     }
     now = wide;
   }
@@ -455,7 +513,9 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
     now = to;
   }
   if (copies && now != y->data) memcpy(y->data, now, y->bytes);
-  for (int64_t i = 0; i < y->count && !copies; i++) resize_store(y, i, ((const double *)now)[i]);
+  const bool floats = y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE;
+  if (!copies && floats) ci_find_cast(CI_DOUBLE, y->dtype)(y->data, now, y->count);
+  for (int64_t i = 0; i < y->count && !copies && !floats; i++) resize_store(y, i, ((const double *)now)[i]);
   for (int64_t i = 0; i < y->count && p->any_outside && !p->transposed; i++) {
     if (resize_is_outside(p, i)) resize_store(y, i, p->extrapolation);
   }

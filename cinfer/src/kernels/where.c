@@ -13,7 +13,10 @@ typedef struct where_sixteen { /* complex128, strings */
   uint64_t part[2];
 } where_sixteen;
 
-#define WHERE_LOOP(name, T)                                                                    \
+/* CHOOSE(T, c, a, b): c ? a : b */
+#define WHERE_IF(T, c, a, b) (c) ? (a) : (b)
+#define WHERE_MASK(T, c, a, b) (T)(((a) & (T)(0 - (T)(c))) | ((b) & (T)((T)(c) - 1))) /* what is loaded anyway */
+#define WHERE_LOOP(name, T, CHOOSE)                                                            \
   static void where_##name(const void *context, void *out, const void *const *in, int64_t n) { \
     const ci_broadcast *walk = context;                                                        \
     const bool *c = in[0];                                                                     \
@@ -26,18 +29,19 @@ typedef struct where_sixteen { /* complex128, strings */
       const ptrdiff_t xs = *c ? as : bs;                                                       \
       for (ptrdiff_t i = 0; i < n; i++) y[i] = x[i * xs];                                      \
     } else if (as && bs) {                                                                     \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i] : b[i];                             \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], a[i], b[i]);                    \
+    } else if (as) {                                                                           \
+      const T one = *b;                                                                        \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], a[i], one);                     \
     } else {                                                                                   \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = c[i] ? a[i * as] : b[i * bs];                   \
+      const T one = *a;                                                                        \
+      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], one, b[i * bs]);                \
     }                                                                                          \
   }
-WHERE_LOOP(1, uint8_t)
-WHERE_LOOP(2, uint16_t)
-WHERE_LOOP(4, uint32_t)
-WHERE_LOOP(8, uint64_t)
-WHERE_LOOP(16, where_sixteen)
+CI_FAST WHERE_LOOP(1, uint8_t, WHERE_MASK) WHERE_LOOP(2, uint16_t, WHERE_IF) CI_FAST WHERE_LOOP(4, uint32_t, WHERE_MASK)
+CI_FAST WHERE_LOOP(8, uint64_t, WHERE_MASK) WHERE_LOOP(16, where_sixteen, WHERE_IF)
 
-static ci_broadcast_fn where_function(size_t item) {
+    static ci_broadcast_fn where_function(size_t item) {
   switch (item) {
     case 1: return where_1;
     case 2: return where_2;
