@@ -35,9 +35,7 @@ def signature(folder: Path, build: Callable[[], tuple[dict[str, Any], dict[str, 
 
 
 @pytest.fixture(params=["numpy 2's interface", "another numpy"])
-def product(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Any:
+def product(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """y = x @ W, through numpy's binary interface and without it."""
     if request.param == "another numpy":
         monkeypatch.setattr(feeds, "_TABLE", None)

@@ -203,10 +203,12 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
   uint32_t room = node->input_count; /* kernels may look at optional inputs that the node does not write */
   if (node->kernel->max_in > 0 && room < (uint32_t)node->kernel->max_in) room = (uint32_t)node->kernel->max_in;
   size_t outs = (size_t)node->output_count;
-  ci_step *step = ci_pool_alloc(&plan->pool, sizeof *step);
-  ci_value **in = ci_pool_alloc(&plan->pool, room * sizeof *in), **out = ci_pool_alloc(&plan->pool, outs * sizeof *out);
-  int32_t *alias = ci_pool_alloc(&plan->pool, outs * sizeof *alias);
-  if (step == NULL || in == NULL || out == NULL || alias == NULL) return compile_memory(c);
+  /* one piece of memory: small plans are made in a microsecond, of which fresh memory is the largest part */
+  ci_step *step =
+      ci_pool_alloc(&plan->pool, sizeof *step + (room + outs) * sizeof(ci_value *) + outs * sizeof(int32_t));
+  if (step == NULL) return compile_memory(c);
+  ci_value **in = (ci_value **)(step + 1), **out = in + room;
+  int32_t *alias = (int32_t *)(out + outs);
   if (!CI_LIST_GROW(c->allocator, &plan->all_steps)) return compile_memory(c);
   for (uint32_t i = 0; i < node->input_count; i++) {
     ci_cell *cell = compile_cell(c, c->model->refs.at[node->inputs + i]);

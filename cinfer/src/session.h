@@ -47,7 +47,8 @@ struct ci_session {
 /* The plan of a call, made if there is none, and an arena that is large enough for it. */
 ci_status ci_session_plan(struct ci_session *session, int signature, const ci_tensor *inputs, ci_plan **plan,
                           ci_error *error);
-ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input, ci_error *error);
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
+                                 ci_error *error);
 void ci_plans_free(struct ci_session *session);
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
 /* Keeps a block until the next run. The record is made before what can fail. */
