@@ -79,7 +79,8 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
         t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
     if (t->room != NULL) CI_N(gather)(&s, m, t->room);
     while (vectors > 0) {
-      const int64_t width = CI_N(width_of)(vectors, widest);
+      const bool odd = CI_MANY_REGISTERS && widest < 4 && vectors == 3;
+      const int64_t width = odd ? 3 : CI_N(width_of)(vectors, widest);
       vectors -= width;
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;

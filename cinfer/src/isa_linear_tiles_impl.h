@@ -129,29 +129,39 @@ CI_BLOCKS(4, 1) CI_BLOCKS(6, 1)
 #if CI_MANY_REGISTERS
 CI_TILE(8, 1) CI_TILE(12, 1)
 CI_TILE(8, 2) CI_TILE(12, 2) CI_TILE(14, 2)
+CI_TILE(1, 3) CI_TILE(2, 3) CI_TILE(4, 3) CI_TILE(8, 3)
 CI_TILE(4, 4) CI_TILE(6, 4)
 CI_BLOCKS(8, 1) CI_BLOCKS(12, 1)
 CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
 #endif
 
-/* Some heights are left out for size: a caller takes the next smaller one. [rows - 1][vectors - 1] */
-#define CI_TILES2(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2)}
-#define CI_TILES4(R) {[0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2), [3] = CI_N(tile_##R##x4)}
+/* Some heights are left out for size: a caller takes the next smaller one. [rows - 1][vectors - 1]. Three vectors are
+ * the last ones of an odd number: a single one would wait for the elements of a. */
+#undef CI_TILES2
+#undef CI_TILES3
+#undef CI_TILES4
+#define CI_TILES2(R) [0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2)
+#define CI_TILES4(R) CI_TILES2(R), [3] = CI_N(tile_##R##x4)
+#if CI_MANY_REGISTERS
+#define CI_TILES3(R) [2] = CI_N(tile_##R##x3),
+#else
+#define CI_TILES3(R)
+#endif
 static const CI_N(tile_fn) CI_N(tile_table)[CI_TILE_ROWS][4] = {
-    [0] = CI_TILES4(1),
-    [1] = CI_TILES4(2),
+    [0] = {CI_TILES3(1) CI_TILES4(1)},
+    [1] = {CI_TILES3(2) CI_TILES4(2)},
 #if CI_VL > 1
-    [2] = CI_TILES4(3),
+    [2] = {CI_TILES4(3)},
 #endif
 #if CI_MANY_REGISTERS
-    [3] = CI_TILES4(4),
-    [5] = CI_TILES4(6),
-    [7] = CI_TILES2(8),
-    [11] = CI_TILES2(12),
+    [3] = {CI_TILES3(4) CI_TILES4(4)},
+    [5] = {CI_TILES4(6)},
+    [7] = {CI_TILES3(8) CI_TILES2(8)},
+    [11] = {CI_TILES2(12)},
     [13] = {[1] = CI_N(tile_14x2)},
 #elif CI_VL > 1
-    [3] = CI_TILES2(4),
-    [5] = CI_TILES2(6),
+    [3] = {CI_TILES2(4)},
+    [5] = {CI_TILES2(6)},
 #endif
 };
 static const CI_N(tile_fn) CI_N(blocks_table)[2][CI_BLOCKS_ROWS] = { /* [vectors - 1][rows - 1] */
