@@ -32,24 +32,24 @@ typedef struct ci_tile { /* c[m, n] = sum over k of a[m, k] * b[k, n]; strides i
   bool add;      /* columns: c already holds the total of the blocks before these */
 } ci_tile;
 
-/* A row of pixels of a convolution, a panel of outputs side by side as lanes:
- * c[pixel * c_step + lane] = sum over k of x[pixel * x_step + offset[k]] * w[k * width + lane], one chain from +0. */
-typedef struct ci_conv_row {
+/* Rows of pixels of a convolution, a panel of outputs side by side as lanes; pixels counted through all rows,
+ * c[pixel * c_step + lane] = sum over k of x[row * x_row + column * x_step + offset[k]] * w[k * width + lane], one
+ * chain from +0. */
+typedef struct ci_conv_rows {
   const float *x;
-  ptrdiff_t x_step;
-  ptrdiff_t x_far; /* not 0: where the second half of the pixels begins, a row further on */
+  ptrdiff_t x_step, x_row;
   const int32_t *offset;
   const float *w;
   float *c;
   ptrdiff_t c_step;
   int64_t k;
-  int pixels;
+  int rows, pixels; /* pixels of a row */
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
   int lanes;   /* outputs that exist, all of the first vector if there are two */
   bool add;    /* c holds the total of the blocks before these */
   const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
   int all;
-} ci_conv_row;
+} ci_conv_rows;
 
 /* y = min(high, max(low, y + added)) + 0. */
 typedef struct ci_after {
@@ -69,9 +69,9 @@ typedef struct ci_conv_turn {
   ci_after after;
 } ci_conv_turn;
 
-/* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill` and
- * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With
- * an x_step other than 1 there is no padding behind a row. */
+/* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
+ * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
+ * x_step other than 1 there is no padding behind a row. */
 typedef struct ci_padding {
   const float *x;
   float *y;
@@ -94,7 +94,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
-  void (*conv_row)(const ci_conv_row *t);
+  void (*conv_rows)(const ci_conv_rows *t);
   void (*conv_turn)(const ci_conv_turn *t);
   void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */

@@ -78,9 +78,8 @@ static const CI_N(conv_fn) CI_N(conv_table)[CI_N(conv_most)][2] = { /* [pixels -
 };
 /* clang-format on */
 
-static void CI_N(conv_row)(const ci_conv_row *t) {
-  struct CI_N(conv_args) s = {.x = t->x,
-                              .w = t->w,
+static void CI_N(conv_rows)(const ci_conv_rows *t) {
+  struct CI_N(conv_args) s = {.w = t->w,
                               .c = t->c,
                               .offset = t->offset,
                               .x_step = t->x_step,
@@ -89,14 +88,17 @@ static void CI_N(conv_row)(const ci_conv_row *t) {
                               .k = t->k,
                               .part = t->lanes - (t->vectors - 1) * CI_VL,
                               .add = t->add};
-  const int most = CI_N(conv_most), rows = t->x_far != 0 && t->pixels > most ? 2 : 1;
-  int before = 0; /* pixels of the last tile */
-  for (int row = 0; row < rows; row++, s.x = t->x + t->x_far) {
-    for (int left = (int)(t->pixels / rows), tiles = (left + most - 1) / most; tiles > 0; tiles--) {
+  const int most = CI_N(conv_most), width = t->vectors * CI_VL;
+  const bool narrow = 2 * t->pixels <= most; /* two rows are the halves of a tile */
+  int before = 0;                            /* pixels of the last tile */
+  for (int row = 0, rows; row < t->rows; row += rows) {
+    rows = narrow && row + 1 < t->rows ? 2 : 1;
+    s.x = t->x + row * t->x_row;
+    for (int left = t->pixels * rows, tiles = (left + most - 1) / most; tiles > 0; tiles--) {
       const int pixels = tiles == 1 ? left : (left + tiles - 1) / tiles;
       if (pixels != before) {
-        s.x_far = rows == 1 && t->x_far != 0 ? t->x_far : (pixels + 1) / 2 * s.x_step;
-        s.ahead_step = (pixels * t->vectors * CI_VL + t->all - 1) / t->all;
+        s.x_far = rows == 2 ? t->x_row : (pixels + 1) / 2 * s.x_step;
+        s.ahead_step = (pixels * width + t->all - 1) / t->all;
         before = pixels;
       }
       CI_N(conv_table)[pixels - 1][t->vectors - 1](&s);

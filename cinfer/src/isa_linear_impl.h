@@ -299,7 +299,7 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
-                                                      .conv_row = CI_N(conv_row),
+                                                      .conv_rows = CI_N(conv_rows),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .pad = CI_N(pad),
                                                       .columns = CI_N(columns),

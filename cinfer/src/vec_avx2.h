@@ -55,9 +55,7 @@ CI_INLINE void v_store_part(float *p, int n, vf v) { _mm256_maskstore_ps(p, CI_N
   const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                         \
   return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
 CI_INLINE float v_sum_tree(vf a){CI_AVX2_TREE(add)} CI_INLINE float v_max_tree(vf a){CI_AVX2_TREE(max)} CI_INLINE
-    float v_min_tree(vf a) {
-  CI_AVX2_TREE(min)
-}
+    float v_min_tree(vf a){CI_AVX2_TREE(min)}
 #undef CI_AVX2_TREE
 
 CI_INLINE vf v_even(vf a, vf b) {
@@ -67,15 +65,15 @@ CI_INLINE vf v_even(vf a, vf b) {
 
 /* Pairs, then pairs of pairs, then halves. */
 CI_INLINE void v_turn(vf *v) {
-#define CI_PAIR(i) const vf a##i = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
-#define CI_FOUR(name, i, j) \
+#define CI_PAIR(i) \
+  const vf a##i = _mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+#define CI_FOUR(name, i, j)                                                                              \
   const vf name##0 = _mm256_shuffle_ps(a##i, a##j, 0x44), name##1 = _mm256_shuffle_ps(a##i, a##j, 0xee), \
            name##2 = _mm256_shuffle_ps(b##i, b##j, 0x44), name##3 = _mm256_shuffle_ps(b##i, b##j, 0xee);
 #define CI_EIGHT(i) \
   v[i] = _mm256_permute2f128_ps(c##i, d##i, 0x20), v[i + 4] = _mm256_permute2f128_ps(c##i, d##i, 0x31);
-  CI_PAIR(0) CI_PAIR(1) CI_PAIR(2) CI_PAIR(3)
-  CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3)
-  CI_EIGHT(0) CI_EIGHT(1) CI_EIGHT(2) CI_EIGHT(3)
+  CI_PAIR(0)
+  CI_PAIR(1) CI_PAIR(2) CI_PAIR(3) CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3) CI_EIGHT(0) CI_EIGHT(1) CI_EIGHT(2) CI_EIGHT(3)
 #undef CI_PAIR
 #undef CI_FOUR
 #undef CI_EIGHT

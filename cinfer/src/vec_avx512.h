@@ -52,9 +52,7 @@ CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (_
   const __m128 two = _mm_##op##_ps(four, _mm_movehl_ps(four, four));                                 \
   return _mm_cvtss_f32(_mm_##op##_ss(two, _mm_shuffle_ps(two, two, 1)));
 CI_INLINE float v_sum_tree(vf a){CI_AVX512_TREE(add)} CI_INLINE float v_max_tree(vf a){CI_AVX512_TREE(max)} CI_INLINE
-    float v_min_tree(vf a) {
-  CI_AVX512_TREE(min)
-}
+    float v_min_tree(vf a){CI_AVX512_TREE(min)}
 #undef CI_AVX512_TREE
 
 CI_INLINE vf v_even(vf a, vf b) {
@@ -64,20 +62,21 @@ CI_INLINE vf v_even(vf a, vf b) {
 
 /* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
 CI_INLINE void v_turn(vf *v) {
-#define CI_PAIR(i) const vf a##i = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
-#define CI_FOUR(name, i, j) \
+#define CI_PAIR(i) \
+  const vf a##i = _mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), b##i = _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]);
+#define CI_FOUR(name, i, j)                                                                              \
   const vf name##0 = _mm512_shuffle_ps(a##i, a##j, 0x44), name##1 = _mm512_shuffle_ps(a##i, a##j, 0xee), \
            name##2 = _mm512_shuffle_ps(b##i, b##j, 0x44), name##3 = _mm512_shuffle_ps(b##i, b##j, 0xee);
-#define CI_SIXTEEN(i) \
-  { \
-    const vf low = _mm512_shuffle_f32x4(c##i, d##i, 0x88), high = _mm512_shuffle_f32x4(c##i, d##i, 0xdd); \
+#define CI_SIXTEEN(i)                                                                                      \
+  {                                                                                                        \
+    const vf low = _mm512_shuffle_f32x4(c##i, d##i, 0x88), high = _mm512_shuffle_f32x4(c##i, d##i, 0xdd);  \
     const vf more = _mm512_shuffle_f32x4(e##i, f##i, 0x88), most = _mm512_shuffle_f32x4(e##i, f##i, 0xdd); \
-    v[i] = _mm512_shuffle_f32x4(low, more, 0x88), v[i + 8] = _mm512_shuffle_f32x4(low, more, 0xdd); \
+    v[i] = _mm512_shuffle_f32x4(low, more, 0x88), v[i + 8] = _mm512_shuffle_f32x4(low, more, 0xdd);        \
     v[i + 4] = _mm512_shuffle_f32x4(high, most, 0x88), v[i + 12] = _mm512_shuffle_f32x4(high, most, 0xdd); \
   }
-  CI_PAIR(0) CI_PAIR(1) CI_PAIR(2) CI_PAIR(3) CI_PAIR(4) CI_PAIR(5) CI_PAIR(6) CI_PAIR(7)
-  CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3) CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7)
-  CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
+  CI_PAIR(0)
+  CI_PAIR(1) CI_PAIR(2) CI_PAIR(3) CI_PAIR(4) CI_PAIR(5) CI_PAIR(6) CI_PAIR(7) CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3)
+      CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7) CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
 #undef CI_PAIR
 #undef CI_FOUR
 #undef CI_SIXTEEN

@@ -14,8 +14,7 @@ enum {
   TILES_LEAST = 8,             /* outputs that are worth a panel */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
-  TILES_NEAR = 56,             /* of a row at a time, where rows are long */
-  TILES_NARROW = 7,            /* rows so short go two in a tile */
+  TILES_NEAR = 56,             /* at a time, of long rows or of several */
   TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
   TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
   TILES_MOST = 1 << 24         /* numbers of a copy */
@@ -92,8 +91,8 @@ static void tiles_layout(ci_conv_tiles *p) {
   }
 }
 
-/* How many outputs a unit has. Long runs of each plane are read and written, and the totals and the copy of what is read
- * stay in the second-level cache. */
+/* How many outputs a unit has. Long runs of each plane are read and written, and the totals and the copy of what is
+ * read stay in the second-level cache. */
 static bool tiles_units_of(ci_conv_tiles *p) {
   const int64_t pixels = p->flat && p->depth <= TILES_SHALLOW ? 2 * TILES_PIXELS : TILES_PIXELS;
   p->columns = p->flat ? tiles_least(p->x.out, pixels) : p->x.out;
@@ -209,32 +208,32 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
     c_step = (ptrdiff_t)outputs;
   }
   for (int64_t k = 0; k < p->depth; k += p->block) {
-    ci_conv_row row = {.x_step = (ptrdiff_t)p->right,
-                       .offset = p->offset + k,
-                       .w = w + k * wide,
-                       .c_step = c_step,
-                       .k = tiles_least(p->block, p->depth - k),
-                       .vectors = wide == p->width ? 2 : 1,
-                       .lanes = (int)(p->channels_last ? count : wide),
-                       .add = k > 0,
-                       .all = (int)pixels};
-    row.ahead = row.w + row.k * wide < end ? row.w + row.k * wide : row.w;
-    const bool complete = k + row.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
-    const int64_t together = columns <= TILES_NARROW ? 2 : 1; /* rows */
+    ci_conv_rows block = {.x_step = (ptrdiff_t)p->right,
+                          .x_row = (ptrdiff_t)p->down,
+                          .offset = p->offset + k,
+                          .w = w + k * wide,
+                          .c_step = c_step,
+                          .k = tiles_least(p->block, p->depth - k),
+                          .vectors = wide == p->width ? 2 : 1,
+                          .lanes = (int)(p->channels_last ? count : wide),
+                          .add = k > 0,
+                          .all = (int)pixels};
+    block.ahead = block.w + block.k * wide < end ? block.w + block.k * wide : block.w;
+    const bool complete = k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
+    const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
-      const int64_t step = joined ? TILES_NEAR : columns;
-      rows = tiles_least(together, height - y);
+      rows = tiles_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
       for (int64_t x = 0; x < columns; x += step) {
         const int64_t at = y * columns + x;
-        row.pixels = (int)(tiles_least(step, columns - x) * rows);
-        row.x_far = rows > 1 ? (ptrdiff_t)p->down : 0;
-        row.x = u->base + y * p->down + x * p->right;
-        row.c = c + at * c_step;
-        if (complete) tiles_await(to, places, at, at + row.pixels, count);
+        block.rows = (int)rows;
+        block.pixels = (int)tiles_least(step, columns - x);
+        block.x = u->base + y * p->down + x * p->right;
+        block.c = c + at * c_step;
+        if (complete) tiles_await(to, places, at, at + rows * block.pixels, count);
         if (complete && job->after.added != NULL) {
-          tiles_await(job->after.added + (to - job->y), places, at, at + row.pixels, count);
+          tiles_await(job->after.added + (to - job->y), places, at, at + rows * block.pixels, count);
         }
-        linear->conv_row(&row);
+        linear->conv_rows(&block);
       }
     }
   }
