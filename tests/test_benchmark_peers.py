@@ -139,6 +139,12 @@ def test_the_ratchet_fails_for_a_slower_operator_and_for_no_other(tmp_path: Path
         run()
 
 
+def test_a_name_of_a_large_case_is_not_that_of_an_operator() -> None:
+    names = [case.name for case in operators.LARGE]
+    assert len(set(names)) == len(names)
+    assert all(" " in name for name in names)
+
+
 def test_times_are_told_with_three_digits_and_a_unit() -> None:
     said = [report.duration(x) for x in (1.234e-7, 9.996e-7, 1.5e-5, 0.0123, 2.5)]
     assert said == ["123 ns", "1 us", "15 us", "12.3 ms", "2.5 s"]
