@@ -64,11 +64,13 @@ CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptr
     memcpy(&one, from, sizeof one);                                   \
     memcpy(to, &one, sizeof one);                                     \
   }
-#define COPY_FILL(T)                                                                       \
-  {                                                                                        \
-    T one;                                                                                 \
-    memcpy(&one, from, sizeof one);                                                        \
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * sizeof one, &one, sizeof one); \
+#define COPY_FILL(T)                                                                                   \
+  {                                                                                                    \
+    char line[64];                                                                                     \
+    size_t left = (size_t)n * sizeof(T);                                                               \
+    for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T));             \
+    for (; left >= sizeof line; left -= sizeof line, to += sizeof line) memcpy(to, line, sizeof line); \
+    memcpy(to, line, left);                                                                            \
   }
 #define COPY_EACH(item, X)        \
   switch (item) {                 \
@@ -106,6 +108,12 @@ CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptr
 
 CI_FAST static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
                               int64_t rows, int64_t cols) {
+  if (cols < 4) {
+    for (int64_t c = 0; c < cols; c++, to += to_row, from += copy->item) {
+      copy_line(to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
+    }
+    return;
+  }
   if (copy->item == sizeof(float)) {
     const ptrdiff_t item = sizeof(float);
     copy->isa->linear->transpose((float *)(void *)to, to_row / item, (const float *)(const void *)from, from_row / item,

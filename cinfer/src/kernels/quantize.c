@@ -1,5 +1,6 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
 #include "../isa.h"
+#include "../isa_move.h"
 #include "cast.h"
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
@@ -110,8 +111,8 @@ static ci_status quant_scratch(ci_kernel *k, quant_plan *p) {
   p->zeros = ci_round_up(bytes, 64);
   k->scratch_bytes = 2 * p->zeros;
   const ci_value *zero = quant_zero(k);
-  if (!ci_caster_make(&p->scale, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      (zero != NULL && !ci_caster_make(&p->zero, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
+  if (!ci_caster_make(&p->scale, k->isa, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      (zero != NULL && !ci_caster_make(&p->zero, k->isa, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
     return k_fail(k, CI_UNIMPLEMENTED, "a scale of type %s", ci_dtype_name(k->in[1]->dtype));
   }
   return CI_OK;
@@ -144,8 +145,8 @@ ci_status prepare_quantize_linear(ci_kernel *k) {
   p->integers = !quant_is_small_float(to);
   CI_TRY(quant_grid_of(k, p));
   CI_TRY(quant_scratch(k, p));
-  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      !ci_caster_make(&p->store, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
+  if (!ci_caster_make(&p->load, k->isa, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, k->isa, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
     return quant_refuse(k, "the output", to, "a type of numbers");
   }
   return k_out_like(k, 0, to, x);
@@ -169,8 +170,8 @@ ci_status prepare_dequantize_linear(ci_kernel *k) {
   }
   CI_TRY(quant_grid_of(k, p));
   CI_TRY(quant_scratch(k, p));
-  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      !ci_caster_make(&p->store, CI_FLOAT, to, true, CI_ROUND_UP)) {
+  if (!ci_caster_make(&p->load, k->isa, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, k->isa, CI_FLOAT, to, true, CI_ROUND_UP)) {
     return quant_refuse(k, "x", x->dtype, "a type of numbers");
   }
   return k_out_like(k, 0, to, x);
@@ -214,9 +215,9 @@ static int32_t quant_integer(double v, double zero, double least, double most) {
 }
 
 /* x becomes the rounded quotient. */
-CI_FAST static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
+static void quant_divide(const ci_kernel *k, const quant_plan *p, quant_piece *piece, int64_t n) {
   if (p->precision == CI_FLOAT) {
-    for (int64_t i = 0; i < n; i++) piece->x[i] = piece->x[i] / piece->scale[i];
+    k->isa->move->divide(piece->x, piece->scale, n);
     return;
   }
   for (int64_t i = 0; i < n; i++) {
@@ -225,30 +226,11 @@ CI_FAST static void quant_divide(const quant_plan *p, quant_piece *piece, int64_
   }
 }
 
-/* quant_integer for limits of 16 bits: beyond 2^20 the sum is beyond them, below it everything is exact. */
-CI_INLINE int32_t quant_short(float v, float zero, float least, float most) {
-  const float low = v > -0x1p20f ? v : -0x1p20f, inside = low < 0x1p20f ? low : 0x1p20f;
-  const float moved = inside + 0x1.8p23f, whole = moved - 0x1.8p23f;
-  const float sum = (v == v ? whole : 0.0f) + zero, above = sum > least ? sum : least;
-  return (int32_t)(above < most ? above : most);
-}
-
-CI_FAST static void quant_round(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most) {
-  for (int64_t i = 0; i < n; i++) y[i] = quant_short(x[i], zero[i], least, most);
-}
-
-CI_FAST static void quant_scale_back(float *x, const float *zero, const float *scale, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    const float moved = x[i] - zero[i];
-    x[i] = moved * scale[i];
-  }
-}
-
-static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
+static void quant_make(const ci_kernel *k, const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
   int32_t numbers[QUANT_PIECE];
-  quant_divide(p, piece, n);
+  quant_divide(k, p, piece, n);
   if (p->integers) {
-    quant_round(numbers, piece->x, piece->zero, n, (float)p->least, (float)p->most);
+    k->isa->move->quantize(numbers, piece->x, piece->zero, n, (float)p->least, (float)p->most);
     ci_caster_run(&p->store, y, numbers, n);
     return;
   }
@@ -268,10 +250,10 @@ static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes)
     ci_caster_run(&p->load, piece.x, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, n);
     if (!p->one || at == begin) quant_spread(p, scales, zeros, at, n, &piece);
     if (quantizes) {
-      quant_make(p, &piece, n, y);
+      quant_make(k, p, &piece, n, y);
       continue;
     }
-    quant_scale_back(piece.x, piece.zero, piece.scale, n);
+    k->isa->move->dequantize(piece.x, piece.zero, piece.scale, n);
     ci_caster_run(&p->store, y, piece.x, n);
   }
 }
@@ -467,9 +449,9 @@ ci_status prepare_qlinear_matmul(ci_kernel *k) {
 }
 
 /* Scales or zero points as float32. */
-static const float *quant_numbers(const ci_value *v, void *y) {
+static const float *quant_numbers(const ci_kernel *k, const ci_value *v, void *y) {
   ci_caster c;
-  if (ci_caster_make(&c, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) ci_caster_run(&c, y, v->data, v->count);
+  if (ci_caster_make(&c, k->isa, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) ci_caster_run(&c, y, v->data, v->count);
   return y;
 }
 
@@ -491,12 +473,12 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
 static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
-  const float *left = quant_numbers(a_scale, (char *)k->scratch + room->a_scale);
-  const float *right = quant_numbers(b_scale, (char *)k->scratch + room->b_scale);
+  const float *left = quant_numbers(k, a_scale, (char *)k->scratch + room->a_scale);
+  const float *right = quant_numbers(k, b_scale, (char *)k->scratch + room->b_scale);
   const int32_t dtype = a_scale->dtype;
   float y_scale, y_zero;
-  quant_numbers(k->in[QUANT_Y_SCALE], &y_scale);
-  quant_numbers(k->in[QUANT_Y_ZERO], &y_zero);
+  quant_numbers(k, k->in[QUANT_Y_SCALE], &y_scale);
+  quant_numbers(k, k->in[QUANT_Y_ZERO], &y_zero);
   const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
   const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
   const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
@@ -536,8 +518,20 @@ ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
   return k_out(k, 2, CI_UINT8, 0, NULL);
 }
 
-CI_FAST static void quant_bytes(uint8_t *y, const float *x, int64_t n, float scale, float zero) {
-  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_short(x[i] / scale, zero, 0.0f, 255.0f);
+static void quant_bytes(const ci_kernel *k, float scale, float zero) {
+  const float *x = k->in[0]->data;
+  uint8_t *y = k->out[0]->data;
+  const ci_cast_fn narrow = ci_find_cast(k->isa, CI_INT32, CI_UINT8);
+  int32_t numbers[QUANT_PIECE];
+  quant_piece piece;
+  for (int i = 0; i < QUANT_PIECE; i++) piece.scale[i] = scale, piece.zero[i] = zero;
+  for (int64_t at = 0; at < k->in[0]->count; at += QUANT_PIECE) {
+    const int64_t n = k->in[0]->count - at < QUANT_PIECE ? k->in[0]->count - at : QUANT_PIECE;
+    memcpy(piece.x, x + at, (size_t)n * sizeof *x);
+    k->isa->move->divide(piece.x, piece.scale, n);
+    k->isa->move->quantize(numbers, piece.x, piece.zero, n, 0.0f, 255.0f);
+    narrow(y + at, numbers, n);
+  }
 }
 
 ci_status run_dynamic_quantize_linear(ci_kernel *k) {
@@ -548,7 +542,7 @@ ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   const float least = low > 0.0f ? 0.0f : low, most = high < 0.0f ? 0.0f : high; /* NaN stays */
   const float scale = (most - least) / 255.0f;
   const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
-  quant_bytes(k->out[0]->data, x, n, scale, (float)zero);
+  quant_bytes(k, scale, (float)zero);
   *(float *)k->out[1]->data = scale;
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;

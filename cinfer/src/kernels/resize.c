@@ -239,6 +239,13 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
     if (!resize_table_bytes(&head->axis[i], &bytes)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
     if (head->axis[i].taps > 0) head->order[head->changes++] = i;
   }
+  if (head->mode == RS_NEAREST && !head->transposed) { /* moves alone: the small lines first, then whole ones */
+    for (int i = 0, j = head->changes - 1; i < j; i++, j--) {
+      const int axis = head->order[i];
+      head->order[i] = head->order[j];
+      head->order[j] = axis;
+    }
+  }
   for (int pass = resize_is_empty(head) ? 0 : -1; pass < head->changes; pass++) { /* sizes after each pass */
     size_t stage = item;
     for (int i = 0; i < head->rank; i++) {
@@ -500,7 +507,7 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
   if (!copies) {
     double *wide = buffers[0];
-    ci_find_cast(x->dtype, CI_DOUBLE)(wide, x->data, x->count);
+    ci_find_cast(k->isa, x->dtype, CI_DOUBLE)(wide, x->data, x->count);
     for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
       if (resize_is_outside(p, i)) wide[i] = 0.0;
     }
@@ -514,7 +521,7 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   }
   if (copies && now != y->data) memcpy(y->data, now, y->bytes);
   const bool floats = y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE;
-  if (!copies && floats) ci_find_cast(CI_DOUBLE, y->dtype)(y->data, now, y->count);
+  if (!copies && floats) ci_find_cast(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
   for (int64_t i = 0; i < y->count && !copies && !floats; i++) resize_store(y, i, ((const double *)now)[i]);
   for (int64_t i = 0; i < y->count && p->any_outside && !p->transposed; i++) {
     if (resize_is_outside(p, i)) resize_store(y, i, p->extrapolation);
