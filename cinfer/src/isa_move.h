@@ -12,7 +12,7 @@ CI_INLINE uint32_t ci_float_bits(float v) {
   return bits;
 }
 
-CI_INLINE float ci_float_of(uint32_t bits) {
+CI_INLINE float ci_float_from(uint32_t bits) {
   float v;
   memcpy(&v, &bits, sizeof v);
   return v;
@@ -39,19 +39,19 @@ CI_INLINE uint32_t ci_round_bits(uint32_t bits, int shift) {
 CI_INLINE uint16_t ci_float_to_half(float v) {
   const uint32_t bits = ci_float_bits(v);
   const int32_t size = (int32_t)(bits & 0x7fffffff), sign = (int32_t)(bits >> 16 & 0x8000);
-  const float sum = ci_float_of((uint32_t)size) + 0.5f;
+  const float sum = ci_float_from((uint32_t)size) + 0.5f;
   const int32_t low = (int32_t)ci_float_bits(sum) - 0x3f000000;
   const int32_t rounded = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
   const int32_t high = rounded < 0x7c00 ? rounded : 0x7c00;
   const int32_t number = (size < 0x38800000 ? low : high) | sign;
   return (uint16_t)(size > 0x7f800000 ? 0x7e00 : number);
 }
-CI_INLINE float ci_float_of_half(uint16_t half) { /* the product is exact */
+CI_INLINE float ci_float_from_half(uint16_t half) { /* the product is exact */
   const int32_t size = (half & 0x7fff) << 13;
-  const float number = ci_float_of((uint32_t)size) * 0x1p112f;
+  const float number = ci_float_from((uint32_t)size) * 0x1p112f;
   const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
   const uint32_t large = size > 0x0f800000 ? 0x7fc00000 : 0x7f800000 | sign;
-  return ci_float_of(size >= 0x0f800000 ? large : ci_float_bits(number) | sign);
+  return ci_float_from(size >= 0x0f800000 ? large : ci_float_bits(number) | sign);
 }
 CI_INLINE uint16_t ci_float_to_brain(float v) {
   const uint32_t rounded = ci_round_bits(ci_float_bits(v), 16);
@@ -71,8 +71,8 @@ CI_INLINE uint16_t ci_float_to_brain(float v) {
   X(CI_FLOAT, CI_INT64, float, int64_t, ci_float_long(v))                                                       \
   X(CI_FLOAT, CI_BOOL, float, uint8_t, v != 0.0f)                                                               \
   X(CI_DOUBLE, CI_FLOAT, double, float, v)                                                                      \
-  X(CI_FLOAT16, CI_FLOAT, uint16_t, float, ci_float_of_half(v))                                                 \
-  X(CI_BFLOAT16, CI_FLOAT, uint16_t, float, ci_float_of((uint32_t)v << 16))                                     \
+  X(CI_FLOAT16, CI_FLOAT, uint16_t, float, ci_float_from_half(v))                                               \
+  X(CI_BFLOAT16, CI_FLOAT, uint16_t, float, ci_float_from((uint32_t)v << 16))                                   \
   X(CI_INT8, CI_FLOAT, int8_t, float, v)                                                                        \
   X(CI_INT16, CI_FLOAT, int16_t, float, v)                                                                      \
   X(CI_INT32, CI_FLOAT, int32_t, float, v)                                                                      \

@@ -37,12 +37,13 @@
   CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))   \
   CAST_LOOP(from, flag, F, bool, v != 0)
 
-#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                 \
-  CAST_LOOP(from, f32, F, float, v)                                                                              \
-  CAST_LOOP(from, f64, F, double, v) CAST_LOOP(from, i8, F, int8_t, v) CAST_LOOP(from, i16, F, int16_t, v)       \
-      CAST_LOOP(from, i32, F, int32_t, v) CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v) \
-          CAST_LOOP(from, u16, F, uint16_t, v) CAST_LOOP(from, u32, F, uint32_t, v)                              \
-              CAST_LOOP(from, u64, F, uint64_t, v) CAST_LOOP(from, flag, F, bool, v != 0)
+#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                  \
+  CAST_LOOP(from, f32, F, float, v)                                                                               \
+  CAST_LOOP(from, f64, F, double, v)                                                                              \
+  CAST_LOOP(from, i8, F, int8_t, v) CAST_LOOP(from, i16, F, int16_t, v) CAST_LOOP(from, i32, F, int32_t, v)       \
+      CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v) CAST_LOOP(from, u16, F, uint16_t, v) \
+          CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v)                               \
+              CAST_LOOP(from, flag, F, bool, v != 0)
 
 /* Towards zero, the last bit set if anything was lost: a second rounding is then as good as one. */
 static float cast_odd(double v) {
@@ -50,7 +51,7 @@ static float cast_odd(double v) {
   if ((double)near == v || v != v || near - near != 0.0f) return near;
   uint32_t bits = ci_float_bits(near);
   if ((v > 0.0 && (double)near > v) || (v < 0.0 && (double)near < v)) bits--;
-  return ci_float_of(bits | 1);
+  return ci_float_from(bits | 1);
 }
 
 CAST_FROM_FLOAT(f32, float)
@@ -69,11 +70,10 @@ CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
 /* clang-format off: what isa_move.h has not. */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
-  CI_INTEGER_TYPES(CAST_INTEGER_ROW)
-  CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
-  [CI_FLOAT] = {[CI_UINT32] = cast_f32_u32, [CI_UINT64] = cast_f32_u64},
-  [CI_DOUBLE] = {CAST_ROW(f64), [CI_DOUBLE] = cast_f64_f64, [CI_FLOAT16] = cast_f64_f16,
-                 [CI_BFLOAT16] = cast_f64_bf16}};
+    CI_INTEGER_TYPES(CAST_INTEGER_ROW) CAST_INTEGER_ROW(
+        bool, flag, CI_BOOL, uint32_t, U)[CI_FLOAT] = {[CI_UINT32] = cast_f32_u32, [CI_UINT64] = cast_f32_u64},
+    [CI_DOUBLE] = {CAST_ROW(f64), [CI_DOUBLE] = cast_f64_f64, [CI_FLOAT16] = cast_f64_f16,
+                   [CI_BFLOAT16] = cast_f64_bf16}};
 /* clang-format on */
 
 ci_cast_fn ci_find_cast(const struct ci_isa *isa, int32_t from, int32_t to) {
@@ -111,10 +111,10 @@ static const cast_format *cast_format_of(int32_t dtype) {
 static float cast_widen(const cast_format *f, uint8_t code) {
   const uint32_t size = code & (f->sign - 1u), negative = (code & f->sign) != 0 ? 0x80000000u : 0;
   if (size > f->most || (f->one_zero && code == f->nan)) {
-    return ci_float_of(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
+    return ci_float_from(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
   }
-  const float v = ci_float_of(size << (23 - f->fraction)) * ci_float_of((254u - f->bias) << 23);
-  return ci_float_of(ci_float_bits(v) | negative);
+  const float v = ci_float_from(size << (23 - f->fraction)) * ci_float_from((254u - f->bias) << 23);
+  return ci_float_from(ci_float_bits(v) | negative);
 }
 
 static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {
@@ -132,8 +132,8 @@ static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {
 
 /* float8e8m0: powers of two from 2^-127 to 2^127, and NaN. */
 static float cast_from_power(uint8_t code) {
-  if (code == 0xff) return ci_float_of(0x7fc00000);
-  return ci_float_of(code == 0 ? 0x400000 : (uint32_t)code << 23);
+  if (code == 0xff) return ci_float_from(0x7fc00000);
+  return ci_float_from(code == 0 ? 0x400000 : (uint32_t)code << 23);
 }
 
 static uint8_t cast_to_power(float v, bool saturate, int round) {
@@ -247,8 +247,8 @@ void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n) {
 }
 
 float ci_round_to(int32_t dtype, float v) {
-  if (dtype == CI_FLOAT16) return ci_float_of_half(ci_float_to_half(v));
-  return dtype == CI_BFLOAT16 ? ci_float_of((uint32_t)ci_float_to_brain(v) << 16) : v;
+  if (dtype == CI_FLOAT16) return ci_float_from_half(ci_float_to_half(v));
+  return dtype == CI_BFLOAT16 ? ci_float_from((uint32_t)ci_float_to_brain(v) << 16) : v;
 }
 
 /* ---- the operators ---- */

@@ -58,19 +58,21 @@ CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptr
   }
 }
 
+void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, from, 0, 1, bytes); }
+
 #define COPY_LINE(T)                                                  \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
     T one;                                                            \
     memcpy(&one, from, sizeof one);                                   \
     memcpy(to, &one, sizeof one);                                     \
   }
-#define COPY_FILL(T)                                                                                   \
-  {                                                                                                    \
-    char line[64];                                                                                     \
-    size_t left = (size_t)n * sizeof(T);                                                               \
-    for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T));             \
-    for (; left >= sizeof line; left -= sizeof line, to += sizeof line) memcpy(to, line, sizeof line); \
-    memcpy(to, line, left);                                                                            \
+#define COPY_FILL(T)                                                                       \
+  {                                                                                        \
+    char line[16];                                                                         \
+    size_t left = (size_t)n * sizeof(T);                                                   \
+    for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T)); \
+    for (; left >= 16; left -= 16, to += 16) memcpy(to, line, 16);                         \
+    for (size_t i = 0; i < left; i += sizeof(T)) memcpy(to + i, line, sizeof(T));          \
   }
 #define COPY_EACH(item, X)        \
   switch (item) {                 \
@@ -159,7 +161,8 @@ void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
     if (copy->dims[i] == 0) return;
   }
   const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
-  const bool turns = copy->item <= sizeof(uint64_t) && to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
+  const bool two = to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
+  const bool turns = two && copy->item <= sizeof(uint64_t) && copy->from[to_dense] != 0 && copy->to[from_dense] != 0;
   const int a = turns ? to_dense : copy->rank - 1, b = turns ? from_dense : copy->rank - 2;
   for (;;) {
     copy_inner(copy, target, source, a, b, turns);

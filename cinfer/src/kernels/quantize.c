@@ -283,7 +283,11 @@ static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
 ci_status run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
 ci_status run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
 
-/* ---- products of integers: zero points are subtracted in int32, then it is MatMul ---- */
+/* ---- products of integers: zero points are subtracted, then it is MatMul of float32 over some of K at a time: sums of
+ * QUANT_DEPTH products of at most 255 * 255 are whole numbers below 2^24, so exact in any order; int32 adds them ----
+ */
+
+enum { QUANT_DEPTH = 256 };
 
 typedef struct quant_product { /* which inputs are what; -1: none */
   int a, b, a_zero, b_zero, a_scale, b_scale;
@@ -318,39 +322,53 @@ static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows,
 
 static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
 
-/* The wide operands and, for QLinearMatMul, the wide result and float32 scales: where they lie in scratch. */
+/* The wide operands, their product and, for QLinearMatMul, the wide result and float32 scales: where they lie in
+ * scratch. */
 typedef struct quant_room {
-  size_t b, y, a_scale, b_scale, end;
+  size_t b, part, y, a_scale, b_scale, end;
 } quant_room;
 
-static bool quant_take(size_t *end, const ci_value *v) {
+static int quant_axis(const ci_value *v, bool rows) { /* of K */
+  return rows || v->rank == 1 ? v->rank - 1 : v->rank - 2;
+}
+
+/* What is left of an operand when K is at most QUANT_DEPTH. */
+static ci_value quant_wide(const ci_value *v, bool rows) {
+  const int axis = quant_axis(v, rows);
+  ci_value wide = *v;
+  wide.dtype = CI_FLOAT;
+  if (v->rank > 0 && v->dims[axis] > QUANT_DEPTH) {
+    wide.dims[axis] = QUANT_DEPTH;
+    wide.count = v->count / v->dims[axis] * QUANT_DEPTH;
+  }
+  wide.bytes = (size_t)wide.count * sizeof(float);
+  wide.data = NULL;
+  return wide;
+}
+
+static bool quant_take(size_t *end, int64_t count) {
   size_t bytes;
-  if (v == NULL) return true;
-  return ci_mul_size((size_t)v->count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
+  return ci_mul_size((size_t)count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
          ci_add_size(*end, ci_round_up(bytes, 64), end);
 }
 
-static bool quant_room_of(const ci_kernel *k, const quant_product *q, const ci_value *y, quant_room *room) {
+static bool quant_take_value(size_t *end, const ci_value *v) { return v == NULL || quant_take(end, v->count); }
+
+static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t y_count, bool keeps, quant_room *room) {
   size_t end = 0;
-  bool fits = quant_take(&end, k->in[q->a]);
+  bool fits = quant_take(&end, quant_wide(k->in[q->a], true).count);
   room->b = end;
-  fits = fits && quant_take(&end, k->in[q->b]);
+  fits = fits && quant_take(&end, quant_wide(k->in[q->b], false).count);
+  room->part = end;
+  fits = fits && quant_take(&end, y_count);
   room->y = end;
-  fits = fits && quant_take(&end, y);
+  fits = fits && quant_take(&end, keeps ? y_count : 0);
   room->a_scale = end;
-  fits = fits && quant_take(&end, quant_optional(k, q->a_scale));
+  fits = fits && quant_take_value(&end, quant_optional(k, q->a_scale));
   room->b_scale = end;
-  fits = fits && quant_take(&end, quant_optional(k, q->b_scale));
+  fits = fits && quant_take_value(&end, quant_optional(k, q->b_scale));
   room->end = end;
   return fits && ci_add_size(end, 64, &room->end); /* not 0: then there would be no pointer to add to */
-}
-
-static ci_value quant_wide(const ci_value *v) {
-  ci_value wide = *v;
-  wide.dtype = CI_INT32;
-  wide.bytes = (size_t)v->count * sizeof(int32_t);
-  wide.data = NULL;
-  return wide;
 }
 
 /* MatMul of the wide operands; `y` takes its result. */
@@ -364,7 +382,7 @@ static ci_status quant_matmul(ci_kernel *k, ci_value *a, ci_value *b, ci_value *
   return status;
 }
 
-static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_value *y, bool keeps) {
+static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int32_t to, bool keeps) {
   const ci_value *a = k->in[q->a], *b = k->in[q->b];
   const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
   quant_room room;
@@ -380,47 +398,84 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_
   }
   CI_TRY(quant_along(k, a, a_zero, "the zero point of a", true));
   CI_TRY(quant_along(k, b, b_zero, "the zero point of b", false));
-  ci_value wide_a = quant_wide(a), wide_b = quant_wide(b);
-  CI_TRY(quant_matmul(k, &wide_a, &wide_b, y, prepare_matmul));
-  if (!quant_room_of(k, q, keeps ? y : NULL, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
+  ci_value wide_a = quant_wide(a, true), wide_b = quant_wide(b, false), wide = *k->out[0];
+  const int a_axis = quant_axis(a, true), b_axis = quant_axis(b, false);
+  if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis]) { /* for MatMul to refuse */
+    wide_a.dims[a_axis] = a->dims[a_axis];
+    wide_b.dims[b_axis] = b->dims[b_axis];
+  }
+  CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, prepare_matmul));
+  if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
+  }
+  return k_out_like(k, 0, to, &wide);
+}
+
+/* (x ^ 0x80) - 0x80 is x read with its sign. */
+CI_FAST static void quant_floats(float *y, const uint8_t *x, int64_t n, int32_t sign, int32_t zero) {
+  for (int64_t i = 0; i < n; i++) y[i] = (float)((x[i] ^ sign) - zero);
+}
+
+/* Places `first` to first + QUANT_DEPTH of K; those beyond it are 0. */
+static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int64_t first, float *y) {
+  const int axis = quant_axis(v, rows);
+  const int64_t depth = v->dims[axis], inner = ci_product(v->dims, axis + 1, v->rank);
+  const int64_t most = depth < QUANT_DEPTH ? depth : QUANT_DEPTH, left = depth - first < most ? depth - first : most;
+  const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
+  const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0;
+  for (int64_t outer = 0; outer < v->count / depth / inner; outer++, y += most * inner) {
+    const int64_t at = (outer * depth + first) * inner, n = left * inner;
+    if (z == NULL || zero->count == 1) {
+      quant_floats(y, x + at, n, sign, z == NULL ? sign : z[0] ^ sign);
+    } else {
+      for (int64_t i = 0; i < n; i++) {
+        y[i] = (float)((x[at + i] ^ sign) - (z[quant_index(v, zero, rows, at + i)] ^ sign));
+      }
+    }
+    if (left < most) memset(y + n, 0, (size_t)((most - left) * inner) * sizeof *y);
+  }
+}
+
+CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = y[i] + (uint32_t)(int32_t)part[i];
+}
+
+/* y: the sums, in int32. */
+static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
+  char *scratch = k->scratch;
+  const size_t bytes = k->scratch_bytes;
+  const ci_value *left = k->in[q->a], *right = k->in[q->b];
+  ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
+  const int64_t depth = left->dims[quant_axis(left, true)];
+  a.data = scratch;
+  b.data = scratch + room->b;
+  part.dtype = CI_FLOAT;
+  part.bytes = (size_t)part.count * sizeof(float);
+  part.data = scratch + room->part;
+  memset(y, 0, part.bytes);
+  for (int64_t first = 0; first < depth; first += QUANT_DEPTH) {
+    quant_widen(left, quant_optional(k, q->a_zero), true, first, a.data);
+    quant_widen(right, quant_optional(k, q->b_zero), false, first, b.data);
+    k->scratch = scratch + room->end;
+    k->scratch_bytes = bytes - room->end;
+    const ci_status status = quant_matmul(k, &a, &b, &part, run_matmul);
+    k->scratch = scratch;
+    k->scratch_bytes = bytes;
+    CI_TRY(status);
+    quant_add(y, part.data, part.count);
   }
   return CI_OK;
 }
 
-static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int32_t *y) {
-  const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
-  const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0; /* (x ^ 0x80) - 0x80 is x read with its sign */
-  for (int64_t i = 0; i < v->count; i++) {
-    const int32_t from = z != NULL ? (z[quant_index(v, zero, rows, i)] ^ sign) - sign : 0;
-    y[i] = (x[i] ^ sign) - sign - from;
-  }
-}
-
-static ci_status quant_run_product(ci_kernel *k, const quant_product *q, ci_value *y, const quant_room *room) {
-  char *scratch = k->scratch;
-  const size_t bytes = k->scratch_bytes;
-  ci_value a = quant_wide(k->in[q->a]), b = quant_wide(k->in[q->b]);
-  a.data = scratch;
-  b.data = scratch + room->b;
-  quant_widen(k->in[q->a], quant_optional(k, q->a_zero), true, a.data);
-  quant_widen(k->in[q->b], quant_optional(k, q->b_zero), false, b.data);
-  k->scratch = scratch + room->end;
-  k->scratch_bytes = bytes - room->end;
-  ci_status status = quant_matmul(k, &a, &b, y, run_matmul);
-  k->scratch = scratch;
-  k->scratch_bytes = bytes;
-  return status;
-}
-
 ci_status prepare_matmul_integer(ci_kernel *k) {
-  return quant_prepare_product(k, &quant_matmul_integer, k->out[0], false);
+  return quant_prepare_product(k, &quant_matmul_integer, CI_INT32, false);
 }
 
 ci_status run_matmul_integer(ci_kernel *k) {
   quant_room room;
-  if (!quant_room_of(k, &quant_matmul_integer, NULL, &room)) return k_no_memory(k);
-  return quant_run_product(k, &quant_matmul_integer, k->out[0], &room);
+  if (k->out[0]->count == 0) return CI_OK;
+  if (!quant_room_of(k, &quant_matmul_integer, k->out[0]->count, false, &room)) return k_no_memory(k);
+  return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
 }
 
 /* ---- QLinearMatMul: a, a's scale and zero point, b, its two, y's two ---- */
@@ -443,9 +498,7 @@ ci_status prepare_qlinear_matmul(ci_kernel *k) {
   }
   CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
   CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
-  ci_value *out = k->out[0], wide = *out;
-  CI_TRY(quant_prepare_product(k, &quant_qlinear, &wide, true));
-  return k_out_like(k, 0, y_zero->dtype, &wide);
+  return quant_prepare_product(k, &quant_qlinear, y_zero->dtype, true);
 }
 
 /* Scales or zero points as float32. */
@@ -499,13 +552,10 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room
 ci_status run_qlinear_matmul(ci_kernel *k) {
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, k->out[0], &room)) return k_no_memory(k);
-  ci_value wide = *k->out[0];
-  wide.dtype = CI_INT32;
-  wide.bytes = (size_t)wide.count * sizeof(int32_t);
-  wide.data = (char *)k->scratch + room.y;
-  CI_TRY(quant_run_product(k, &quant_qlinear, &wide, &room));
-  quant_requantize(k, wide.data, &room);
+  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, true, &room)) return k_no_memory(k);
+  int32_t *wide = (int32_t *)(void *)((char *)k->scratch + room.y);
+  CI_TRY(quant_run_product(k, &quant_qlinear, wide, &room));
+  quant_requantize(k, wide, &room);
   return CI_OK;
 }
 

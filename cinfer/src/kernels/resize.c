@@ -2,7 +2,7 @@
  */
 #include <math.h>
 
-#include "../ci_kernel.h"
+#include "copy.h"
 #include "elementwise.h"
 #include "integers.h"
 
@@ -15,6 +15,7 @@ typedef struct resize_axis { /* out: 0 taps where nothing changes */
   int64_t *index;
   double *weights;
   bool *outside;
+  bool doubled; /* of nearest: each element twice */
 } resize_axis;
 
 typedef struct resize_plan {
@@ -273,6 +274,8 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
       resize_table(p, a, o);
       p->any_outside |= a->outside[o];
     }
+    a->doubled = a->taps == 1 && a->out == 2 * a->size;
+    for (int64_t o = 0; o < a->out && a->doubled; o++) a->doubled = a->index[o] == o / 2;
   }
   return CI_OK;
 }
@@ -330,13 +333,21 @@ typedef struct resize_pass {
   size_t item; /* of nearest, else of double */
 } resize_pass;
 
-#define RESIZE_PICK(T)                  \
-  for (int64_t o = begin; o < end; o++) \
-  memcpy(to + (size_t)o * sizeof(T), from + (size_t)index[o] * sizeof(T), sizeof(T))
+/* Elements of one line; those of a doubled one come in pairs. */
+#define RESIZE_PICK(T)                                                                    \
+  {                                                                                       \
+    const T *x = (const T *)(const void *)from;                                           \
+    T *restrict y = (T *)(void *)to;                                                      \
+    int64_t o = begin;                                                                    \
+    if (doubled && begin % 2 == 0) {                                                      \
+      for (int64_t i = begin / 2; i < end / 2; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i]; \
+      o = end / 2 * 2;                                                                    \
+    }                                                                                     \
+    for (; o < end; o++) y[o] = x[index[o]];                                              \
+  }
 
-/* Elements of one line. */
 CI_FAST static void resize_pick(char *to, const char *from, const int64_t *index, int64_t begin, int64_t end,
-                                size_t item) {
+                                size_t item, bool doubled) {
   switch (item) {
     case 1: RESIZE_PICK(uint8_t); break;
     case 2: RESIZE_PICK(uint16_t); break;
@@ -393,13 +404,13 @@ static void resize_places(const resize_pass *s, int64_t begin, int64_t end, bool
     char *to = s->to + (size_t)(outer * a->out) * row;
     const char *from = s->from + (size_t)(outer * a->size) * row;
     if (s->inner == 1 && copies) {
-      resize_pick(to, from, a->index, o, last, s->item);
+      resize_pick(to, from, a->index, o, last, s->item, a->doubled);
     } else if (s->inner == 1) {
       resize_line((double *)(void *)to, (const double *)(const void *)from, a, o, last);
     } else {
       for (int64_t place = o; place < last; place++) {
         char *target = to + (size_t)place * row;
-        if (copies) memcpy(target, from + (size_t)a->index[place] * row, row);
+        if (copies) ci_copy_row(target, from + (size_t)a->index[place] * row, row);
         else resize_row((double *)(void *)target, (const double *)(const void *)from, a, place, s->inner);
       }
     }

@@ -83,10 +83,12 @@ static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_
 static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t most) {
   for (int64_t i = 0; i < most; i++) heap[i] = i;
   for (int64_t i = most / 2; i-- > 0;) top_k_sink(keys, heap, most, i);
+  uint64_t limit = keys[heap[0]];
   for (int64_t i = most; i < n; i++) { /* an equal key with a higher index never enters */
-    if (keys[i] >= keys[heap[0]]) continue;
+    if (keys[i] >= limit) continue;
     heap[0] = i;
     top_k_sink(keys, heap, most, 0);
+    limit = keys[heap[0]];
   }
   for (int64_t size = most; size > 1; size--) {
     const int64_t worst = heap[0];
@@ -94,6 +96,10 @@ static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t
     top_k_sink(keys, heap, size - 1, 0);
     heap[size - 1] = worst;
   }
+}
+
+CI_FAST static void top_k_flip(uint64_t *keys, int64_t n, uint64_t flip) {
+  for (int64_t i = 0; i < n; i++) keys[i] ^= flip;
 }
 
 static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
@@ -105,7 +111,7 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
     const int64_t outer = line / p->inner, inner = line % p->inner;
     const int64_t from = outer * p->n * p->inner + inner;
     (void)ci_order_keys(k->in[0], from, p->inner, p->n, keys);
-    for (int64_t i = 0; i < p->n; i++) keys[i] ^= p->flip;
+    top_k_flip(keys, p->n, p->flip);
     top_k_choose(keys, p->n, heap, p->most);
     for (int64_t i = 0; i < p->most; i++) {
       const int64_t to = (outer * p->most + i) * p->inner + inner;
