@@ -13,7 +13,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench proofs venv clean
+.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times proofs venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -22,7 +22,9 @@ help:
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
-	@echo 'make bench  figures beside ONNX Runtime, torch, safetensors'
+	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
+	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
+	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
@@ -60,9 +62,14 @@ bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
 
 bench: .venv/bench.stamp
-	$(BIN)/python benchmarks/perceptron.py
-	$(BIN)/python benchmarks/train_step.py
+	$(BIN)/python benchmarks/session_overhead.py
 	$(BIN)/python benchmarks/checkpoints.py --folder $${TMPDIR:-/tmp}
+
+bench-peers: .venv/peers.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.peers $(PEERS)
+
+ratchet-times: .venv/bench.stamp
+	$(BIN)/python -m benchmarks.peers.operators
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.

@@ -13,6 +13,7 @@
 #include "src/memory.c"
 #include "src/crc32c.c"
 #include "src/file.c"
+#include "src/mapping.c"
 #include "src/out.c"
 #include "src/wire.c"
 #include "src/shape.c"
@@ -34,6 +35,7 @@
 /* runs, state and checkpoints */
 #include "src/state.c"
 #include "src/variables.c"
+#include "src/in_file.c"
 #include "src/resources.c"
 #include "src/kernel.c"
 #include "src/pack.c"

@@ -117,6 +117,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.control_flow_grad": (),
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
+    "graphio.ops.fused": (),
     "graphio.ops.deform": (),
     "graphio.ops.edit_distance": ("edit_distance",),
     "graphio.ops.einsum": (),

@@ -88,6 +88,8 @@ class Feeder:
 
     Attributes:
         tensor: what is fed.
+        plain: the dtype of arrays that are taken as they are, if contiguous and of a shape in
+        right: the shapes that were found to fit.
     """
 
     def __init__(self, tensor: Tensor, dtype: DType | None = None) -> None:
@@ -96,7 +98,9 @@ class Feeder:
         inside = self._dtype.inside
         self._inside = None if inside is None else Feeder(tensor, inside)
         self._numpy = np.dtype(self._dtype.as_numpy_dtype)
-        self._right: set[tuple[int, ...]] = set()  # shapes that were found to fit
+        looked_at = inside is not None or self._numpy.hasobject  # in every run
+        self.plain = None if looked_at else self._numpy
+        self.right: set[tuple[int, ...]] = set()
 
     def __call__(self, value: Any) -> Any:
         """A contiguous array of the tensor's dtype; a list of such, or None, where it holds them.
@@ -112,7 +116,7 @@ class Feeder:
             array = value
         else:
             array = self._converted(value)
-        if array.shape not in self._right:
+        if array.shape not in self.right:
             self._check_shape(array)
         return array
 
@@ -129,9 +133,9 @@ class Feeder:
                 f"Cannot feed value of shape {array.shape} for Tensor {self.tensor.name}, which "
                 f"has shape {self.tensor.shape}"
             )
-        if len(self._right) >= _MOST_SHAPES:
-            self._right.clear()
-        self._right.add(array.shape)
+        if len(self.right) >= _MOST_SHAPES:
+            self.right.clear()
+        self.right.add(array.shape)
 
     def _converted(self, value: Any) -> Array:
         if isinstance(value, (Tensor, Operation)) or hasattr(value, "_as_graph_element"):

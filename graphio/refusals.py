@@ -47,7 +47,7 @@ _LEFT_OUT = {
     "keras": "use tf.layers for layers and tf.train for training",
     "lite": "write the model by tf.saved_model or export it to ONNX (tf.onnx); cinfer runs it "
     "without Python",
-    "profiler": "use RunOptions and RunMetadata of Session.run",
+    "profiler": "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run",
     "sysconfig": "operators are not loaded from libraries; the C library's header is cinfer.h",
     "distributions": "write densities with tf.lgamma and friends; tf.random draws",
     "GradientTape": "use tf.gradients",

@@ -181,10 +181,11 @@ class Session:
             raise RuntimeError("Attempted to use a closed Session.")
         if options is not None or run_metadata is not None or self._timeout:
             return self._observed(fetches, feeds, options, run_metadata)
-        return self._plan(fetches, feeds).run(feeds)
+        key = (fetches if type(fetches) is Tensor else fetching.key_of(fetches), tuple(feeds))
+        plan = self._plans.get(key) or self._plan(fetches, feeds, key)
+        return plan.run(feeds)
 
-    def _plan(self, fetches: Any, feeds: Mapping[Any, Any]) -> _Plan:
-        key = (fetching.key_of(fetches), tuple(feeds))
+    def _plan(self, fetches: Any, feeds: Mapping[Any, Any], key: Any) -> _Plan:
         plan = self._plans.get(key)
         if plan is None:
             if not self.graph.operations:
@@ -211,8 +212,10 @@ class Session:
         if run_metadata is not None:
             run_metadata.Clear()
             times = [] if given.trace_level != RunOptions.NO_TRACE else None
-        plan = self._plan(fetches, feeds)
-        values = plan.run(feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None)
+        plan = self._plan(fetches, feeds, (fetching.key_of(fetches), tuple(feeds)))
+        values = plan.run_watched(
+            feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None
+        )
         if run_metadata is not None:
             plan.tell(run_metadata, times, given.output_partition_graphs)
         return values
@@ -366,8 +369,6 @@ class _Plan:
         self._session = session
         #: for each leaf: None, or ("fed" or "run", position)
         self._sources = [_source(e, fed, outputs) for e in elements]
-        #: whether the leaves are the outputs in their order
-        self._plain = self._sources == [(False, i) for i in range(len(outputs))]
         self._signature: Any = None
         #: names of nodes that run as one, by the one that they run as
         self._parts: Mapping[str, Sequence[str]] = {}
@@ -378,6 +379,21 @@ class _Plan:
             used = [fed[i] for i in self._used]
             self._spec = SignatureSpec("", _keyed(used), _keyed(outputs), targets)
             self._signature = self._loaded()
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """What a run needs again and again, where there is nothing special about it."""
+        self._direct = (
+            self._signature is not None
+            and self._simple_feeds
+            and self._all_used
+            and all(feeder.plain is not None for feeder in self._feeders)
+            and not any(source is not None and source[0] for source in self._sources)
+        )
+        if self._direct:
+            self._run = self._signature.run_checked
+            #: where each leaf is found among the outputs and the None behind them
+            self._places = [-1 if source is None else source[1] for source in self._sources]
 
     def _model(self, placed: bool) -> tuple[Any, list[Array]]:
         """The model that runs; placed: with devices even if nobody wishes for one."""
@@ -405,13 +421,35 @@ class _Plan:
         except errors.OpError as error:
             raise self._with_operation(error) from None
 
-    def run(
-        self,
-        feed_dict: Mapping[Any, Any],
-        times: list[NodeTime] | None = None,
-        deadline: float | None = None,
+    def run(self, feed_dict: Mapping[Any, Any]) -> Any:
+        """The values in the fetches' structure."""
+        if not self._direct:
+            return self.run_watched(feed_dict, None, None)
+        inputs = []
+        for feeder, value in zip(self._feeders, feed_dict.values(), strict=False):
+            right = (
+                value.__class__ is np.ndarray
+                and value.dtype is feeder.plain
+                and value.shape in feeder.right
+                and value.flags.c_contiguous
+            )
+            inputs.append(value if right else feeder(value))
+        try:
+            found = self._run(inputs)
+        except errors.OpError as error:
+            raise self._with_operation(error) from self._cause(error)
+        found.append(None)
+        leaves = []
+        for i in self._places:
+            value = found[i]
+            whole = value.__class__ is np.ndarray and value.ndim
+            leaves.append(value if whole else fetching.unwrapped(value))
+        return self._structure.packed(leaves)
+
+    def run_watched(
+        self, feed_dict: Mapping[Any, Any], times: list[NodeTime] | None, deadline: float | None
     ) -> Any:
-        """The values in the fetches' structure; times and deadline as in Signature.run_watched."""
+        """As run; times and deadline as in Signature.run_watched."""
         values = list(feed_dict.values() if self._simple_feeds else values_of(feed_dict))
         fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
         found: list[Array] = []
@@ -424,8 +462,6 @@ class _Plan:
                     found = self._signature.run_watched(inputs, times, deadline)
             except errors.OpError as error:
                 raise self._with_operation(error) from self._cause(error)
-        if self._plain:
-            return self._structure.packed([fetching.unwrapped(value) for value in found])
         leaves: list[Any] = []
         for source in self._sources:
             if source is None:

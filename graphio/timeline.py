@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from graphio.profile import OperationTime, Profile, profile
 from graphio.schema.run_metadata_pb2 import NodeExecStats, StepStats
 
-__all__ = ["Timeline"]
+__all__ = ["OperationTime", "Profile", "Timeline", "profile"]
 
 
 class Timeline:
@@ -57,10 +58,15 @@ def _event(node: NodeExecStats, process: int) -> dict[str, Any]:
         "name": op or node.node_name,
         "pid": process,
         "tid": node.thread_id,
-        "ts": node.all_start_micros,
-        "dur": node.all_end_rel_micros,
+        "ts": _micros(node.all_start_nanos, node.all_start_micros),
+        "dur": _micros(node.all_end_rel_nanos, node.all_end_rel_micros),
         "args": {"name": node.node_name, "op": op, "inputs": names},
     }
+
+
+def _micros(nanos: int, micros: int) -> float:
+    """Microseconds, with a fraction where it is known: most steps take less than one."""
+    return nanos / 1000 if nanos else micros
 
 
 def _arrow(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.runtime import failure, registry
+from graphio.runtime import failure, quiet, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
@@ -181,6 +181,8 @@ class Signature:
             _Feed(s, i) for s, i in zip(self.inputs.values(), self._block.inputs, strict=True)
         ]
         self._fetches = list(zip(self._block.outputs, self._block.owned, strict=True))
+        #: the template behind slot 0 and the inputs, which are the first ones
+        self._behind = self._block.template[1 + len(self._feeds) :]
 
     def __call__(self, /, **inputs: Any) -> dict[str, Array]:
         """Runs by names.
@@ -220,16 +222,35 @@ class Signature:
         """
         if self._parallel > 1:
             return self.run_watched(inputs, None, None)
-        values = self._values(inputs)
+        return self._run(self._values(inputs))
+
+    def run_checked(self, inputs: Sequence[Array]) -> list[Array]:
+        """As run, for inputs of which the caller knows that they fit."""
+        if self._parallel > 1:
+            return self.run_watched(inputs, None, None)
+        return self._run([None, *inputs, *self._behind])
+
+    def _run(self, values: list[Any]) -> list[Array]:
+        """A run on slots that hold the template and the inputs."""
+        with self._state.lock.inner:
+            if not self._block.calls_out:
+                return quiet.call(self._execute, values)
+            with np.errstate(all="ignore"):
+                return self._execute(values)
+
+    def _execute(self, values: list[Any]) -> list[Array]:
         block, state = self._block, self._state
-        with state.lock.inner, np.errstate(all="ignore"):
+        if block.reads:
             block.check_initialized()
-            state.journal.clear()
-            try:
-                block.execute(values)
-            except errors.OpError as error:
-                raise failure.after_assign(error, state.journal) from error.__cause__
-            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+        state.journal.clear()
+        try:
+            block.execute(values)
+        except errors.OpError as error:
+            raise failure.after_assign(error, state.journal) from error.__cause__
+        results: list[Array] = []
+        for slot, owned in self._fetches:
+            results.append(_leave(values[slot], owned))
+        return results
 
     def run_watched(
         self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None

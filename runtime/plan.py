@@ -37,6 +37,7 @@ _FOLDED_BYTES = 1 << 16
 _PLACEHOLDER = ("graphio", "Placeholder")
 _CONSTANT = ("", "Constant")
 _ASSIGN = ("graphio", "Assign")
+_HOST_CALL = ("graphio", "HostCall")
 _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
 
 
@@ -50,6 +51,7 @@ class Block:
         outputs: slots of the outputs.
         owned: for each output whether its memory belongs to nobody else.
         reads: variables that must be initialised before the first step, with their nodes.
+        calls_out: whether functions of the program's own are called, which see its context.
         unstepped: nodes that are done, or are nothing to do, before a run.
     """
 
@@ -76,7 +78,10 @@ class Block:
         self.owned = builder.owned(outputs)
         self.reads = builder.reads
         results = [builder.slot(name) for name in outputs]
-        self._steps, self._origin, self.outputs = builder.finish(results)
+        # What is fed stays with the caller; a loop's values are nobody else's.
+        held = self.inputs if constants is None else ()
+        self._steps, self._origin, self.outputs = builder.finish(results, held)
+        self.calls_out = builder.calls_out
         self.template = builder.template
         self._state = state
         self._schedule: Schedule | None = None
@@ -154,6 +159,7 @@ class _Builder:
         self.reads: list[tuple[Slot, NodeInfo]] = []
         self.pending: list[Entry] = []
         self.order: Order | None = None  # for steps that may run at the same time
+        self.calls_out = False
         self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
 
     def slot(self, value: str) -> int:
@@ -275,6 +281,7 @@ class _Builder:
             self.assigned.add(node.attrs["variable"].decode())
 
     def _call(self, node: NodeInfo, numbers: Sequence[int], shared: frozenset[str]) -> Call:
+        self.calls_out |= node.key == _HOST_CALL
         return Call(
             name=node.name,
             op=node.key[1],
@@ -291,7 +298,7 @@ class _Builder:
         )
 
     def _body(self, body: GraphInfo) -> Block:
-        return Block(
+        made = Block(
             body,
             self.state,
             inputs=body.inputs,
@@ -301,6 +308,8 @@ class _Builder:
             host=self.host,
             constants=self.constants,
         )
+        self.calls_out |= made.calls_out
+        return made
 
     def _fold(self, node: NodeInfo, function: registry.Function) -> bool:
         """Computes a node whose inputs are constant now; False if that is left to the run."""
@@ -339,12 +348,16 @@ class _Builder:
         ]
 
     def finish(
-        self, outputs: Sequence[int]
+        self, outputs: Sequence[int], held: Sequence[int]
     ) -> tuple[list[Step], dict[Step, tuple[NodeInfo, list[int], list[int]]], list[int]]:
         """The steps, where each came from with its inputs and results, the slots of the outputs.
 
         A result takes the slot of an input that is not needed any more, so that nothing has to be
         done to let go of that; what else dies is emptied explicitly.
+
+        Args:
+            outputs: slots that are read when all is done.
+            held: slots whose values others hold, so that emptying them frees nothing.
         """
         made: list[Step] = []
         origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
@@ -354,7 +367,9 @@ class _Builder:
             self.pending = fuse(self.pending, outputs)
         # Steps without an order between them cannot hand memory to one another.
         spare = {} if self.order is not None else self._spare(outputs)
-        for i, (entry, dying) in enumerate(zip(self.pending, self._deaths(outputs), strict=True)):
+        for i, (entry, dying) in enumerate(
+            zip(self.pending, self._deaths([*outputs, *held]), strict=True)
+        ):
             sources = [place.get(i, i) for i in entry.inputs]
             empty = [place.get(i, i) for i in dying if i not in entry.outputs]
             targets = []
@@ -389,11 +404,11 @@ class _Builder:
             if len(self.origins[name]) == 1
         }
 
-    def _deaths(self, outputs: Sequence[int]) -> list[list[int]]:
-        """For each step the slots that nobody needs after it."""
+    def _deaths(self, kept: Sequence[int]) -> list[list[int]]:
+        """For each step the slots that can be emptied after it."""
         if self.order is not None:
             return [[] for _ in self.pending]
-        live = {ABSENT, *outputs} | {i for i, v in enumerate(self.template) if v is not None}
+        live = {ABSENT, *kept} | {i for i, v in enumerate(self.template) if v is not None}
         deaths = []
         for entry in reversed(self.pending):
             deaths.append(sorted({*entry.inputs, *entry.outputs} - live))

@@ -178,6 +178,37 @@ def conv2d(
     return np.concatenate(parts, axis=1).reshape(x.shape[0], window.oh, window.ow, m)
 
 
+def conv(
+    x: Array,
+    w: Array,
+    bias: Array,
+    strides: Pair = (1, 1),
+    pads: Four = (0, 0, 0, 0),
+    dilations: Pair = (1, 1),
+    group: int = 1,
+) -> Array:
+    """Channels first: x (n, c, h, w), w (m, c / group, kh, kw), bias (m) -> (n, m, oh, ow)."""
+    n, m, ic = len(x), len(w), w.shape[1]
+    window = Window(x.shape[2:], w.shape[2:], strides, pads, dilations)
+    oc, places, parts = m // group, len(window.taps), []
+    for image in x:
+        for g in range(group):
+            own = image[g * ic : (g + 1) * ic].reshape(ic, -1)
+            taps = np.concatenate([own, np.zeros((ic, 1), F)], axis=1)[:, window.taps]
+            columns = np.ascontiguousarray(taps.transpose(0, 2, 1).reshape(-1, places))
+            filters = w[g * oc : (g + 1) * oc].reshape(oc, -1)
+            if group > 1 and ic == 1 and oc == 1:  # depthwise: one chain
+
+                def step(acc: Array, k: int, f: Array = filters, c: Array = columns) -> Array:
+                    return fma(f[:, k : k + 1], c[k], acc)
+
+                parts.append(block_sum(step, len(columns), len(columns), (1, places)))
+            else:
+                parts.append(product(filters, columns))
+    y = np.concatenate(parts).reshape(n, m, window.oh, window.ow)
+    return add(y, bias[:, None, None])
+
+
 def conv2d_grad_filter(
     x: Array, dy: Array, kernel: Pair, strides: Pair = (1, 1), pads: Four = (0, 0, 0, 0)
 ) -> Array:

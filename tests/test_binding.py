@@ -19,11 +19,11 @@ from graphio.cinfer._native import lib
 from graphio.schema import checkpoint, container, dtypes, errors
 
 
-def save(path: Path, signatures: dict, graph: tf.Graph) -> bytes:
+def save(path: Path, signatures: dict, graph: tf.Graph, optimize: str = "exact") -> bytes:
     with tf.Session(graph=graph) as session:
         with graph.as_default():
             session.run(tf.global_variables_initializer())
-        tf.saved_model.save(str(path), session, signatures)
+        tf.saved_model.save(str(path), session, signatures, optimize=optimize)
     return path.read_bytes()
 
 
@@ -221,7 +221,7 @@ def test_graph_file_of_c_is_the_model_without_values(tmp_path: Path) -> None:
         x = tf.placeholder(tf.float32, [None, 200], name="x")
         w = tf.get_variable("w", [3, 500])
         y = tf.matmul(tf.matmul(x, tf.constant(constant.T)), w)
-    data = save(tmp_path / "model.gio", {"predict": ({"x": x}, {"y": y})}, graph)
+    data = save(tmp_path / "model.gio", {"predict": ({"x": x}, {"y": y})}, graph, "none")
     model = graphio.cinfer.load(data)
     prefix, error = tmp_path / "model", status.new_error()
     handles = model._handles

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import engines
+import numerics_emulator as emulator
 import numpy as np
 import pytest
+
+from graphio.schema import errors
 
 cinfer = pytest.importorskip("graphio.cinfer")
 WAYS = [(isa, threads) for isa in ("portable", "best") for threads in (1, 3)]
@@ -27,7 +30,7 @@ def run(op: str, values: Any, attrs: Any, isa: str, threads: int, domain: str = 
     b = engines.Builder()
     names = [b.placeholder(f"in{i}", v.dtype, None) for i, v in enumerate(values)]
     version = 1 if domain else 11
-    kind = [engines.tensor_type(np.float32)]
+    kind = [engines.tensor_type(values[-1].dtype)]
     b.node("node", op, names, kind, attrs, domain=domain, version=version)
     b.signature(dict(zip(names, names, strict=True)), {"y": "node"})
     options = {} if isa == "best" else {"isa": isa}
@@ -60,3 +63,77 @@ def test_gradients_do_not_show_how_they_were_computed(name: str) -> None:
     ):
         found = [run(op, values, attrs, *way, domain="graphio") for way in WAYS]
         assert len({y.tobytes() for y in found}) == 1
+
+
+def more_ways() -> list[tuple[str, int]]:
+    """The instruction sets that the best one hides."""
+    try:
+        run("Relu", [numbers(1)], {}, "avx2", 1)
+    except errors.UnimplementedError:
+        return []
+    return [("avx2", 1)]
+
+
+#: x (n, c, h, w), w (m, c / group, kh, kw), attributes: each way in which an image can be read
+IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "padded": ((2, 5, 9, 20), (17, 5, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "not padded": ((1, 3, 8, 19), (40, 3, 3, 2), {}),
+    "longer than a block": ((1, 37, 6, 7), (9, 37, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "narrow rows, two in a tile": ((2, 4, 7, 7), (33, 4, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "several strips": ((1, 2, 30, 61), (16, 2, 3, 3), {"pads": [2, 0, 1, 1]}),
+    "strides": ((1, 4, 23, 17), (24, 4, 7, 5), {"strides": [2, 3], "pads": [3, 2, 1, 0]}),
+    "dilations": ((1, 4, 14, 15), (8, 4, 3, 3), {"dilations": [2, 3], "pads": [2, 1, 0, 3]}),
+    "groups": ((2, 6, 8, 10), (30, 2, 3, 3), {"group": 3, "pads": [0, 1, 1, 0]}),
+    "1 x 1": ((1, 300, 5, 13), (35, 300, 1, 1), {}),
+    "1 x 1, long rows": ((1, 3, 31, 33), (12, 3, 1, 1), {}),
+    "1 x 1 with strides": ((2, 9, 15, 13), (50, 9, 1, 1), {"strides": [2, 2]}),
+    "1 x 1 with other strides": ((1, 9, 7, 40), (8, 9, 1, 1), {"strides": [1, 3]}),
+    "1 x 1 with padding": ((1, 9, 7, 8), (8, 9, 1, 1), {"pads": [1, 0, 0, 2]}),
+    "few outputs": ((1, 4, 7, 9), (3, 4, 3, 3), {"pads": [1, 1, 1, 1]}),
+    "depthwise 3 x 3": ((1, 3, 12, 21), (3, 1, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
+    "depthwise, strides": (
+        (1, 3, 12, 41),
+        (3, 1, 3, 3),
+        {"group": 3, "strides": [2, 2], "pads": [0, 0, 1, 1]},
+    ),
+    "depthwise 5 x 5": (
+        (1, 2, 9, 20),
+        (2, 1, 5, 5),
+        {"group": 2, "strides": [1, 3], "pads": [2, 2, 2, 2]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_sums_have_the_order_of_the_page(name: str) -> None:
+    x_dims, w_dims, attrs = IMAGES[name]
+    x, w, bias = numbers(*x_dims), numbers(*w_dims, seed=1), numbers(w_dims[0], seed=2)
+    window = {k: tuple(v) if isinstance(v, list) else v for k, v in attrs.items()}
+    expected = emulator.conv(x, w, bias, **window)
+    for way in (*WAYS, *more_ways()):
+        assert run("Conv", [x, w, bias], attrs, *way).tobytes() == expected.tobytes(), way
+    turned = [np.ascontiguousarray(x.transpose(0, 2, 3, 1)), w.transpose(2, 3, 1, 0).copy()]
+    last = emulator.conv2d(*turned, **window)
+    for way in WAYS:
+        assert run("Conv2D", turned, attrs, *way, domain="graphio").tobytes() == last.tobytes(), way
+
+
+@pytest.mark.parametrize(
+    "dims, attrs",
+    [
+        ((2, 3, 8, 8), {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        ((1, 3, 9, 40), {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        ((1, 2, 13, 37), {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ((1, 2, 9, 18), {"kernel_shape": [3, 2], "pads": [1, 1, 0, 0], "dilations": [1, 2]}),
+        ((2, 2, 50), {"kernel_shape": [4], "strides": [3], "pads": [2, 1]}),
+    ],
+)
+def test_the_largest_is_the_first_one_and_nan_wins(dims: tuple[int, ...], attrs: Any) -> None:
+    x = np.random.RandomState(0).randint(-2, 3, dims).astype(np.float32)
+    x[np.random.RandomState(1).rand(*dims) < 0.2] = -0.0
+    x[np.random.RandomState(2).rand(*dims) < 0.05] = np.nan
+    x[np.random.RandomState(3).rand(*dims) < 0.2] = -np.inf
+    wide = run("MaxPool", [x.astype(np.float64)], attrs, *WAYS[0])  # computed window by window
+    for isa in ("portable", "best"):
+        y = run("MaxPool", [x], attrs, isa, 2)
+        assert y.tobytes() == wide.astype(np.float32).tobytes()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import graphio as tf
-from graphio.schema import dtypes, small_types
+from graphio.schema import dtypes, files, small_types, tensors
 from graphio.train import casting, restoring
 
 TARGETS = ["", "cinfer"]
@@ -555,31 +555,137 @@ def test_many_values_are_assigned_together_or_not_at_all(target: str) -> None:
     assert session.state.generators() == {name: (1, 2), "new": (3, 4)}
 
 
-def test_lazy_checks_what_is_restored_and_full_checks_all(tmp_path: Path) -> None:
-    prefix = saved(tmp_path, v=np.ones(100, np.float32), w=np.ones(100, np.float32))
-    (v,) = zeros("v", size=100)
-    (shard,) = tmp_path.glob("*.safetensors")
+def damage(folder: Path, value: np.ndarray[Any, Any]) -> None:
+    """Turns a bit of a value in the only data file there."""
+    (shard,) = folder.glob("*.safetensors")
     data = bytearray(shard.read_bytes())
-    data[-1] ^= 1  # of w
+    data[data.index(value.tobytes()) + value.nbytes - 1] ^= 1
     shard.write_bytes(data)
-    session = started()
+
+
+@BOTH
+def test_lazy_checks_what_is_restored_and_full_checks_all(target: str, tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=np.full(100, 3, np.float32), w=np.full(100, 4, np.float32))
+    (v,) = zeros("v", size=100)
+    damage(tmp_path, np.full(100, 4, np.float32))
+    session = started(target)
     with pytest.raises(tf.errors.DataLossError, match="variable 'w'"):
         tf.train.Saver().restore(session, prefix)
     assert not session.run(v).any()
     tf.train.Saver().restore(session, prefix, verify="lazy")
     assert session.run(v).all()
-    data[-401] ^= 1  # of v
-    shard.write_bytes(data)
+    damage(tmp_path, np.full(100, 3, np.float32))
+    tf.train.Saver().restore(session, prefix, verify="lazy")
     with pytest.raises(tf.errors.DataLossError, match="variable 'v'"):  # when it is first used
+        session.run(v)
+
+
+@BOTH
+def test_damage_is_found_before_a_number_of_it_is_used(target: str, tmp_path: Path) -> None:
+    values = {name: np.arange(i, i + 64, dtype=np.float32) for i, name in enumerate(["v", "w"])}
+    prefix = saved(tmp_path, **values)
+    v, w = zeros("v", "w", size=64)
+    later = tf.identity(w)
+    change = v.assign_add(w)
+    damage(tmp_path, values["w"])
+    session = started(target)
+    saver = tf.train.Saver()
+    saver.restore(session, prefix, verify="lazy")
+    said = f"the checksum of variable 'w' in checkpoint '{prefix}' does not match"
+    uses: list[Callable[[], Any]] = [
+        lambda: session.run(later),
+        lambda: session.run(change),
+        lambda: session.state.get("w"),
+        lambda: session.state.views(["w"]),
+        lambda: saver.save(session, str(tmp_path / "other")),
+    ]
+    for use in uses:
+        with pytest.raises(tf.errors.DataLossError, match=re.escape(said)):
+            use()
+        assert session.run(v).tolist() == values["v"].tolist()
+    assert not list(tmp_path.glob("other*"))
+    w.load(np.ones(64, np.float32), session)
+    session.run(change)
+    assert session.run(v).tolist() == (values["v"] + 1).tolist()
+    saver.restore(tf.Session(target), saver.save(session, str(tmp_path / "other")))
+
+
+@BOTH
+def test_lazy_copies_nothing(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = [np.float32, np.float64, np.int64, np.uint8, np.bool_, np.float16]
+    values: dict[str, Any] = {np.dtype(kind).name: np.arange(70).astype(kind) for kind in kinds}
+    with tf.Graph().as_default(), tf.Session() as before:
+        for name, value in values.items():
+            tf.Variable(value, name=name)
+        before.run(tf.global_variables_initializer())
+        prefix = tf.train.Saver(shard_bytes=1).save(before, str(tmp_path / "m"))
+    variables = [tf.Variable(np.zeros_like(value), name=name) for name, value in values.items()]
+    session = started(target)
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("the bytes were asked for")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tensors.Stored, "array", never)
+        patched.setattr(files.OpenFile, "read_into", _only_headers(files.OpenFile.read_into))
         tf.train.Saver().restore(session, prefix, verify="lazy")
-        session.run(v)  # at the latest
+    for file in tmp_path.glob("m*"):
+        file.unlink()
+    found = session.run(variables)
+    assert [x.tolist() for x in found] == [x.tolist() for x in values.values()]
+    session.run(tf.global_variables_initializer())
+    assert not any(x.any() for x in session.run(variables))
 
 
-def test_full_checks_the_graph_file_and_lazy_leaves_it_alone(tmp_path: Path) -> None:
+def _only_headers(read_into: Callable[..., None]) -> Callable[..., None]:
+    def read(self: Any, offset: int, target: memoryview) -> None:
+        assert offset == 0, "a value was read"
+        read_into(self, offset, target)
+
+    return read
+
+
+@BOTH
+def test_a_value_may_be_restored_lazily_into_two_variables(target: str, tmp_path: Path) -> None:
+    prefix = saved(tmp_path, v=np.full(16, 2, np.float32))
+    v, w = zeros("v", "w", size=16)
+    session = started(target)
+    both = tf.train.Saver({"v": v}), tf.train.Saver({"v": w})
+    for saver in both:
+        saver.restore(session, prefix, verify="lazy")
+    for _ in range(3):
+        session.run(v.assign_add(np.ones(16, np.float32)))
+    assert session.run(v).tolist() == [5] * 16 and session.run(w).tolist() == [2] * 16
+
+
+@BOTH
+def test_training_goes_on_from_mapped_files(target: str, tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    w = tf.Variable(np.ones((3, 2), np.float32), name="w")
+    loss = tf.reduce_sum(tf.square(tf.matmul(x, w) - 1.0))
+    step = tf.train.AdamOptimizer(0.1).minimize(loss)
+    saver, feed = tf.train.Saver(), {x: np.float32([[1, 2, 3], [4, 5, 6]])}
+    session = started(target)
+    for _ in range(2):
+        session.run(step, feed)
+    prefix = saver.save(session, str(tmp_path / "m"))
+    ends = []
+    for verify in ("full", "lazy"):
+        other = started(target)
+        saver.restore(other, prefix, verify=verify)
+        for _ in range(3):
+            other.run(step, feed)
+        ends.append(other.run(tf.global_variables()))
+    for full, lazy in zip(*ends, strict=True):
+        assert full.tobytes() == lazy.tobytes()
+
+
+@BOTH
+def test_full_checks_the_graph_file_and_lazy_leaves_it_alone(target: str, tmp_path: Path) -> None:
     prefix = saved(tmp_path, v=[1.0])
     (v,) = zeros("v")
     (tmp_path / "m.meta").write_bytes(b"damaged")
-    session = started()
+    session = started(target)
     with pytest.raises(tf.errors.DataLossError, match="graph file"):
         tf.train.Saver().restore(session, prefix)
     assert session.run(v).tolist() == [0]

@@ -335,6 +335,89 @@ def test_a_file_of_fused_nodes_is_imported_with_gradients(tmp_path: Any) -> None
         )
 
 
+def test_no_fused_node_leaves_for_onnx() -> None:
+    pytest.importorskip("onnx")
+    from graphio.onnx import from_model
+
+    x = tf.placeholder(tf.float32, [4, 6])
+    y = tf.nn.relu6(tf.matmul(x, tf.constant(numbers(6, 5))) * 0.5) + tf.nn.elu(x[:, :5])
+    made, kept = rewrite(*model_of([y], [x]))
+    assert any(op.startswith("Fused") for op in ops(made))
+    exported = from_model(container.pack(made, kept))
+    assert {node.domain for node in exported.graph.node} == {""}
+    again = cinfer.load(as_ours(exported)).signature()
+    (before,) = run(made, kept, [numbers(4, 6)], cinfer)
+    (after,) = again.run([numbers(4, 6)])
+    assert before.tobytes() == after.tobytes()
+
+
+def as_ours(exported: Any) -> bytes:
+    """A model of ONNX as a file of ours."""
+    from graphio.onnx import convert
+
+    data = convert(exported)
+    assert data is not None
+    return data
+
+
+@pytest.mark.parametrize("form", range(3))
+@pytest.mark.parametrize("kind", ["erf", "tanh", "cube"])
+def test_gelu_is_recognised(kind: str, form: int) -> None:
+    x = tf.placeholder(tf.float32, [5, 40])
+    cube = tf.pow(x, 3.0) if kind == "tanh" else x * x * x
+    part = tf.erf(x / 1.4142135) if kind == "erf" else tf.tanh(0.79788456 * (x + 0.044715 * cube))
+    y = [(x * (part + 1.0)) * 0.5, x * (0.5 * (1.0 + part)), (0.5 * x) * (1.0 + part)][form]
+    made = check([y], [x], [numbers(5, 40)], "approximate")
+    assert ops(made) == {"Gelu": 1}
+    assert [r.name for r in made.rewrite if r.approximate] == ["recognise_gelu"]
+    assert "Gelu" not in ops(check([y], [x], [numbers(5, 40)]))
+
+
+@pytest.mark.parametrize("form", range(3))
+def test_layer_normalisation_is_recognised(form: int) -> None:
+    x = tf.placeholder(tf.float32, [3, 5, 40])
+    centred = x - tf.reduce_mean(x, 2, keepdims=True)
+    square = tf.pow(centred, 2.0) if form else centred * centred
+    root = tf.sqrt(tf.reduce_mean(square, -1, keepdims=True) + 1e-5)
+    y = centred / root if form < 2 else centred * tf.reciprocal(root)
+    y = y * tf.constant(numbers(40)) + tf.constant(numbers(40, seed=1))
+    made = check([y], [x], [numbers(3, 5, 40)], "approximate")
+    assert ops(made) == {"LayerNormalization": 1}
+
+
+def test_a_mean_over_another_axis_is_no_layer_normalisation() -> None:
+    x = tf.placeholder(tf.float32, [3, 5, 5])
+    centred = x - tf.reduce_mean(x, 1, keepdims=True)
+    root = tf.sqrt(tf.reduce_mean(centred * centred, 1, keepdims=True) + 1e-5)
+    y = centred / root * tf.constant(numbers(5)) + tf.constant(numbers(5, seed=1))
+    assert "LayerNormalization" not in ops(check([y], [x], [numbers(3, 5, 5)], "approximate"))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("order", ["rows", "columns"])
+def test_attention_is_recognised(order: str, masked: bool) -> None:
+    q, v = (tf.placeholder(tf.float32, [2, 3, 7, 8]) for _ in range(2))
+    if order == "rows":
+        k, turned = tf.placeholder(tf.float32, [2, 3, 7, 8]), [0, 1, 3, 2]
+    else:
+        k, turned = tf.placeholder(tf.float32, [2, 7, 3, 8]), [0, 2, 3, 1]
+    scores = tf.matmul(q, tf.transpose(k, turned)) / np.float32(np.sqrt(8.0))
+    if masked:
+        scores += tf.constant(np.triu(np.full((7, 7), -1e9, np.float32), 1))
+    y = tf.matmul(tf.nn.softmax(scores), v)
+    feeds = [numbers(*t.shape.as_list(), seed=s) for s, t in enumerate((q, k, v))]
+    made = check([y], [q, k, v], feeds, "approximate")
+    assert ops(made)["Attention"] == 1 and "Softmax" not in ops(made)
+
+
+def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:
+    q, k, v = (tf.placeholder(tf.float32, [2, 3, 7, 8]) for _ in range(3))
+    weights = tf.nn.softmax(tf.matmul(q, tf.transpose(k, [0, 1, 3, 2])))
+    feeds = [numbers(2, 3, 7, 8, seed=s) for s in range(3)]
+    made = check([tf.matmul(weights, v), weights], [q, k, v], feeds, "approximate")
+    assert "Attention" not in ops(made)
+
+
 def test_an_approximate_rewrite_folds_a_batch_normalisation_and_says_so(tmp_path: Any) -> None:
     onnx = pytest.importorskip("onnx")
     from onnx import helper, numpy_helper

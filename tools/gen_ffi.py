@@ -22,10 +22,18 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
 void ci_file_start(int handle, uint64_t offset, uint64_t bytes);
 """
 
-#: What the library calls: Python functions, which graphio/cinfer/host.py and watch.py define.
+#: graphio/cinfer/times.c
+TIMES = """
+typedef struct graphio_step_end { int64_t at; const char *name; size_t length; } graphio_step_end;
+typedef struct graphio_times { size_t count, room; graphio_step_end *ends; } graphio_times;
+graphio_times *graphio_times_new(void);
+void graphio_times_free(graphio_times *times);
+void graphio_times_note(void *user, const char *name, size_t length);
+"""
+
+#: What the library calls: a Python function, which graphio/cinfer/host.py defines.
 CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
-extern "Python" void graphio_step(void *user, const char *name, size_t length);
 """
 
 #: The module's own beginning is in graphio/cinfer/runner.c, which adds types to what cffi makes.
@@ -45,8 +53,8 @@ def main() -> None:
     header, out = map(Path, sys.argv[1:3])
     text = header.read_text(encoding="utf-8")
     ffi = FFI()
-    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE + CALLBACKS)
-    ffi.set_source("graphio.cinfer._native", RENAMED + '#include "cinfer.h"\n' + PRIVATE)
+    ffi.cdef(declarations(text) + "\n#define CI_ABI ...\n" + PRIVATE + TIMES + CALLBACKS)
+    ffi.set_source("graphio.cinfer._native", RENAMED + '#include "cinfer.h"\n' + PRIVATE + TIMES)
     ffi.emit_c_code(str(out))
 
 

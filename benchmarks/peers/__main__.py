@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers [--only tiny,mlp] [--threads 1] [--json now.json]
                                [--compare before.json] [--chart chart.svg] [--quick]
-    python -m benchmarks.peers --show now.json [--chart chart.svg]
+    python -m benchmarks.peers --show now.json [--chart chart.svg] [--page docs/performance.md]
 
 Each model has a process of its own, in which the engines take turns in bursts. An engine whose
 outputs differ from the expected ones is named and not counted. The models are made when they are
@@ -22,10 +22,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import report
-from .goals import STARTS
+from . import native, report
+from .goals import LARGE, STARTS
 from .latency import ENGINES
-from .models import ROOT, SUITE
+from .models import ROOT, SUITE, prepare
 
 PACKAGE = "benchmarks.peers"
 OTHERS = {  # rows that are no models: the module that measures them and its arguments
@@ -35,6 +35,7 @@ OTHERS = {  # rows that are no models: the module that measures them and its arg
     "train perceptron": ("training", "perceptron"),
     "train cnn": ("training", "cnn"),
     "node": ("node",),
+    **{f"two threads {model}": ("threads", "FOLDER", model) for model in LARGE},
 }
 ROWS = [*SUITE, *OTHERS]
 QUICK = [m.name for m in SUITE.values() if m.quick]
@@ -42,7 +43,7 @@ QUICK += ["first sight tiny", "train perceptron", "node"]
 OWN = [n for n in ENGINES if n.startswith(("cinfer", "Python", "onnxruntime", "by hand"))]
 SHORT = {  # arguments of a module in the short form, which needs nothing but ONNX Runtime
     "latency": ("--seconds=0", f"--engines={';'.join(OWN)}"),
-    "batches": ("--rounds=1", "--sizes=4"),
+    "batches": ("--rounds=1", "--sizes=4", "--no-growth"),
     "training": ("--seconds=0", "--engines=cinfer;Python runtime;numpy"),
     "node": ("--seconds=0",),
 }
@@ -65,10 +66,15 @@ def child(threads: int, *arguments: str) -> str:
 
 def made(name: str, chosen: argparse.Namespace) -> bool:
     """Whether a model's files are there; makes them if it can."""
-    if not (chosen.folder / f"{name}.npz").exists() and not SUITE[name].installed:
+    if (chosen.folder / f"{name}.npz").exists():
+        return True
+    if not SUITE[name].installed:
         print(f"{name} needs {SUITE[name].maker}: left out", file=sys.stderr)
         return False
-    child(chosen.threads, f"{PACKAGE}.prepare", str(chosen.folder), name)
+    if SUITE[name].maker == "nodes":
+        prepare(chosen.folder, name)
+    else:  # torch and what it needs stay out of this process
+        child(chosen.threads, f"{PACKAGE}.prepare", str(chosen.folder), name)
     return True
 
 
@@ -80,7 +86,7 @@ def figures(name: str, chosen: argparse.Namespace) -> Any:
     else:
         module, *arguments = OTHERS[name]
         arguments = [str(chosen.folder) if a == "FOLDER" else a for a in arguments]
-    models = [a for a in arguments if a in SUITE and module in ("latency", "startup")]
+    models = [a for a in arguments if a in SUITE and module in ("latency", "startup", "threads")]
     if not all(made(model, chosen) for model in models):
         return None
     arguments += SHORT[module] if chosen.quick else ()
@@ -94,6 +100,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "threads": chosen.threads,
         "machine": report.machine(),
+        "peak": native.peak(),
         "models": {},
         "others": {},
     }
@@ -120,10 +127,13 @@ def main() -> None:
     parser.add_argument("--compare", type=Path)
     parser.add_argument("--chart", type=Path, help="needs matplotlib")
     parser.add_argument("--show", type=Path, help="measures nothing, shows what was stored")
+    parser.add_argument("--page", type=Path, help="puts the tables between its marks")
     parser.add_argument("--quick", action="store_true")
     chosen = parser.parse_args()
     found = json.loads(chosen.show.read_text()) if chosen.show else measured(chosen)
     print(report.page(found))
+    if chosen.page:
+        chosen.page.write_text(report.put(chosen.page.read_text(), report.page(found)))
     if chosen.compare:
         print(report.comparison(json.loads(chosen.compare.read_text()), found))
     if chosen.chart:

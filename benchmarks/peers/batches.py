@@ -1,6 +1,6 @@
 """Batch sizes that an engine has not met: the first call of each size beside the second.
 
-python -m benchmarks.peers.batches tiny|mlp [--rounds 5] [--sizes 32]
+python -m benchmarks.peers.batches tiny|mlp [--rounds 5] [--sizes 32] [--no-growth]
 
 One of the perceptrons, sizes 1 to --sizes in random order, fresh sessions in each round; then
 10,000 sizes of the perceptron 64-32-10 and what memory they leave behind.
@@ -183,6 +183,7 @@ def main() -> None:
     parser.add_argument("family", choices=list(WIDTHS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, default=32)
+    parser.add_argument("--no-growth", action="store_true")
     parser.add_argument("--growth", nargs=2, metavar=("FOLDER", "ENGINE"), help="only that")
     chosen = parser.parse_args()
     if chosen.growth:
@@ -191,7 +192,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(folder)
         found = first_sight(folder, chosen.family, chosen.rounds, chosen.sizes)
-        grows = chosen.family == "tiny" and Path("/proc/self/statm").exists()
+        grows = (
+            chosen.family == "tiny" and not chosen.no_growth and Path("/proc/self/statm").exists()
+        )
         for name in found if grows else ():
             module = [sys.executable, "-m", "benchmarks.peers.batches", "tiny"]
             command = [*module, "--growth", folder, name]

@@ -131,7 +131,9 @@ class CinferC(Native):
         for array in self.found:
             client.client_cinfer_output(self.argument, *native.description(array)[:2])
 
-    results = Cinfer.results
+    def results(self) -> list[Array] | None:
+        named = dict(zip(self.signature.outputs, self.found, strict=True))
+        return [named[name] for name in self.order]
 
 
 class Runtime(Cinfer):

@@ -31,6 +31,7 @@ class Goal:
 
 C, PYTHON, RUNTIME = "cinfer, C", "cinfer, Python", "Python runtime"
 ORT_C, ORT, HAND = "onnxruntime, C", "onnxruntime, Python", "by hand, C"
+LARGE = ("mobilenetv2", "resnet50", "minilm", "decoder")
 GOALS = (
     Goal("tiny", C, PEER, 0.35),
     Goal("tiny", C, HAND, 2.0),
@@ -47,12 +48,13 @@ GOALS = (
     Goal("gru", C, PEER, 0.6, False),
     Goal("elementwise", C, PEER, 0.75),
     *(Goal(row, C, PEER, 0.7) for row in ("forest", "forest_b1000", "boosting", "boosting_b1000")),
-    *(Goal(row, C, PEER, 1.0, False) for row in ("mobilenetv2", "resnet50", "minilm", "decoder")),
+    *(Goal(row, C, PEER, 1.0, False) for row in LARGE),
     *(
         Goal(f"first sight {model}", *pair, 0.2)
         for model in ("tiny", "mlp")
         for pair in ((C, ORT_C), (PYTHON, ORT))
     ),
+    *(Goal(f"two threads {row}", "2 threads", "1 thread", 1 / 1.7, False) for row in LARGE),
     Goal("start tiny", C, ORT_C, 0.1),
     Goal("start mobilenetv2", C, ORT_C, 0.2),
     Goal("start resnet50", C, ORT_C, 0.2),

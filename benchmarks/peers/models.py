@@ -38,6 +38,7 @@ class Model:
         inputs: makers of its inputs.
         maker: "nodes" is made with onnx alone, "torch" and "skl2onnx" need the package.
         quick: takes part in the short form.
+        flops: multiplications and additions of a prediction, where they are its cost.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Model:
     inputs: tuple[Maker, ...]
     maker: str = "torch"
     quick: bool = False
+    flops: float = 0
 
     @property
     def installed(self) -> bool:
@@ -57,22 +59,33 @@ _CACHE = (4, 1, 8, 127, 32)
 SUITE = {
     m.name: m
     for m in (
-        Model("tiny", "perceptron 64-32-10", "tiny", (_floats(1, 64),), "nodes", True),
-        Model("tiny_b64", "the same, batch 64", "tiny", (_floats(64, 64),), "nodes"),
-        Model("mlp", "perceptron 1000-100-10", "mlp", (_floats(1, 1000),), "nodes", True),
-        Model("mlp_b64", "the same, batch 64", "mlp", (_floats(64, 1000),), "nodes"),
-        Model("cnn", "digits CNN", "cnn", (_floats(1, 1, 8, 8),), "nodes", True),
-        Model("cnn_b32", "the same, batch 32", "cnn", (_floats(32, 1, 8, 8),), "nodes"),
-        Model("lstm", "LSTM, 32 steps", "lstm", (_floats(32, 1, 64),)),
-        Model("gru", "GRU, 32 steps", "gru", (_floats(32, 1, 64),)),
-        Model("mobilenetv2", "MobileNetV2", "mobilenetv2", (_floats(1, 3, 224, 224),)),
-        Model("resnet50", "ResNet-50", "resnet50", (_floats(1, 3, 224, 224),)),
-        Model("minilm", "encoder, MiniLM's shape", "minilm", (_ids(1, 128, below=30522),)),
+        Model("tiny", "perceptron 64-32-10", "tiny", (_floats(1, 64),), "nodes", True, 4700),
+        Model("tiny_b64", "the same, batch 64", "tiny", (_floats(64, 64),), "nodes", flops=3.03e5),
+        Model("mlp", "perceptron 1000-100-10", "mlp", (_floats(1, 1000),), "nodes", True, 2.02e5),
+        Model("mlp_b64", "the same, batch 64", "mlp", (_floats(64, 1000),), "nodes", flops=1.293e7),
+        Model("cnn", "digits CNN", "cnn", (_floats(1, 1, 8, 8),), "nodes", True, 6.75e5),
+        Model(
+            "cnn_b32", "the same, batch 32", "cnn", (_floats(32, 1, 8, 8),), "nodes", flops=2.16e7
+        ),
+        Model("lstm", "LSTM, 32 steps", "lstm", (_floats(32, 1, 64),), flops=6.29e6),
+        Model("gru", "GRU, 32 steps", "gru", (_floats(32, 1, 64),), flops=4.72e6),
+        Model(
+            "mobilenetv2", "MobileNetV2", "mobilenetv2", (_floats(1, 3, 224, 224),), flops=6.015e8
+        ),
+        Model("resnet50", "ResNet-50", "resnet50", (_floats(1, 3, 224, 224),), flops=8.178e9),
+        Model(
+            "minilm",
+            "encoder, MiniLM's shape",
+            "minilm",
+            (_ids(1, 128, below=30522),),
+            flops=2.869e9,
+        ),
         Model(
             "decoder",
             "decoder step, 127 before",
             "decoder",
             (_ids(1, 1, below=8000), _floats(*_CACHE), _floats(*_CACHE)),
+            flops=10.91e6,
         ),
         Model(
             "elementwise",

@@ -89,6 +89,13 @@ def seconds(call: Any, argument: Any, count: int) -> list[float]:
     return times.tolist()  # type: ignore[no-any-return]
 
 
+def peak() -> float:
+    """GFLOP/s of one core in float32, the best of many short tries."""
+    function = client().client_peak
+    function.restype = ctypes.c_double
+    return float(max(function(ctypes.c_long(20_000)) for _ in range(500)))
+
+
 def onnxruntime_library() -> str | None:
     """A library of ONNX Runtime with its C interface: $ORT_LIB, or one in its Python package."""
     if "ORT_LIB" in os.environ:

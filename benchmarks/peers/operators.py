@@ -159,17 +159,23 @@ def ratio_of(model: Any, values: list[Array]) -> Ratio:
     }
 
     def measured(seconds: float) -> float:
-        times = in_turns(calls, seconds, turn=seconds / 10)
+        times = in_turns(calls, seconds)
         return min(times["ours"]) / min(times["theirs"])
 
     measured(0.0)  # fails now if it fails
     return measured
 
 
-def measured(only: set[str], seconds: float) -> Iterator[tuple[str, Ratio, float]]:
+def cases(large: bool) -> Iterator[tuple[str, Any, list[Array]]]:
+    """Names, models and what to feed; the large ones alone or with the standard's."""
+    yield from ((case.name, *large_model(case)) for case in LARGE)
+    if not large:
+        yield from standard_models()
+
+
+def measured(only: set[str], large: bool, seconds: float) -> Iterator[tuple[str, Ratio, float]]:
     """Each case that both engines run: its name, how to measure it again, its ratio."""
-    cases = [(case.name, *large_model(case)) for case in LARGE]
-    for name, model, values in (*cases, *standard_models()):
+    for name, model, values in cases(large):
         if only and name.split()[0] not in only:
             continue
         try:
@@ -189,22 +195,25 @@ def slower(stored: float, first: float, again: Ratio, seconds: float) -> float |
     return least if least > stored * NOISE else None
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    """The command; its arguments are those of the process unless given."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", help="operators")
+    parser.add_argument("--large", action="store_true", help="without the standard's cases")
     parser.add_argument("--seconds", type=float, default=0.05, help="of each engine and case")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--table", type=Path, default=TABLE)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     cpu = machine()["cpu"]
     stored = json.loads(chosen.table.read_text()) if chosen.table.exists() else {"ratios": {}}
     if stored.get("cpu", cpu) != cpu and not chosen.update:
         sys.exit(f"{chosen.table.name} is of {stored['cpu']}, this is {cpu}: --table names another")
     ratios: dict[str, float] = stored["ratios"] if stored.get("cpu") == cpu else {}
     worse = []
-    for name, again, ratio in measured({o for o in chosen.only.split(",") if o}, chosen.seconds):
+    only = {op for op in chosen.only.split(",") if op}
+    for name, again, ratio in measured(only, chosen.large, chosen.seconds):
         before = ratios.get(name)
         print(f"{name}: {ratio:.2f}" + ("" if before is None else f", stored {before:.2f}"))
         if before is not None and (now := slower(before, ratio, again, chosen.seconds)):

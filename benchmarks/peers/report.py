@@ -113,7 +113,7 @@ def goal_rows(found: list[Verdict]) -> list[str]:
     lines = []
     for v in found:
         measured = ["-" if x is None else f"{x:.2f}" for x in (v.median, v.least)]
-        goal = f"{v.most:g}" if v.must else f"{v.most:g} (aim)"
+        goal = f"{v.most:.3g}" if v.must else f"{v.most:.3g} (aim)"
         met = "met" if v.met else "**not met**"
         lines.append([_title(v.row), v.ours, v.beside, goal, *measured, met])
     head = ["row", "ours", "beside", "goal", "by median", "by least", ""]
@@ -147,10 +147,41 @@ def page(found: Mapping[str, Any]) -> str:
         if models:
             head = f"### {title}, as multiples of the best peer"
             lines += [head, "", *latency_rows(models, key), ""]
+    if models and "peak" in found:
+        head = f"### Share of {found['peak']:.0f} GFLOP/s, this processor's best on one core"
+        lines += [head, "", *limit_rows(models, found["peak"]), ""]
     for other in others.values():
         lines += [f"### {other['title']}", "", *other_rows(other), ""]
     said = notes(found)
     return "\n".join(lines + (["Not counted or not compared:", "", *said, ""] if said else []))
+
+
+MARKS = ("<!-- begin: python -m benchmarks.peers -->\n", "<!-- end -->")
+
+
+def put(text: str, made: str) -> str:
+    """A page with what was made between its marks.
+
+    Raises:
+        ValueError: it has no marks.
+    """
+    begin, end = (text.index(mark) for mark in MARKS)
+    return f"{text[: begin + len(MARKS[0])]}\n{made}\n{text[end:]}"
+
+
+def limit_rows(rows: Mapping[str, Figures], peak: float) -> list[str]:
+    """What cinfer and the best peer reach of the processor's arithmetic, by least times."""
+    lines = []
+    for name, model in SUITE.items():
+        engines = rows.get(name, {})
+        timed = [e for e in PEERS if "min" in engines.get(e, {})]
+        best = min(timed, key=lambda e: engines[e]["min"], default=None)
+        if not model.flops or best is None or "min" not in engines.get("cinfer, C", {}):
+            continue
+        rates = [1e-9 * model.flops / engines[e]["min"] for e in ("cinfer, C", best)]
+        cells = [f"{rate:.3g} GFLOP/s, {rate / peak:.0%}" for rate in rates]
+        lines.append([_title(name), f"{model.flops / 1e6:.3g}", *cells, SHORT.get(best, best)])
+    return table(["model", "MFLOP", "cinfer C", "best peer", ""], lines)
 
 
 def other_rows(other: Mapping[str, Any]) -> list[str]:

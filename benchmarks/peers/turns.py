@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+TURN = 0.02  # seconds, at most
+TURNS = 5
+
 
 def summary(times: list[float]) -> dict[str, float]:
     """What is kept of the seconds of calls."""
@@ -29,22 +32,22 @@ def burst(call: Callable[[], object], count: int) -> list[float]:
 
 
 def in_turns(
-    bursts: Mapping[str, Callable[[int], list[float]]], seconds: float, turn: float = 0.02
+    bursts: Mapping[str, Callable[[int], list[float]]], seconds: float
 ) -> dict[str, list[float]]:
     """The seconds of all calls.
 
     Args:
         bursts: for each name what makes a number of calls and returns their seconds.
-        seconds: about what each has in all, in at least 5 turns.
-        turn: seconds of a turn.
+        seconds: about what each has in all, in at least TURNS turns.
     """
+    turn = min(TURN, seconds / TURNS)
     counts = {name: max(1, int(turn / max(min(calls(3)), 1e-7))) for name, calls in bursts.items()}
     times: dict[str, list[float]] = {name: [] for name in bursts}
     spent = dict.fromkeys(bursts, 0.0)
     rounds = 0
-    while rounds < 5 or any(spent[name] < seconds for name in bursts):
+    while rounds < TURNS or any(spent[name] < seconds for name in bursts):
         for name, calls in bursts.items():
-            if rounds >= 5 and spent[name] >= seconds:
+            if rounds >= TURNS and spent[name] >= seconds:
                 continue
             start = time.perf_counter()
             calls(max(1, counts[name] // 10))  # caches and clocks settle

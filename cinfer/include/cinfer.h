@@ -197,6 +197,11 @@ CI_API ci_status ci_generator_set(ci_state *state, const char *name, const ci_ge
  * it was taken over. */
 CI_API ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error);
 CI_API void ci_state_room_free(ci_state *state, void *data, size_t bytes);
+typedef struct ci_in_file { /* a value in a file that nobody changes; as CI_VERIFY_LAZY */
+  int32_t file; /* by number; -1: it is in its tensor */
+  uint32_t crc32c;
+  uint64_t offset;
+} ci_in_file;
 /* Many variables (by index, none twice) and generators (by name) at once: all, or none when it fails. */
 typedef struct ci_assignment {
   const int *variables;
@@ -207,14 +212,19 @@ typedef struct ci_assignment {
   int generator_count;
   const uint8_t *given; /* NULL, or by variable: not 0: the value lies in a ci_state_room of its size, which is taken
                            over when all is assigned; no strings */
+  const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
+                                looked at */
+  const char *const *files; /* what these refer to; symbolic links are not followed */
+  int file_count;
+  const char *checkpoint; /* how messages call it; NULL: by the name of the file */
 } ci_assignment;
 CI_API ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error);
 /* Blobs: bytes of the program's own, saved and restored in one commit with the variables. Set copies name and bytes and
  * replaces a blob of that name; the name is UTF-8 and not that of a generator (CI_ALREADY_EXISTS, also for a generator
- * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What ci_state_blob gives belongs to the state and lives until that blob is set or
- * removed, the state is restored or closed; a name that is not there is CI_NOT_FOUND.
- * Places of data iterators that a checkpoint from Python has are kept like blobs and saved as they were, but are not
- * listed; ci_state_remove_blob or a blob of the same name ends that. */
+ * that would be called like a blob), all blobs together have at most 2^24 bytes (CI_RESOURCE_EXHAUSTED). What
+ * ci_state_blob gives belongs to the state and lives until that blob is set or removed, the state is restored or
+ * closed; a name that is not there is CI_NOT_FOUND. Places of data iterators that a checkpoint from Python has are kept
+ * like blobs and saved as they were, but are not listed; ci_state_remove_blob or a blob of the same name ends that. */
 CI_API ci_status ci_state_set_blob(ci_state *state, const char *name, const void *data, size_t bytes, ci_error *error);
 CI_API ci_status ci_state_blob(const ci_state *state, const char *name, const void **data, size_t *bytes,
                                ci_error *error);
@@ -250,8 +260,8 @@ CI_API ci_status ci_save_with(ci_state *state, const ci_model *model, const char
                               const ci_save_options *options, ci_error *error);
 /* Checks every byte first; a failure changes nothing: CI_NOT_FOUND no checkpoint, no folder, or variables of the state
  * that it lacks, CI_INVALID_ARGUMENT another element type or shape (the message names all that fit into it, with names
- * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop of
- * symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
+ * that are near), a blob that is called like a generator of the state, a path that leads to no file or through a loop
+ * of symbolic links (files of checkpoints are none themselves), CI_DATA_LOSS damage, CI_UNIMPLEMENTED a newer format,
  * CI_UNAVAILABLE any other refusal of the system. Variables and generators that the state lacks are added;
  * generators that the checkpoint lacks stay; blobs and places of iterators become those of the checkpoint. *step is -1
  * if it was saved without; step may be NULL. */
@@ -260,9 +270,22 @@ enum { /* what a partial restore leaves as it is, added up */
        CI_PARTIAL_MISSING = 1, /* variables that the checkpoint lacks */
        CI_PARTIAL_DIFFERENT = 2 /* variables of which it has another element type or shape */
 };
+enum { /* when the numbers of a checkpoint are looked at; index and headers of data files always are */
+       CI_VERIFY_FULL = 0, /* (default) every byte, and the graph file, before anything changes */
+       /* The data files are mapped, nothing of them is copied or read, and a variable stays in its file until it is
+        * assigned or the state closed. It is checked when it is first viewed, saved, or read by a run: damage is
+        * CI_DATA_LOSS, which names variable and checkpoint, before any of its numbers is used; such a run has assigned
+        * nothing, and a variable that is assigned before is not looked at. Read and checked at once are texts, elements
+        * of less than a byte or not at a multiple of their size, and everything where files cannot be mapped (Windows,
+        * big-endian machines). A save never changes a file, and one that is deleted stays until the variables let it
+        * go; but a program that cuts a mapped file short, or writes into it, gets SIGBUS or other numbers from the
+        * system. Use this for files that nobody changes. */
+       CI_VERIFY_LAZY = 1
+};
 typedef struct ci_restore_options {
   size_t size;
   uint32_t partial; /* CI_PARTIAL_...; 0 (default): these are errors */
+  uint32_t verify; /* CI_VERIFY_... */
 } ci_restore_options;
 CI_API ci_restore_options ci_restore_defaults(void);
 typedef struct ci_restored { /* the caller sets size, the library the rest */
@@ -306,12 +329,22 @@ typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a r
    * of the same state, and it closes neither. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
+/* Threads of the host's, for a session that shall have none of its own; run NULL: the session's. */
+typedef struct ci_executor {
+  void *user;
+  /* Calls part(job, 0) ... part(job, parts - 1), each once, on any threads, at the same time or one after another, and
+   * returns when all have returned; the thread that calls run may take parts, too. parts is at most the option
+   * `threads`. A part waits for nothing. Called by the thread that runs the session. */
+  void (*run)(void *user, int32_t parts, void (*part)(void *job, int32_t number), void *job);
+} ci_executor;
 typedef struct ci_session_options {
   size_t size;
-  int32_t threads; /* 1 (default): never starts one. The bits do not depend on it */
+  int32_t threads; /* 1 (default): never starts one. The bits do not depend on it. A session's own threads sleep while
+                      nothing runs */
   ci_allocator allocator;
   ci_limits limits;
   ci_host host;
+  ci_executor executor;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
 /* state NULL: one of its own, with the file's values. */
@@ -340,6 +373,10 @@ typedef struct ci_stats {
   uint64_t plans; /* shapes planned */
   uint64_t arena_bytes; /* held for values */
   uint64_t allocations; /* calls of the allocator since open */
+  uint64_t run_allocations; /* those of them that runs made for values whose shape no input shape tells; runs of shapes
+                               that were planned make no others */
+  uint64_t handed_out; /* how often runs handed work to threads: a run on one thread takes no lock and calls the
+                          system for nothing */
 } ci_stats;
 CI_API void ci_session_stats(const ci_session *session, ci_stats *stats);
 

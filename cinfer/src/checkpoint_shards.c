@@ -58,6 +58,7 @@ static int shards_order(const void *left, const void *right) {
 }
 
 static ci_status shards_add_item(ci_shards *plan, const ci_slot *slot, ci_error *error) {
+  CI_TRY(ci_slot_check(slot, error));
   ci_shard_item item = {.slot = slot, .name = {slot->name, strlen(slot->name)}, .nbytes = slot->value.bytes};
   if (strcmp(slot->name, "__metadata__") == 0)
     return ci_fail(error, CI_INVALID_ARGUMENT, "a variable that is saved cannot be called '__metadata__'");

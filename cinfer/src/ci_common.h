@@ -30,9 +30,11 @@
 #define CI_FAST __attribute__((optimize("O3", "fp-contract=off", "no-trapping-math"))) /* loops over elements: speed before size */
 #endif
 #define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
+#define CI_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)
 #define CI_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
 #else
 #define CI_PREFETCH(p) ((void)(p))
+#define CI_PREFETCH_NEAR(p) ((void)(p))
 #define CI_PREFETCH_WRITE(p) ((void)(p))
 #define CI_PRINTF(f, a)
 #define CI_INLINE static inline

@@ -101,9 +101,12 @@ static ci_status compile_watch(ci_plan *plan, int32_t index, const ci_slot *slot
   return CI_OK;
 }
 
-static ci_status compile_must(ci_plan *plan, const ci_step *step) {
-  if (!CI_LIST_GROW(&plan->session->allocator, &plan->must)) return CI_RESOURCE_EXHAUSTED;
-  plan->must.at[plan->must.count++] = (ci_must){step->slot, step->node};
+/* Not behind an Assign of the graph itself; one in a body may not happen. */
+static ci_status compile_note_read(ci_plan *plan, const ci_step *step, const ci_slot_plan *known) {
+  if (known->before && !known->in_body) return CI_OK;
+  if (!CI_LIST_GROW(&plan->session->allocator, &plan->reads)) return CI_RESOURCE_EXHAUSTED;
+  const bool must = !known->before && step->node->graph == 0;
+  plan->reads.at[plan->reads.count++] = (ci_read){step->slot, must, step->node};
   return CI_OK;
 }
 
@@ -127,7 +130,7 @@ ci_status ci_plan_read(ci_kernel *k) {
     return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
   }
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
-  if (!known->before && k->node->node->graph == 0 && compile_must(plan, k->node) != CI_OK) return k_no_memory(k);
+  if (compile_note_read(plan, k->node, known) != CI_OK) return k_no_memory(k);
   CI_TRY(compile_read_shape(k, slot, known));
   int32_t place = ci_plan_place(plan, CI_HOME_VARIABLE, k->out[0]->bytes);
   if (place == CI_NONE) return k_no_memory(k);
@@ -691,10 +694,10 @@ void ci_plan_clear(ci_plan *plan) {
                     .places = was.places,
                     .root = {.steps = was.root.steps},
                     .watches = was.watches,
-                    .must = was.must,
+                    .reads = was.reads,
                     .bound_reads = was.bound_reads};
   plan->all_steps.count = plan->places.count = plan->root.steps.count = 0;
-  plan->watches.count = plan->must.count = plan->bound_reads.count = 0;
+  plan->watches.count = plan->reads.count = plan->bound_reads.count = 0;
 }
 
 void ci_plan_free(ci_plan *plan) {
@@ -704,7 +707,7 @@ void ci_plan_free(ci_plan *plan) {
   CI_LIST_FREE(allocator, &plan->all_steps);
   CI_LIST_FREE(allocator, &plan->places);
   CI_LIST_FREE(allocator, &plan->watches);
-  CI_LIST_FREE(allocator, &plan->must);
+  CI_LIST_FREE(allocator, &plan->reads);
   CI_LIST_FREE(allocator, &plan->bound_reads);
   ci_pool_release(&plan->pool);
   ci_release(allocator, plan, sizeof *plan);

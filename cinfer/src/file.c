@@ -106,6 +106,12 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
 #define FILE_TIME(about, which) ((about)->st_##which##tim)
 #endif
 
+#ifdef MAP_NORESERVE /* few of the pages are ever written to */
+#define FILE_NORESERVE MAP_NORESERVE
+#else
+#define FILE_NORESERVE 0
+#endif
+
 static int64_t file_nanoseconds(struct timespec time) {
   const int64_t most = INT64_MAX / CI_SECOND - 1, seconds = (int64_t)time.tv_sec;
   return (seconds > most ? most : seconds < -most ? -most : seconds) * CI_SECOND + time.tv_nsec;
@@ -187,6 +193,21 @@ void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
   *bytes = (ci_bytes){0};
 }
 
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes) {
+#ifdef MADV_DONTNEED
+  const uintptr_t start = (uintptr_t)file->data, from = (uintptr_t)part;
+  const long known = sysconf(_SC_PAGESIZE);
+  if (!file->mapped || known <= 0 || from < start || from - start > file->length ||
+      bytes > file->length - (from - start))
+    return;
+  const uintptr_t page = (uintptr_t)known, skip = (page - from % page) % page; /* whole pages: others share the rest */
+  if (bytes <= skip || bytes - skip < page) return;
+  (void)madvise((void *)(from + skip), (bytes - skip) / page * page, MADV_DONTNEED);
+#else
+  (void)file, (void)part, (void)bytes;
+#endif
+}
+
 ci_status ci_folder_open(const ci_allocator *allocator, const char *prefix, ci_folder *folder, const char **base,
                          ci_error *error) {
   CI_TRY(file_open_split(allocator, prefix, folder, base, error));
@@ -221,6 +242,15 @@ ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max
 ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error) {
   return file_get(reader->handle, reader->name, offset, to, bytes, error);
 }
+
+void *ci_reader_map(const ci_reader *reader) {
+  void *data = reader->size == 0 ? MAP_FAILED
+                                 : mmap(NULL, (size_t)reader->size, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | FILE_NORESERVE, reader->handle, 0);
+  return data == MAP_FAILED ? NULL : data;
+}
+
+void ci_reader_unmap(void *data, uint64_t size) { munmap(data, (size_t)size); }
 
 void ci_reader_close(ci_reader *reader) {
   if (reader->handle >= 0) close(reader->handle);

@@ -16,6 +16,9 @@ typedef struct ci_bytes { /* a whole file */
 ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t max_bytes, ci_bytes *bytes,
                       ci_error *error);
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes);
+/* A part of it will hardly be read again: the memory that shows it goes back to the system, which reads the file again
+ * when it is. Nothing for what is not mapped. */
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes);
 
 /* ---- folders: names inside one are base names, so nothing is opened outside ---- */
 
@@ -45,6 +48,9 @@ ci_status ci_reader_open(const ci_folder *folder, const char *name, uint64_t max
                          ci_error *error);
 /* CI_DATA_LOSS: the file ends before. */
 ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t bytes, ci_error *error);
+/* The whole file as memory of the process's own: writing to it changes no file. NULL: it cannot be mapped. */
+void *ci_reader_map(const ci_reader *reader);
+void ci_reader_unmap(void *data, uint64_t size);
 void ci_reader_close(ci_reader *reader);
 ci_status ci_folder_rename(const ci_folder *folder, const char *from, const char *to, ci_error *error);
 ci_status ci_folder_sync(const ci_folder *folder, ci_error *error);

@@ -80,9 +80,23 @@ ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t byt
   return file_get(reader->handle, reader->name, offset, to, bytes, error);
 }
 
+void *ci_reader_map(const ci_reader *reader) {
+  (void)reader;
+  return NULL;
+}
+
+void ci_reader_unmap(void *data, uint64_t size) {
+  (void)data;
+  (void)size;
+}
+
 void ci_reader_close(ci_reader *reader) {
   if (reader->handle >= 0) _close(reader->handle);
   reader->handle = -1;
+}
+
+void ci_file_forget(const ci_bytes *file, const void *part, size_t bytes) {
+  (void)file, (void)part, (void)bytes; /* it was read, not mapped */
 }
 
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {

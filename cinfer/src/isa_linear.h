@@ -9,6 +9,7 @@
 
 enum {
   CI_BLOCK = 256,            /* the longest chain of the column form */
+  CI_FAR = 1 << 17,          /* elements of c from which its place is fetched ahead */
   CI_SWEEP_ROWS = 504,       /* at most, of which a block of a is in use at a time */
   CI_ROOM_ROW = CI_BLOCK + 16 /* floats from row to row of the room for such a block */
 };
@@ -41,20 +42,40 @@ typedef struct ci_conv_row {
   const float *w;
   float *c;
   ptrdiff_t c_step;
-  int64_t pixels, k;
+  int64_t k;
+  int pixels;
   int vectors; /* 1 or 2: width in vectors; in w missing outputs are zeros */
   int lanes;   /* outputs that exist, all of the first vector if there are two */
   bool add;    /* c holds the total of the blocks before these */
   const float *ahead; /* as many weights after these are called into the cache by `all` pixels together */
-  int64_t all;
+  int all;
 } ci_conv_row;
 
-/* Copies planes of `rows` rows of n numbers, x_row and x_plane apart, with `above` and `below` rows of `fill` and
- * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. */
+/* y = min(high, max(low, y + added)) + 0. */
+typedef struct ci_after {
+  const float *added; /* as y is laid out; or NULL */
+  bool clamps;
+  float low, high;
+} ci_after;
+
+/* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane], then `after`. c is read up to a whole number of
+ * vectors of pixels. */
+typedef struct ci_conv_turn {
+  float *y;
+  const float *c, *bias; /* bias NULL: none is added */
+  ptrdiff_t y_row, c_step;
+  int64_t pixels;
+  int lanes;
+  ci_after after;
+} ci_conv_turn;
+
+/* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill` and
+ * `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With
+ * an x_step other than 1 there is no padding behind a row. */
 typedef struct ci_padding {
   const float *x;
   float *y;
-  ptrdiff_t x_row, x_plane, y_row;
+  ptrdiff_t x_step, x_row, x_plane, y_row;
   int64_t planes, above, rows, below, before, n;
   float fill;
 } ci_padding;
@@ -65,6 +86,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   ptrdiff_t tap_down, tap_right; /* from tap to tap */
   int64_t kh, kw;
   const float *w, *bias; /* of depthwise_plane; bias or NULL */
+  ci_after after;        /* of depthwise_plane; added is NULL */
   float *y;
   int64_t rows, columns;
 } ci_windows;
@@ -73,10 +95,7 @@ struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   void (*conv_row)(const ci_conv_row *t);
-  /* y[lane * y_row + pixel] = c[pixel * c_step + lane] + bias[lane]; bias NULL: none is added. c is read up to a whole number of
-   * vectors of pixels */
-  void (*conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias, int64_t pixels,
-                    int lanes);
+  void (*conv_turn)(const ci_conv_turn *t);
   void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */

@@ -27,7 +27,7 @@ struct CI_N(conv_args) {
     enum { half = (R + 1) / 2 };                                          \
     const ptrdiff_t step = t->x_step;                                     \
     const float *weights = t->w, *ahead = t->ahead;                       \
-    const int part = t->part, last = part < CI_VL ? V - 1 : -1;           \
+    const int part = t->part;                                             \
     vf sum[R][V];                                                         \
     CI_R##R(CI_T_CLEAR, V)                                                \
     for (int64_t k = 0; k < t->k; k++) {                                  \
@@ -36,11 +36,17 @@ struct CI_N(conv_args) {
       vf w[V];                                                            \
       CI_V##V(CI_C_LOAD, 0)                                               \
       CI_R##R(CI_C_STEP, V)                                               \
-      CI_PREFETCH_WRITE(ahead);                                                 \
+      CI_PREFETCH_NEAR(ahead);                                                 \
       ahead += t->ahead_step;                                             \
       weights += V * CI_VL;                                               \
     }                                                                     \
-    CI_R##R(CI_T_OUT, V)                                                  \
+    if (CI_VL == 1 || part == CI_VL) {                                    \
+      const int last = -1;                                                \
+      CI_R##R(CI_T_OUT, V)                                                \
+    } else {                                                              \
+      const int last = V - 1;                                             \
+      CI_R##R(CI_T_OUT, V)                                                \
+    }                                                                     \
   }
 
 CI_CONV(1, 1) CI_CONV(1, 2) CI_CONV(2, 1) CI_CONV(2, 2)
@@ -83,12 +89,16 @@ static void CI_N(conv_row)(const ci_conv_row *t) {
                               .k = t->k,
                               .part = t->lanes - (t->vectors - 1) * CI_VL,
                               .add = t->add};
-  const int64_t most = CI_N(conv_most), rows = t->x_far != 0 && t->pixels > most ? 2 : 1;
-  for (int64_t row = 0; row < rows; row++, s.x = t->x + t->x_far) {
-    for (int64_t left = t->pixels / rows, tiles = (left + most - 1) / most; tiles > 0; tiles--) {
-      const int64_t pixels = (left + tiles - 1) / tiles;
-      s.x_far = rows == 1 && t->x_far != 0 ? t->x_far : (pixels + 1) / 2 * s.x_step;
-      s.ahead_step = (pixels * t->vectors * CI_VL + t->all - 1) / t->all;
+  const int most = CI_N(conv_most), rows = t->x_far != 0 && t->pixels > most ? 2 : 1;
+  int before = 0; /* pixels of the last tile */
+  for (int row = 0; row < rows; row++, s.x = t->x + t->x_far) {
+    for (int left = (int)(t->pixels / rows), tiles = (left + most - 1) / most; tiles > 0; tiles--) {
+      const int pixels = tiles == 1 ? left : (left + tiles - 1) / tiles;
+      if (pixels != before) {
+        s.x_far = rows == 1 && t->x_far != 0 ? t->x_far : (pixels + 1) / 2 * s.x_step;
+        s.ahead_step = (pixels * t->vectors * CI_VL + t->all - 1) / t->all;
+        before = pixels;
+      }
       CI_N(conv_table)[pixels - 1][t->vectors - 1](&s);
       s.x += pixels * s.x_step;
       s.c += pixels * s.c_row;
@@ -109,26 +119,43 @@ static void CI_N(conv_row)(const ci_conv_row *t) {
 #else
 #define CI_LANES(X, arg) X(0, arg)
 #endif
-#define CI_C_GET(i, unused) v[i] = v_add(v_load(from + (i) * c_step), added);
-#define CI_C_PUT(i, unused) v_store(to + (i) * y_row, v[i]);
+#define CI_C_GET(i, unused) v[i] = v_add(v_load(from + (i) * t->c_step), bias);
+#define CI_C_PUT(i, unused) v_store(to + (i) * t->y_row, v[i]);
+#define CI_C_PUT_CLAMPED(i, unused) v_store(to + (i) * t->y_row, CI_N(clamped)(v[i], low, high));
+#define CI_C_ADD(i, unused) v[i] = v_add(v[i], v_load(added + (i) * t->y_row));
+
+CI_INLINE vf CI_N(clamped)(vf v, vf low, vf high) { return v_add(v_min(high, v_max(low, v)), v_set(0.0f)); }
 
 /* -0 is what no bias adds: every sum keeps its bits. */
-static void CI_N(conv_turn)(float *y, ptrdiff_t y_row, const float *c, ptrdiff_t c_step, const float *bias,
-                            int64_t pixels, int lanes) {
-  for (int lane = 0; lane < lanes; lane += CI_VL) {
-    const int rows = lanes - lane < CI_VL ? lanes - lane : CI_VL;
-    const vf added = bias == NULL ? v_set(-0.0f) : v_load_part(bias + lane, rows, 0.0f);
-    for (int64_t pixel = 0; pixel < pixels; pixel += CI_VL) {
-      const int count = pixels - pixel < CI_VL ? (int)(pixels - pixel) : CI_VL;
-      const float *from = c + pixel * c_step + lane;
-      float *to = y + lane * y_row + pixel;
+static void CI_N(conv_turn)(const ci_conv_turn *t) {
+  const vf low = v_set(t->after.low), high = v_set(t->after.high);
+  for (int lane = 0; lane < t->lanes; lane += CI_VL) {
+    const int rows = t->lanes - lane < CI_VL ? t->lanes - lane : CI_VL;
+    const vf bias = t->bias == NULL ? v_set(-0.0f) : v_load_part(t->bias + lane, rows, 0.0f);
+    for (int64_t pixel = 0; pixel < t->pixels; pixel += CI_VL) {
+      const int count = t->pixels - pixel < CI_VL ? (int)(t->pixels - pixel) : CI_VL;
+      const float *from = t->c + pixel * t->c_step + lane;
+      const ptrdiff_t at = lane * t->y_row + pixel;
+      const float *added = t->after.added == NULL ? NULL : t->after.added + at;
+      float *to = t->y + at;
       vf v[CI_VL];
       CI_LANES(CI_C_GET, 0)
       v_turn(v);
-      if (count == CI_VL && rows == CI_VL) {
-        CI_LANES(CI_C_PUT, 0)
+      if (count < CI_VL || rows < CI_VL) {
+        for (int i = 0; i < rows; i++) {
+          if (added != NULL) v[i] = v_add(v[i], v_load_part(added + i * t->y_row, count, 0.0f));
+          if (t->after.clamps) v[i] = CI_N(clamped)(v[i], low, high);
+          v_store_part(to + i * t->y_row, count, v[i]);
+        }
+        continue;
+      }
+      if (added != NULL) {
+        CI_LANES(CI_C_ADD, 0)
+      }
+      if (t->after.clamps) {
+        CI_LANES(CI_C_PUT_CLAMPED, 0)
       } else {
-        for (int i = 0; i < rows; i++) v_store_part(to + i * y_row, count, v[i]);
+        CI_LANES(CI_C_PUT, 0)
       }
     }
   }

@@ -12,7 +12,7 @@ struct CI_N(stream) {
 
 struct CI_N(gemv_args) {
   struct CI_N(stream) s[4];
-  int64_t steps[5]; /* of each stream, descending; [4] is 0 */
+  int64_t steps[4]; /* of each stream, descending */
   ptrdiff_t a_k, b_k;
   int part; /* columns of the last vector, 1..CI_VL */
 };
@@ -71,7 +71,8 @@ CI_GEMV(1) CI_GEMV(2)
     static void CI_N(gemv_flush)(struct CI_N(gemv_args) * g, int *count, bool wide) {
   if (*count == 0) return;
   for (int i = *count; i < 4; i++) {
-    g->s[i] = g->s[0];
+    g->s[i].a = g->s[0].a;
+    g->s[i].b = g->s[0].b;
     g->steps[i] = 0;
   }
   (wide ? CI_N(gemv_2) : CI_N(gemv_1))(g);
@@ -81,9 +82,10 @@ CI_GEMV(1) CI_GEMV(2)
 /* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
  * alone. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
-  const int64_t panel = 2 * CI_VL, blocks = (t->k + t->block - 1) / t->block;
-  const int64_t group = blocks >= 4 ? 1 : 4 / blocks;
-  struct CI_N(gemv_args) g = {.a_k = t->a_k, .b_k = t->b_k};
+  const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
+  struct CI_N(gemv_args) g; /* filled field by field: what was written as a vector cannot be read at once in parts */
+  g.a_k = t->a_k;
+  g.b_k = t->b_k;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
     const bool whole = left >= panel;
@@ -95,9 +97,12 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
     g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
     for (int64_t k = 0; k < t->k; k += t->block) {
       for (int64_t p = 0; p < panels; p++) {
-        g.steps[count] = t->k - k < t->block ? t->k - k : t->block;
-        g.s[count++] = (struct CI_N(stream)){a + k * t->a_k, t->b + (first / panel + p) * b_panel + k * t->b_k,
-                                             c + first + p * panel, t->add || k > 0};
+        struct CI_N(stream) *stream = &g.s[count];
+        g.steps[count++] = t->k - k < t->block ? t->k - k : t->block;
+        stream->a = a + k * t->a_k;
+        stream->b = t->b + (first / panel + p) * b_panel + k * t->b_k;
+        stream->c = c + first + p * panel;
+        stream->add = t->add || k > 0;
         if (count == 4) CI_N(gemv_flush)(&g, &count, wide);
       }
     }

@@ -40,6 +40,10 @@ static void CI_N(rows)(struct CI_N(tile_args) s, int64_t m, int most, const CI_N
     const int64_t tiles = (left + most - 1) / most;
     int64_t height = (left + tiles - 1) / tiles;
     while (table[(height - 1) * step] == NULL) height--; /* a single row is always there */
+    for (int64_t r = 0; s.far && r < height; r++) {
+      CI_PREFETCH_WRITE(s.c + r * s.c_row);
+      CI_PREFETCH_WRITE(s.c + r * s.c_row + CI_VL);
+    }
     table[(height - 1) * step](&s);
     s.ahead += s.ahead_step * s.k;
     s.a += height * s.a_row;
@@ -61,13 +65,14 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
 }
 
 /* One block, or blocks of which the totals go through c. */
-static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
   for (int64_t k = 0; k < t->k; k += t->block) {
     struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
+    s.far = m * t->n >= CI_FAR;
     int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
     s.a = a + k * t->a_k;
     s.ahead_step =
@@ -88,7 +93,7 @@ static void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, p
 }
 
 /* Few columns and several blocks: everything inside the kernel. */
-static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
+CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
@@ -107,7 +112,7 @@ static void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
 /* One row by many columns is bound by memory: b is read once from front to back, eight of its rows at a time, and the
  * chains of CI_STREAM columns wait in the first-level cache. */
 #define CI_STREAM_FMA(r, unused) sum = v_fma(x[r], v_load(b + (r) * t->b_k + i), sum);
-static void CI_N(stream)(const ci_tile *t) {
+CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
   float chain[CI_STREAM];
   for (int64_t column = 0; column < t->n; column += CI_STREAM) {
     const int64_t n = t->n - column < CI_STREAM ? t->n - column : CI_STREAM, whole = n / CI_VL * CI_VL;
@@ -280,14 +285,14 @@ static void CI_N(spread)(float *const *dx, const float *dy, int64_t taps, int64_
 #undef CI_BODY
 }
 
-static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n){
+static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n) {
 #define CI_BODY(get, put)                                                                   \
   {                                                                                         \
     vf sum = v_set(0.0f);                                                                   \
     for (int64_t k = 0; k < taps; k++) sum = v_fma(get(x[k] + i), get(w + k * n + i), sum); \
     put(y + i, sum);                                                                        \
   }
-    CI_EACH(n, CI_BODY)
+  CI_EACH(n, CI_BODY)
 #undef CI_BODY
 }
 

@@ -15,6 +15,7 @@ struct CI_N(tile_args) {
   ptrdiff_t ahead_step;
   int part; /* columns of the last vector, 1..CI_VL */
   bool add;
+  bool far; /* c lies in no near cache: a tile's rows are fetched before it is computed */
 };
 
 #define CI_T_ROW(r, V)                                   \

@@ -1,27 +1,5 @@
 /* isa_linear_window_impl.h - windows over planes, neighbouring windows as lanes: included once per instruction set. */
 
-static void CI_N(pad)(const ci_padding *t) {
-  const vf none = v_set(t->fill);
-  const int64_t whole = t->n / CI_VL * CI_VL;
-  const int part = (int)(t->n - whole);
-  float *y = t->y;
-  for (int64_t plane = 0; plane < t->planes; plane++) {
-    const float *x = t->x + plane * t->x_plane;
-    for (int64_t i = 0; i < t->above * t->y_row; i += CI_VL) v_store(y + i, none);
-    y += t->above * t->y_row;
-    for (int64_t row = 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
-      for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
-      float *to = y + t->before;
-      int64_t i = 0;
-      for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
-      if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
-      for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
-    }
-    for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
-    y += t->below * t->y_row;
-  }
-}
-
 /* n numbers, `step` apart. */
 CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
@@ -36,39 +14,68 @@ CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   return v_load(lane);
 }
 
-#define CI_EACH_WINDOW(START, TERM, END)                                                             \
-  for (int64_t row = 0; row < t->rows; row++) {                                                      \
-    for (int64_t i = 0; i < t->columns; i += CI_VL) {                                                \
-      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;                          \
-      const float *from = t->x + row * t->x_down + i * t->x_right;                                   \
-      int64_t tap = 0;                                                                               \
-      vf sum = START;                                                                                \
-      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {                         \
-        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {                                     \
-          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, t->x_right, n);                 \
-          TERM                                                                                       \
-        }                                                                                            \
-      }                                                                                              \
-      END                                                                                            \
-      v_store_part(t->y + row * t->columns + i, n, sum);                                             \
-    }                                                                                                \
+static void CI_N(pad)(const ci_padding *t) {
+  const vf none = v_set(t->fill);
+  const int64_t whole = t->n / CI_VL * CI_VL;
+  const int part = (int)(t->n - whole);
+  float *y = t->y;
+  for (int64_t plane = 0; plane < t->planes; plane++) {
+    const float *x = t->x + plane * t->x_plane;
+    for (int64_t i = 0; i < t->above * t->y_row; i += CI_VL) v_store(y + i, none);
+    y += t->above * t->y_row;
+    for (int64_t row = 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
+      for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
+      float *to = y + t->before;
+      int64_t i = 0;
+      if (t->x_step != 1) {
+        for (; i < t->n; i += CI_VL) {
+          const int count = t->n - i < CI_VL ? (int)(t->n - i) : CI_VL;
+          v_store(to + i, CI_N(load_apart)(x + i * t->x_step, t->x_step, count));
+        }
+        continue;
+      }
+      for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
+      if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
+      for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
+    }
+    for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
+    y += t->below * t->y_row;
+  }
+}
+
+#define CI_EACH_WINDOW(START, TERM, END)                                             \
+  for (int64_t row = 0; row < t->rows; row++) {                                      \
+    for (int64_t i = 0; i < t->columns; i += CI_VL) {                                \
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;          \
+      const float *from = t->x + row * t->x_down + i * t->x_right;                   \
+      int64_t tap = 0;                                                               \
+      vf sum = START;                                                                \
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {         \
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {                     \
+          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, t->x_right, n); \
+          TERM                                                                       \
+        }                                                                            \
+      }                                                                              \
+      END v_store_part(t->y + row * t->columns + i, n, sum);                         \
+    }                                                                                \
   }
 
 /* ---- depthwise convolution ---- */
 
 /* Three taps of a row of windows: w is one row of weights. */
 #define CI_W_ROW(sum, r) sum = v_fma(x2, w[r][2], v_fma(x1, w[r][1], v_fma(x0, w[r][0], sum)));
-#define CI_W_LOAD(p)                                                              \
-  {                                                                               \
-    const float *at = (p);                                                        \
-    x0 = step == 1 ? v_load(at) : v_even(v_load(at), v_load(at + CI_VL - 1));     \
-    x1 = step == 1 ? v_load(at + 1) : v_even(v_load(at + 1), v_load(at + CI_VL)); \
+#define CI_W_LOAD(p)                                                                  \
+  {                                                                                   \
+    const float *at = (p);                                                            \
+    x0 = step == 1 ? v_load(at) : v_even(v_load(at), v_load(at + CI_VL - 1));         \
+    x1 = step == 1 ? v_load(at + 1) : v_even(v_load(at + 1), v_load(at + CI_VL));     \
     x2 = step == 1 ? v_load(at + 2) : v_even(v_load(at + 2), v_load(at + CI_VL + 1)); \
   }
 
 /* 3 x 3, no dilation, strides of `step`: two rows of windows share what they read. */
 CI_INLINE void CI_N(depthwise_3x3)(const ci_windows *t, const ptrdiff_t step) {
   const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
+  const vf low = v_set(t->after.low), high = v_set(t->after.high);
   const ptrdiff_t down = t->tap_down;
   vf w[3][3];
   for (int i = 0; i < 9; i++) w[i / 3][i % 3] = v_set(t->w[i]);
@@ -86,7 +93,8 @@ CI_INLINE void CI_N(depthwise_3x3)(const ci_windows *t, const ptrdiff_t step) {
       if (two && step == 1) CI_W_ROW(next, 0)
       CI_W_LOAD(x + 2 * down)
       CI_W_ROW(sum, 2)
-      v_store_part(y + i, n, v_add(sum, added));
+      sum = v_add(sum, added);
+      v_store_part(y + i, n, t->after.clamps ? CI_N(clamped)(sum, low, high) : sum);
       if (!two) continue;
       if (step == 1) {
         CI_W_ROW(next, 1)
@@ -97,7 +105,8 @@ CI_INLINE void CI_N(depthwise_3x3)(const ci_windows *t, const ptrdiff_t step) {
       }
       CI_W_LOAD(x + (2 + step) * down)
       CI_W_ROW(next, 2)
-      v_store_part(y + t->columns + i, n, v_add(next, added));
+      next = v_add(next, added);
+      v_store_part(y + t->columns + i, n, t->after.clamps ? CI_N(clamped)(next, low, high) : next);
     }
   }
 }
@@ -110,8 +119,9 @@ static void CI_N(depthwise_plane)(const ci_windows *t) {
     CI_N(depthwise_3x3)(t, 2);
   } else {
 #define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
-#define CI_END \
-  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));
+#define CI_END                                            \
+  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias)); \
+  if (t->after.clamps) sum = CI_N(clamped)(sum, v_set(t->after.low), v_set(t->after.high));
     CI_EACH_WINDOW(v_set(0.0f), CI_TERM, CI_END)
 #undef CI_TERM
 #undef CI_END

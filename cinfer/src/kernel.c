@@ -287,10 +287,17 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   if (n <= 0) return;
   int64_t most = grain > 0 ? n / grain : n;
   int64_t parts = most < k->threads ? most : k->threads;
-  if (parts <= 1 || k->node->plan->session->threads == NULL) {
+  struct ci_session *session = k->node->plan->session;
+  if (parts <= 1) {
     fn(argument, 0, n, 0);
+  } else if (session->executor.run != NULL) {
+    session->stats.handed_out++;
+    ci_threads_host(&session->executor, (int)parts, n, fn, argument);
+  } else if (session->threads != NULL) {
+    session->stats.handed_out++;
+    ci_threads_run(session->threads, (int)parts, n, fn, argument);
   } else {
-    ci_threads_run(k->node->plan->session->threads, (int)parts, n, fn, argument);
+    fn(argument, 0, n, 0);
   }
 }
 

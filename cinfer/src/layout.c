@@ -81,6 +81,8 @@ static void layout_spans(ci_plan *plan) {
 
 /* ---- offsets ---- */
 
+enum { LAYOUT_MOST_SORTED = 4096 }; /* places: the time of layout_denser grows with their square */
+
 typedef struct layout_arena {
   ci_plan *plan;
   int32_t *by_first, *by_last; /* places, sorted */
@@ -90,14 +92,17 @@ typedef struct layout_arena {
   size_t end;
 } layout_arena;
 
-static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, bool by_last) {
+typedef enum layout_order { LAYOUT_BY_FIRST, LAYOUT_BY_LAST, LAYOUT_BY_BYTES } layout_order;
+
+static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, layout_order order) {
   const ci_place *x = &plan->places.at[a], *y = &plan->places.at[b];
-  int32_t left = by_last ? x->last : x->first, right = by_last ? y->last : y->first;
-  if (left != right) return left < right;
+  const int32_t left = order == LAYOUT_BY_LAST ? x->last : x->first;
+  const int32_t right = order == LAYOUT_BY_LAST ? y->last : y->first;
+  if (order != LAYOUT_BY_BYTES && left != right) return left < right;
   return x->bytes != y->bytes ? x->bytes > y->bytes : a < b;
 }
 
-static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, bool by_last) { /* heap sort */
+static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, layout_order order) { /* heap sort */
   for (int32_t heap = count / 2, end = count; end > 1;) {
     if (heap > 0) {
       heap--;
@@ -108,8 +113,8 @@ static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, bool by
     }
     int32_t root = heap, child, moved = at[root];
     while ((child = 2 * root + 1) < end) {
-      if (child + 1 < end && layout_before(plan, at[child], at[child + 1], by_last)) child++;
-      if (!layout_before(plan, moved, at[child], by_last)) break;
+      if (child + 1 < end && layout_before(plan, at[child], at[child + 1], order)) child++;
+      if (!layout_before(plan, moved, at[child], order)) break;
       at[root] = at[child];
       root = child;
     }
@@ -174,6 +179,60 @@ static bool layout_offsets(layout_arena *arena) {
   return true;
 }
 
+/* No arena can be smaller: what matters at the same time, at the worst time. */
+static size_t layout_least(const layout_arena *arena) {
+  const ci_plan *plan = arena->plan;
+  size_t now = 0, most = 0;
+  int32_t ended = 0;
+  for (int32_t i = 0; i < arena->count; i++) {
+    const ci_place *place = &plan->places.at[arena->by_first[i]];
+    while (plan->places.at[arena->by_last[ended]].last < place->first)
+      now -= layout_bytes(&plan->places.at[arena->by_last[ended++]]);
+    now += layout_bytes(place);
+    if (now > most) most = now;
+  }
+  return most;
+}
+
+/* The lowest offset at which a place meets none of those that are placed, which lie by offset. */
+static size_t layout_lowest(const ci_plan *plan, const int32_t *placed, int32_t count, const ci_place *place) {
+  const size_t wanted = layout_bytes(place);
+  size_t low = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const ci_place *other = &plan->places.at[placed[i]];
+    if (other->last < place->first || other->first > place->last) continue;
+    if (other->offset >= low && other->offset - low >= wanted) break;
+    if (other->offset + layout_bytes(other) > low) low = other->offset + layout_bytes(other);
+  }
+  return low;
+}
+
+/* Once more, the largest first, which leaves fewer holes where sizes differ much; the smaller arena stays. */
+static void layout_denser(layout_arena *arena) {
+  ci_plan *plan = arena->plan;
+  int32_t *order = arena->by_first, *placed = arena->by_last;
+  size_t end = 0;
+  for (int32_t i = 0; i < arena->count; i++) {
+    ci_place *place = &plan->places.at[order[i]];
+    place->first_offset = place->offset;
+  }
+  layout_sort(plan, order, arena->count, LAYOUT_BY_BYTES);
+  for (int32_t i = 0; i < arena->count; i++) {
+    ci_place *place = &plan->places.at[order[i]];
+    place->offset = layout_lowest(plan, placed, i, place);
+    int32_t at = i;
+    for (; at > 0 && plan->places.at[placed[at - 1]].offset > place->offset; at--) placed[at] = placed[at - 1];
+    placed[at] = order[i];
+    if (place->offset + layout_bytes(place) > end) end = place->offset + layout_bytes(place);
+  }
+  const bool better = end < plan->arena_bytes;
+  for (int32_t i = 0; i < arena->count && !better; i++) {
+    ci_place *place = &plan->places.at[order[i]];
+    place->offset = place->first_offset;
+  }
+  if (better) plan->arena_bytes = end;
+}
+
 static bool layout_in_arena(const ci_place *place) {
   return place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->last != CI_NONE;
 }
@@ -196,9 +255,10 @@ static ci_status layout_arena_of(ci_compiler *c) {
       arena.by_first[arena.count] = arena.by_last[arena.count] = (int32_t)i, arena.count++;
   }
   if (whole) {
-    layout_sort(plan, arena.by_first, arena.count, false);
-    layout_sort(plan, arena.by_last, arena.count, true);
+    layout_sort(plan, arena.by_first, arena.count, LAYOUT_BY_FIRST);
+    layout_sort(plan, arena.by_last, arena.count, LAYOUT_BY_LAST);
     whole = layout_offsets(&arena);
+    if (whole && arena.count <= LAYOUT_MOST_SORTED && layout_least(&arena) < plan->arena_bytes) layout_denser(&arena);
   }
   if (!whole) return layout_memory(c);
   if (plan->arena_bytes <= plan->session->limits.max_memory) return CI_OK;

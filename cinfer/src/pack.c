@@ -58,6 +58,7 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
   struct ci_packed *made = pack_make(model, &key);
   if (made == NULL) return NULL;
   fill((char *)made + PACK_HEADER, k->in[i], argument);
+  ci_file_forget(&model->file, k->in[i]->data, k->in[i]->bytes);
   for (const struct ci_packed *seen = head;; seen = head) {
     made->next = head;
     if (atomic_compare_exchange_strong_explicit(&constant->packed, &head, made, memory_order_acq_rel,

@@ -28,6 +28,7 @@ typedef struct ci_place {
   int32_t slot;    /* of CI_HOME_VARIABLE: index into the state */
   int32_t constant; /* of CI_HOME_FIXED: the constant of the model whose bytes these are, or CI_NONE */
   size_t bytes, offset; /* in the arena */
+  size_t first_offset;  /* layout.c: from its first attempt */
   void *block;
   size_t block_bytes;
   int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
@@ -83,10 +84,11 @@ typedef struct ci_watch { /* a variable whose shape the plan took from the state
   int64_t dims[CI_MAX_RANK];
 } ci_watch;
 
-typedef struct ci_must { /* a variable that must have a value before anything runs, because this node reads it */
+typedef struct ci_read { /* a node that may read what a variable has before anything runs */
   int32_t slot;
+  bool must; /* it does, so there must be a value */
   const ci_node *node;
-} ci_must;
+} ci_read;
 
 typedef struct ci_plan_output {
   ci_cell *cell;
@@ -109,7 +111,7 @@ struct ci_plan {
   int32_t cell_count;
   ci_frame root;
   CI_LIST(ci_watch) watches;
-  CI_LIST(ci_must) must;
+  CI_LIST(ci_read) reads;
   CI_LIST(int32_t) bound_reads; /* root cells that are a variable's buffer during the whole run */
   size_t arena_bytes;
   const char *bound_arena; /* what the cells point into */

@@ -96,7 +96,8 @@ static ci_plan *plans_find(struct ci_session *session, uint64_t key, int signatu
   return NULL;
 }
 
-ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input, ci_error *error) {
+ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
+                                 ci_error *error) {
   const ci_binding *binding = &signature->inputs[i];
   bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
               (binding->type.rank < 0 || binding->type.rank == input->rank);
@@ -151,7 +152,7 @@ static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error 
     ci_release(&session->allocator, record, sizeof *record);
     return plans_memory(error);
   }
-  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes});
+  ci_session_retire(session, record, &session->allocator, (ci_block){session->arena, session->arena_bytes, NULL});
   session->arena = arena;
   session->arena_bytes = bytes;
   return CI_OK;

@@ -176,10 +176,14 @@ ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_err
 }
 
 static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
-  for (size_t i = 0; i < plan->must.count; i++) {
-    const ci_slot *slot = ci_state_slot(plan->state, plan->must.at[i].slot);
-    if (!slot->initialized) return ci_fail_uninitialized(plan->must.at[i].node, slot, error);
+  for (size_t i = 0; i < plan->reads.count; i++) {
+    const ci_read *read = &plan->reads.at[i];
+    const ci_slot *slot = ci_state_slot(plan->state, read->slot);
+    if (read->must && !slot->initialized) return ci_fail_uninitialized(read->node, slot, error);
   }
+  /* Now, so that a run that finds damage has assigned nothing. */
+  for (size_t i = 0; i < plan->reads.count; i++)
+    CI_TRY(ci_slot_check(ci_state_slot(plan->state, plan->reads.at[i].slot), error));
   for (size_t i = 0; i < plan->bound_reads.count; i++) {
     ci_cell *cell = &plan->cells[plan->bound_reads.at[i]];
     const ci_slot *slot = ci_state_slot(plan->state, plan->places.at[cell->place].slot);

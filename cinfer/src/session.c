@@ -15,7 +15,8 @@ static void *session_alloc(void *user, size_t bytes, size_t align) {
   struct ci_session *session = user;
   (void)align; /* ci_alloc asks for 64 */
   session->stats.allocations++;
-  return ci_alloc(&session->given, bytes);
+  session->stats.run_allocations += session->running;
+  return ci_alloc_uncleared(&session->given, bytes); /* ci_alloc clears it */
 }
 
 static void session_release(void *user, void *memory, size_t bytes) {
@@ -38,7 +39,7 @@ void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_
 static void session_tidy(struct ci_session *session) {
   while (session->retired != NULL) {
     ci_retired *next = session->retired->next;
-    ci_release(session->retired->allocator, session->retired->block.data, session->retired->block.bytes);
+    ci_block_free(session->retired->allocator, session->retired->block);
     ci_release(&session->allocator, session->retired, sizeof(ci_retired));
     session->retired = next;
   }
@@ -81,6 +82,7 @@ static ci_status session_variables(struct ci_session *session, ci_error *error) 
                      ci_dtype_name(v->dtype));
     }
     CI_TRY(ci_state_change(session->state, &change, 1, NULL, 0, error));
+    ci_file_forget(&m->file, change.value.data, change.value.bytes);
   }
   return CI_OK;
 }
@@ -114,7 +116,7 @@ static ci_status session_fill(struct ci_session *session, ci_state *state, ci_er
     options.limits = session->limits;
     CI_TRY(ci_state_open(&options, &session->state, error));
   }
-  if (session->thread_count > 1) {
+  if (session->thread_count > 1 && session->executor.run == NULL) {
     session->threads = ci_threads_start(&session->allocator, session->thread_count - 1);
     if (session->threads == NULL) session->thread_count = 1; /* slower, and the same bits */
   }
@@ -137,6 +139,7 @@ ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_opt
   s->allocator = (ci_allocator){s, session_alloc, session_release};
   s->limits = options.limits;
   s->host = options.host;
+  s->executor = options.executor;
   ci_limits_fill(&s->limits);
   s->thread_count = options.threads < 1 ? 1 : options.threads;
   if (s->thread_count > SESSION_MOST_THREADS) s->thread_count = SESSION_MOST_THREADS;
@@ -321,10 +324,12 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   CI_TRY(ci_output_check(plan, outputs, error));
   CI_TRY(session_set_inputs(plan, inputs, error));
   session->run++;
+  session->running = true;
   plan->error = error;
   ci_status status = ci_frame_run(&plan->root);
   if (status == CI_OK) status = ci_output_give(plan, outputs, error);
   plan->error = NULL;
+  session->running = false;
   if (status == CI_OK) return CI_OK;
   session_tell_assigned(plan, error);
   for (size_t i = 0; plan->has_heap && i < plan->places.count; i++) ci_heap_release(plan, &plan->places.at[i]);

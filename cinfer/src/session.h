@@ -28,6 +28,8 @@ struct ci_session {
   ci_limits limits;
   ci_host host;
   ci_observer observer;
+  ci_executor executor;
+  bool running;
   struct ci_threads *threads; /* NULL: none */
   int thread_count;
   ci_plans plans;

@@ -99,8 +99,15 @@ static void state_text_free(const ci_allocator *allocator, char *text) {
   if (text != NULL) ci_release(allocator, text, strlen(text) + 1);
 }
 
+void ci_block_free(const ci_allocator *allocator, ci_block block) {
+  if (block.mapping) ci_mapping_drop(block.mapping);
+  else ci_release(allocator, block.data, block.bytes);
+}
+
+static ci_block state_block(const ci_slot *slot) { return (ci_block){slot->value.data, slot->capacity, slot->mapping}; }
+
 static void state_slot_free(const ci_allocator *allocator, ci_slot *slot) {
-  ci_release(allocator, slot->value.data, slot->capacity);
+  ci_block_free(allocator, state_block(slot));
   state_text_free(allocator, slot->slot_of);
   state_text_free(allocator, slot->slot);
   state_text_free(allocator, slot->name);
@@ -312,6 +319,34 @@ void ci_random_start(const ci_state *state, ci_random *random) {
   random->initialized = true;
 }
 
+/* ---- checking ---- */
+
+static bool state_bools_valid(const ci_value *value) {
+  const uint8_t *elements = value->data;
+  for (size_t i = 0; i < value->bytes; i++)
+    if (elements[i] > 1) return false;
+  return true;
+}
+
+ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
+                         ci_error *error) {
+  if (ci_crc32c(0, value->data, value->bytes) != crc32c)
+    return ci_fail(error, CI_DATA_LOSS, "the checksum of variable '%.200s' in checkpoint '%.600s' does not match", name,
+                   checkpoint);
+  if (value->dtype == CI_BOOL && !state_bools_valid(value))
+    return ci_fail(error, CI_DATA_LOSS,
+                   "variable '%.200s' in checkpoint '%.600s' is damaged: a bool is neither 0 nor 1", name, checkpoint);
+  return CI_OK;
+}
+
+/* More than one may look at a state that nobody changes: each finds the same. */
+ci_status ci_slot_check(const ci_slot *slot, ci_error *error) {
+  if (slot->mapping == NULL || atomic_load_explicit(&slot->checked, memory_order_relaxed)) return CI_OK;
+  CI_TRY(ci_value_check(&slot->value, slot->crc32c, slot->name, ci_mapping_where(slot->mapping), error));
+  atomic_store_explicit((atomic_bool *)(uintptr_t)&slot->checked, true, memory_order_relaxed);
+  return CI_OK;
+}
+
 /* ---- changing ---- */
 
 bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims) {
@@ -354,7 +389,7 @@ static void state_put(ci_state *state, ci_slot *slot, const ci_value *value) {
 
 /* The text of strings may be what other views read, so they always move to a new buffer. */
 static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
-  return slot->value.data != NULL && slot->capacity == bytes && slot->dtype != CI_STRING;
+  return slot->value.data != NULL && !slot->mapping && slot->capacity == bytes && slot->dtype != CI_STRING;
 }
 
 ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error) {
@@ -368,29 +403,41 @@ ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *er
 
 void ci_state_room_free(ci_state *state, void *data, size_t bytes) { ci_release(&state->allocator, data, bytes); }
 
+static void state_move(ci_state *state, ci_slot *slot, ci_block block) {
+  slot->value.data = block.data;
+  slot->capacity = block.bytes;
+  slot->mapping = block.mapping;
+  state->layout++;
+}
+
 ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error) {
   size_t bytes;
-  *replaced = (ci_block){NULL, 0};
+  *replaced = (ci_block){NULL, 0, NULL};
   CI_TRY(state_check(slot, value, error));
   if (!ci_value_storage(value, &bytes)) return state_memory(error);
   if (!state_fits_buffer(slot, bytes)) {
     void *data;
     CI_TRY(ci_state_room(state, bytes, &data, error));
-    *replaced = (ci_block){slot->value.data, slot->capacity};
-    slot->value.data = data;
-    slot->capacity = bytes;
-    state->layout++;
+    *replaced = state_block(slot);
+    state_move(state, slot, (ci_block){data, bytes, NULL});
   }
   state_put(state, slot, value);
   return CI_OK;
 }
 
-static void state_install(ci_state *state, ci_slot *slot, void *data, size_t bytes, const ci_value *value) {
-  ci_release(&state->allocator, slot->value.data, slot->capacity);
-  slot->value.data = data;
-  slot->capacity = bytes;
-  state->layout++;
-  state_put(state, slot, value);
+static void state_install(ci_state *state, ci_slot *slot, ci_block block, const ci_slot_change *change) {
+  ci_block_free(&state->allocator, state_block(slot));
+  state_move(state, slot, block);
+  atomic_store(&slot->checked, block.mapping == NULL);
+  slot->crc32c = change->crc32c;
+  state_put(state, slot, &change->value);
+}
+
+void ci_state_change_drop(ci_state *state, ci_slot_change *change) {
+  if (change->mapping) ci_mapping_drop(change->mapping);
+  else if (change->given) ci_release(&state->allocator, change->value.data, change->value.bytes);
+  change->mapping = NULL;
+  change->given = false;
 }
 
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
@@ -402,12 +449,14 @@ ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot
   for (int i = 0; status == CI_OK && i < slot_count; i++) {
     status = state_check(state->slots.at[slots[i].slot], &slots[i].value, error);
     if (status == CI_OK && !ci_value_storage(&slots[i].value, &blocks[i].bytes)) status = state_memory(error);
-    if (status == CI_OK && !slots[i].given) status = ci_state_room(state, blocks[i].bytes, &blocks[i].data, error);
+    if (slots[i].given || slots[i].mapping) continue;
+    if (status == CI_OK) status = ci_state_room(state, blocks[i].bytes, &blocks[i].data, error);
   }
   for (int i = 0; blocks != NULL && i < slot_count; i++) {
-    void *data = slots[i].given ? slots[i].value.data : blocks[i].data;
-    if (status == CI_OK) state_install(state, state->slots.at[slots[i].slot], data, blocks[i].bytes, &slots[i].value);
-    else if (!slots[i].given) ci_release(&state->allocator, data, blocks[i].bytes);
+    const bool there = slots[i].given || slots[i].mapping;
+    ci_block block = {there ? slots[i].value.data : blocks[i].data, blocks[i].bytes, slots[i].mapping};
+    if (status == CI_OK) state_install(state, state->slots.at[slots[i].slot], block, &slots[i]);
+    else if (!there) ci_release(&state->allocator, block.data, block.bytes);
   }
   for (int i = 0; status == CI_OK && i < random_count; i++) {
     ci_random *random = state->randoms.at[randoms[i].random];

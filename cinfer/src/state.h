@@ -1,7 +1,10 @@
 /* state.h - variables and random generators by name: what outlives a run. */
 #ifndef CI_STATE_H
 #define CI_STATE_H
+#include <stdatomic.h>
+
 #include "ci_kernel.h"
+#include "mapping.h"
 #include "resources.h"
 
 typedef struct ci_slot { /* one variable */
@@ -12,7 +15,10 @@ typedef struct ci_slot { /* one variable */
   bool ruled; /* false: only a checkpoint had it, and the first that declares it says its shape */
   bool initialized;
   ci_value value; /* when initialized; data is 64-aligned. Elements of CI_STRING are ci_string, their bytes follow */
-  size_t capacity; /* of value.data */
+  size_t capacity; /* of value.data, unless that lies in `mapping` */
+  ci_mapping *mapping; /* held: the file where value.data is, or NULL */
+  atomic_bool checked; /* whether what lies there has been compared with crc32c */
+  uint32_t crc32c;
   uint64_t version; /* +1 with every change of the value */
   char *slot_of, *slot; /* owned: an optimizer's slot knows its variable and which it is; else NULL */
 } ci_slot;
@@ -66,11 +72,17 @@ typedef struct ci_slot_change {
   ci_value value;
   bool linked; /* for this change, and not any more when it fails */
   bool given; /* not copied: value.data is memory of ci_state_room, which becomes the slot's unless the change fails */
+  ci_mapping *mapping; /* or NULL; held for the change: value.data lies there, and is checked when it is first used */
+  uint32_t crc32c;
 } ci_slot_change;
 typedef struct ci_random_change {
   int random;
   ci_generator value;
 } ci_random_change;
+/* in_file.c: the values of those of an assignment that lie in files. */
+ci_status ci_in_file_changes(ci_state *state, const ci_assignment *wanted, ci_slot_change *changes, ci_error *error);
+/* Gives back what a change that was not made holds. */
+void ci_state_change_drop(ci_state *state, ci_slot_change *change);
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
                           int random_count, ci_error *error);
 
@@ -81,8 +93,16 @@ uint64_t ci_state_layout(const ci_state *state);
 typedef struct ci_block {
   void *data;
   size_t bytes;
+  ci_mapping *mapping; /* where data lies, or NULL */
 } ci_block;
+void ci_block_free(const ci_allocator *allocator, ci_block block);
 ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, ci_block *replaced, ci_error *error);
+/* Compares a value with its checksum in a file. */
+ci_status ci_value_check(const ci_value *value, uint32_t crc32c, const char *name, const char *checkpoint,
+                         ci_error *error);
+/* To be called before any number of a value is used. CI_DATA_LOSS: it was restored without a look at it, and now its
+ * checksum does not match. */
+ci_status ci_slot_check(const ci_slot *slot, ci_error *error);
 /* Whether dims fit the rule of a slot. */
 bool ci_slot_accepts(const ci_slot *slot, int32_t dtype, int32_t rank, const int64_t *dims);
 

@@ -12,6 +12,7 @@
 
 #ifdef THREADS_POSIX
 #include <pthread.h>
+#include <stdatomic.h>
 #endif
 
 /* ---- floating-point environment ---- */
@@ -59,65 +60,79 @@ static int64_t threads_cut(int64_t n, int parts, int p) { return n / parts * p +
 
 #ifdef THREADS_POSIX
 
-typedef struct threads_worker {
-  pthread_t thread;
-  struct ci_threads *threads;
-  int part;
-} threads_worker;
+/* How often a thread looks for work before it sleeps: some 20 microseconds, which is less than it takes to wake one.
+ * Only just after work: an idle pool sleeps. */
+enum { THREADS_LOOKS = 1000 };
+
+static void threads_pause(void) {
+#if defined(__SSE__) || defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+  __asm__ volatile("yield");
+#endif
+}
 
 struct ci_threads {
   pthread_mutex_t lock;
   pthread_cond_t begin, done;
-  int count; /* workers */
-  uint64_t job; /* rises with every job */
-  int working;
-  bool stop;
+  int count;        /* workers */
+  atomic_int untaken; /* parts of the job that nobody has begun; workers look at it before they lock */
+  atomic_int unfinished;
   int parts;
+  atomic_bool stop;
   int64_t n;
   ci_part_fn fn;
   void *argument;
   size_t bytes;
-  threads_worker workers[];
+  pthread_t workers[];
 };
 
 static void threads_part(const ci_threads *t, int part) {
-  if (part < t->parts)
-    t->fn(t->argument, threads_cut(t->n, t->parts, part), threads_cut(t->n, t->parts, part + 1), part);
+  t->fn(t->argument, threads_cut(t->n, t->parts, part), threads_cut(t->n, t->parts, part + 1), part);
+}
+
+/* Takes a part of the job; the lock is held. */
+static int threads_take(ci_threads *t) {
+  return t->parts - atomic_fetch_sub_explicit(&t->untaken, 1, memory_order_relaxed);
+}
+
+static void threads_finish(ci_threads *t) {
+  if (atomic_fetch_sub_explicit(&t->unfinished, 1, memory_order_acq_rel) == 1) pthread_cond_signal(&t->done);
 }
 
 static void *threads_work(void *given) {
-  threads_worker *worker = given;
-  ci_threads *t = worker->threads;
+  ci_threads *t = given;
   ci_float_mode mode;
-  uint64_t seen = 0;
   ci_float_enter(&mode);
-  pthread_mutex_lock(&t->lock);
   for (;;) {
-    while (!t->stop && t->job == seen) pthread_cond_wait(&t->begin, &t->lock);
-    if (t->stop) break;
-    seen = t->job;
-    pthread_mutex_unlock(&t->lock);
-    threads_part(t, worker->part);
+    for (int i = 0; i < THREADS_LOOKS && atomic_load_explicit(&t->untaken, memory_order_relaxed) == 0; i++)
+      threads_pause();
     pthread_mutex_lock(&t->lock);
-    if (--t->working == 0) pthread_cond_signal(&t->done);
+    while (!t->stop && t->untaken == 0) pthread_cond_wait(&t->begin, &t->lock);
+    if (t->stop) break;
+    int part = threads_take(t);
+    pthread_mutex_unlock(&t->lock);
+    threads_part(t, part);
+    pthread_mutex_lock(&t->lock);
+    threads_finish(t);
+    pthread_mutex_unlock(&t->lock);
   }
   pthread_mutex_unlock(&t->lock);
   return NULL;
 }
 
 ci_threads *ci_threads_start(const ci_allocator *allocator, int count) {
-  size_t bytes = sizeof(ci_threads) + (size_t)count * sizeof(threads_worker);
+  size_t bytes = sizeof(ci_threads) + (size_t)count * sizeof(pthread_t);
   ci_threads *t = ci_alloc(allocator, bytes);
   if (t == NULL) return NULL;
   t->bytes = bytes;
+  atomic_init(&t->untaken, 0);
+  atomic_init(&t->unfinished, 0);
+  atomic_init(&t->stop, false);
   pthread_mutex_init(&t->lock, NULL);
   pthread_cond_init(&t->begin, NULL);
   pthread_cond_init(&t->done, NULL);
-  for (int i = 0; i < count; i++) {
-    t->workers[i] = (threads_worker){.threads = t, .part = i + 1};
-    if (pthread_create(&t->workers[i].thread, NULL, threads_work, &t->workers[i]) != 0) break;
-    t->count++;
-  }
+  while (t->count < count && pthread_create(&t->workers[t->count], NULL, threads_work, t) == 0) t->count++;
   return t;
 }
 
@@ -127,26 +142,45 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
   t->stop = true;
   pthread_cond_broadcast(&t->begin);
   pthread_mutex_unlock(&t->lock);
-  for (int i = 0; i < t->count; i++) pthread_join(t->workers[i].thread, NULL);
+  for (int i = 0; i < t->count; i++) pthread_join(t->workers[i], NULL);
   pthread_cond_destroy(&t->done);
   pthread_cond_destroy(&t->begin);
   pthread_mutex_destroy(&t->lock);
   ci_release(allocator, t, t->bytes);
 }
 
-void ci_threads_run(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
+/* Begins a job and takes its first part. */
+static void threads_begin(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
   pthread_mutex_lock(&t->lock);
-  t->parts = parts <= t->count + 1 ? parts : t->count + 1;
+  t->parts = parts;
   t->n = n;
   t->fn = fn;
   t->argument = argument;
-  t->working = t->count;
-  t->job++;
-  pthread_cond_broadcast(&t->begin);
+  atomic_store_explicit(&t->unfinished, parts - 1, memory_order_relaxed);
+  atomic_store_explicit(&t->untaken, parts - 1, memory_order_relaxed);
+  if (parts - 1 >= t->count) pthread_cond_broadcast(&t->begin);
+  for (int i = 1; i < parts && parts - 1 < t->count; i++) pthread_cond_signal(&t->begin);
   pthread_mutex_unlock(&t->lock);
+}
+
+/* Parts are numbers, not threads: whoever is free takes the next one, the caller too, so that a thread which the
+ * system keeps from running holds up nobody. */
+void ci_threads_run(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
+  threads_begin(t, parts, n, fn, argument);
   threads_part(t, 0);
+  for (;;) {
+    pthread_mutex_lock(&t->lock);
+    if (t->untaken == 0) break;
+    int part = threads_take(t);
+    pthread_mutex_unlock(&t->lock);
+    threads_part(t, part);
+    atomic_fetch_sub_explicit(&t->unfinished, 1, memory_order_acq_rel);
+  }
+  pthread_mutex_unlock(&t->lock);
+  for (int i = 0; i < THREADS_LOOKS && atomic_load_explicit(&t->unfinished, memory_order_acquire) > 0; i++)
+    threads_pause();
   pthread_mutex_lock(&t->lock);
-  while (t->working > 0) pthread_cond_wait(&t->done, &t->lock);
+  while (t->unfinished > 0) pthread_cond_wait(&t->done, &t->lock);
   pthread_mutex_unlock(&t->lock);
 }
 
@@ -167,3 +201,26 @@ void ci_threads_run(ci_threads *threads, int parts, int64_t n, ci_part_fn fn, vo
 }
 
 #endif
+
+/* ---- the host's own threads ---- */
+
+typedef struct threads_job {
+  int parts;
+  int64_t n;
+  ci_part_fn fn;
+  void *argument;
+} threads_job;
+
+static void threads_host_part(void *given, int32_t part) {
+  const threads_job *job = given;
+  ci_float_mode mode;
+  if (part < 0 || part >= job->parts) return;
+  ci_float_enter(&mode);
+  job->fn(job->argument, threads_cut(job->n, job->parts, part), threads_cut(job->n, job->parts, part + 1), part);
+  ci_float_leave(&mode);
+}
+
+void ci_threads_host(const ci_executor *executor, int parts, int64_t n, ci_part_fn fn, void *argument) {
+  threads_job job = {parts, n, fn, argument};
+  executor->run(executor->user, parts, threads_host_part, &job);
+}

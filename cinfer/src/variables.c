@@ -41,6 +41,7 @@ ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, c
   if (!slot->initialized) {
     return ci_fail(error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
   }
+  CI_TRY(ci_slot_check(slot, error));
   *value = (ci_tensor){slot->value.data, slot->value.bytes, slot->value.dtype, slot->value.rank, {0}};
   memcpy(value->dims, slot->value.dims, sizeof value->dims);
   return CI_OK;
@@ -143,7 +144,14 @@ ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator
 static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, ci_slot_change *slots,
                                   ci_random_change *randoms, ci_error *error) {
   for (int i = 0; i < wanted->variable_count; i++) {
-    CI_TRY(variables_change(state, wanted->variables[i], &wanted->values[i], &slots[i], error));
+    ci_tensor tensor = wanted->values[i];
+    const bool in_file = wanted->in_file != NULL && wanted->in_file[i].file >= 0;
+    if (in_file && wanted->in_file[i].file >= wanted->file_count)
+      return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d lies in file %d of %d", wanted->variables[i],
+                     (int)wanted->in_file[i].file, wanted->file_count);
+    if (in_file) tensor.data = &tensor, tensor.bytes = SIZE_MAX; /* until the file is there */
+    CI_TRY(variables_change(state, wanted->variables[i], &tensor, &slots[i], error));
+    if (in_file) continue;
     slots[i].given = wanted->given != NULL && wanted->given[i];
     if (slots[i].given && slots[i].value.dtype == CI_STRING)
       return ci_fail(error, CI_INVALID_ARGUMENT, "variable %d has strings, which are copied and cannot be given",
@@ -155,7 +163,12 @@ static ci_status variables_assign(ci_state *state, const ci_assignment *wanted, 
     CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &randoms[i].random, error));
     randoms[i].value = wanted->places[i];
   }
-  return ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
+  ci_status status = wanted->in_file == NULL ? CI_OK : ci_in_file_changes(state, wanted, slots, error);
+  if (status == CI_OK)
+    status = ci_state_change(state, slots, wanted->variable_count, randoms, wanted->generator_count, error);
+  for (int i = 0; status != CI_OK && wanted->in_file != NULL && i < wanted->variable_count; i++)
+    if (wanted->in_file[i].file >= 0) ci_state_change_drop(state, &slots[i]); /* what the caller gave is still his */
+  return status;
 }
 
 ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_error *error) {
@@ -166,6 +179,7 @@ ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_e
     return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment has a negative count");
   }
   if ((assignment->variable_count > 0 && (assignment->variables == NULL || assignment->values == NULL)) ||
+      (assignment->in_file != NULL && assignment->file_count > 0 && assignment->files == NULL) ||
       (assignment->generator_count > 0 && (assignment->generators == NULL || assignment->places == NULL))) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "an assignment lacks a list that it counts");
   }

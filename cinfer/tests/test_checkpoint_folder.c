@@ -161,7 +161,12 @@ static void test_a_failed_assignment_leaves_no_generator(void) {
   ci_state *state = metered_state(&m);
   const int slot = declare(state, "w", CI_FLOAT, 1, 2, 0);
   const ci_tensor tensor = {(void *)(uintptr_t)value, sizeof value, CI_FLOAT, 1, {2}};
-  const ci_assignment wanted = {&slot, &tensor, 1, names, places, 1, NULL};
+  const ci_assignment wanted = {.variables = &slot,
+                                .values = &tensor,
+                                .variable_count = 1,
+                                .generators = names,
+                                .places = places,
+                                .generator_count = 1};
   ci_error error;
   ci_status status = CI_RESOURCE_EXHAUSTED;
   for (long left = 0; status != CI_OK && left < 100; left++) {

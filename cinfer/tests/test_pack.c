@@ -48,8 +48,9 @@ static ci_session *open_session(ci_model *model, const ci_tensor *x) {
 
 /* The product of x and a constant w. */
 static ci_kernel *find_product(ci_session *session) {
-  for (size_t i = 0; i < session->plans->all_steps.count; i++) {
-    ci_step *step = session->plans->all_steps.at[i];
+  const ci_plan *plan = session->plans.at[session->plans.latest];
+  for (size_t i = 0; i < plan->all_steps.count; i++) {
+    ci_step *step = plan->all_steps.at[i];
     if (step->node->kernel->run == run_matmul) return &step->k;
   }
   return NULL;

@@ -121,6 +121,11 @@ class Signature:
             )
         return self._run_any(list(inputs))
 
+    @property
+    def run_checked(self) -> Callable[[Sequence[Array]], list[Array]]:
+        """As run, for a list of inputs of which the caller knows that they fit."""
+        return self._run_any if self._runner is None else self._runner.run
+
     def _run_any(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs what may have texts, sequences, optional values and types that numpy lacks."""
         handles = self._handles
@@ -135,8 +140,9 @@ class Signature:
                 raise closed()
             if code := _run(session, *self._call, handles.error):
                 raise handles.failed(code)
-            del keep
-            return [read() for read in self._readers]
+            results = [read() for read in self._readers]
+            del keep  # results may lie where the inputs do
+            return results
 
     def run_watched(
         self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None

@@ -8,14 +8,14 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, errors, stores
+from graphio.schema import calls, dtypes, errors, stores
 from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -195,17 +195,22 @@ class State:
         """Gives many variables and generators their values: all of them, or none when it raises.
 
         Args:
-            values: name of a variable to its value, of its dtype; a Stored one is checked now.
+            values: name of a variable to its value, of its dtype; a Stored one stays in its file
+                and is checked when it is first used, if it lies in one as in memory, else now.
             generators: name to key and counter.
             given: True: memory of `room` becomes the state's; nobody else may have it.
             declared: variables to be declared before: name to element type's number and shape.
         """
         places = generators or {}
         tensors = ffi.new("ci_tensor[]", len(values))
-        keep: list[Any] = [
-            arrays.point_at(tensor, np.ascontiguousarray(_array(value)).reshape(value.shape))
-            for tensor, value in zip(tensors, values.values(), strict=True)
-        ]
+        files = _Files(len(values))
+        keep: list[Any] = [files]
+        for i, (tensor, value) in enumerate(zip(tensors, values.values(), strict=True)):
+            if _is_mapped(value):
+                files.point_at(i, tensor, value)
+            else:
+                array = np.ascontiguousarray(_array(value)).reshape(value.shape)
+                keep.append(arrays.point_at(tensor, array))
         names = [ffi.new("char[]", name.encode()) for name in places]
         with self.lock, self._declared(declared or {}):
             indices = ffi.new("int[]", [self._index(name) for name in values])
@@ -215,7 +220,7 @@ class State:
             rooms = [room if given and room and not room.taken else None for room in rooms]
             taken = ffi.new("uint8_t[]", [room is not None for room in rooms])
             wanted = (indices, tensors, len(values), pointers, at, len(names), taken)
-            wanted = ffi.new("ci_assignment *", wanted)
+            wanted = ffi.new("ci_assignment *", (*wanted, *files.fields()))
             self._check(lib.ci_state_assign(self.handle, wanted, self._error))
             for room in rooms:
                 if room is not None:
@@ -304,6 +309,40 @@ class State:
 
     def _check(self, code: int) -> None:
         status.check(code, self._error)
+
+
+def _is_mapped(value: Array | Stored) -> TypeGuard[Stored]:
+    """Whether C may take it from its file: checked, and as it is in memory."""
+    if isinstance(value, np.ndarray) or value.place is None or value.crc is None:
+        return False
+    return value.number != dtypes.STRING and dtypes.of_number(value.number).bits >= 8
+
+
+class _Files:
+    """What ci_assignment says of values in files."""
+
+    def __init__(self, count: int) -> None:
+        self._in_file = ffi.new("ci_in_file[]", [{"file": -1}] * count)
+        self._numbers: dict[str, int] = {}
+        self._checkpoint: Any = ffi.NULL
+        self._names: list[Any] = []
+
+    def point_at(self, index: int, tensor: Any, value: Stored) -> None:
+        """Makes a ci_tensor the type of a value that has a place."""
+        assert value.place is not None
+        path, offset, checkpoint = value.place
+        tensor.dtype = value.number
+        arrays.set_shape(tensor, value.shape)
+        number = self._numbers.setdefault(path, len(self._numbers))
+        self._in_file[index] = (number, value.crc, offset)
+        if not self._checkpoint:
+            self._checkpoint = ffi.new("char[]", os.fsencode(checkpoint))
+
+    def fields(self) -> tuple[Any, Any, int, Any]:
+        """Of ci_assignment; good as long as this."""
+        self._names = [ffi.new("char[]", os.fsencode(path)) for path in self._numbers]
+        self._list = ffi.new("char *[]", self._names)
+        return self._in_file, self._list, len(self._names), self._checkpoint
 
 
 def _array(value: Array | Stored) -> Array:

@@ -21,36 +21,36 @@ class Steps:
     """The steps of one run, as C tells of them: they follow each other without a gap."""
 
     def __init__(self) -> None:
-        self._thread = threading.get_ident()
-        self._found: list[tuple[bytes, int]] = []
-        self._handle = ffi.new_handle(self)
-
-    def note(self, name: bytes) -> None:
-        """A step that has just ended; b"" before the first one."""
-        self._found.append((name, time.time_ns()))
+        self._found: list[tuple[str, int]] = []
 
     def times(self) -> Iterator[NodeTime]:
         """One entry a step."""
+        thread = threading.get_ident()
         for (_, start), (name, end) in zip(self._found, self._found[1:], strict=False):
             if name:
-                yield NodeTime(name.decode("utf-8", "replace"), start, end, self._thread)
+                yield NodeTime(name, start, end, thread)
 
     @contextlib.contextmanager
     def watching(self, session: Any) -> Iterator[None]:
         """A context in which a C session's runs tell of their steps here."""
         watch = ffi.new("ci_observer *")
-        watch.user, watch.step = self._handle, lib.graphio_step
+        noted = ffi.gc(lib.graphio_times_new(), lib.graphio_times_free)
+        if noted == ffi.NULL:
+            raise MemoryError
+        watch.user, watch.step = noted, ffi.addressof(lib, "graphio_times_note")
         lib.ci_session_observe(session, watch[0])
         try:
             yield
         finally:
             lib.ci_session_observe(session, ffi.new("ci_observer *")[0])
+            self._found += map(_told, noted.ends[0 : noted.count])
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
-def graphio_step(user: Any, name: Any, length: int) -> None:
-    """What C calls; see Steps.note."""
-    ffi.from_handle(user).note(bytes(ffi.buffer(name, length)) if length else b"")
+def _told(end: Any) -> tuple[str, int]:
+    """A step's name, "" before the first one, and when it ended."""
+    if end.name == ffi.NULL:
+        return "", end.at
+    return bytes(ffi.buffer(end.name, end.length)).decode("utf-8", "replace"), end.at
 
 
 @contextlib.contextmanager

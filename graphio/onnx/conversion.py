@@ -16,7 +16,9 @@ __all__ = ["SIGNATURE", "convert", "load"]
 SIGNATURE = "predict"
 
 
-def convert(source: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
+def convert(
+    source: Any, path: str | os.PathLike[str] | None = None, *, optimize: str = "exact"
+) -> bytes | None:
     """Turns an ONNX model into a model file with one signature, "predict".
 
     Inputs and outputs of the signature have the names of the model's; weights are constants.
@@ -24,15 +26,17 @@ def convert(source: Any, path: str | os.PathLike[str] | None = None) -> bytes | 
     Args:
         source: path of an ONNX file, its bytes, or an onnx.ModelProto.
         path: of the file to write, atomically; None: the bytes are returned.
+        optimize: as for tf.saved_model.save: "exact", "approximate" or "none".
 
     Raises:
-        As import_model.
+        As import_model; ValueError: another optimize.
     """
     graph = Graph()
     with graph.as_default():
         found = import_model(source, trainable=False)
         spec = SignatureSpec(SIGNATURE, list(found.inputs.items()), list(found.outputs.items()))
-        model, arrays = rewrite(*build_model(graph, [spec], metadata=found.metadata))
+        made = build_model(graph, [spec], metadata=found.metadata)
+    model, arrays = rewrite(*made, optimize)
     if path is None:
         return container.pack(model, arrays)
     container.write(path, model, arrays)

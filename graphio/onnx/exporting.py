@@ -11,7 +11,7 @@ import onnx
 from graphio import saved_model
 from graphio.export import build_model
 from graphio.onnx.emitting import Emitter
-from graphio.schema import container, model_pb2
+from graphio.schema import container, fused, model_pb2
 
 __all__ = ["export", "from_model"]
 
@@ -80,7 +80,7 @@ def from_model(
         UnimplementedError: ONNX cannot express some nodes; all are listed.
     """
     opened = container.unpack(source) if isinstance(source, bytes) else container.read(source)
-    message, arrays = opened
+    message, arrays = fused.unfused(opened[0]), opened[1]
     found = _signature(message, signature)
     return _write(Emitter(message, arrays, found, opset).model(), path)
 

@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from graphio.rewrite import (
+    attention,
     batch_norm,
     chains,
     common,
     dead_code,
     folding,
+    gelu,
     identities,
+    layer_norm,
     products,
     transposes,
     turned,
@@ -51,6 +54,9 @@ PASSES: Sequence[Pass] = (
     Pass("merge_common", common.apply),
     Pass("cancel_transposes", transposes.apply),
     Pass("fold_batch_norm", batch_norm.fold, exact=False),
+    Pass("recognise_gelu", gelu.apply, exact=False),
+    Pass("recognise_layer_norm", layer_norm.apply, exact=False),
+    Pass("recognise_attention", attention.apply, exact=False),
     Pass("spread_batch_norm", batch_norm.spread),
     Pass("turn_products", turned.apply),
     Pass("remove_dead_code", dead_code.apply),
@@ -101,7 +107,19 @@ def rewrite(
         return model, list(arrays)
     for work in works:
         work.finish()
+    _name_opsets(result)
     exact = {each.name: each.exact for each in passes}
     for name, count in counts.items():
         result.rewrite.add(name=name, approximate=not exact[name], detail=f"{count} times")
     return result, shared.packed()
+
+
+def _name_opsets(model: Model) -> None:
+    """Brings the list of newest versions up to date."""
+    newest: dict[str, int] = {}
+    for graph in functions.all_graphs(model.graph):
+        for node in graph.node:
+            newest[node.domain] = max(newest.get(node.domain, 1), node.version)
+    del model.opset[:]
+    for domain in sorted(newest):
+        model.opset.add(domain=domain, version=newest[domain])

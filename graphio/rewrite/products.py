@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from graphio.rewrite.dimensions import Dimensions
 from graphio.rewrite.program import Maker, literal, step_of
 from graphio.rewrite.work import Work, attributes
 from graphio.schema import fused
@@ -20,22 +21,27 @@ _FUSED = {(domain, op): (name, first) for name, (domain, op, first) in fused.PRO
 def apply(work: Work) -> int:
     """Joins products with what is behind them; returns how many nodes went."""
     count = 0
+    if not any((node.domain, node.op) in _FUSED for node in work.nodes.values()):
+        return 0
+    dims = Dimensions(work)
     for node in reversed(work.ordered()):
         if node.name in work.nodes:
-            count += _join(work, node)
+            count += _join(work, dims, node)
     return count
 
 
-def _join(work: Work, node: Node) -> int:
+def _join(work: Work, dims: Dimensions, node: Node) -> int:
     """Joins one elementwise node, or a fused one, with the last product that it reads."""
     program = _program(work, node)
     if program is None:
         return 0
     inputs, whole = program
-    products = [p for value in inputs if (p := work.of(value)) is not None and _fits(work, p, node)]
+    products = [
+        p for value in inputs if (p := work.of(value)) is not None and _fits(work, dims, p, node)
+    ]
     for product in sorted(products, key=lambda p: -work.position[p.name]):
         extras = [value for value in inputs if value != product.name]
-        if all(_broadcasts(work, value, product.name) for value in extras):
+        if all(_broadcasts(dims, value, product.name) for value in extras):
             _fuse(work, product, node, extras, _reordered(whole, inputs, [product.name, *extras]))
             return 1
     return 0
@@ -54,7 +60,7 @@ def _program(work: Work, node: Node) -> tuple[list[str], fused.Program] | None:
     return inputs, maker.program()
 
 
-def _fits(work: Work, product: Node, node: Node) -> bool:
+def _fits(work: Work, dims: Dimensions, product: Node, node: Node) -> bool:
     """Whether a node is a product that only the elementwise node reads."""
     return (
         (product.domain, product.op) in _FUSED
@@ -62,17 +68,17 @@ def _fits(work: Work, product: Node, node: Node) -> bool:
         and product.output_type[0].tensor.dtype == fused.FLOAT
         and work.is_free(product)
         and work.readers[product.name].keys() == {node.name}
-        and work.shape(product.name) == work.shape(node.name) is not None
+        and dims.of(product.name) == dims.of(node.name) is not None
     )
 
 
-def _broadcasts(work: Work, value: str, product: str) -> bool:
+def _broadcasts(dims: Dimensions, value: str, product: str) -> bool:
     """Whether a value surely broadcasts to the product."""
-    shape, whole = work.shape(value), work.shape(product)
+    shape, whole = dims.of(value), dims.of(product)
     if shape is None or whole is None or len(shape) > len(whole):
         return False
     pairs = zip(reversed(shape), reversed(whole), strict=False)
-    return all(size == 1 or (size is not None and size == other) for size, other in pairs)
+    return all(size in (1, other) for size, other in pairs)
 
 
 def _reordered(program: fused.Program, old: Sequence[str], new: Sequence[str]) -> fused.Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -47,7 +48,7 @@ class Checkpoint:
         self._store, self._base = store, base
         self._files = _Files(store, index)
         rows = {v.name: v for v in index.variable}
-        self._variables = _Variables(rows, self._files, f"checkpoint {self.prefix!r}")
+        self._variables = _Variables(rows, self._files, self.prefix)
         self.variables: Mapping[str, Array] = self._variables
 
     def read(self, into: Mapping[str, Array] | None = None) -> None:
@@ -116,13 +117,14 @@ class Checkpoint:
         self.read({})
         self.check_meta()
 
-    def stored(self, name: str, *, checked: bool = True) -> tensors.Stored:
+    def stored(self, name: str, *, checked: bool = True, fetched: bool = True) -> tensors.Stored:
         """A variable that is checked when its array is asked for. Raises NotFoundError.
 
         Args:
             checked: False does not look at its checksum.
+            fetched: False leaves its bytes alone, too, until then.
         """
-        return self._variables.stored(name, checked)
+        return self._variables.stored(name, checked, fetched)
 
     def replaced(self) -> bool:
         """Whether it has been saved again, or deleted, since it was opened."""
@@ -175,6 +177,13 @@ class _Files:
             file.read_into(row.offset, data)
             return data.toreadonly()
 
+    def place(self, row: CheckpointVariable, checkpoint: str) -> tensors.Place | None:
+        """Where a variable lies; None: not on this machine."""
+        if not isinstance(self._store, stores.LocalStore):
+            return None
+        path = self._store.path(self._index.shard[row.shard].file)
+        return tensors.Place(path, row.offset, checkpoint)
+
     def _open(self, number: int) -> stores.StoredFile:
         """A data file whose length and header are right; DataLossError if it is not there."""
         shard, rows = self._index.shard[number], self.rows[number]
@@ -196,8 +205,8 @@ class _Files:
 class _Variables(Mapping[str, Array]):
     """Arrays by name, checked and decoded when first asked for."""
 
-    def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files, where: str) -> None:
-        self._rows, self._files, self._where = rows, files, where
+    def __init__(self, rows: Mapping[str, CheckpointVariable], files: _Files, prefix: str) -> None:
+        self._rows, self._files, self._prefix = rows, files, prefix
         self.arrays: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -205,14 +214,16 @@ class _Variables(Mapping[str, Array]):
             self.arrays[name] = self.stored(name).array()
         return self.arrays[name]
 
-    def stored(self, name: str, checked: bool = True) -> tensors.Stored:
+    def stored(self, name: str, checked: bool = True, fetched: bool = True) -> tensors.Stored:
         """A variable in its file. Raises NotFoundError."""
         if name not in self._rows:
             raise errors.NotFoundError(message=f"Key {name} not found in checkpoint")
         row = self._rows[name]
-        data = self._files.part(row)
-        what = f"variable '{name}' in {self._where}"
-        return tensors.Stored(row.dtype, row.dims, data, row.crc32c if checked else None, what)
+        part = functools.partial(self._files.part, row)
+        what = f"variable '{name}' in checkpoint {self._prefix!r}"
+        crc = row.crc32c if checked else None
+        place = self._files.place(row, self._prefix)
+        return tensors.Stored(row.dtype, row.dims, part() if fetched else part, crc, what, place)
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows

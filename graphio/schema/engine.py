@@ -130,6 +130,10 @@ class Signature(Protocol):
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """Runs in the signature's order; arrays have the exact dtype and are contiguous."""
 
+    @property
+    def run_checked(self) -> Callable[[Sequence[Array]], list[Array]]:
+        """As run, for inputs that need no check."""
+
     def run_watched(
         self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None
     ) -> list[Array]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -167,21 +167,43 @@ def to_array(tensor: Tensor) -> Array:
     return decode(tensor.dtype, tuple(tensor.dims), tensor.data)
 
 
+class Place(NamedTuple):
+    """Where a tensor's bytes lie.
+
+    Attributes:
+        path: of a file on this machine.
+        offset: of the first byte.
+        checkpoint: how messages call what the file belongs to.
+    """
+
+    path: str
+    offset: int
+    checkpoint: str
+
+
 class Stored:
     """A tensor's bytes in a file: checked and decoded when first asked for.
 
     Args:
         number: of the element type.
         dims: the shape.
-        data: the bytes.
+        data: the bytes, or what fetches them.
         crc: their checksum; None: it is not looked at.
         what: how messages call it, "tensor 3".
+        place: where they lie; None: in no file of this machine.
     """
 
     def __init__(
-        self, number: int, dims: Sequence[int], data: memoryview, crc: int | None, what: str
+        self,
+        number: int,
+        dims: Sequence[int],
+        data: memoryview | Callable[[], memoryview],
+        crc: int | None,
+        what: str,
+        place: Place | None = None,
     ) -> None:
         self.number, self.shape, self.crc, self.what = number, tuple(dims), crc, what
+        self.place = place
         self._data = data
         self._array: Array | None = None
 
@@ -192,7 +214,7 @@ class Stored:
 
     def reshape(self, dims: Sequence[int]) -> Stored:
         """The same bytes with another shape of as many elements."""
-        return Stored(self.number, dims, self._data, self.crc, self.what)
+        return Stored(self.number, dims, self._data, self.crc, self.what, self.place)
 
     def array(self) -> Array:
         """The read-only array.
@@ -201,10 +223,11 @@ class Stored:
             DataLossError: the bytes do not have their checksum, or do not fit dtype and shape.
         """
         if self._array is None:
-            if self.crc is not None and crc32c(self._data) != self.crc:
+            data = self._data() if callable(self._data) else self._data
+            if self.crc is not None and crc32c(data) != self.crc:
                 raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
             check_dims(self.shape)
-            self._array = decode(self.number, self.shape, self._data)
+            self._array = decode(self.number, self.shape, data)
         return self._array
 
 

@@ -190,8 +190,10 @@ def _reader(
         source.checkpoint.read(into)
         source.checkpoint.check_meta()
         return into.__getitem__
-    stored = functools.partial(source.checkpoint.stored, checked=options.verify == "lazy")
-    return stored if state.lasting and not options.cast else lambda name: stored(name).array()
+    lazy = options.verify == "lazy"
+    if options.cast or not (lazy or state.lasting):
+        return lambda name: source.checkpoint.stored(name, checked=lazy).array()
+    return functools.partial(source.checkpoint.stored, checked=lazy, fetched=state.lasting)
 
 
 def _converted(

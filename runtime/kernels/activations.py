@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphio.runtime.choosing import chosen
 from graphio.runtime.erf import erf
 from graphio.runtime.kernels.array import axis_of
 from graphio.runtime.kernels.math import sigmoid
@@ -41,7 +42,7 @@ def hard_sigmoid(x: Any, alpha: Any, beta: Any) -> Any:
 
 def prelu(x: Any, slope: Any) -> Any:
     """x, times slope where it is below 0; slope broadcasts to x."""
-    y = np.where(x < 0, x * slope, x)
+    y = chosen(x < 0, x * slope, x)
     if y.shape != x.shape:
         raise errors.InvalidArgumentError(
             message=f"slope has shape {list(slope.shape)}, which does not broadcast to x, "

@@ -17,7 +17,11 @@ from graphio.schema.model_pb2 import Node
 @kernel("FusedElementwise", domain="graphio", fresh=True)
 def _fused_elementwise(call: Call) -> Function:
     _check_types(call)
-    return _run(Program.read(call.attrs, len(call.dtypes)))
+    inputs = len(call.dtypes)
+    return _in_blocks(_run(Program.read(call.attrs, inputs), inputs, False))
+
+
+_BLOCK = 1 << 14  # elements of which a few arrays stay in cache
 
 
 def _check_types(call: Call) -> None:
@@ -26,22 +30,65 @@ def _check_types(call: Call) -> None:
             raise errors.UnimplementedError(message=f"input {i} is no float32")
 
 
-def _run(program: Program) -> Callable[..., Any]:
-    """The program as a function of its inputs."""
-    literals = [np.float32(number) for number in program.literals]
-    steps = [(_function(step), step) for step in program.steps]
+def _run(program: Program, inputs: int, fresh: bool) -> Callable[..., Any]:
+    """The program as a function of its inputs.
+
+    Args:
+        program: the steps.
+        inputs: how many inputs there are.
+        fresh: whether nobody reads input 0 afterwards.
+    """
+    shift = len(program.literals)
+    literals = [np.float32(number) for number in reversed(program.literals)]
+    steps = []
+    for s, step in enumerate(program.steps):
+        dying = [
+            k
+            for k, o in enumerate(step.operands)
+            if (o >= inputs or (o == 0 and fresh))
+            and step.operands.count(o) == 1
+            and not any(o in later.operands for later in program.steps[s + 1 :])
+        ]
+        places = [o + shift for o in step.operands]
+        steps.append((_function(step, dying), places[0], places[1] if places[1:] else -1))
+
+    if len(steps) == inputs == 1 and steps[0][2] < 0:
+        return steps[0][0]
 
     def run(*given: Any) -> Any:
-        values = [*given]
-        for function, step in steps:
-            operands = [values[o] if o >= 0 else literals[-1 - o] for o in step.operands]
-            try:
-                values.append(function(*operands))
-            except ValueError as error:
-                raise _at(step.node, OPS[step.op], error, operands) from None
+        values = [*literals, *given]
+        add = values.append
+        try:
+            for function, a, b in steps:
+                add(function(values[a]) if b < 0 else function(values[a], values[b]))
+        except ValueError as error:
+            step = program.steps[len(values) - shift - inputs]
+            operands = [values[o + shift] for o in step.operands]
+            raise _at(step.node, OPS[step.op], error, operands) from None
         return values[-1]
 
     return run
+
+
+def _in_blocks(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, block by block where arrays are larger than the cache."""
+
+    def whole(*given: Any) -> Any:
+        first = given[0]
+        if first.size < 4 * _BLOCK or any(
+            x.size > 1 and (x.shape != first.shape or not x.flags.c_contiguous) for x in given
+        ):
+            return run(*given)
+        if any(x.ndim > first.ndim for x in given):
+            return run(*given)
+        y = np.empty(first.shape, np.float32)
+        flat, parts = y.reshape(-1), [x.reshape(-1) for x in given]
+        for at in range(0, flat.size, _BLOCK):
+            block = [x[at : at + _BLOCK] if x.size > 1 else x for x in parts]
+            flat[at : at + _BLOCK] = run(*block)
+        return y
+
+    return whole
 
 
 def _at(name: str, op: fused.Op, error: ValueError, operands: Sequence[Any]) -> Exception:
@@ -54,7 +101,8 @@ def _at(name: str, op: fused.Op, error: ValueError, operands: Sequence[Any]) -> 
     return errors.InvalidArgumentError(node, None, f"{op.op} '{name}': {text}")
 
 
-def _function(step: Step) -> Function:
+def _function(step: Step, dying: Sequence[int]) -> Function:
+    """What computes a step; it may write into operands that nobody reads afterwards."""
     op = OPS[step.op]
     attrs = fused.attributes_of(step)
     version = operators.version_for(op.op, op.domain, [fused.FLOAT], attributes=attrs)
@@ -63,7 +111,7 @@ def _function(step: Step) -> Function:
         raise errors.InternalError(message=f"there is no kernel of {op.op}")
     made = row.make(Call(step.node, op.op, version, attrs, dtypes=[fused.FLOAT] * op.arity))
     if step.op != "Clip":
-        return made
+        return next((row.reuse[k] for k in dying if k in row.reuse), made)
     low, high = (np.float32(bound) for bound in step.numbers)
     return lambda x: made(x, low, high)
 
@@ -79,11 +127,12 @@ def _product(op: str) -> Callable[[Call], Function]:
         row = registry.find(domain, base, version)
         if row is None:
             raise errors.InternalError(message=f"there is no kernel of {base}")
-        program = Program.read(call.attrs, max(1, len(call.dtypes) - first + 1), True)
+        inputs = max(1, len(call.dtypes) - first + 1)
+        program = Program.read(call.attrs, inputs, True)
         product = row.make(
             Call(program.product, base, version, attrs, call.dtypes[:first], call.outputs)
         )
-        behind = _run(program)
+        behind = _run(program, inputs, row.fresh)
 
         def run(*given: Any) -> Any:
             try:
@@ -94,6 +143,8 @@ def _product(op: str) -> Callable[[Call], Function]:
                     text = f"{base} '{program.product}': {error.message}"
                     raise type(error)(node, None, text) from None
                 raise
+            if len(given) <= first:
+                return behind(result)
             y = behind(result, *given[first:])
             if y.shape != result.shape:
                 raise errors.InvalidArgumentError(

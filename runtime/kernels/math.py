@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime import registry, small
+from graphio.runtime.choosing import chosen
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.schema import dtypes, errors
@@ -48,11 +49,7 @@ def _extreme(choose: Any) -> Function:
         if len(others) > 1:
             for other in others[1:]:
                 result = choose(result, other)
-        if result.dtype.kind != "f":
-            return result
-        if result.__class__ is np.ndarray:
-            return np.add(result, 0, out=result)
-        return result + _zero(result)
+        return _without_negative_zero(result) if result.dtype.kind == "f" else result
 
     return extreme
 
@@ -73,14 +70,18 @@ def _zero(x: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays."""
-    result = np.maximum(x, 0)
-    return np.add(result, 0, out=result) if result.__class__ is np.ndarray else result + 0
+    return _without_negative_zero(np.maximum(x, _zero(x)))
+
+
+def _without_negative_zero(x: Any) -> Any:
+    """x, in its memory if it is an array, with a +0 for each -0."""
+    return np.add(x, _zero(x), out=x) if x.__class__ is np.ndarray else x + _zero(x)
 
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)), without overflow."""
     e = np.exp(-np.abs(x))
-    return np.where(x < 0, e, _one(x)) / (1 + e)
+    return chosen(x < 0, e, _one(x)) / (1 + e)
 
 
 def _one(x: Any) -> Any:
@@ -236,24 +237,7 @@ for _row in _ROWS:
     function(*_row, reuse=_reuse(_row[0], _row[2]))
 
 
-_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
-
-
-@kernel("Where", since=9, types="BAA", fresh=True)
-def _where(call: Call) -> Function:
-    otherwise = call.constant(2)
-    whole: Any = None if otherwise is None or otherwise.ndim else _BITS.get(otherwise.dtype)
-    if otherwise is None or whole is None or otherwise.view(whole).any():
-        return np.where
-
-    def where(condition: Any, x: Any, zero: Any) -> Any:
-        # Half the time of np.where, which repeats the zero.
-        if x.__class__ is not np.ndarray or not x.ndim or x.shape != condition.shape:
-            return np.where(condition, x, zero)
-        mask = np.negative(condition.view(np.int8)).astype(whole)
-        return np.bitwise_and(x.view(whole), mask, out=mask).view(x.dtype)
-
-    return where
+function("Where", 9, chosen, "BAA")
 
 
 @kernel("Mod", since=10, types="NN", fresh=True)
@@ -362,17 +346,17 @@ def _is_inf(call: Call) -> Function:
 @kernel("Elu", since=6, types="F", fresh=True)
 def _elu(call: Call) -> Function:
     alpha = call.number("alpha", 1.0)
-    return lambda x: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+    return lambda x: chosen(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
 @kernel("Selu", since=6, types="F", fresh=True)
 def _selu(call: Call) -> Function:
     alpha = call.number("alpha", 1.67326319217681884765625)
     gamma = call.number("gamma", 1.05070102214813232421875)
-    return lambda x: gamma * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+    return lambda x: gamma * chosen(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
 @kernel("LeakyRelu", since=6, types="F", fresh=True)
 def _leaky_relu(call: Call) -> Function:
     alpha = call.number("alpha", 0.01)
-    return lambda x: np.where(x < 0, alpha * x, x)
+    return lambda x: chosen(x < 0, alpha * x, x)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphio.runtime.choosing import kept
 from graphio.runtime.kernels.array import axis_of
-from graphio.runtime.registry import Array, Call, Function, function, kernel
+from graphio.runtime.registry import Array, Call, Function, can_hold, function, kernel
 from graphio.schema import errors
 
 
@@ -44,7 +45,11 @@ _register("LogSoftmax", log_softmax)
 
 def relu_grad(y: Any, dy: Any) -> Any:
     """dy where y > 0, else 0."""
-    return np.where(y > 0, dy, dy.dtype.type(0))
+    return kept(y > 0, dy)
+
+
+def _relu_grad_in_place(y: Any, dy: Any) -> Any:
+    return kept(y > 0, dy, dy if can_hold(dy, y.shape) else None)
 
 
 def softmax_cross_entropy(logits: Any, labels: Any) -> tuple[Array, Array]:
@@ -87,6 +92,7 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any) -> tuple[Array, Array
     return np.log(s)[:, 0] - z[rows, labels], gradient
 
 
-function("ReluGrad", 1, relu_grad, "FF", domain="graphio")
+_ONTO_GRADIENT = {1: _relu_grad_in_place}
+function("ReluGrad", 1, relu_grad, "FF", domain="graphio", reuse=_ONTO_GRADIENT)
 function("SoftmaxCrossEntropy", 1, softmax_cross_entropy, "FF", domain="graphio")
 function("SparseSoftmaxCrossEntropy", 1, sparse_softmax_cross_entropy, "FI", domain="graphio")

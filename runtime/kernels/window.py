@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from graphio.runtime.choosing import kept
 from graphio.runtime.registry import Array, Call, kernel
 from graphio.schema import errors
 
@@ -277,7 +278,7 @@ class _Pooling:
         winner = _first_largest([padded[place] for place in places])
         dx = np.zeros_like(padded)
         for k, place in enumerate(places):
-            np.add(dx[place], dy, out=dx[place], where=winner == k)
+            dx[place] += kept(winner == k, dy)
         return np.ascontiguousarray(at.crop(dx))
 
     def average(self, x: Array) -> Any:
@@ -309,12 +310,12 @@ class _Pooling:
 
 def _first_largest(parts: list[Array]) -> Array:
     """Which array has the largest element, at each place; the first of equals or of NaNs."""
-    best, winner = parts[0].copy(), np.zeros(parts[0].shape, np.int32)
+    best, winner = parts[0], np.zeros(parts[0].shape, np.int32)
     for k, part in enumerate(parts[1:], 1):
         better = part > best
         better |= np.isnan(part) & ~np.isnan(best)
-        np.copyto(best, part, where=better)
-        winner[better] = k
+        best = np.maximum(best, part)
+        np.maximum(winner, np.multiply(better, k, dtype=winner.dtype), out=winner)
     return winner
 
 

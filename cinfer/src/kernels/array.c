@@ -2,6 +2,9 @@
  * Split. */
 #include "copy.h"
 
+#include "../isa.h"
+#include "../isa_linear.h"
+
 static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {
   *item = ci_dtype_size(v->dtype);
   if (*item > 0) return CI_OK;

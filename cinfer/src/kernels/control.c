@@ -445,7 +445,7 @@ static ci_status loop_carry(ci_kernel *k, loop_plan *loop) {
     if (loop->staged[i] != CI_NONE) result = &loop->next[i];
     if (loop->grows[i]) {
       ci_place *now = ci_place_of(plan, &formal->value), *next = &plan->places.at[loop->staged[i]];
-      ci_block old = {now->block, now->block_bytes};
+      ci_block old = {now->block, now->block_bytes, NULL};
       now->block = next->block;
       now->block_bytes = next->block_bytes;
       next->block = old.data;

@@ -200,6 +200,23 @@ static void conv_depthwise_pixels(void *argument, int64_t begin, int64_t end, in
   }
 }
 
+/* The form with outputs as lanes, if it fits. */
+static void conv_plan_tiles(ci_kernel *k, ci_conv *p, int32_t *offset) {
+  const ci_window *g = &p->g;
+  ci_conv_tiles *t = &p->lanes;
+  if (offset == NULL || p->dtype != CI_FLOAT || p->product.dots) return;
+  t->y = (ci_conv_axis){g->h, g->kh, g->sh, g->dh, g->top, g->oh};
+  t->x = (ci_conv_axis){g->w, g->kw, g->sw, g->dw, g->left, g->ow};
+  t->images = g->n;
+  t->groups = p->groups;
+  t->ic = p->ic;
+  t->oc = p->oc;
+  t->block = p->product.block;
+  t->channels_last = true;
+  t->offset = offset;
+  if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
+}
+
 ci_status prepare_conv2d(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   if (x->rank != 4 || w->rank != 4 || x->dtype != w->dtype) {
@@ -207,7 +224,9 @@ ci_status prepare_conv2d(ci_kernel *k) {
     return k_fail(k, CI_INVALID_ARGUMENT, "x is %s and w is %s, expected two tensors of rank 4 and one type",
                   k_describe(x, left, sizeof left), k_describe(w, right, sizeof right));
   }
-  ci_conv *p = k_private(k, sizeof *p);
+  const int64_t depth = ci_product(w->dims, 0, 3);
+  const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
+  ci_conv *p = k_private(k, sizeof *p + offsets);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_conv_prepare(k, x->dims, w->dims, x->dtype, p));
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->outputs};
@@ -223,6 +242,7 @@ ci_status prepare_conv2d(ci_kernel *k) {
   p->b_bytes = ci_round_up(ci_matmul_b_bytes(&p->product, (ptrdiff_t)p->outputs, 1), 64);
   p->tile_bytes = p->direct ? 0 : ci_round_up((size_t)p->rows * (size_t)p->depth * p->item, 64);
   k->scratch_bytes = (size_t)p->groups * p->b_bytes + threads * p->tile_bytes;
+  conv_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
   return CI_OK;
 }
 
@@ -230,6 +250,12 @@ ci_status run_conv2d(ci_kernel *k) {
   conv_job job = {k, k->private_memory};
   const ci_conv *p = job.p;
   if (k->out[0]->count == 0) return CI_OK;
+  if (p->lanes.offset != NULL) {
+    const ci_conv_tiles_job tiles = {
+        .k = k, .p = &p->lanes, .x = k->in[0]->data, .w = k->in[1]->data, .y = k->out[0]->data};
+    ci_conv_tiles_run(&tiles);
+    return CI_OK;
+  }
   if (p->depthwise) {
     memset(k->scratch, 0, p->b_bytes);
     k_parallel(k, p->g.pixels, p->grain, conv_depthwise_pixels, &job);

@@ -1,6 +1,7 @@
 /* conv.h - what the three convolution kernels share. */
 #ifndef CI_CONV_H
 #define CI_CONV_H
+#include "conv_tiles.h"
 #include "product.h"
 #include "window.h"
 
@@ -18,6 +19,7 @@ typedef struct ci_conv {
   int64_t rows;      /* pixels of a tile */
   size_t tile_bytes; /* of one thread */
   size_t b_bytes;    /* of a group's packed operand, before the tiles */
+  ci_conv_tiles lanes; /* Conv2D with outputs as lanes; offset NULL: that form is not taken */
   int64_t grain;     /* pixels of a part; of the filters' gradient: taps of a tile */
 } ci_conv;
 

@@ -10,7 +10,12 @@
 #include "../isa_linear.h"
 #include "window.h"
 
-enum { CONV_ND_TILE_BYTES = 1 << 18, CONV_ND_WIDTH = 192, CONV_ND_COLUMNS = 64, CONV_ND_PADDED = 1 << 26, CONV_ND_OFFSETS = 1 << 20 };
+enum {
+  CONV_ND_TILE_BYTES = 1 << 18,
+  CONV_ND_WIDTH = 192,
+  CONV_ND_COLUMNS = 64,
+  CONV_ND_PADDED = 1 << 26,
+};
 enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
 
 static size_t conv_nd_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
@@ -235,11 +240,14 @@ static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end,
     const int64_t channel = plane % p->c;
     const float *bias = (const float *)(const void *)job->bias;
     ci_windows windows = p->windows;
-    windows.x = ci_plane_padded(&p->plane, job->k->isa, (const float *)(const void *)job->x + plane * g->area, 0.0f, strip);
+    windows.x =
+        ci_plane_padded(&p->plane, job->k->isa, (const float *)(const void *)job->x + plane * g->area, 0.0f, strip);
     windows.w = (const float *)(const void *)job->w + channel * g->taps;
     windows.bias = bias == NULL ? NULL : bias + channel;
+    windows.after = job->after;
     windows.y = (float *)(void *)job->y + plane * g->places;
     job->k->isa->linear->depthwise_plane(&windows);
+    if (job->program != NULL) ci_fused_rows(job->program, windows.y, (ptrdiff_t)g->places, plane, 0, 1, g->places);
   }
 }
 
@@ -272,7 +280,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
   if (p->direct) p->tile_bytes = 0;
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
-  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows)) p->tile_bytes = p->plane.bytes;
+  if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
+    p->tile_bytes = p->plane.bytes;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -349,7 +358,8 @@ static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
   const int last = g->rank - 1;
   ci_conv_tiles *t = &p->lanes;
   if (offset == NULL || g->rank > 2 || p->dtype != CI_FLOAT || p->depthwise || p->product.dots) return;
-  t->x = (ci_conv_axis){g->size[last], g->kernel[last], g->stride[last], g->dilation[last], g->before[last], g->out[last]};
+  t->x =
+      (ci_conv_axis){g->size[last], g->kernel[last], g->stride[last], g->dilation[last], g->before[last], g->out[last]};
   t->y = (ci_conv_axis){1, 1, 1, 1, 0, 1};
   if (last > 0) t->y = (ci_conv_axis){g->size[0], g->kernel[0], g->stride[0], g->dilation[0], g->before[0], g->out[0]};
   t->images = p->n;
@@ -365,7 +375,7 @@ ci_status prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
   const int64_t depth = ci_product(w->dims, 1, w->rank);
-  const size_t offsets = depth > 0 && depth <= CONV_ND_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
+  const size_t offsets = depth > 0 && depth <= CI_CONV_OFFSETS ? (size_t)depth * sizeof(int32_t) : 0;
   ci_conv_nd *p = k_private(k, sizeof *p + offsets);
   if (p == NULL) return k_no_memory(k);
   CI_TRY(ci_conv_nd_prepare(k, x->rank, x->dims, w->dims, p));
@@ -380,19 +390,67 @@ ci_status prepare_conv(ci_kernel *k) {
 
 ci_status run_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
+  const char *bias = conv_nd_optional(k, 2);
+  const ci_after after = {.added = p->clamp.added == NULL ? NULL : p->clamp.added->data,
+                          .clamps = p->clamp.clamps,
+                          .low = p->clamp.low,
+                          .high = p->clamp.high};
   if (p->lanes.offset != NULL) {
-    const ci_conv_tiles_job tiles = {k, &p->lanes, k->in[0]->data, k->in[1]->data, (const float *)(const void *)conv_nd_optional(k, 2), k->out[0]->data};
+    const ci_conv_tiles_job tiles = {.k = k,
+                                     .p = &p->lanes,
+                                     .x = k->in[0]->data,
+                                     .w = k->in[1]->data,
+                                     .bias = (const float *)(const void *)bias,
+                                     .y = k->out[0]->data,
+                                     .after = after,
+                                     .program = p->program};
     ci_conv_tiles_run(&tiles);
     return CI_OK;
   }
   const ci_conv_nd_job job = {.k = k,
-                              .p = k->private_memory,
+                              .p = p,
                               .x = k->in[0]->data,
                               .w = k->in[1]->data,
-                              .bias = conv_nd_optional(k, 2),
+                              .bias = bias,
                               .y = k->out[0]->data,
-                              .scratch = k->scratch};
+                              .scratch = k->scratch,
+                              .after = after,
+                              .program = p->program};
   ci_conv_nd_forward(&job);
+  return CI_OK;
+}
+
+/* ---- FusedConv: tiles and planes run the program when they are complete, the other forms over the whole ---- */
+
+ci_status prepare_fused_conv(ci_kernel *k) {
+  const ci_fused *program;
+  CI_TRY(k_prepare_as(k, (ci_span){"Conv", 4}, "nodes", prepare_conv));
+  ci_conv_nd *p = k->private_memory;
+  CI_TRY(ci_fused_prepare(k, 3, p->g.places, &program));
+  const bool clamp = ci_fused_clamp(k, program, &p->clamp);
+  const bool planes = p->depthwise && p->plane.used;
+  p->inside = p->lanes.offset != NULL || planes;
+  if (!clamp || !p->inside || (planes && p->clamp.added != NULL)) {
+    p->clamp = (ci_clamp){.added = NULL};
+    p->program = program;
+  }
+  return CI_OK;
+}
+
+static void conv_nd_epilogue(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const ci_conv_nd *p = k->private_memory;
+  const int64_t places = p->g.places;
+  (void)thread;
+  ci_fused_rows(p->program, (float *)k->out[0]->data + begin * places, (ptrdiff_t)places, begin, 0, end - begin,
+                places);
+}
+
+ci_status run_fused_conv(ci_kernel *k) {
+  const ci_conv_nd *p = k->private_memory;
+  CI_TRY(run_conv(k));
+  if (p->inside || k->out[0]->count == 0) return CI_OK;
+  k_parallel(k, p->n * p->outputs, CONV_ND_PLANE_WORK / p->g.places + 1, conv_nd_epilogue, k);
   return CI_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef CI_CONV_ND_H
 #define CI_CONV_ND_H
 #include "conv_tiles.h"
+#include "fused.h"
 #include "plane.h"
 #include "product.h"
 
@@ -22,6 +23,9 @@ typedef struct ci_conv_nd {
   size_t padded_bytes;
   ci_plane plane;       /* the same of float32 over one or two axes */
   ci_windows windows;
+  bool inside;             /* FusedConv: tiles or planes do what follows */
+  ci_clamp clamp;          /* FusedConv: what follows, or */
+  const ci_fused *program; /* in rows of a plane's windows; or NULL */
   ci_conv_tiles lanes; /* offset NULL: this form is not taken */
 } ci_conv_nd;
 
@@ -39,6 +43,8 @@ struct ci_conv_nd_job {
   const char *x, *w;
   const char *bias; /* one an output, or NULL */
   char *y, *scratch;
+  ci_after after; /* of depthwise convolutions by planes, then the program; or NULL */
+  const ci_fused *program;
   ci_conv_nd_fill fill; /* NULL: x's windows */
 };
 

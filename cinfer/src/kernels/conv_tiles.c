@@ -6,11 +6,20 @@
  */
 #include "conv_tiles.h"
 
-#include "../isa.h"
-#include "../isa_linear.h"
 #include "../pack.h"
 
-enum { TILES_PIXELS = 448, TILES_NEAR = 56, TILES_NARROW = 7, TILES_STRIP_BYTES = 1 << 18, TILES_MOST = 1 << 28 };
+enum {
+  TILES_EVEN = 8,              /* units of a thread from which on one more is little */
+  TILES_PART_WORK = 1 << 19,   /* products that are worth a thread */
+  TILES_LEAST = 8,             /* outputs that are worth a panel */
+  TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
+  TILES_SHALLOW = 32,          /* so few */
+  TILES_NEAR = 56,             /* of a row at a time, where rows are long */
+  TILES_NARROW = 7,            /* rows so short go two in a tile */
+  TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
+  TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
+  TILES_MOST = 1 << 24         /* numbers of a copy */
+};
 
 static int64_t tiles_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t tiles_parts(int64_t n, int64_t of) { return (n + of - 1) / of; }
@@ -22,7 +31,6 @@ static bool tiles_inside(const ci_conv_axis *a) { return a->before == 0 && tiles
 /* ---- plan ---- */
 
 static void tiles_offsets(ci_conv_tiles *p) {
-  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
   int32_t *to = p->offset;
   for (int64_t term = 0; term < p->depth; term++) {
     int64_t c = term % p->ic, tap = term / p->ic;
@@ -31,7 +39,7 @@ static void tiles_offsets(ci_conv_tiles *p) {
       c = term / taps * p->plane;
       tap = term % taps;
     }
-    const int64_t at = tap / p->x.kernel * p->y.dilation * p->row + tap % p->x.kernel * p->x.dilation * inner + c;
+    const int64_t at = tap / p->x.kernel * p->y.dilation * p->row + tap % p->x.kernel * p->x.dilation * p->inner + c;
     *to++ = (int32_t)at;
   }
 }
@@ -65,54 +73,76 @@ static void tiles_pack(const ci_conv_tiles *p, const float *w, float *to) {
 
 static void tiles_pack_constant(void *to, const ci_value *w, const void *plan) { tiles_pack(plan, w->data, to); }
 
-bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
-  const int64_t threads = k->threads > 0 ? k->threads : 1, lanes = k->isa->linear->lanes;
-  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
-  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc < 8) return false;
-  p->depth = p->ic * p->y.kernel * p->x.kernel;
-  p->width = 2 * lanes;
-  p->padded = !tiles_inside(&p->y) || !tiles_inside(&p->x);
-  p->flat = !p->padded && p->y.kernel == 1 && p->x.kernel == 1 && p->y.stride == 1 && p->x.stride == 1 &&
-            p->y.out == p->y.size && p->x.out == p->x.size;
-  p->row_step = p->row = p->x.size * inner;
-  p->plane_step = p->plane = p->row * p->y.size;
+/* Where x lies, and the way in which it is read. */
+static void tiles_layout(ci_conv_tiles *p) {
+  const bool inside = tiles_inside(&p->y) && tiles_inside(&p->x), one = p->y.kernel == 1 && p->x.kernel == 1;
+  const bool strides = p->y.stride > 1 || p->x.stride > 1;
+  p->inner = p->channels_last ? p->groups * p->ic : 1;
   p->planes = p->channels_last ? 1 : p->ic;
-  p->before = p->x.before * inner;
+  p->row_step = p->row = p->x.size * p->inner;
+  p->plane_step = p->plane = p->row * p->y.size;
   p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->plane_step;
+  p->before = p->x.before * p->inner;
+  p->padded = !inside;
+  p->squeezed = inside && one && strides && !p->channels_last;
+  p->flat = inside && one && !strides && p->y.out == p->y.size && p->x.out == p->x.size;
   if (p->flat) {
     p->x.size = p->x.out = p->y.size * p->x.size;
     p->y.size = p->y.out = 1;
   }
-  p->rows = p->y.out;
-  p->columns = p->x.out;
-  if (p->flat) {
-    p->columns = tiles_least(p->columns, TILES_PIXELS);
-  } else {
-    p->rows = TILES_PIXELS / p->x.out > 1 ? TILES_PIXELS / p->x.out : 1;
-  }
+}
+
+/* How many outputs a unit has. Long runs of each plane are read and written, and the totals and the copy of what is read
+ * stay in the second-level cache. */
+static bool tiles_units_of(ci_conv_tiles *p) {
+  const int64_t pixels = p->flat && p->depth <= TILES_SHALLOW ? 2 * TILES_PIXELS : TILES_PIXELS;
+  p->columns = p->flat ? tiles_least(p->x.out, pixels) : p->x.out;
+  p->rows = p->flat ? 1 : tiles_least(p->y.out, pixels / p->x.out > 1 ? pixels / p->x.out : 1);
+  const bool copies = p->padded || p->squeezed;
   if (p->padded) {
     const int64_t reach = tiles_reach(&p->x, p->x.out), whole = p->x.before + p->x.size;
-    p->row = (reach > whole ? reach : whole) * inner;
-    if (p->row > TILES_MOST / p->planes) return false;
-    while (p->rows > 1 && tiles_reach(&p->y, p->rows) * p->row * p->planes * (int64_t)sizeof(float) > TILES_STRIP_BYTES) p->rows--;
-    if (p->rows > p->y.out) p->rows = p->y.out;
-    p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows));
-    p->plane = tiles_reach(&p->y, p->rows) * p->row;
+    p->row = (reach > whole ? reach : whole) * p->inner;
+  } else if (p->squeezed) {
+    p->row = p->x.out;
+  }
+  if (p->row > TILES_MOST / p->planes) return false;
+  for (; copies; p->rows--) {
+    const int64_t rows = p->squeezed ? p->rows : tiles_reach(&p->y, p->rows);
+    p->plane = rows * p->row;
+    if (p->rows == 1 || p->plane * p->planes * (int64_t)sizeof(float) <= TILES_STRIP_BYTES) break;
+  }
+  if (copies) {
+    p->rows = tiles_parts(p->y.out, tiles_parts(p->y.out, p->rows)); /* of equal height */
+    p->plane = (p->squeezed ? p->rows : tiles_reach(&p->y, p->rows)) * p->row;
+    if (p->plane > TILES_MOST / p->planes) return false;
     p->strip_bytes = ci_round_up(((size_t)(p->plane * p->planes) + CI_WINDOWS_SLACK) * sizeof(float), 64);
   }
-  if (p->plane > TILES_MOST / p->planes) return false;
-  p->rows = tiles_least(p->rows, p->y.out);
+  p->down = p->squeezed ? p->row : p->y.stride * p->row;
+  p->right = p->squeezed ? 1 : p->x.stride * p->inner;
   p->strips = p->flat ? tiles_parts(p->x.out, p->columns) : tiles_parts(p->y.out, p->rows);
+  return p->plane <= INT32_MAX / p->planes && p->rows * p->columns <= INT32_MAX / 64;
+}
+
+bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
+  const int64_t threads = k->threads > 0 ? k->threads : 1, lanes = k->isa->linear->lanes;
+  if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc < TILES_LEAST) return false;
+  p->depth = p->ic * p->y.kernel * p->x.kernel;
+  p->width = 2 * lanes;
+  tiles_layout(p);
+  if (!tiles_units_of(p)) return false;
   const int64_t units = p->images * p->groups * p->strips, panels = tiles_parts(p->oc, p->width);
-  p->parts = units < 2 * threads ? tiles_least(panels, tiles_parts(2 * threads, units)) : 1;
-  if (threads == 1) p->parts = 1;
+  /* each thread takes as many units */
+  for (p->parts = 1; p->parts < panels && units < TILES_EVEN * threads && units * p->parts % threads != 0;) p->parts++;
+  const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
+  p->grain = TILES_PART_WORK / work + 1;
   size_t numbers;
-  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers) || numbers > PTRDIFF_MAX / 64) return false;
+  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers)) return false;
+  if (numbers > PTRDIFF_MAX / 64) return false;
   p->packed_bytes = ci_round_up(numbers * sizeof(float), 64);
   const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
-  const uint32_t order = (uint32_t)p->groups * 4 + (uint32_t)p->channels_last * 2; /* one model, one instruction set */
+  const uint32_t order = (uint32_t)p->groups * 2 + p->channels_last; /* one model, one instruction set */
   p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, p);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
@@ -122,43 +152,54 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
 
 typedef struct tiles_unit {
   int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
-  const float *base;                    /* where the first of them finds its first term */
-  const float *weights;                 /* the group's */
+  const float *base; /* where the first of them finds its first term */
+  const float *weights; /* the group's */
 } tiles_unit;
 
-/* Copies the rows that the strip reads, with their padding. */
+/* Copies the rows that the strip reads, with their padding; of 1 x 1 windows only what is read of them. */
 static void tiles_strip(const ci_conv_tiles_job *job, const float *x, const tiles_unit *u, float *strip) {
   const ci_conv_tiles *p = job->p;
-  const int64_t first = u->y0 * p->y.stride - p->y.before, reach = tiles_reach(&p->y, u->y1 - u->y0);
-  const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
-  const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
-  const ci_padding padding = {.x = x + (first + low) * p->row_step,
-                              .y = strip,
-                              .x_row = (ptrdiff_t)p->row_step,
-                              .x_plane = (ptrdiff_t)p->plane_step,
-                              .y_row = (ptrdiff_t)p->row,
-                              .planes = p->planes,
-                              .above = low,
-                              .rows = high - low,
-                              .below = p->plane / p->row - high,
-                              .before = p->before,
-                              .n = p->row_step};
-  job->k->isa->linear->pad(&padding);
+  ci_padding copy = {.x = x + u->y0 * p->y.stride * p->row_step,
+                     .y = strip,
+                     .x_row = (ptrdiff_t)(p->y.stride * p->row_step),
+                     .x_step = (ptrdiff_t)p->x.stride,
+                     .x_plane = (ptrdiff_t)p->plane_step,
+                     .y_row = (ptrdiff_t)p->row,
+                     .planes = p->planes,
+                     .rows = u->y1 - u->y0,
+                     .below = p->plane / p->row - (u->y1 - u->y0),
+                     .n = p->x.out};
+  if (p->padded) {
+    const int64_t first = u->y0 * p->y.stride - p->y.before, reach = p->plane / p->row;
+    const int64_t low = first < 0 ? tiles_least(-first, reach) : 0;
+    const int64_t room = p->y.size - first, high = room < low ? low : tiles_least(room, reach);
+    copy.x = x + (first + low) * p->row_step;
+    copy.x_row = (ptrdiff_t)p->row_step;
+    copy.x_step = 1;
+    copy.above = low;
+    copy.rows = high - low;
+    copy.below = reach - high;
+    copy.before = p->before;
+    copy.n = p->row_step;
+  }
+  job->k->isa->linear->pad(&copy);
 }
 
-/* What will be stored is called into the cache while it is computed. */
-static void tiles_await(const float *y, int64_t row, int64_t n, int64_t rows) {
-  for (int64_t i = 0; i < rows; i++, y += row) {
-    for (int64_t j = 0; j < n; j += 64 / (int64_t)sizeof(float)) CI_PREFETCH_WRITE(y + j);
+/* What will be stored, pixels [begin, end) of some rows, is called into the cache while it is computed. */
+static void tiles_await(const float *y, int64_t row, int64_t begin, int64_t end, int64_t rows) {
+  enum { line = 64 / sizeof(float) };
+  for (; rows > 0; rows--, y += row) {
+    for (int64_t i = (begin + line - 1) / line * line; i < end; i += line) CI_PREFETCH_WRITE(y + i);
   }
 }
 
 static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
-  const int64_t count = tiles_least(p->width, p->oc - o), columns = u->x1 - u->x0, outputs = p->groups * p->oc;
-  const int64_t wide = tiles_wide(p, count), first = u->group * p->oc + o;
-  const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
+  const bool joined = p->flat || p->squeezed; /* rows follow each other */
+  const int64_t pixels = (u->y1 - u->y0) * (u->x1 - u->x0), columns = joined ? pixels : u->x1 - u->x0;
+  const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count), outputs = p->groups * p->oc;
+  const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
   const int64_t places = p->y.out * p->x.out;
   const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
   float *to = job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, *c = totals;
@@ -168,35 +209,49 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
     c_step = (ptrdiff_t)outputs;
   }
   for (int64_t k = 0; k < p->depth; k += p->block) {
-    ci_conv_row row = {.x_step = (ptrdiff_t)(p->x.stride * inner),
+    ci_conv_row row = {.x_step = (ptrdiff_t)p->right,
                        .offset = p->offset + k,
                        .w = w + k * wide,
                        .c_step = c_step,
-                       .pixels = columns,
                        .k = tiles_least(p->block, p->depth - k),
                        .vectors = wide == p->width ? 2 : 1,
                        .lanes = (int)(p->channels_last ? count : wide),
                        .add = k > 0,
-                       .all = (u->y1 - u->y0) * columns};
+                       .all = (int)pixels};
     row.ahead = row.w + row.k * wide < end ? row.w + row.k * wide : row.w;
-    const bool complete = k + row.k == p->depth && !p->channels_last;
+    const bool complete = k + row.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
     const int64_t together = columns <= TILES_NARROW ? 2 : 1; /* rows */
-    for (int64_t y = 0, rows; y < u->y1 - u->y0; y += rows) {
-      const int64_t step = p->flat ? TILES_NEAR : columns;
-      rows = tiles_least(together, u->y1 - u->y0 - y);
+    for (int64_t y = 0, rows; y < height; y += rows) {
+      const int64_t step = joined ? TILES_NEAR : columns;
+      rows = tiles_least(together, height - y);
       for (int64_t x = 0; x < columns; x += step) {
-        row.pixels = tiles_least(step, columns - x) * rows;
-        row.x_far = rows > 1 ? (ptrdiff_t)(p->y.stride * p->row) : 0;
-        row.x = u->base + y * p->y.stride * p->row + x * row.x_step;
-        row.c = c + (y * columns + x) * c_step;
-        if (complete) tiles_await(to + y * columns + x, places, row.pixels, count);
+        const int64_t at = y * columns + x;
+        row.pixels = (int)(tiles_least(step, columns - x) * rows);
+        row.x_far = rows > 1 ? (ptrdiff_t)p->down : 0;
+        row.x = u->base + y * p->down + x * p->right;
+        row.c = c + at * c_step;
+        if (complete) tiles_await(to, places, at, at + row.pixels, count);
+        if (complete && job->after.added != NULL) {
+          tiles_await(job->after.added + (to - job->y), places, at, at + row.pixels, count);
+        }
         linear->conv_row(&row);
       }
     }
   }
   if (p->channels_last) return;
-  linear->conv_turn(to, (ptrdiff_t)places, totals, c_step, job->bias == NULL ? NULL : job->bias + first,
-                    (u->y1 - u->y0) * columns, (int)count);
+  ci_conv_turn turn = {.y = to,
+                       .c = totals,
+                       .bias = job->bias == NULL ? NULL : job->bias + first,
+                       .y_row = (ptrdiff_t)places,
+                       .c_step = c_step,
+                       .pixels = pixels,
+                       .lanes = (int)count,
+                       .after = job->after};
+  if (turn.after.added != NULL) turn.after.added += to - job->y;
+  linear->conv_turn(&turn);
+  if (job->program == NULL) return;
+  ci_fused_rows(job->program, to, (ptrdiff_t)places, u->image * outputs + first, u->y0 * p->x.out + u->x0, count,
+                pixels);
 }
 
 static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) {
@@ -222,11 +277,10 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       u.y0 = strip_at * p->rows;
       u.y1 = tiles_least(u.y0 + p->rows, p->y.out);
     }
-    const int64_t inner = p->channels_last ? p->groups * p->ic : 1;
     const float *x = job->x + u.image * p->image_step;
     x += u.group * p->ic * (p->channels_last ? 1 : p->plane_step);
-    u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->x.stride * inner;
-    if (p->padded) {
+    u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->right;
+    if (p->padded || p->squeezed) {
       const int64_t own = p->channels_last ? u.group * p->ic : 0;
       tiles_strip(job, x - own, &u, strip);
       u.base = strip + own;
@@ -240,5 +294,5 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
   if (p->packed == NULL) tiles_pack(p, job->w, job->k->scratch);
-  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, 1, tiles_units, (void *)(uintptr_t)job);
+  k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }

@@ -1,7 +1,12 @@
 /* conv_tiles.h - float32 convolutions with outputs as lanes, channels first or last, over one or two axes. */
 #ifndef CI_CONV_TILES_H
 #define CI_CONV_TILES_H
+#include "../isa.h"
+#include "../isa_linear.h"
+#include "fused.h"
 #include "product.h"
+
+enum { CI_CONV_OFFSETS = 1 << 20 }; /* terms at most, which have an offset each */
 
 typedef struct ci_conv_axis { /* of the image */
   int64_t size, kernel, stride, dilation, before, out;
@@ -13,13 +18,17 @@ typedef struct ci_conv_tiles {
   int64_t block;                  /* L */
   bool channels_last;
 
-  /* ci_conv_tiles_plan's */
+  /* ci_conv_tiles_plan's. Strides are in numbers. */
   int64_t depth, width;                     /* terms; numbers of a panel of weights */
-  int64_t planes, plane, row, before;       /* what a unit reads: planes of rows of numbers; padding before a row */
-  int64_t plane_step, row_step;             /* from row to row in x, from plane to plane */
-  int64_t image_step;
-  int64_t rows, columns, strips, parts;     /* of a unit: rows or columns of outputs; strips of an image */
-  bool padded, flat;                        /* rows are copied with their padding; an image is one row */
+  int64_t inner;                            /* from column to column of x */
+  int64_t row_step, plane_step, image_step; /* of x */
+  int64_t planes, plane, row, before;       /* what a unit reads: planes of rows; padding before a row */
+  int64_t down, right;                      /* there, from output to output */
+  int64_t rows, columns, strips, parts;     /* outputs of a unit; units of an image and of its panels */
+  int64_t grain;                            /* units of a thread at least */
+  bool padded;   /* rows are copied with their padding */
+  bool squeezed; /* 1 x 1 with a stride: what it reads is copied */
+  bool flat;     /* 1 x 1 without: an image is one row */
   size_t packed_bytes, strip_bytes, thread_bytes; /* of all weights; of a thread's copy, and of all of a thread */
   const float *packed; /* the model's copy, or NULL */
   int32_t *offset; /* of each term in planes */
@@ -30,6 +39,8 @@ typedef struct ci_conv_tiles_job {
   const ci_conv_tiles *p;
   const float *x, *w, *bias; /* bias: channels first only; or NULL */
   float *y;
+  ci_after after;          /* what follows, channels first only; added is of the whole of y */
+  const ci_fused *program; /* what else follows, in rows of a plane's windows; or NULL */
 } ci_conv_tiles_job;
 
 /* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */

@@ -11,6 +11,9 @@ enum {
   FUSED_INPUTS = CI_BROADCAST_MOST,
   FUSED_STEPS = 32,
   FUSED_REGISTERS = 8,
+  FUSED_TILE = 4096, /* floats of a tile that all steps go over one by one */
+  FUSED_SHORT = 64,  /* rows of at most so many floats are put together */
+  FUSED_REPEATED = 2,
   FUSED_SMALL = 256,     /* floats of a block on the stack, for tiles */
   FUSED_BLOCK = 1024,    /* floats of a block in scratch */
   FUSED_GRAIN = 1 << 14, /* elements that are worth a thread */
@@ -119,6 +122,9 @@ struct ci_fused {
   const ci_value *in[FUSED_INPUTS]; /* of a product, 0 is the result */
   int inputs, steps, registers;
   bool product;   /* input 0 is what stands in y already */
+  bool repeats;   /* short rows may be put together */
+  bool by_tiles;  /* no registers, and every input lies as a matrix: `row` and `col` floats from one to the next */
+  ptrdiff_t row[FUSED_INPUTS], col[FUSED_INPUTS];
   int64_t width;
   const float *literals;
   fused_step step[];
@@ -193,9 +199,81 @@ static void fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, floa
   }
 }
 
+/* Where the inputs of a tile begin, and floats from row to row of it. */
+typedef struct fused_place {
+  const float *base[FUSED_INPUTS];
+  ptrdiff_t row[FUSED_INPUTS];
+} fused_place;
+
+/* All steps over a tile that stays in cache, one after another. */
+static void fused_tile_steps(const ci_fused *f, float *tile, ptrdiff_t y_row, const fused_place *place, int64_t rows,
+                             int64_t cols) {
+  for (const fused_step *s = f->step; s < f->step + f->steps; s++) {
+    const float *from[2];
+    ptrdiff_t step[2];
+    float *y = tile;
+    for (int i = 0; i < 2; i++) {
+      const int p = s->from[i];
+      const bool own = p == 0 || p == FUSED_REGISTER + FUSED_OUT, literal = p >= FUSED_LITERAL;
+      step[i] = own ? y_row : literal ? 0 : place->row[p];
+      from[i] = own ? tile : literal ? f->literals + (p - FUSED_LITERAL) : place->base[p];
+    }
+    for (int64_t r = 0; r < rows; r++, y += y_row, from[0] += step[0], from[1] += step[1]) {
+      switch (s->kind) {
+        case FUSED_UNARY: s->fn.unary(y, from[0], cols, s->a, s->b); break;
+        case FUSED_BINARY: s->fn.binary(y, from[0], from[1], cols, s->scalar); break;
+        case FUSED_TYPED: s->fn.typed(y, from[0], from[1], cols, s->scalar); break;
+        default: s->fn.map(y, from[0], cols, s->argument); break;
+      }
+    }
+  }
+}
+
+static void fused_place_at(const ci_fused *f, int64_t row, int64_t col, fused_place *place) {
+  for (int i = 1; i < f->inputs; i++) {
+    place->row[i] = f->row[i];
+    place->base[i] = (const float *)f->in[i]->data + row * f->row[i] + col * f->col[i];
+  }
+}
+
+/* Short rows that lie together are one long row beside inputs that are repeated as often. */
+static void fused_short_rows(const ci_fused *f, float *y, int64_t row, int64_t rows) {
+  float repeated[FUSED_REPEATED][FUSED_SMALL];
+  const int64_t cols = f->width, most = FUSED_SMALL / cols;
+  for (int64_t r = 0; r < rows; r += most) {
+    const int64_t part = rows - r < most ? rows - r : most;
+    fused_place place;
+    fused_place_at(f, row + r, 0, &place);
+    for (int i = 1, k = 0; i < f->inputs; i++) {
+      if (f->row[i] != 0 || f->col[i] == 0) continue;
+      for (int64_t at = 0; r == 0 && at < most * cols; at++) repeated[k][at] = place.base[i][at % cols];
+      place.base[i] = repeated[k++];
+    }
+    fused_tile_steps(f, y + r * cols, 0, &place, 1, part * cols);
+  }
+}
+
+static void fused_tile(const ci_fused *f, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows,
+                       int64_t cols) {
+  if (f->repeats && y_row == f->width && cols == f->width && rows > 1) {
+    fused_short_rows(f, y, row, rows);
+    return;
+  }
+  const int64_t most = cols < FUSED_TILE ? FUSED_TILE / cols : 1;
+  for (int64_t r = 0; r < rows; r += most) {
+    fused_place place;
+    fused_place_at(f, row + r, col, &place);
+    fused_tile_steps(f, y + r * y_row, y_row, &place, rows - r < most ? rows - r : most, cols);
+  }
+}
+
 void ci_fused_rows(const ci_fused *f, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows, int64_t cols) {
   float registers[FUSED_REGISTERS * FUSED_SMALL];
   if (f->walk.count == 0 || cols <= 0) return;
+  if (f->by_tiles && cols <= FUSED_TILE) {
+    fused_tile(f, y, y_row, row, col, rows, cols);
+    return;
+  }
   if (cols == f->width && y_row == cols) {
     fused_range(f, y, row * f->width, rows * cols, registers, FUSED_SMALL);
     return;
@@ -357,6 +435,32 @@ static ci_status fused_steps(ci_kernel *k, ci_fused *f, const fused_text *text, 
   return CI_OK;
 }
 
+/* Whether inputs lie as matrices beside the result, and how. */
+static bool fused_as_matrices(ci_fused *f) {
+  const ci_broadcast *b = &f->walk;
+  if (b->rank > 2 || (b->rank == 2 && b->dims[0] != f->width)) return false;
+  for (int i = 1; i < f->inputs; i++) {
+    const ptrdiff_t inner = b->step[0][i] / (ptrdiff_t)sizeof(float);
+    f->col[i] = inner;
+    f->row[i] = b->rank == 2 ? b->step[1][i] / (ptrdiff_t)sizeof(float) : inner * (ptrdiff_t)f->width;
+  }
+  for (int s = 0; s < f->steps; s++) {
+    if (f->step[s].still || f->step[s].to != FUSED_OUT) return false;
+  }
+  return true;
+}
+
+/* Whether short rows may be put together: inputs are one number, one row, or lie as the result does. */
+static bool fused_may_repeat(const ci_fused *f) {
+  int rows = 0;
+  if (!f->by_tiles || f->width < 1 || f->width > FUSED_SHORT) return false;
+  for (int i = 1; i < f->inputs; i++) {
+    if (f->row[i] == 0) rows += f->col[i] != 0;
+    else if (f->row[i] != (ptrdiff_t)f->width || f->col[i] != 1) return false;
+  }
+  return rows <= FUSED_REPEATED;
+}
+
 /* The shapes of the steps, one by one, so that what does not fit is said with the name of the node it came from. */
 static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text *text, const fused_values *v,
                               ci_value *result) {
@@ -418,7 +522,31 @@ ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const c
   f->in[f->inputs++] = k->out[0];
   CI_TRY(fused_inputs(k, f, first_extra));
   *program = f;
-  return fused_program(k, f, &text);
+  CI_TRY(fused_program(k, f, &text));
+  f->by_tiles = fused_as_matrices(f);
+  f->repeats = fused_may_repeat(f);
+  return CI_OK;
+}
+
+bool ci_fused_clamp(const ci_kernel *k, const ci_fused *f, ci_clamp *clamp) {
+  const struct ci_isa_math *math = k->isa->math;
+  const fused_step *step = f->step, *end = f->step + f->steps;
+  int value = 0; /* where the result so far is */
+  *clamp = (ci_clamp){NULL, false, -INFINITY, INFINITY};
+  if (step->kind == FUSED_BINARY && step->fn.binary == math->binary[CI_MATH_add] && step->scalar == CI_NO_SCALAR) {
+    const int other = step->from[0] == value ? step->from[1] : step->from[0];
+    if (step->from[0] != value && step->from[1] != value) return false;
+    if (other <= 0 || other >= f->inputs || f->in[other]->count != f->in[0]->count) return false;
+    clamp->added = f->in[other];
+    value = FUSED_REGISTER + step++->to;
+  }
+  if (step < end && step->kind == FUSED_UNARY && step->from[0] == value) {
+    clamp->clamps = step->fn.unary == math->unary[CI_MATH_relu] || step->fn.unary == math->unary[CI_MATH_clip];
+    clamp->low = step->fn.unary == math->unary[CI_MATH_relu] ? 0.0f : step->a;
+    if (step->fn.unary == math->unary[CI_MATH_clip]) clamp->high = step->b;
+    step += clamp->clamps;
+  }
+  return step == end;
 }
 
 /* ---- FusedElementwise ---- */
@@ -458,22 +586,25 @@ ci_status run_fused_elementwise(ci_kernel *k) {
 
 static void fused_epilogue_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
+  const ci_fused *f = k->private_more;
   (void)thread;
-  ci_fused_rows(k->private_more, (float *)k->out[0]->data + begin, 1, begin, 0, end - begin, 1);
+  ci_fused_rows(f, (float *)k->out[0]->data + begin * f->width, f->width, begin, 0, end - begin, f->width);
 }
 
 static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
-  if (status == CI_OK) k_parallel(k, k->out[0]->count, FUSED_GRAIN, fused_epilogue_part, k);
-  return status;
+  const ci_fused *f = k->private_more;
+  if (status != CI_OK || k->out[0]->count == 0) return status;
+  k_parallel(k, k->out[0]->count / f->width, FUSED_GRAIN / f->width + 1, fused_epilogue_part, k);
+  return CI_OK;
 }
 
-/* Rows of one element, for the whole lies together. What does not fit is said with the product's own name. */
-#define FUSED_PRODUCT(name, op, run, first_extra)                                   \
+/* Rows are images of a channel, or channels of a pixel. What does not fit is said with the product's own name. */
+#define FUSED_PRODUCT(name, op, run, first_extra, axis)                             \
   ci_status prepare_fused_##name(ci_kernel *k) {                                    \
     const ci_fused *program;                                                        \
     CI_TRY(k_prepare_as(k, (ci_span){op, sizeof op - 1}, "nodes", prepare_##name)); \
-    return ci_fused_prepare(k, first_extra, 1, &program);                           \
+    const int64_t width = ci_product(k->out[0]->dims, axis, k->out[0]->rank);       \
+    return ci_fused_prepare(k, first_extra, width, &program);                       \
   }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
-FUSED_PRODUCT(conv, "Conv", run_conv, 3)
-FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2)
+FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2, 3)

@@ -16,6 +16,15 @@ typedef struct ci_fused ci_fused;
  * program lives until the next prepare. */
 ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program);
 
+typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
+  const ci_value *added; /* of the result's shape, or NULL */
+  bool clamps;
+  float low, high;
+} ci_clamp;
+
+/* Whether the program is no more than that: what most networks do behind a product. */
+bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
+
 /* Applies the program to a finished tile of the result: rows x cols floats, the first of them at y, the next row y_row
  * floats further; they are the result's elements from (row, col) on. y may be the result itself or a copy of the tile.
  * Any number of threads at the same time, if tiles do not overlap. */

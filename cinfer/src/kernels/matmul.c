@@ -21,6 +21,8 @@ struct matmul {
   size_t each_bytes; /* of all three, of one thread that takes whole matrices */
   const void *b_packed; /* b in memory of the model, or NULL */
   bool b_panels; /* b is packed in panels (product.h), by the model or in scratch */
+  bool direct; /* one small matrix whose operands are read in place: nothing but `whole` has to be computed */
+  ci_matmul_part whole; /* but for the addresses of a, c and a b that is not b_packed */
   bool scales; /* Gemm's alpha or c */
   const ci_fused *epilogue; /* of a fused product, or NULL */
   bool by_matrices; /* threads take whole matrices of a batch */
@@ -56,15 +58,13 @@ MATMUL_SCALE_ADD(double, double)
 MATMUL_SCALE_ADD(uint32_t, uint32)
 MATMUL_SCALE_ADD(uint64_t, uint64)
 
-static void matmul_scale_row(const matmul_job *job, int64_t row, int64_t column, int64_t n) {
-  const struct matmul *p = job->p;
-  const char *c = p->adds_c ? (const char *)job->k->in[2]->data : NULL;
+/* Columns from `column` on of a row of the whole result, which lie at y. */
+static void matmul_scale_row(const ci_kernel *k, void *y, int64_t row, int64_t column, int64_t n) {
+  const struct matmul *p = k->private_memory;
+  const char *c = p->adds_c ? (const char *)k->in[2]->data : NULL;
   if (c != NULL) c += (size_t)(row * p->c_row + column * p->c_col) * p->item;
-  void *y = job->y + (size_t)(row * p->product.n + column) * p->item;
   switch (p->product.dtype) {
-    case CI_FLOAT:
-      job->k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n);
-      break;
+    case CI_FLOAT: k->isa->linear->scale_add(y, (float)p->alpha, (float)p->beta, (const void *)c, p->c_col, n); break;
     case CI_DOUBLE: matmul_scale_add_double(y, p->alpha, p->beta, (const void *)c, p->c_col, n); break;
     case CI_INT32:
     case CI_UINT32:
@@ -74,6 +74,16 @@ static void matmul_scale_row(const matmul_job *job, int64_t row, int64_t column,
       matmul_scale_add_uint64(y, (uint64_t)(int64_t)p->alpha, (uint64_t)(int64_t)p->beta, (const void *)c, p->c_col, n);
       break;
   }
+}
+
+/* A part of the result, from (row, column) on. */
+static void matmul_compute(const ci_kernel *k, const ci_matmul_part *part, int64_t row, int64_t column) {
+  const struct matmul *p = k->private_memory;
+  ci_matmul_compute(&p->product, k->isa, part);
+  for (int64_t i = 0; p->scales && i < part->m; i++) {
+    matmul_scale_row(k, (char *)part->c + (size_t)(i * p->product.n) * p->item, row + i, column, part->n);
+  }
+  if (p->epilogue != NULL) ci_fused_rows(p->epilogue, part->c, part->c_row, row, column, part->m, part->n);
 }
 
 /* ---- one product, in parts ---- */
@@ -87,24 +97,18 @@ typedef struct matmul_place {
 static void matmul_tile(const matmul_job *job, const matmul_place *at) {
   const struct matmul *p = job->p;
   char *room = p->room_bytes > 0 ? job->scratch + p->a_bytes + p->b_bytes : NULL;
-  const size_t n = (size_t)p->product.n;
   const ptrdiff_t b_step = (ptrdiff_t)at->column * (p->b_panels ? (ptrdiff_t)p->product.k : job->b.col);
   const ci_matmul_part part = {
       .a = {(const char *)job->a.data + (size_t)(at->row * job->a.row) * p->item, job->a.row, job->a.col},
       .b = {(const char *)job->b.data + (size_t)b_step * p->item, job->b.row, job->b.col},
       .panels = p->b_panels,
-      .c = job->y + ((size_t)at->row * n + (size_t)at->column) * p->item,
-      .c_row = (ptrdiff_t)n,
+      .c = job->y + (size_t)(at->row * p->product.n + at->column) * p->item,
+      .c_row = (ptrdiff_t)p->product.n,
       .m = at->rows,
       .n = at->columns,
       .k = p->product.k,
       .room = room == NULL ? NULL : room + (size_t)at->thread * p->room_bytes};
-  ci_matmul_compute(&p->product, job->k->isa, &part);
-  for (int64_t i = at->row; p->scales && i < at->row + at->rows; i++) {
-    matmul_scale_row(job, i, at->column, at->columns);
-  }
-  if (p->epilogue == NULL) return;
-  ci_fused_rows(p->epilogue, part.c, (ptrdiff_t)n, job->first_row + at->row, at->column, at->rows, at->columns);
+  matmul_compute(job->k, &part, job->first_row + at->row, at->column);
 }
 
 static int64_t matmul_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -144,8 +148,7 @@ static void matmul_pack(matmul_job *job) {
       p->a_bytes > 0 ? job->scratch + p->a_bytes : job->scratch; /* which is NULL where nobody wants any */
   job->a = ci_matmul_pack_a(&p->product, p->m, job->a, job->scratch);
   if (p->b_packed != NULL) {
-    const ptrdiff_t panel = job->k->isa->linear->panel, depth = (ptrdiff_t)p->product.k;
-    job->b = p->b_panels ? (ci_operand){p->b_packed, panel, 1} : (ci_operand){p->b_packed, 1, depth};
+    job->b = (ci_operand){p->b_packed, p->whole.b.row, p->whole.b.col};
   } else if (p->b_panels) {
     job->b = ci_matmul_pack_panels(&p->product, job->k->isa, job->b, copy);
   } else {
@@ -185,7 +188,13 @@ static void matmul_matrices(void *argument, int64_t begin, int64_t end, int thre
 
 ci_status run_matmul(ci_kernel *k) {
   const struct matmul *p = k->private_memory;
-  if (p->by_matrices) {
+  if (p->direct) {
+    ci_matmul_part whole = p->whole;
+    whole.a.data = k->in[0]->data;
+    whole.b.data = p->b_packed != NULL ? p->b_packed : k->in[1]->data;
+    whole.c = k->out[0]->data;
+    matmul_compute(k, &whole, 0, 0);
+  } else if (p->by_matrices) {
     k_parallel(k, p->batches, p->grain, matmul_matrices, k);
   } else {
     matmul_matrices(k, 0, p->batches, 0);
@@ -240,6 +249,16 @@ static void matmul_plan(ci_kernel *k, struct matmul *p, int64_t n, int64_t depth
   p->b_bytes = p->b_packed != NULL ? 0 : ci_round_up(p->b_panels ? panels : in_order, 64);
   p->room_bytes = ci_matmul_room_bytes(rule, p->m, p->a_row, p->a_col);
   p->each_bytes = p->a_bytes + p->b_bytes + p->room_bytes;
+  p->direct = p->batches == 1 && k->threads <= 1 && p->each_bytes == 0 && p->m * n <= MATMUL_TILE;
+  p->whole = (ci_matmul_part){.a = {NULL, p->a_row, p->a_col},
+                              .b = {NULL, p->b_row, p->b_col},
+                              .panels = p->b_panels,
+                              .c_row = (ptrdiff_t)n,
+                              .m = p->m,
+                              .n = n,
+                              .k = depth};
+  if (p->b_packed != NULL && p->b_panels) p->whole.b = (ci_operand){NULL, k->isa->linear->panel, 1};
+  if (p->b_packed != NULL && !p->b_panels) p->whole.b = (ci_operand){NULL, 1, (ptrdiff_t)depth};
   k->scratch_bytes = p->by_matrices ? p->each_bytes * threads : p->each_bytes + p->room_bytes * (threads - 1);
 }
 

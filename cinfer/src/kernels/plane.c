@@ -41,6 +41,7 @@ const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const 
   if (!p->padded) return x;
   const ci_padding padding = {.x = x,
                               .y = copy,
+                              .x_step = 1,
                               .x_row = (ptrdiff_t)p->width,
                               .y_row = (ptrdiff_t)p->row,
                               .planes = 1,

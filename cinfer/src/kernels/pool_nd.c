@@ -276,14 +276,19 @@ static void nd_forward_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
+/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. Planes whose windows
+ * fill them are as good as one tall plane. */
 static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const nd_job *job = argument;
   const nd_plan *p = job->p;
   const struct ci_isa *isa = job->k->isa;
   float *copy = (float *)job->k->scratch + (size_t)thread * (p->plane.bytes / sizeof(float));
-  for (int64_t plane = begin; plane < end; plane++) {
-    ci_windows windows = p->windows;
+  ci_windows windows = p->windows;
+  const bool filled = !p->plane.padded && windows.rows * windows.x_down == p->x_count &&
+                      windows.tap_down * windows.kh <= windows.x_down;
+  const int64_t together = filled ? end - begin : 1;
+  windows.rows *= together;
+  for (int64_t plane = begin; plane < end; plane += together) {
     const float *x = (const float *)job->k->in[0]->data + plane * p->x_count;
     windows.x = ci_plane_padded(&p->plane, isa, x, -INFINITY, copy);
     windows.y = (float *)job->k->out[0]->data + plane * p->y_count;
@@ -380,7 +385,8 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, false, &p->windows)) k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+  if (ci_plane_plan(&p->plane, &g, false, &p->windows))
+    k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
 }
 
 ci_status prepare_max_pool(ci_kernel *k) {

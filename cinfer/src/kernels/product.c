@@ -79,7 +79,7 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
 
 /* ---- panels, and constants ---- */
 
-enum { PRODUCT_ROOM_ROWS = 128, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
+enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
 
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
   size_t bytes = ci_round_up((size_t)p->n, (size_t)isa->linear->panel) * sizeof(float);

@@ -51,12 +51,13 @@ static const rec_activation rec_activations[REC_NAMES] = {
 
 enum { REC_RNN = 1, REC_GRU = 3, REC_LSTM = 4 }; /* also the number of gates */
 enum { REC_X, REC_W, REC_R, REC_B, REC_LENGTHS, REC_H0, REC_C0, REC_P, REC_INPUTS };
-enum { REC_NEAR = 8192 }; /* numbers that the nearest cache keeps from one step to the next */
+enum { REC_NEAR = 8192, REC_GROUP = 128, REC_VECTOR = 16 }; /* see rec_cut */
 enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 
 typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
   ci_matmul rule;     /* block and form are those of all gates */
   bool panels;
+  int64_t groups, near; /* of columns, see rec_cut; groups 0: not in groups */
   int64_t first;      /* the first of its gates' units */
   size_t bytes;       /* of one direction in that order; 0: read in place */
   const void *packed; /* all directions, in memory of the model; NULL: each run makes a copy at `copy` */
@@ -256,39 +257,41 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
   return ci_read_integer(k->in[REC_LENGTHS], b);
 }
 
-/* sums of rows [begin, end) and of columns [from, to) of matrix r[which]: state times R */
-static void rec_product_columns(const rec_job *j, const void *state, int64_t begin, int64_t end, int which,
-                                int64_t from, int64_t to) {
-  const rec *p = j->p;
-  const rec_matrix *r = &p->r[which];
-  const ptrdiff_t step = r->panels ? (ptrdiff_t)p->hidden : j->r[which].col;
-  const ci_matmul_part part = {
-      .a = {state, (ptrdiff_t)p->hidden, 1},
-      .b = {(const char *)j->r[which].data + (size_t)(from * step) * p->item, j->r[which].row, j->r[which].col},
-      .panels = r->panels,
-      .c = rec_at(j, p->sums, begin, p->columns) + (size_t)(r->first + from) * p->item,
-      .c_row = (ptrdiff_t)p->columns,
-      .m = end - begin,
-      .n = to - from,
-      .k = p->hidden};
-  ci_matmul_compute(&r->rule, j->k->isa, &part);
+/* Where a group of columns begins. A batch of one reads all of R in every step, group after group, each from its first
+ * number to its last. The first and the last group are small enough for the nearest cache: steps go forth and back, so
+ * that the next one begins with what this one has read last. */
+static int64_t rec_cut(const rec_matrix *m, int64_t group) {
+  if (group == 0 || group == m->groups) return group == 0 ? 0 : m->rule.n;
+  return group == m->groups - 1 ? m->rule.n - m->near : m->near + (group - 1) * REC_GROUP;
 }
 
-/* The product of one row reads all of R, step after step: what a step read last, the next one reads first, while it
- * is in the nearest cache. */
-static void rec_product(const rec_job *j, size_t part, int64_t begin, int64_t end, int which, bool forth) {
-  const rec_matrix *r = &j->p->r[which];
-  const void *state = rec_at(j, part, begin, j->p->hidden);
-  const int64_t n = r->rule.n, panel = j->k->isa->linear->panel;
-  const int64_t near = REC_NEAR / (j->p->hidden * panel) * panel;
-  if (end - begin > 1 || !r->panels || near == 0 || n < 4 * near) {
-    rec_product_columns(j, state, begin, end, which, 0, n);
-    return;
-  }
-  const int64_t cuts[4] = {0, near, (n - near) / panel * panel, n};
-  for (int i = 0; i < 3; i++) {
-    const int at = forth ? i : 2 - i;
-    rec_product_columns(j, state, begin, end, which, cuts[at], cuts[at + 1]);
+static void rec_make_groups(rec_matrix *m) {
+  const int64_t fits = REC_NEAR / m->rule.k / REC_VECTOR * REC_VECTOR;
+  m->near = fits > REC_GROUP ? REC_GROUP : fits < REC_VECTOR ? REC_VECTOR : fits;
+  const int64_t middle = m->rule.n - 2 * m->near;
+  m->groups = middle > 0 ? 2 + (middle + REC_GROUP - 1) / REC_GROUP : 0;
+}
+
+/* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
+static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which, bool forth) {
+  const rec *p = j->p;
+  const rec_matrix *r = &p->r[which];
+  ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
+                         .b = j->r[which],
+                         .panels = r->panels,
+                         .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
+                         .c_row = (ptrdiff_t)p->columns,
+                         .m = end - begin,
+                         .n = r->rule.n,
+                         .k = p->hidden};
+  if (r->groups == 0) ci_matmul_compute(&r->rule, j->k->isa, &part);
+  float *const sums = part.c;
+  for (int64_t i = 0; i < r->groups; i++) {
+    const int64_t group = forth ? i : r->groups - 1 - i, from = rec_cut(r, group);
+    part.n = rec_cut(r, group + 1) - from;
+    part.b = (ci_operand){(const float *)j->r[which].data + from * p->hidden, (ptrdiff_t)part.n, 1};
+    part.c = sums + from;
+    ci_matmul_compute(&r->rule, j->k->isa, &part);
   }
 }
 
@@ -432,7 +435,13 @@ static ci_operand rec_given_matrix(const rec_matrix *m, const void *data, int64_
 
 static ci_operand rec_ordered(const rec_matrix *m, const struct ci_isa *isa, ci_operand from, void *to) {
   if (m->panels) return ci_matmul_pack_panels(&m->rule, isa, from, to);
-  return ci_matmul_pack_b(&m->rule, from, to);
+  if (m->groups == 0) return ci_matmul_pack_b(&m->rule, from, to);
+  for (int64_t i = 0; i < m->groups; i++) {
+    const int64_t first = rec_cut(m, i), columns = rec_cut(m, i + 1) - first;
+    ci_transpose_copy(sizeof(float), (float *)to + first * m->rule.k, (const float *)from.data + first * from.col,
+                      columns, m->rule.k, from.col, from.row);
+  }
+  return (ci_operand){to, 0, 1};
 }
 
 static void rec_fill_packed(void *to, const ci_value *value, const void *argument) {
@@ -626,12 +635,13 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
   m->first = first * p->hidden;
   m->rule.n = (last - first) * p->hidden;
   m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
-  m->panels = m->bytes > 0;
+  if (m->bytes > 0 && input == REC_R && p->batch == 1) rec_make_groups(m);
+  m->panels = m->bytes > 0 && m->groups == 0;
   if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
   size_t all;
   if (m->bytes == 0 || !ci_mul_size(m->bytes, (size_t)p->directions, &all)) return m->bytes == 0;
   const rec_fill fill = {m, k->isa, p->directions, p->columns};
-  const uint32_t which = (uint32_t)(p->directions << 8 | first << 4 | last);
+  const uint32_t which = (uint32_t)((m->groups > 0) << 16 | p->directions << 8 | first << 4 | last);
   m->packed = k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
   return m->packed != NULL || rec_reserve(k, p, &m->copy, (int64_t)(m->bytes / p->item), 1);
 }

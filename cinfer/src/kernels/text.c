@@ -22,7 +22,7 @@ ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
     ci_release(&session->allocator, record, sizeof *record);
     return k_no_memory(k);
   }
-  ci_session_retire(session, record, &session->allocator, (ci_block){*text, bytes});
+  ci_session_retire(session, record, &session->allocator, (ci_block){*text, bytes, NULL});
   return CI_OK;
 }
 

@@ -1,0 +1,249 @@
+"""The share of the machine's limit that each operator of a model reaches in cinfer.
+
+    python -m benchmarks.limits MODEL.gio [--batch 1] [--runs 50] [--trace run.json]
+
+MODEL is a file of ours or of ONNX (.onnx) whose inputs are tensors of numbers; dimensions that it
+leaves open are the batch. A node's limit is the time that its operations on floats take at the
+peak of one core, or its bytes at the speed of the level of memory that they fit into, whichever is
+more: the share is that time over the least that was measured. Elementwise functions count as one
+operation, so the share of exp and its like is one of bytes. The limits are measured by limits.c
+once a processor and kept in build/limits.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphio import cinfer, runtime
+from graphio.profile import Profile
+from graphio.run_metadata import RunMetadata, divided, fill_times
+from graphio.runtime.program import NodeInfo
+from graphio.schema import container, fused
+from graphio.schema.model_pb2 import Model
+
+from . import costs
+from .peers.models import ROOT
+from .peers.native import COMPILER, made
+from .peers.report import machine
+
+Array = np.ndarray[Any, Any]
+CACHE = ROOT / "build" / "limits.json"
+SOURCE = Path(__file__).with_name("limits.c")
+#: a level of memory, the block that is read to measure it, where it ends if nobody says so
+LEVELS = (
+    ("L1", 1 << 14, "SC_LEVEL1_DCACHE_SIZE", 1 << 15),
+    ("L2", 1 << 18, "SC_LEVEL2_CACHE_SIZE", 1 << 20),
+    ("L3", 1 << 22, "SC_LEVEL3_CACHE_SIZE", 1 << 25),
+    ("DRAM", 1 << 28, "", 1 << 62),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one core can do at most.
+
+    Attributes:
+        flops: operations on float32 a second.
+        speeds: by level of memory: the bytes that fit into it, bytes a second.
+    """
+
+    flops: float
+    speeds: Mapping[str, tuple[int, float]]
+
+    def of(self, operations: int, moved: int) -> tuple[float, str]:
+        """The seconds that this takes at least, and what bounds it."""
+        level, speed = next((n, s) for n, (size, s) in self.speeds.items() if moved <= size)
+        computing, moving = operations / self.flops, moved / speed
+        return (computing, "FMA") if computing > moving else (moving, level)
+
+
+def measured(seconds: float) -> dict[str, Any]:
+    """The limits as they are kept: measured for so many seconds each."""
+    flags = ["-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC"]
+    library = ctypes.CDLL(
+        os.fspath(made("limits.so", [*COMPILER, *flags, os.fspath(SOURCE)], [SOURCE]))
+    )
+    library.limits_fma.restype = library.limits_read.restype = ctypes.c_double
+    found: dict[str, Any] = {"flops": library.limits_fma(ctypes.c_double(seconds)), "speeds": {}}
+    for name, block, size, usual in LEVELS:
+        known = os.sysconf(size) if size in os.sysconf_names else 0
+        speed = library.limits_read(ctypes.c_size_t(block), ctypes.c_double(seconds))
+        found["speeds"][name] = (known if known > 0 else usual, speed)
+    return found
+
+
+def limits(seconds: float = 0.5) -> Limits:
+    """The limits of this processor, from build/limits.json where they are there."""
+    cpu = machine()["cpu"]
+    kept = json.loads(CACHE.read_text()) if CACHE.exists() else {}
+    if cpu not in kept:
+        kept[cpu] = measured(seconds)
+        CACHE.parent.mkdir(parents=True, exist_ok=True)
+        CACHE.write_text(json.dumps(kept, indent=1) + "\n")
+    speeds = {name: tuple(row) for name, row in kept[cpu]["speeds"].items()}
+    return Limits(kept[cpu]["flops"], speeds)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A node beside its limit; without one where a shape is not known."""
+
+    name: str
+    op: str
+    seconds: float
+    operations: int | None
+    moved: int
+    limit: float
+    bound: str
+
+
+def model_bytes(path: str) -> bytes:
+    """The model as a file of ours."""
+    if path.endswith(".onnx"):
+        from graphio.onnx import convert
+
+        return convert(path)
+    return Path(path).read_bytes()
+
+
+def inputs_of(signature: Any, batch: int) -> list[Array]:
+    """Random inputs; numbers of an unknown meaning are 0 where they are whole."""
+    random = np.random.RandomState(0)
+    made = []
+    for spec in signature.inputs.values():
+        shape = tuple(batch if size is None else size for size in spec.shape or ())
+        floats = spec.dtype.kind == "f"
+        made.append(np.asarray(random.rand(*shape) if floats else np.zeros(shape), spec.dtype))
+    return made
+
+
+def arrays_of(data: bytes, name: str, inputs: list[Array]) -> dict[str, tuple[costs.Shape, int]]:
+    """Shape and bytes of each value of a run, as the Python runtime finds them."""
+    model, arrays = container.unpack(data)
+    found: dict[str, tuple[costs.Shape, int]] = {}
+    variables = {v.name: arrays[v.value] for v in model.variable if v.HasField("value")}
+    for node in model.graph.node:
+        if node.op == "Constant":
+            array = NodeInfo(node, arrays).attributes().get("value")
+        elif node.op == "Variable":
+            array = variables.get(NodeInfo(node, arrays).attrs["variable"].decode())
+        else:
+            continue
+        if isinstance(array, np.ndarray):
+            found[node.name] = array.shape, array.nbytes
+    signature = next(s for s in model.signature if s.name == name)
+    for binding, array in zip(signature.input, inputs, strict=True):
+        found[binding.value] = array.shape, array.nbytes
+    times: list[Any] = []
+    runtime.load(data).signature(name).run_watched(inputs, times, None)
+    for time in times:
+        for k, (dtype, shape) in enumerate(time.outputs):
+            value = f"{time.name}:{k}" if k else time.name
+            found[value] = shape, int(np.prod(shape)) * dtype.itemsize
+    return found
+
+
+def rows_of(data: bytes, name: str, inputs: list[Array], times: Mapping[str, float]) -> list[Row]:
+    """What each node took beside its limit, the slowest first."""
+    model, arrays = container.unpack(data)
+    known = arrays_of(data, name, inputs)
+    parts, most = fused.parts(model), limits()
+    rows = []
+    for node in model.graph.node:
+        if node.name not in times:
+            continue
+        attrs = NodeInfo(node, arrays).attributes()
+        taken = [known.get(value) for value in node.input]
+        given = [known[v] for v in _outputs(node.name, len(node.output_type)) if v in known]
+        sizes = [size for pair in taken if pair for size in pair[1:]]
+        moved = costs.traffic(node.op, sizes, [size for _, size in given])
+        shapes = [pair and pair[0] for pair in taken]
+        work = costs.operations(node.op, shapes, given[0][0], attrs) if given else None
+        limit, bound = most.of(work or 0, moved)
+        told = ", ".join(filter(None, parts.get(node.name, ()))) or node.name
+        rows.append(Row(told, node.op, times[node.name], work, moved, limit, bound))
+    return sorted(rows, key=lambda row: -row.seconds)
+
+
+def _outputs(name: str, count: int) -> list[str]:
+    return [name, *(f"{name}:{k}" for k in range(1, count))]
+
+
+def table(rows: list[Row], most: Limits) -> str:
+    """The rows as markdown, and all of them together."""
+    speeds = ", ".join(f"{n} {s / 1e9:.0f} GB/s" for n, (_, s) in most.speeds.items())
+    lines = [
+        f"One core: {most.flops / 1e9:.0f} GFLOP/s, {speeds}.",
+        "",
+        "| us | operator | GFLOP/s | GB/s | bound | of the limit | nodes |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        nanos = max(row.seconds * 1e9, 1.0)
+        work = "" if row.operations is None else f"{row.operations / nanos:.1f}"
+        share = "" if row.operations is None else f"{row.limit * 1e9 / nanos:.0%}"
+        figures = [f"{row.seconds * 1e6:.1f}", row.op, work, f"{row.moved / nanos:.1f}", row.bound]
+        lines.append(f"| {' | '.join([*figures, share, row.name])} |")
+    total, limit = sum(row.seconds for row in rows), sum(row.limit for row in rows)
+    share = f"{limit / total:.0%}" if total else ""
+    lines.append(f"| {total * 1e6:.1f} | all | | | | {share} | |")
+    return "\n".join(lines)
+
+
+def observed(signature: Any, inputs: list[Array], runs: int) -> list[list[Any]]:
+    """The times of the nodes of several runs, after one that plans."""
+    signature.run(inputs)
+    found: list[list[Any]] = []
+    for _ in range(runs):
+        found.append([])
+        signature.run_watched(inputs, found[-1], None)
+    return found
+
+
+def profile_of(model: Model, runs: list[list[Any]]) -> Profile:
+    """The runs as a profile with the nodes that fused ones stand for."""
+    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
+    made = []
+    for times in runs:
+        metadata = RunMetadata()
+        told = [part for time in times for part in divided(time, parts)]
+        fill_times(metadata, told, nodes, "cinfer")
+        made.append(metadata.step_stats)
+    return Profile(made)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model")
+    parser.add_argument("--signature", help="where the model has several")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--trace", type=Path, help="writes a trace for ui.perfetto.dev")
+    chosen = parser.parse_args()
+    data = model_bytes(chosen.model)
+    with cinfer.load(data) as loaded:
+        signature = loaded.signature(chosen.signature)
+        inputs = inputs_of(signature, chosen.batch)
+        runs = observed(signature, inputs, chosen.runs)
+    least: dict[str, float] = {}
+    for time in (time for times in runs for time in times):
+        seconds = (time.end - time.start) * 1e-9
+        least[time.name] = min(seconds, least.get(time.name, seconds))
+    print(table(rows_of(data, signature.name, inputs, least), limits()))
+    if chosen.trace:
+        profile_of(container.unpack(data)[0], runs).save(chosen.trace)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+/* test_plans.c - many shapes one after another, and work handed to threads of the host's. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cinfer.h"
+#include "models.h"
+
+enum { ROWS = 1 << 16, SIZES = 10000, MOST_PLANS = 64 };
+
+static float x[ROWS * 4], y[ROWS * 3], relu[ROWS * 3];
+
+typedef struct meter {
+  size_t held, calls;
+} meter;
+
+static void *meter_alloc(void *user, size_t bytes, size_t align) {
+  meter *m = user;
+  m->held += bytes;
+  m->calls++;
+  return aligned_alloc(align, (bytes + align - 1) / align * align);
+}
+
+static void meter_release(void *user, void *memory, size_t bytes) {
+  ((meter *)user)->held -= bytes;
+  free(memory);
+}
+
+static ci_session *open_session(const ci_session_options *options) {
+  ci_model *model;
+  ci_session *session = NULL;
+  ci_error error;
+  CHECK(ci_open_memory(model_perceptron, sizeof model_perceptron, NULL, &model, &error) == CI_OK);
+  CHECK(ci_session_open(model, NULL, options, &session, &error) == CI_OK);
+  ci_close(model);
+  return session;
+}
+
+static void run_rows(ci_session *session, int64_t rows) {
+  ci_error error;
+  ci_tensor input = {x, sizeof x, CI_FLOAT, 2, {rows, 4}};
+  ci_tensor outputs[2] = {{y, sizeof y, 0, 0, {0}}, {relu, sizeof relu, 0, 0, {0}}};
+  CHECK(ci_run(session, 0, &input, 1, outputs, 2, &error) == CI_OK);
+  CHECK(outputs[0].dims[0] == rows && outputs[1].dims[0] == rows);
+}
+
+static ci_stats stats_of(const ci_session *session) {
+  ci_stats stats = {.size = sizeof stats};
+  ci_session_stats(session, &stats);
+  return stats;
+}
+
+/* Every size is seen for the first time, or so long ago that its plan is gone. */
+static void test_ever_new_sizes_take_no_memory(void) {
+  meter m = {0, 0};
+  ci_session_options options = ci_session_defaults();
+  options.allocator = (ci_allocator){&m, meter_alloc, meter_release};
+  ci_session *session = open_session(&options);
+  run_rows(session, ROWS);
+  for (int64_t rows = 1; rows <= 2 * MOST_PLANS; rows++) run_rows(session, rows);
+  const meter before = m;
+  const uint64_t plans = stats_of(session).plans;
+  for (int i = 0; i < SIZES; i++) run_rows(session, 1 + i % 1000);
+  CHECK(stats_of(session).plans == plans + SIZES);
+  CHECK(m.held == before.held && m.calls == before.calls);
+  ci_session_close(session);
+  CHECK(m.held == 0);
+}
+
+static void test_plans_that_are_kept_are_found(void) {
+  ci_session *session = open_session(NULL);
+  for (int round = 0; round < 3; round++) {
+    for (int64_t rows = 1; rows <= MOST_PLANS; rows++) run_rows(session, rows);
+  }
+  CHECK(stats_of(session).plans == MOST_PLANS);
+  run_rows(session, MOST_PLANS + 1); /* in place of the one used longest ago, that of one row */
+  run_rows(session, 2);
+  CHECK(stats_of(session).plans == MOST_PLANS + 1);
+  run_rows(session, 1);
+  CHECK(stats_of(session).plans == MOST_PLANS + 2);
+  ci_session_close(session);
+}
+
+static void test_a_plan_in_used_memory_gives_the_same(void) {
+  static float first[ROWS * 3];
+  ci_session *session = open_session(NULL);
+  run_rows(session, 300);
+  memcpy(first, y, sizeof first);
+  for (int64_t rows = 301; rows < 500; rows++) run_rows(session, rows);
+  memset(y, 0, sizeof y);
+  run_rows(session, 300);
+  CHECK(memcmp(first, y, 300 * 3 * sizeof *y) == 0);
+  ci_session_close(session);
+}
+
+typedef struct host_threads {
+  int calls, parts;
+} host_threads;
+
+/* One after another, the last part first. */
+static void host_run(void *user, int32_t parts, void (*part)(void *job, int32_t number), void *job) {
+  host_threads *host = user;
+  host->calls++;
+  host->parts = parts > host->parts ? parts : host->parts;
+  for (int32_t p = parts - 1; p >= 0; p--) part(job, p);
+}
+
+static void test_threads_of_the_host(void) {
+  static float alone[ROWS * 3];
+  host_threads host = {0, 0};
+  ci_session_options options = ci_session_defaults();
+  options.threads = 3;
+  options.executor = (ci_executor){&host, host_run};
+  ci_session *session = open_session(NULL), *shared = open_session(&options);
+  run_rows(session, ROWS);
+  memcpy(alone, y, sizeof alone);
+  memset(y, 0, sizeof y);
+  run_rows(shared, ROWS);
+  CHECK(memcmp(alone, y, sizeof alone) == 0);
+  CHECK(host.calls > 0 && host.parts > 1 && host.parts <= 3);
+  CHECK(stats_of(shared).handed_out == (uint64_t)host.calls && stats_of(session).handed_out == 0);
+  ci_session_close(session);
+  ci_session_close(shared);
+}
+
+int main(void) {
+  for (int i = 0; i < ROWS * 4; i++) x[i] = (float)(i % 11) * 0.25f - 1.0f;
+  test_ever_new_sizes_take_no_memory();
+  test_plans_that_are_kept_are_found();
+  test_a_plan_in_used_memory_gives_the_same();
+  test_threads_of_the_host();
+  return CHECK_END;
+}

@@ -1,0 +1,30 @@
+"""Runs in which numpy warns of no overflow and the like.
+
+np.errstate costs more than a small model's whole run. numpy keeps its settings in the context
+(contextvars), so contexts that have the settings already are kept, and a run enters one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+#: contexts that nobody is in; taking and giving back are one step each, so threads may share it
+_free: list[contextvars.Context] = []
+
+
+def call(function: Callable[..., Result], *arguments: Any) -> Result:
+    """What the function gives; it does not see the caller's context variables."""
+    try:
+        context = _free.pop()
+    except IndexError:
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+    try:
+        return context.run(function, *arguments)
+    finally:
+        _free.append(context)
