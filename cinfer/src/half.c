@@ -53,8 +53,8 @@ static ci_status half_make(ci_step *step) {
   return CI_OK;
 }
 
-static void half_widen(const ci_value *from, void *to) {
-  ci_find_cast(from->dtype, CI_FLOAT)(to, from->data, from->count);
+static void half_widen(const struct ci_isa *isa, const ci_value *from, void *to) {
+  ci_find_cast(isa, from->dtype, CI_FLOAT)(to, from->data, from->count);
 }
 
 static ci_status half_input(ci_step *step, int i) {
@@ -70,7 +70,7 @@ static ci_status half_input(ci_step *step, int i) {
   shadow->wide.data = NULL;
   if (!ci_mul_size(real->bytes, 2, &shadow->wide.bytes)) return k_no_memory(&step->k);
   if (real->data == NULL || real->count > HALF_KNOWN) return CI_OK;
-  half_widen(real, shadow->known);
+  half_widen(step->k.isa, real, shadow->known);
   shadow->wide.data = shadow->known;
   return CI_OK;
 }
@@ -146,7 +146,7 @@ ci_status ci_half_run(ci_kernel *k) {
   for (int i = 0; i < k->n_in; i++) {
     if (!h->ins[i].is_wide) continue;
     h->ins[i].wide.data = scratch + h->ins[i].offset;
-    half_widen(h->in[i], h->ins[i].wide.data);
+    half_widen(k->isa, h->in[i], h->ins[i].wide.data);
   }
   for (int o = 0; o < k->n_out; o++) {
     if (h->wide_out[o] != h->out[o])
@@ -162,7 +162,7 @@ ci_status ci_half_run(ci_kernel *k) {
   for (int o = 0; status == CI_OK && o < k->n_out; o++) {
     /* An output that is an input's memory holds its bytes already. */
     if (!h->outs[o].is_wide || h->wide_out[o] == h->out[o] || k->node->alias[o] >= 0) continue;
-    ci_find_cast(CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
+    ci_find_cast(k->isa, CI_FLOAT, h->out[o]->dtype)(h->out[o]->data, h->outs[o].wide.data, h->out[o]->count);
   }
   return status;
 }

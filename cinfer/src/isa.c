@@ -6,6 +6,7 @@
 #include "isa_linear.h"
 #include "isa_linear_lists.h"
 #include "isa_math.h"
+#include "isa_move.h"
 #include "vec_names.h" /* brings the intrinsics, which must not lie in a region below */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(CI_NO_SIMD)
@@ -29,15 +30,25 @@
 #pragma GCC push_options
 #pragma GCC optimize("Os", "fp-contract=off")
 #endif
+#if CI_ISA_X86
+#define CI_REGION_FAST
+#else
+#define CI_REGION_FAST CI_FAST
+#endif
 #define CI_N(x) x##_portable
 #include "vec.h"
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
+#include "isa_move_impl.h"
 #undef CI_N
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
-static const struct ci_isa isa_portable = {CI_ISA_PORTABLE, "portable", &isa_math_portable, &isa_linear_portable};
+static const struct ci_isa isa_portable = {CI_ISA_PORTABLE, "portable", &isa_math_portable, &isa_linear_portable,
+                                           &isa_move_portable};
+
+#undef CI_REGION_FAST
+#define CI_REGION_FAST CI_FAST
 
 #if CI_ISA_X86
 CI_TARGET_BEGIN("avx2,fma")
@@ -46,10 +57,11 @@ CI_TARGET_BEGIN("avx2,fma")
 #include "vec.h"
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
+#include "isa_move_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX2
 CI_TARGET_END
-static const struct ci_isa isa_avx2 = {CI_ISA_AVX2, "avx2", &isa_math_avx2, &isa_linear_avx2};
+static const struct ci_isa isa_avx2 = {CI_ISA_AVX2, "avx2", &isa_math_avx2, &isa_linear_avx2, &isa_move_avx2};
 
 CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #define CI_VEC_AVX512
@@ -57,10 +69,12 @@ CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #include "vec.h"
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
+#include "isa_move_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX512
 CI_TARGET_END
-static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512};
+static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512,
+                                         &isa_move_avx512};
 #endif
 
 #if CI_ISA_ARM
@@ -69,9 +83,10 @@ static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx5
 #include "vec.h"
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
+#include "isa_move_impl.h"
 #undef CI_N
 #undef CI_VEC_NEON
-static const struct ci_isa isa_neon = {CI_ISA_NEON, "neon", &isa_math_neon, &isa_linear_neon};
+static const struct ci_isa isa_neon = {CI_ISA_NEON, "neon", &isa_math_neon, &isa_linear_neon, &isa_move_neon};
 #endif
 
 #if CI_ISA_X86

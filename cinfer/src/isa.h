@@ -5,12 +5,14 @@
 
 struct ci_isa_math;   /* isa_math.h */
 struct ci_isa_linear; /* isa_linear.h */
+struct ci_isa_move;   /* isa_move.h */
 
 struct ci_isa {
   int32_t id;       /* CI_ISA_... */
   const char *name; /* "avx512" */
   const struct ci_isa_math *math;
   const struct ci_isa_linear *linear;
+  const struct ci_isa_move *move;
 };
 
 /* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "isa_math.h"
+#include "isa_move.h"
 #include "sequence.h"
 #include "session.h"
 
@@ -33,6 +34,10 @@ void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t byte
   if (words32 && ((uintptr_t)to | (uintptr_t)from) % sizeof(float) == 0) {
     const struct ci_isa_math *math = plan->session->model->isa->math;
     math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
+    return;
+  }
+  if (words64 && ((uintptr_t)to | (uintptr_t)from) % sizeof(double) == 0) {
+    plan->session->model->isa->move->one_nan(to, from, (int64_t)(bytes / sizeof(double)));
     return;
   }
   for (; done + OUTPUT_BLOCK <= bytes; done += OUTPUT_BLOCK) {

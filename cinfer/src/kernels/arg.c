@@ -9,7 +9,7 @@ typedef struct arg_plan { /* of both families */
   size_t in, out; /* bytes of one outer index */
 } arg_plan;
 
-enum { ARG_LAST = 1, ARG_EXCLUSIVE = 1, ARG_REVERSE = 2, ARG_PART_WORK = 1 << 15 };
+enum { ARG_LAST = 1, ARG_EXCLUSIVE = 1, ARG_REVERSE = 2, ARG_PART_WORK = 1 << 15, ARG_BLOCK = 128 };
 
 /* ---- ArgMax, ArgMin: the first (or last) of equals; a NaN beats all, the first one ---- */
 
@@ -31,35 +31,87 @@ enum { ARG_LAST = 1, ARG_EXCLUSIVE = 1, ARG_REVERSE = 2, ARG_PART_WORK = 1 << 15
       y[c] = at;                                                                                \
     }                                                                                           \
   }
+/* Columns side by side. */
+#define ARG_COLUMNS(name, better)                                                                              \
+  CI_FAST static void arg_##name##_columns(int64_t *y, const float *in, int64_t n, int64_t inner, int columns, \
+                                           bool last) {                                                        \
+    float best[ARG_BLOCK];                                                                                     \
+    int32_t at[ARG_BLOCK];                                                                                     \
+    for (int c = 0; c < columns; c++) best[c] = in[c], at[c] = 0;                                              \
+    for (int64_t i = 1; i < n; i++) {                                                                          \
+      const float *x = in + i * inner;                                                                         \
+      for (int c = 0; c < columns; c++) {                                                                      \
+        const float v = x[c], old = best[c];                                                                   \
+        const bool same = last & (v == old), takes = (v better old) | same | ((v != v) & (old == old));        \
+        best[c] = takes ? v : old;                                                                             \
+        at[c] = takes ? (int32_t)i : at[c];                                                                    \
+      }                                                                                                        \
+    }                                                                                                          \
+    for (int c = 0; c < columns; c++) y[c] = at[c];                                                            \
+  }                                                                                                            \
+  static void arg_##name##_f32(void *out, const void *in, int64_t n, int64_t inner, int64_t select) {          \
+    int64_t *y = out;                                                                                          \
+    if (inner == 1 || n > INT32_MAX) {                                                                         \
+      arg_##name##_row(out, in, n, inner, select);                                                             \
+      return;                                                                                                  \
+    }                                                                                                          \
+    for (int64_t c = 0; c < inner; c += ARG_BLOCK) {                                                           \
+      const int columns = inner - c < ARG_BLOCK ? (int)(inner - c) : ARG_BLOCK;                                \
+      arg_##name##_columns(y + c, (const float *)in + c, n, inner, columns, select == ARG_LAST);               \
+    }                                                                                                          \
+  }
 #define ARG_NAN(a, b) ((a) != (a) && (b) == (b))
 #define ARG_NEVER(a, b) false
 #define ARG_TYPES(T, name, id, W, class) ARG_BEST(max_##name, T, >, ARG_NEVER) ARG_BEST(min_##name, T, <, ARG_NEVER)
-ARG_BEST(max_f32, float, >, ARG_NAN)
-ARG_BEST(min_f32, float, <, ARG_NAN)
+ARG_BEST(max_row, float, >, ARG_NAN)
+ARG_BEST(min_row, float, <, ARG_NAN)
+ARG_COLUMNS(max, >)
+ARG_COLUMNS(min, <)
 ARG_BEST(max_f64, double, >, ARG_NAN)
 ARG_BEST(min_f64, double, <, ARG_NAN)
 CI_INTEGER_TYPES(ARG_TYPES)
 
 /* ---- CumSum, CumProd: a chain from +0 or 1 ---- */
 
-#define ARG_SCAN(name, T, W, op, start)                                                         \
+#define ARG_SPEED_f32 CI_FAST
+#define ARG_SPEED_f64 CI_FAST
+#define ARG_SPEED_i32 CI_FAST
+#define ARG_SPEED_i64 CI_FAST
+#define ARG_SPEED_i8
+#define ARG_SPEED_i16
+#define ARG_SPEED_u8
+#define ARG_SPEED_u16
+#define ARG_SPEED_u32
+#define ARG_SPEED_u64
+#define ARG_SCAN(speed, name, T, W, op, start)                                                  \
+  speed static void arg_row_##name(T *restrict y, const T *before, const T *x, int64_t n) {     \
+    for (int64_t c = 0; c < n; c++) y[c] = (T)((W)before[c] op(W) x[c]);                        \
+  }                                                                                             \
   static void arg_##name(void *out, const void *in, int64_t n, int64_t inner, int64_t select) { \
     const int64_t first = select & ARG_REVERSE ? (n - 1) * inner : 0;                           \
     const int64_t step = select & ARG_REVERSE ? -inner : inner;                                 \
     const T *x = (const T *)in + first;                                                         \
     T *y = (T *)out + first;                                                                    \
-    for (int64_t i = 0; i < n; i++, x += step, y += step) {                                     \
-      for (int64_t c = 0; c < inner; c++) {                                                     \
-        const T before = i > 0 ? y[c - step] : (T)(start);                                      \
-        if (select & ARG_EXCLUSIVE) {                                                           \
-          y[c] = i > 0 ? (T)((W)before op(W) x[c - step]) : (T)(start);                         \
-        } else {                                                                                \
-          y[c] = (T)((W)before op(W) x[c]);                                                     \
-        }                                                                                       \
+    if (inner == 1) {                                                                           \
+      T sum = (T)(start);                                                                       \
+      for (int64_t i = 0; i < n; i++, x += step, y += step) {                                   \
+        const T next = (T)((W)sum op(W) * x);                                                   \
+        *y = select & ARG_EXCLUSIVE ? sum : next;                                               \
+        sum = next;                                                                             \
       }                                                                                         \
+      return;                                                                                   \
+    }                                                                                           \
+    for (int64_t c = 0; c < inner; c++) {                                                       \
+      y[c] = select & ARG_EXCLUSIVE ? (T)(start) : (T)((W)(T)(start)op(W) x[c]);                \
+    }                                                                                           \
+    for (int64_t i = 1; i < n; i++) {                                                           \
+      y += step;                                                                                \
+      arg_row_##name(y, y - step, select & ARG_EXCLUSIVE ? x : x + step, inner);                \
+      x += step;                                                                                \
     }                                                                                           \
   }
-#define ARG_SCANS(T, name, id, W, class) ARG_SCAN(sum_##name, T, W, +, 0) ARG_SCAN(product_##name, T, W, *, 1)
+#define ARG_SCANS(T, name, id, W, class) \
+  ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, product_##name, T, W, *, 1)
 ARG_SCANS(float, f32, CI_FLOAT, float, F)
 ARG_SCANS(double, f64, CI_DOUBLE, double, F)
 CI_INTEGER_TYPES(ARG_SCANS)

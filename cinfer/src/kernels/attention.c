@@ -89,7 +89,7 @@ static void attn_softmax_row(const ci_kernel *k, const attn_plan *p, void *row, 
   const int64_t keys = p->k.length;
   void *at = row;
   if (p->soft != p->dtype) {
-    ci_find_cast(p->dtype, p->soft)(soft, row, keys);
+    ci_find_cast(k->isa, p->dtype, p->soft)(soft, row, keys);
     at = soft;
   }
   if (p->soft == CI_FLOAT) {
@@ -97,7 +97,7 @@ static void attn_softmax_row(const ci_kernel *k, const attn_plan *p, void *row, 
   } else {
     ci_softmax_double(at, at, 1, keys, false);
   }
-  if (at != row) ci_find_cast(p->soft, p->dtype)(row, soft, keys);
+  if (at != row) ci_find_cast(k->isa, p->soft, p->dtype)(row, soft, keys);
 }
 
 static void attn_tanh(const ci_kernel *k, const attn_plan *p, void *x, int64_t n) {

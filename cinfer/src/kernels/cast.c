@@ -6,6 +6,9 @@
  */
 #include "cast.h"
 
+#include "../isa.h"
+#include "../isa_move.h"
+
 #define CAST_LOOP(from, to, F, T, value)                                 \
   static void cast_##from##_##to(void *out, const void *in, int64_t n) { \
     T *y = out;                                                          \
@@ -21,104 +24,43 @@
   ((v) != (v) ? (T)0 : (v) < (least) ? (T)(least) : (v) >= (beyond) ? (T) ~(T)(least) : (T)(v))
 
 /* Targets of a floating source: least and beyond of each integer type. ~least is the largest, signed or not. */
-#define CAST_FROM_FLOAT(from, F)                                                 \
-  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f)) \
-  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f))   \
-  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))   \
-  CI_FAST CAST_LOOP(from, flag, F, bool, v != 0)
+#define CAST_FROM_FLOAT(from, F)                                               \
+  CAST_LOOP(from, u32, F, uint32_t, CAST_SATURATE(v, uint32_t, 0.0f, 0x1p32f)) \
+  CAST_LOOP(from, u64, F, uint64_t, CAST_SATURATE(v, uint64_t, 0.0f, 0x1p64f))
 #define CAST_FROM_DOUBLE(from, F)                                                \
+  CAST_FROM_FLOAT(from, F)                                                       \
   CAST_LOOP(from, i8, F, int8_t, CAST_SATURATE(v, int8_t, -0x1p7f, 0x1p7f))      \
   CAST_LOOP(from, i16, F, int16_t, CAST_SATURATE(v, int16_t, -0x1p15f, 0x1p15f)) \
   CAST_LOOP(from, i32, F, int32_t, CAST_SATURATE(v, int32_t, -0x1p31f, 0x1p31f)) \
+  CAST_LOOP(from, i64, F, int64_t, CAST_SATURATE(v, int64_t, -0x1p63f, 0x1p63f)) \
   CAST_LOOP(from, u8, F, uint8_t, CAST_SATURATE(v, uint8_t, 0.0f, 0x1p8f))       \
-  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))
-/* The same without a branch; the largest float32 below 2^31 stands for what is beyond until the end. */
-#define CAST_FROM_SINGLE(from, F)                                                                         \
-  CI_FAST CAST_LOOP(from, i8, F, int8_t, cast_whole(v, -128.0f, 127.0f))                                  \
-      CI_FAST CAST_LOOP(from, i16, F, int16_t, cast_whole(v, -0x1p15f, 32767.0f))                         \
-          CI_FAST CAST_LOOP(from, u8, F, uint8_t, cast_whole(v, 0.0f, 255.0f))                            \
-              CI_FAST CAST_LOOP(from, u16, F, uint16_t, cast_whole(v, 0.0f, 65535.0f)) CI_FAST CAST_LOOP( \
-                  from, i32, F, int32_t, v >= 0x1p31f ? INT32_MAX : cast_whole(v, -0x1p31f, 0x1.fffffep30f))
+  CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))   \
+  CAST_LOOP(from, flag, F, bool, v != 0)
 
-CI_INLINE int32_t cast_whole(float v, float least, float most) {
-  const float low = v > least ? v : least, inside = low < most ? low : most;
-  return (int32_t)inside & -(int32_t)(v == v);
-}
-
-#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                      \
-  CI_FAST CAST_LOOP(from, f32, F, float, v) CAST_LOOP(from, f64, F, double, v) CAST_LOOP(from, i8, F, int8_t, v)      \
-      CAST_LOOP(from, i16, F, int16_t, v) CI_FAST CAST_LOOP(from, i32, F, int32_t, v)                                 \
-  CI_FAST CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v) CAST_LOOP(from, u16, F, uint16_t, v) \
-      CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v) CAST_LOOP(from, flag, F, bool, v != 0)
-
-CI_INLINE uint32_t cast_bits(float v) {
-  uint32_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-
-CI_INLINE float cast_from_bits(uint32_t bits) {
-  float v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
-}
+#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                  \
+  CAST_LOOP(from, f32, F, float, v)                                                                               \
+  CAST_LOOP(from, f64, F, double, v)                                                                              \
+  CAST_LOOP(from, i8, F, int8_t, v) CAST_LOOP(from, i16, F, int16_t, v) CAST_LOOP(from, i32, F, int32_t, v)       \
+      CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v) CAST_LOOP(from, u16, F, uint16_t, v) \
+          CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v)                               \
+              CAST_LOOP(from, flag, F, bool, v != 0)
 
 /* Towards zero, the last bit set if anything was lost: a second rounding is then as good as one. */
 static float cast_odd(double v) {
   const float near = (float)v;
   if ((double)near == v || v != v || near - near != 0.0f) return near;
-  uint32_t bits = cast_bits(near);
+  uint32_t bits = ci_float_bits(near);
   if ((v > 0.0 && (double)near > v) || (v < 0.0 && (double)near < v)) bits--;
-  return cast_from_bits(bits | 1);
+  return ci_float_from(bits | 1);
 }
-
-/* Drops `shift` bits, half to even. */
-CI_INLINE uint32_t cast_round(uint32_t bits, int shift) {
-  const uint32_t half = (uint32_t)1 << (shift - 1), odd = bits >> shift & 1;
-  return (bits + half - 1 + odd) >> shift;
-}
-
-/* Without a branch. A sum with 1/2 rounds to the places of denormals; 65520 and more become infinity. */
-CI_INLINE uint16_t cast_to_half(float v) {
-  const uint32_t bits = cast_bits(v);
-  const int32_t size = (int32_t)(bits & 0x7fffffff), sign = (int32_t)(bits >> 16 & 0x8000);
-  const float sum = cast_from_bits((uint32_t)size) + 0.5f;
-  const int32_t low = (int32_t)cast_bits(sum) - 0x3f000000;
-  const int32_t rounded = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-  const int32_t high = rounded < 0x7c00 ? rounded : 0x7c00;
-  const int32_t number = (size < 0x38800000 ? low : high) | sign;
-  return (uint16_t)(size > 0x7f800000 ? 0x7e00 : number);
-}
-
-/* The product is exact. */
-CI_INLINE float cast_from_half(uint16_t half) {
-  const int32_t size = (half & 0x7fff) << 13;
-  const float number = cast_from_bits((uint32_t)size) * 0x1p112f;
-  const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-  const uint32_t large = size > 0x0f800000 ? 0x7fc00000 : 0x7f800000 | sign;
-  return cast_from_bits(size >= 0x0f800000 ? large : cast_bits(number) | sign);
-}
-
-CI_INLINE uint16_t cast_to_brain(float v) {
-  const uint32_t rounded = cast_round(cast_bits(v), 16);
-  return (uint16_t)(v != v ? 0x7fc0 : rounded);
-}
-
-CI_INLINE float cast_from_brain(uint16_t brain) { return cast_from_bits((uint32_t)brain << 16); }
 
 CAST_FROM_FLOAT(f32, float)
-CAST_FROM_SINGLE(f32, float)
-CAST_FROM_FLOAT(f64, double)
 CAST_FROM_DOUBLE(f64, double)
-CI_FAST CAST_LOOP(f32, f64, float, double, v)
-CI_FAST CAST_LOOP(f64, f32, double, float, v) CAST_LOOP(f64, f64, double, double, v) CI_FAST
-    CAST_LOOP(f32, f16, float, uint16_t, cast_to_half(v)) CI_FAST
-    CAST_LOOP(f32, bf16, float, uint16_t, cast_to_brain(v))
-        CAST_LOOP(f64, f16, double, uint16_t, cast_to_half(cast_odd(v)))
-            CAST_LOOP(f64, bf16, double, uint16_t, cast_to_brain(cast_odd(v))) CI_INTEGER_TYPES(CAST_FROM_INTEGER)
-                CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U) CI_FAST
-    CAST_LOOP(f16, f32, uint16_t, float, cast_from_half(v)) CI_FAST
-    CAST_LOOP(bf16, f32, uint16_t, float, cast_from_brain(v))
+CAST_LOOP(f64, f64, double, double, v)
+CAST_LOOP(f64, f16, double, uint16_t, ci_float_to_half(cast_odd(v)))
+CAST_LOOP(f64, bf16, double, uint16_t, ci_float_to_brain(cast_odd(v)))
+CI_INTEGER_TYPES(CAST_FROM_INTEGER)
+CAST_FROM_INTEGER(bool, flag, CI_BOOL, uint32_t, U)
 
 #define CAST_ROW(from)                                                                            \
   [CI_INT8] = cast_##from##_i8, [CI_INT16] = cast_##from##_i16, [CI_INT32] = cast_##from##_i32,   \
@@ -126,18 +68,19 @@ CI_FAST CAST_LOOP(f64, f32, double, float, v) CAST_LOOP(f64, f64, double, double
   [CI_UINT32] = cast_##from##_u32, [CI_UINT64] = cast_##from##_u64, [CI_BOOL] = cast_##from##_flag
 #define CAST_INTEGER_ROW(F, from, id, W, class) \
   [id] = {CAST_ROW(from), [CI_FLOAT] = cast_##from##_f32, [CI_DOUBLE] = cast_##from##_f64},
-    /* clang-format off */
+/* clang-format off: what isa_move.h has not. */
 static const ci_cast_fn cast_table[CI_DTYPES][CI_DTYPES] = {
-  CI_INTEGER_TYPES(CAST_INTEGER_ROW)
-  CAST_INTEGER_ROW(bool, flag, CI_BOOL, uint32_t, U)
-  [CI_FLOAT] = {CAST_ROW(f32), [CI_DOUBLE] = cast_f32_f64, [CI_FLOAT16] = cast_f32_f16, [CI_BFLOAT16] = cast_f32_bf16},
-  [CI_DOUBLE] = {CAST_ROW(f64), [CI_FLOAT] = cast_f64_f32, [CI_DOUBLE] = cast_f64_f64,
-                 [CI_FLOAT16] = cast_f64_f16, [CI_BFLOAT16] = cast_f64_bf16},
-  [CI_FLOAT16] = {[CI_FLOAT] = cast_f16_f32},
-  [CI_BFLOAT16] = {[CI_FLOAT] = cast_bf16_f32}};
+    CI_INTEGER_TYPES(CAST_INTEGER_ROW) CAST_INTEGER_ROW(
+        bool, flag, CI_BOOL, uint32_t, U)[CI_FLOAT] = {[CI_UINT32] = cast_f32_u32, [CI_UINT64] = cast_f32_u64},
+    [CI_DOUBLE] = {CAST_ROW(f64), [CI_DOUBLE] = cast_f64_f64, [CI_FLOAT16] = cast_f64_f16,
+                   [CI_BFLOAT16] = cast_f64_bf16}};
 /* clang-format on */
 
-ci_cast_fn ci_find_cast(int32_t from, int32_t to) {
+ci_cast_fn ci_find_cast(const struct ci_isa *isa, int32_t from, int32_t to) {
+  for (int i = 0; i < CI_MOVE_CAST_COUNT; i++) {
+    const ci_move_cast *cast = &isa->move->casts[i];
+    if (cast->from == from && cast->to == to) return cast->fn;
+  }
   if (from < 0 || from >= CI_DTYPES || to < 0 || to >= CI_DTYPES) return NULL;
   return cast_table[from][to];
 }
@@ -168,20 +111,20 @@ static const cast_format *cast_format_of(int32_t dtype) {
 static float cast_widen(const cast_format *f, uint8_t code) {
   const uint32_t size = code & (f->sign - 1u), negative = (code & f->sign) != 0 ? 0x80000000u : 0;
   if (size > f->most || (f->one_zero && code == f->nan)) {
-    return cast_from_bits(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
+    return ci_float_from(size == f->over && f->over != f->nan ? negative | 0x7f800000 : 0x7fc00000);
   }
-  const float v = cast_from_bits(size << (23 - f->fraction)) * cast_from_bits((254u - f->bias) << 23);
-  return cast_from_bits(cast_bits(v) | negative);
+  const float v = ci_float_from(size << (23 - f->fraction)) * ci_float_from((254u - f->bias) << 23);
+  return ci_float_from(ci_float_bits(v) | negative);
 }
 
 static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {
-  const uint32_t bits = cast_bits(v), size = bits & 0x7fffffff;
+  const uint32_t bits = ci_float_bits(v), size = bits & 0x7fffffff;
   const uint8_t sign = bits >> 31 != 0 ? f->sign : 0;
   if (size > 0x7f800000) return f->nan;
   const int exponent = (int)(size >> 23) - 127 + f->bias, shift = 23 - f->fraction;
   uint32_t code = 0; /* below half of the least denormal */
-  if (exponent >= 1) code = cast_round(size - ((127u - f->bias) << 23), shift);
-  else if (shift + 1 - exponent <= 24) code = cast_round((size & 0x7fffff) | 0x800000, shift + 1 - exponent);
+  if (exponent >= 1) code = ci_round_bits(size - ((127u - f->bias) << 23), shift);
+  else if (shift + 1 - exponent <= 24) code = ci_round_bits((size & 0x7fffff) | 0x800000, shift + 1 - exponent);
   if (code > f->most) code = saturate ? f->most : f->over;
   if (f->one_zero && (code == 0 || code == f->nan)) return (uint8_t)code;
   return (uint8_t)(sign | code);
@@ -189,12 +132,12 @@ static uint8_t cast_narrow(const cast_format *f, float v, bool saturate) {
 
 /* float8e8m0: powers of two from 2^-127 to 2^127, and NaN. */
 static float cast_from_power(uint8_t code) {
-  if (code == 0xff) return cast_from_bits(0x7fc00000);
-  return cast_from_bits(code == 0 ? 0x400000 : (uint32_t)code << 23);
+  if (code == 0xff) return ci_float_from(0x7fc00000);
+  return ci_float_from(code == 0 ? 0x400000 : (uint32_t)code << 23);
 }
 
 static uint8_t cast_to_power(float v, bool saturate, int round) {
-  const uint32_t bits = cast_bits(v);
+  const uint32_t bits = ci_float_bits(v);
   if (v != v || v < 0.0f) return 0xff;
   if (v < 0x1p-127f) return saturate ? 0 : 0xff;
   if (v - v != 0.0f) return saturate ? 0xfe : 0xff;
@@ -213,10 +156,10 @@ static bool cast_is_float(int32_t dtype) { /* of 16 bits or less */
 
 static bool cast_is_signed(int32_t dtype) { return dtype == CI_INT4 || dtype == CI_INT2; }
 
-bool ci_caster_make(ci_caster *c, int32_t from, int32_t to, bool saturate, int round) {
+bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate, int round) {
   const bool from_float = cast_is_float(from), to_float = cast_is_float(to);
   const bool from_packed = !from_float && ci_dtype_bits(from) < 8, to_packed = !to_float && ci_dtype_bits(to) < 8;
-  *c = (ci_caster){.from = from, .to = to, .saturate = saturate, .round = round};
+  *c = (ci_caster){.isa = isa, .from = from, .to = to, .saturate = saturate, .round = round};
   if (ci_dtype_size(from) == 0 || ci_dtype_size(to) == 0) return false;
   c->from_bytes = ci_dtype_size(from);
   c->to_bytes = ci_dtype_size(to);
@@ -224,16 +167,17 @@ bool ci_caster_make(ci_caster *c, int32_t from, int32_t to, bool saturate, int r
   c->encodes = to_float || to_packed;
   const int32_t base = from_float ? CI_FLOAT : !from_packed ? from : cast_is_signed(from) ? CI_INT8 : CI_UINT8;
   c->middle = to_packed ? CI_INT32 : !to_float ? to : base == CI_FLOAT ? CI_FLOAT : CI_DOUBLE;
-  if (base == c->middle) return base == CI_FLOAT || ci_find_cast(base, CI_FLOAT) != NULL;
-  c->converts = ci_find_cast(base, c->middle);
+  c->direct = ci_find_cast(isa, from, to);
+  if (base == c->middle) return base == CI_FLOAT || ci_find_cast(isa, base, CI_FLOAT) != NULL;
+  c->converts = ci_find_cast(isa, base, c->middle);
   return c->converts != NULL;
 }
 
-static void cast_decode(int32_t dtype, void *out, const void *in, int64_t n) {
+static void cast_decode(const struct ci_isa *isa, int32_t dtype, void *out, const void *in, int64_t n) {
   const uint8_t *x = in;
   float *y = out;
   if (dtype == CI_FLOAT16 || dtype == CI_BFLOAT16) {
-    ci_find_cast(dtype, CI_FLOAT)(out, in, n);
+    ci_find_cast(isa, dtype, CI_FLOAT)(out, in, n);
   } else if (dtype == CI_FLOAT8E8M0) {
     for (int64_t i = 0; i < n; i++) y[i] = cast_from_power(x[i]);
   } else if (cast_is_float(dtype)) {
@@ -252,7 +196,7 @@ static void cast_encode(const ci_caster *c, void *out, const void *in, int64_t n
   uint8_t *y = out;
   const uint8_t mask = (uint8_t)((1u << ci_dtype_bits(c->to)) - 1);
   if (c->to == CI_FLOAT16 || c->to == CI_BFLOAT16) {
-    ci_find_cast(CI_FLOAT, c->to)(out, in, n);
+    ci_find_cast(c->isa, CI_FLOAT, c->to)(out, in, n);
   } else if (c->to == CI_FLOAT8E8M0) {
     for (int64_t i = 0; i < n; i++) y[i] = cast_to_power(x[i], c->saturate, c->round);
   } else if (cast_is_float(c->to)) {
@@ -270,7 +214,7 @@ static void cast_piece(const ci_caster *c, void *y, const void *x, int64_t n) {
   double middle[CAST_PIECE];
   if (c->decodes) {
     void *to = c->converts != NULL || c->encodes ? decoded : y;
-    cast_decode(c->from, to, x, n);
+    cast_decode(c->isa, c->from, to, x, n);
     x = to;
   }
   if (c->converts != NULL) {
@@ -288,9 +232,12 @@ static void cast_piece(const ci_caster *c, void *y, const void *x, int64_t n) {
 }
 
 void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n) {
+  if (c->direct != NULL) {
+    c->direct(y, x, n);
+    return;
+  }
   if (!c->decodes && !c->encodes) {
-    if (c->converts != NULL) c->converts(y, x, n);
-    else memcpy(y, x, (size_t)n * c->to_bytes);
+    memcpy(y, x, (size_t)n * c->to_bytes);
     return;
   }
   for (int64_t at = 0; at < n; at += CAST_PIECE) {
@@ -300,8 +247,8 @@ void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n) {
 }
 
 float ci_round_to(int32_t dtype, float v) {
-  if (dtype == CI_FLOAT16) return cast_from_half(cast_to_half(v));
-  return dtype == CI_BFLOAT16 ? cast_from_brain(cast_to_brain(v)) : v;
+  if (dtype == CI_FLOAT16) return ci_float_from_half(ci_float_to_half(v));
+  return dtype == CI_BFLOAT16 ? ci_float_from((uint32_t)ci_float_to_brain(v) << 16) : v;
 }
 
 /* ---- the operators ---- */
@@ -334,7 +281,7 @@ static ci_status cast_prepare(ci_kernel *k, int64_t to) {
     return CI_OK;
   }
   const int32_t known = to > 0 && to <= CI_INT2 ? (int32_t)to : 0;
-  if (known == 0 || !ci_caster_make(&p->caster, from, known, saturate != 0, round)) {
+  if (known == 0 || !ci_caster_make(&p->caster, k->isa, from, known, saturate != 0, round)) {
     return k_fail(k, CI_UNIMPLEMENTED, "no cast from %s to %s (%lld)", ci_dtype_name(from),
                   known != 0 ? ci_dtype_name(known) : "an unknown type", (long long)to);
   }

@@ -6,6 +6,8 @@
 enum { CI_ROUND_UP, CI_ROUND_DOWN, CI_ROUND_NEAREST }; /* to float8e8m0 */
 
 typedef struct ci_caster { /* source -> decoded -> middle -> encoded, each part where it is needed */
+  const struct ci_isa *isa;
+  ci_cast_fn direct; /* all in one, or NULL */
   int32_t from, to, middle;
   size_t from_bytes, to_bytes;
   bool decodes, encodes;
@@ -15,7 +17,7 @@ typedef struct ci_caster { /* source -> decoded -> middle -> encoded, each part 
 } ci_caster;
 
 /* saturate true and CI_ROUND_UP are the operators' defaults. False: one of the types has no numbers. */
-bool ci_caster_make(ci_caster *c, int32_t from, int32_t to, bool saturate, int round);
+bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate, int round);
 void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n);
 
 /* One rounding to a half type of what float32 holds. */

@@ -9,6 +9,7 @@
 enum { CHECK_TEXT = 560 }; /* what an error has room for */
 
 typedef struct check_text {
+  const struct ci_isa *isa;
   char text[CHECK_TEXT];
   size_t used;
 } check_text;
@@ -66,11 +67,11 @@ static void check_element(check_text *t, const ci_value *v, int64_t i) {
   } else if (v->dtype == CI_UINT64) {
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)bits[0]);
     check_word(t, text);
-  } else if (integer && ci_caster_make(&cast, v->dtype, CI_INT64, true, CI_ROUND_UP)) {
+  } else if (integer && ci_caster_make(&cast, t->isa, v->dtype, CI_INT64, true, CI_ROUND_UP)) {
     ci_caster_run(&cast, &whole, bits, 1);
     (void)snprintf(text, sizeof text, "%lld", (long long)whole);
     check_word(t, text);
-  } else if (ci_caster_make(&cast, v->dtype, CI_DOUBLE, true, CI_ROUND_UP)) {
+  } else if (ci_caster_make(&cast, t->isa, v->dtype, CI_DOUBLE, true, CI_ROUND_UP)) {
     ci_caster_run(&cast, parts, bits, 1);
     check_float(t, parts[0], v->dtype == CI_DOUBLE);
   }
@@ -112,7 +113,7 @@ ci_status run_assert(ci_kernel *k) {
   int64_t most;
   if (*(const uint8_t *)k->in[0]->data != 0) return CI_OK;
   CI_TRY(k_attr_i(k, "summarize", 3, &most));
-  check_text said = {.used = 0};
+  check_text said = {.isa = k->isa};
   for (int i = 1; i < k->n_in; i++) {
     check_word(&said, i > 1 ? " [" : "[");
     if (k->in[i] != NULL) check_value(&said, k->in[i], most);

@@ -58,6 +58,8 @@ CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptr
   }
 }
 
+void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, from, 0, 1, bytes); }
+
 #define COPY_LINE(T)                                                  \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
     T one;                                                            \
@@ -66,9 +68,11 @@ CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptr
   }
 #define COPY_FILL(T)                                                                       \
   {                                                                                        \
-    T one;                                                                                 \
-    memcpy(&one, from, sizeof one);                                                        \
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * sizeof one, &one, sizeof one); \
+    char line[16];                                                                         \
+    size_t left = (size_t)n * sizeof(T);                                                   \
+    for (size_t i = 0; i < sizeof line; i += sizeof(T)) memcpy(line + i, from, sizeof(T)); \
+    for (; left >= 16; left -= 16, to += 16) memcpy(to, line, 16);                         \
+    for (size_t i = 0; i < left; i += sizeof(T)) memcpy(to + i, line, sizeof(T));          \
   }
 #define COPY_EACH(item, X)        \
   switch (item) {                 \
@@ -106,6 +110,12 @@ CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptr
 
 CI_FAST static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
                               int64_t rows, int64_t cols) {
+  if (cols < 4) {
+    for (int64_t c = 0; c < cols; c++, to += to_row, from += copy->item) {
+      copy_line(to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
+    }
+    return;
+  }
   if (copy->item == sizeof(float)) {
     const ptrdiff_t item = sizeof(float);
     copy->isa->linear->transpose((float *)(void *)to, to_row / item, (const float *)(const void *)from, from_row / item,
@@ -151,7 +161,8 @@ void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
     if (copy->dims[i] == 0) return;
   }
   const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
-  const bool turns = copy->item <= sizeof(uint64_t) && to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
+  const bool two = to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
+  const bool turns = two && copy->item <= sizeof(uint64_t) && copy->from[to_dense] != 0 && copy->to[from_dense] != 0;
   const int a = turns ? to_dense : copy->rank - 1, b = turns ? from_dense : copy->rank - 2;
   for (;;) {
     copy_inner(copy, target, source, a, b, turns);

@@ -30,6 +30,8 @@ void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item);
 void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
 void ci_copy_run(const ci_copy *copy, void *to, const void *from);
 
+void ci_copy_row(void *to, const void *from, size_t bytes); /* some hundred bytes */
+
 /* Strides in elements of a dense tensor. */
 void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides);
 #endif

@@ -456,8 +456,8 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
                   ci_dtype_name(dtype));
   }
   if (p->dtype != dtype) {
-    p->widen = ci_find_cast(dtype, p->dtype);
-    p->narrow = ci_find_cast(p->dtype, dtype);
+    p->widen = ci_find_cast(k->isa, dtype, p->dtype);
+    p->narrow = ci_find_cast(k->isa, p->dtype, dtype);
   }
   p->item = ci_dtype_size(p->dtype);
   return CI_OK;

@@ -362,9 +362,9 @@ ci_status prepare_pow(ci_kernel *k) {
   }
   const bool whole = ci_is_integer(x->dtype) && ci_is_integer(z->dtype);
   const int32_t between = !whole ? CI_DOUBLE : ew_is_unsigned(z->dtype) ? CI_UINT64 : CI_INT64;
-  p->from = ci_find_cast(x->dtype, between);
-  p->exponent = ci_find_cast(z->dtype, between);
-  p->to = ci_find_cast(between, x->dtype);
+  p->from = ci_find_cast(k->isa, x->dtype, between);
+  p->exponent = ci_find_cast(k->isa, z->dtype, between);
+  p->to = ci_find_cast(k->isa, between, x->dtype);
   p->compute = ci_typed_binary(CI_EW_POW, between);
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);

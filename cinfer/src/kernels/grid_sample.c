@@ -163,23 +163,55 @@ static void grid_at(const ci_kernel *k, const grid_plan *p, int64_t place, grid_
   }
 }
 
+enum { GRID_TERMS = 64 }; /* of a place: four taps along GRID_MOST_AXES */
+
+typedef struct grid_terms {
+  int count;
+  int64_t at[GRID_TERMS];
+  double weight[GRID_TERMS];
+} grid_terms;
+
+static void grid_keep(const grid_plan *p, const grid_axis *t, grid_terms *terms) {
+  int tap[GRID_MOST_AXES] = {0};
+  terms->count = 0;
+  do {
+    double weight;
+    const int64_t at = grid_term(p, t, tap, &weight, NULL);
+    if (at < 0) continue;
+    terms->at[terms->count] = at;
+    terms->weight[terms->count++] = weight;
+  } while (grid_next(p, tap));
+}
+
+/* The sums of all channels of image n at one place. */
+static void grid_channels(const ci_kernel *k, const grid_plan *p, int64_t n, int64_t place, const grid_terms *terms) {
+  const bool single = k->in[0]->dtype == CI_FLOAT;
+  for (int64_t c = n * p->channels; c < (n + 1) * p->channels; c++) {
+    double sum = 0.0;
+    if (single) {
+      const float *x = (const float *)k->in[0]->data + c * p->x_count;
+      for (int i = 0; i < terms->count; i++) sum = sum + terms->weight[i] * (double)x[terms->at[i]];
+      ((float *)k->out[0]->data)[c * p->y_count + place] = (float)sum;
+      continue;
+    }
+    for (int i = 0; i < terms->count; i++) {
+      sum = sum + terms->weight[i] * img_load(k->in[0], c * p->x_count + terms->at[i]);
+    }
+    img_store(k->out[0], c * p->y_count + place, sum);
+  }
+}
+
 static void grid_places(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const grid_plan *p = k->private_memory;
   grid_axis t[GRID_MOST_AXES];
+  grid_terms terms;
   (void)thread;
   for (int64_t place = begin; place < end; place++) {
     const int64_t n = place / p->y_count;
     grid_at(k, p, place, t);
-    for (int64_t c = n * p->channels; c < (n + 1) * p->channels; c++) {
-      int tap[GRID_MOST_AXES] = {0};
-      double sum = 0.0, weight;
-      do {
-        const int64_t from = grid_term(p, t, tap, &weight, NULL);
-        if (from >= 0) sum = sum + weight * img_load(k->in[0], c * p->x_count + from);
-      } while (grid_next(p, tap));
-      img_store(k->out[0], c * p->y_count + place % p->y_count, sum);
-    }
+    grid_keep(p, t, &terms);
+    grid_channels(k, p, n, place % p->y_count, &terms);
   }
 }
 

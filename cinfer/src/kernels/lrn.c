@@ -36,8 +36,8 @@ ci_status prepare_lrn(ci_kernel *k) {
                   k_describe(x, found, sizeof found));
   }
   CI_TRY(k_out_like(k, 0, x->dtype, x));
-  p->from = ci_find_cast(x->dtype, CI_DOUBLE);
-  p->to = ci_find_cast(CI_DOUBLE, x->dtype);
+  p->from = ci_find_cast(k->isa, x->dtype, CI_DOUBLE);
+  p->to = ci_find_cast(k->isa, CI_DOUBLE, x->dtype);
   p->item = ci_dtype_size(x->dtype);
   p->channels = x->dims[1];
   p->inner = x->count > 0 ? ci_product(x->dims, 2, x->rank) : 1;

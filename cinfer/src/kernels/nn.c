@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "../isa.h"
+#include "../isa_linear.h"
 #include "../isa_math.h"
 #include "../scalar_math.h"
 #include "integers.h"
@@ -23,8 +24,10 @@ static ci_status nn_float_type(ci_kernel *k) {
 typedef struct softmax_plan {
   bool logarithm;
   int64_t outer, n, inner, grain;
-  size_t row; /* bytes of scratch of one thread: a column of inner > 1 */
+  size_t row; /* bytes of scratch of one thread: columns of inner > 1 */
 } softmax_plan;
+
+enum { NN_COLUMNS = 16 }; /* of float32 that are turned into rows at a time */
 
 static ci_status softmax_prepare(ci_kernel *k, bool logarithm) {
   const ci_value *x = k->in[0];
@@ -42,7 +45,8 @@ static ci_status softmax_prepare(ci_kernel *k, bool logarithm) {
   p->inner = ci_product(x->dims, axis + 1, x->rank);
   p->grain = nn_grain(x->count > 0 ? p->n : 0);
   if (p->inner > 1 && x->count > 0) {
-    p->row = ci_round_up((size_t)p->n * ci_dtype_size(x->dtype), 64);
+    const size_t columns = x->dtype == CI_FLOAT ? NN_COLUMNS : 1;
+    p->row = ci_round_up((size_t)p->n * ci_dtype_size(x->dtype) * columns, 64);
     k->scratch_bytes = p->row * (size_t)k->threads;
   } else {
     k_in_place(k, 0, 0);
@@ -92,17 +96,20 @@ static void softmax_rows(const ci_kernel *k, void *y, const void *x, int64_t row
   }
 }
 
-#define NN_COLUMN(name, T)                                                                       \
-  static void softmax_column_##name(const ci_kernel *k, void *y, const void *x, void *scratch) { \
-    const softmax_plan *p = k->private_memory;                                                   \
-    T *row = scratch, *to = y;                                                                   \
-    const T *from = x;                                                                           \
-    for (int64_t i = 0; i < p->n; i++) row[i] = from[i * p->inner];                              \
-    softmax_rows(k, row, row, 1);                                                                \
-    for (int64_t i = 0; i < p->n; i++) to[i * p->inner] = row[i];                                \
-  }
-NN_COLUMN(f32, float)
-NN_COLUMN(f64, double)
+static void softmax_columns(const ci_kernel *k, float *y, const float *x, float *scratch, int64_t columns) {
+  const softmax_plan *p = k->private_memory;
+  const ptrdiff_t n = (ptrdiff_t)p->n, inner = (ptrdiff_t)p->inner;
+  k->isa->linear->transpose(scratch, n, x, inner, n, columns);
+  softmax_rows(k, scratch, scratch, columns);
+  k->isa->linear->transpose(y, inner, scratch, n, columns, n);
+}
+
+static void softmax_column_double(const ci_kernel *k, double *y, const double *x, double *row) {
+  const softmax_plan *p = k->private_memory;
+  for (int64_t i = 0; i < p->n; i++) row[i] = x[i * p->inner];
+  softmax_rows(k, row, row, 1);
+  for (int64_t i = 0; i < p->n; i++) y[i * p->inner] = row[i];
+}
 
 /* Rows begin..end, or columns of inner > 1, column after column. */
 static void softmax_part(void *argument, int64_t begin, int64_t end, int thread) {
@@ -117,18 +124,16 @@ static void softmax_part(void *argument, int64_t begin, int64_t end, int thread)
     return;
   }
   void *scratch = (char *)k->scratch + p->row * (size_t)thread;
-  int64_t outer = begin / p->inner, column = begin % p->inner;
-  for (int64_t i = begin; i < end; i++) {
+  for (int64_t i = begin, columns = 1; i < end; i += columns) {
+    const int64_t outer = i / p->inner, column = i % p->inner;
     const size_t at = (size_t)(outer * p->n * p->inner + column) * item;
-    if (item == sizeof(float)) {
-      softmax_column_f32(k, y + at, x + at, scratch);
-    } else {
-      softmax_column_f64(k, y + at, x + at, scratch);
+    if (item == sizeof(double)) {
+      softmax_column_double(k, (double *)(void *)(y + at), (const double *)(const void *)(x + at), scratch);
+      continue;
     }
-    if (++column == p->inner) {
-      column = 0;
-      outer++;
-    }
+    columns = p->inner - column < end - i ? p->inner - column : end - i;
+    columns = columns < NN_COLUMNS ? columns : NN_COLUMNS;
+    softmax_columns(k, (float *)(void *)(y + at), (const float *)(const void *)(x + at), scratch, columns);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "../isa.h"
 #include "broadcast.h"
+#include "copy.h"
 #include "elementwise.h"
 #include "product.h"
 #include "reduce.h"
@@ -80,19 +81,31 @@ static ci_number norm_inverse(int32_t dtype, ci_number v, double epsilon) {
   return (ci_number){.d = 1.0 / sqrt(v.d + epsilon)};
 }
 
-/* y = (x - mean) / sqrt(variance + epsilon), or x / sqrt(mean square + epsilon). */
-static void norm_row(const ci_kernel *k, const norm_plan *p, void *y, const void *x, void *partial, ci_number *mean,
-                     ci_number *variance, ci_number *inverse) {
+/* d = x - mean or x; the statistics of the row. */
+static void norm_statistics(const ci_kernel *k, const norm_plan *p, void *d, const void *x, void *partial,
+                            ci_number *mean, ci_number *variance, ci_number *inverse) {
   *mean = (ci_number){.d = 0.0};
   if (p->centred) {
     ci_sum_row(k->isa->math, p->dtype, mean, x, p->n, partial);
     *mean = norm_divide(p->dtype, *mean, (double)p->n);
-    ci_vector_binary(k, p->dtype, CI_MATH_sub, y, x, mean, p->n, CI_SCALAR_B);
-    x = y;
   }
-  *variance = norm_divide(p->dtype, ci_vector_dot(k, p->dtype, x, x, p->n), (double)p->n);
+  if (p->centred && p->dtype == CI_FLOAT) {
+    variance->f = k->isa->math->centre(d, x, mean->f, p->n);
+  } else if (p->centred) {
+    ci_vector_binary(k, p->dtype, CI_MATH_sub, d, x, mean, p->n, CI_SCALAR_B);
+    *variance = ci_vector_dot(k, p->dtype, d, d, p->n);
+  } else {
+    *variance = ci_vector_dot(k, p->dtype, x, x, p->n);
+  }
+  *variance = norm_divide(p->dtype, *variance, (double)p->n);
   *inverse = norm_inverse(p->dtype, *variance, p->epsilon);
-  ci_vector_binary(k, p->dtype, CI_MATH_mul, y, x, inverse, p->n, CI_SCALAR_B);
+}
+
+/* y = (x - mean) / sqrt(variance + epsilon), or x / sqrt(mean square + epsilon). */
+static void norm_row(const ci_kernel *k, const norm_plan *p, void *y, const void *x, void *partial, ci_number *mean,
+                     ci_number *variance, ci_number *inverse) {
+  norm_statistics(k, p, y, x, partial, mean, variance, inverse);
+  ci_vector_binary(k, p->dtype, CI_MATH_mul, y, p->centred ? y : x, inverse, p->n, CI_SCALAR_B);
 }
 
 /* y = y op operand (scale or bias) for one row. */
@@ -119,17 +132,28 @@ static void norm_store(const ci_kernel *k, int output, int64_t row, double value
   }
 }
 
+static const float *norm_along(const ci_kernel *k, const norm_plan *p, int which) {
+  return p->form[which] == NORM_ROW ? k->in[1 + which]->data : NULL;
+}
+
 static void norm_rows_part(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_kernel *k = argument;
   const norm_plan *p = k->private_memory;
   void *partial = (char *)k->scratch + p->thread_bytes * (size_t)thread;
+  const bool whole = p->dtype == CI_FLOAT && p->centred && p->form[0] <= NORM_ROW && p->form[1] <= NORM_ROW;
   for (int64_t row = begin; row < end; row++) {
     const size_t at = (size_t)(row * p->n) * p->item;
     char *y = (char *)k->out[0]->data + at;
+    const char *x = (const char *)k->in[0]->data + at;
     ci_number mean, variance, inverse;
-    norm_row(k, p, y, (const char *)k->in[0]->data + at, partial, &mean, &variance, &inverse);
-    norm_operand(k, p, 0, y, row);
-    norm_operand(k, p, 1, y, row);
+    if (whole) {
+      norm_statistics(k, p, y, x, partial, &mean, &variance, &inverse);
+      k->isa->math->affine((float *)(void *)y, inverse.f, norm_along(k, p, 0), norm_along(k, p, 1), p->n);
+    } else {
+      norm_row(k, p, y, x, partial, &mean, &variance, &inverse);
+      norm_operand(k, p, 0, y, row);
+      norm_operand(k, p, 1, y, row);
+    }
     norm_store(k, 1, row, ci_number_get(p->dtype, &mean));
     norm_store(k, 2, row, ci_number_get(p->dtype, &inverse));
   }
@@ -366,6 +390,13 @@ static void norm_batch_part(void *argument, int64_t begin, int64_t end, int thre
       const size_t place = (size_t)(i * size + at) * p->item;
       const size_t channel = (size_t)(planes ? i % p->rows : at) * p->item;
       char *y = (char *)k->out[0]->data + place;
+      if (p->dtype == CI_FLOAT) {
+        const size_t at_channel = channel / sizeof(float);
+        k->isa->math->batch((float *)(void *)y, (const float *)k->in[0]->data + place / sizeof(float),
+                            (const float *)k->in[3]->data + at_channel, (const float *)k->scratch + at_channel,
+                            (const float *)k->in[2]->data + at_channel, n, planes);
+        continue;
+      }
       ci_vector_binary(k, p->dtype, CI_MATH_sub, y, (const char *)k->in[0]->data + place,
                        (const char *)k->in[3]->data + channel, n, scalar);
       ci_vector_binary(k, p->dtype, CI_MATH_mul, y, y, (const char *)k->scratch + channel, n, scalar);
@@ -461,7 +492,7 @@ ci_status prepare_lp_normalization(ci_kernel *k) {
 }
 
 static void norm_strided(const norm_plan *p, char *to, size_t to_step, const char *from, size_t from_step) {
-  for (int64_t i = 0; i < p->n; i++) memcpy(to + (size_t)i * to_step, from + (size_t)i * from_step, p->item);
+  for (int64_t i = 0; i < p->n; i++) ci_copy_bytes(to + (size_t)i * to_step, from + (size_t)i * from_step, p->item);
 }
 
 /* A column is copied together, divided by its norm, copied back. */
@@ -471,8 +502,15 @@ static void norm_lp_part(void *argument, int64_t begin, int64_t end, int thread)
   char *row = (char *)k->scratch + p->thread_bytes * (size_t)thread, *size = row + p->row_bytes;
   for (int64_t i = begin; i < end; i++) {
     const size_t at = (size_t)(i / p->inner * p->n * p->inner + i % p->inner) * p->item;
+    const char *x = (const char *)k->in[0]->data + at;
+    char *y = (char *)k->out[0]->data + at;
     ci_number norm = {.d = 0.0};
-    norm_strided(p, row, p->item, (const char *)k->in[0]->data + at, (size_t)p->inner * p->item);
+    if (p->inner == 1) {
+      row = y;
+      memcpy(row, x, (size_t)p->n * p->item);
+    } else {
+      norm_strided(p, row, p->item, x, (size_t)p->inner * p->item);
+    }
     if (p->p == 2) {
       norm = ci_vector_dot(k, p->dtype, row, row, p->n);
       norm = ci_number_of(p->dtype, sqrt(ci_number_get(p->dtype, &norm)));
@@ -488,7 +526,7 @@ static void norm_lp_part(void *argument, int64_t begin, int64_t end, int thread)
     } else {
       ci_vector_binary(k, p->dtype, CI_MATH_div, row, row, &norm, p->n, CI_SCALAR_B);
     }
-    norm_strided(p, (char *)k->out[0]->data + at, (size_t)p->inner * p->item, row, p->item);
+    if (p->inner > 1) norm_strided(p, y, (size_t)p->inner * p->item, row, p->item);
   }
 }
 

@@ -1,5 +1,6 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
 #include "../isa.h"
+#include "../isa_move.h"
 #include "cast.h"
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
@@ -110,8 +111,8 @@ static ci_status quant_scratch(ci_kernel *k, quant_plan *p) {
   p->zeros = ci_round_up(bytes, 64);
   k->scratch_bytes = 2 * p->zeros;
   const ci_value *zero = quant_zero(k);
-  if (!ci_caster_make(&p->scale, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      (zero != NULL && !ci_caster_make(&p->zero, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
+  if (!ci_caster_make(&p->scale, k->isa, k->in[1]->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      (zero != NULL && !ci_caster_make(&p->zero, k->isa, zero->dtype, CI_FLOAT, true, CI_ROUND_UP))) {
     return k_fail(k, CI_UNIMPLEMENTED, "a scale of type %s", ci_dtype_name(k->in[1]->dtype));
   }
   return CI_OK;
@@ -144,8 +145,8 @@ ci_status prepare_quantize_linear(ci_kernel *k) {
   p->integers = !quant_is_small_float(to);
   CI_TRY(quant_grid_of(k, p));
   CI_TRY(quant_scratch(k, p));
-  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      !ci_caster_make(&p->store, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
+  if (!ci_caster_make(&p->load, k->isa, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, k->isa, p->integers ? CI_INT32 : CI_FLOAT, to, saturate != 0, CI_ROUND_UP)) {
     return quant_refuse(k, "the output", to, "a type of numbers");
   }
   return k_out_like(k, 0, to, x);
@@ -169,8 +170,8 @@ ci_status prepare_dequantize_linear(ci_kernel *k) {
   }
   CI_TRY(quant_grid_of(k, p));
   CI_TRY(quant_scratch(k, p));
-  if (!ci_caster_make(&p->load, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
-      !ci_caster_make(&p->store, CI_FLOAT, to, true, CI_ROUND_UP)) {
+  if (!ci_caster_make(&p->load, k->isa, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
+      !ci_caster_make(&p->store, k->isa, CI_FLOAT, to, true, CI_ROUND_UP)) {
     return quant_refuse(k, "x", x->dtype, "a type of numbers");
   }
   return k_out_like(k, 0, to, x);
@@ -214,9 +215,9 @@ static int32_t quant_integer(double v, double zero, double least, double most) {
 }
 
 /* x becomes the rounded quotient. */
-CI_FAST static void quant_divide(const quant_plan *p, quant_piece *piece, int64_t n) {
+static void quant_divide(const ci_kernel *k, const quant_plan *p, quant_piece *piece, int64_t n) {
   if (p->precision == CI_FLOAT) {
-    for (int64_t i = 0; i < n; i++) piece->x[i] = piece->x[i] / piece->scale[i];
+    k->isa->move->divide(piece->x, piece->scale, n);
     return;
   }
   for (int64_t i = 0; i < n; i++) {
@@ -225,30 +226,11 @@ CI_FAST static void quant_divide(const quant_plan *p, quant_piece *piece, int64_
   }
 }
 
-/* quant_integer for limits of 16 bits: beyond 2^20 the sum is beyond them, below it everything is exact. */
-CI_INLINE int32_t quant_short(float v, float zero, float least, float most) {
-  const float low = v > -0x1p20f ? v : -0x1p20f, inside = low < 0x1p20f ? low : 0x1p20f;
-  const float moved = inside + 0x1.8p23f, whole = moved - 0x1.8p23f;
-  const float sum = (v == v ? whole : 0.0f) + zero, above = sum > least ? sum : least;
-  return (int32_t)(above < most ? above : most);
-}
-
-CI_FAST static void quant_round(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most) {
-  for (int64_t i = 0; i < n; i++) y[i] = quant_short(x[i], zero[i], least, most);
-}
-
-CI_FAST static void quant_scale_back(float *x, const float *zero, const float *scale, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    const float moved = x[i] - zero[i];
-    x[i] = moved * scale[i];
-  }
-}
-
-static void quant_make(const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
+static void quant_make(const ci_kernel *k, const quant_plan *p, quant_piece *piece, int64_t n, void *y) {
   int32_t numbers[QUANT_PIECE];
-  quant_divide(p, piece, n);
+  quant_divide(k, p, piece, n);
   if (p->integers) {
-    quant_round(numbers, piece->x, piece->zero, n, (float)p->least, (float)p->most);
+    k->isa->move->quantize(numbers, piece->x, piece->zero, n, (float)p->least, (float)p->most);
     ci_caster_run(&p->store, y, numbers, n);
     return;
   }
@@ -268,10 +250,10 @@ static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes)
     ci_caster_run(&p->load, piece.x, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, n);
     if (!p->one || at == begin) quant_spread(p, scales, zeros, at, n, &piece);
     if (quantizes) {
-      quant_make(p, &piece, n, y);
+      quant_make(k, p, &piece, n, y);
       continue;
     }
-    quant_scale_back(piece.x, piece.zero, piece.scale, n);
+    k->isa->move->dequantize(piece.x, piece.zero, piece.scale, n);
     ci_caster_run(&p->store, y, piece.x, n);
   }
 }
@@ -301,7 +283,11 @@ static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
 ci_status run_quantize_linear(ci_kernel *k) { return quant_run(k, quant_quantize_part); }
 ci_status run_dequantize_linear(ci_kernel *k) { return quant_run(k, quant_dequantize_part); }
 
-/* ---- products of integers: zero points are subtracted in int32, then it is MatMul ---- */
+/* ---- products of integers: zero points are subtracted, then it is MatMul of float32 over some of K at a time: sums of
+ * QUANT_DEPTH products of at most 255 * 255 are whole numbers below 2^24, so exact in any order; int32 adds them ----
+ */
+
+enum { QUANT_DEPTH = 256 };
 
 typedef struct quant_product { /* which inputs are what; -1: none */
   int a, b, a_zero, b_zero, a_scale, b_scale;
@@ -336,39 +322,53 @@ static int64_t quant_index(const ci_value *matrix, const ci_value *v, bool rows,
 
 static bool quant_is_byte(int32_t dtype) { return dtype == CI_INT8 || dtype == CI_UINT8; }
 
-/* The wide operands and, for QLinearMatMul, the wide result and float32 scales: where they lie in scratch. */
+/* The wide operands, their product and, for QLinearMatMul, the wide result and float32 scales: where they lie in
+ * scratch. */
 typedef struct quant_room {
-  size_t b, y, a_scale, b_scale, end;
+  size_t b, part, y, a_scale, b_scale, end;
 } quant_room;
 
-static bool quant_take(size_t *end, const ci_value *v) {
+static int quant_axis(const ci_value *v, bool rows) { /* of K */
+  return rows || v->rank == 1 ? v->rank - 1 : v->rank - 2;
+}
+
+/* What is left of an operand when K is at most QUANT_DEPTH. */
+static ci_value quant_wide(const ci_value *v, bool rows) {
+  const int axis = quant_axis(v, rows);
+  ci_value wide = *v;
+  wide.dtype = CI_FLOAT;
+  if (v->rank > 0 && v->dims[axis] > QUANT_DEPTH) {
+    wide.dims[axis] = QUANT_DEPTH;
+    wide.count = v->count / v->dims[axis] * QUANT_DEPTH;
+  }
+  wide.bytes = (size_t)wide.count * sizeof(float);
+  wide.data = NULL;
+  return wide;
+}
+
+static bool quant_take(size_t *end, int64_t count) {
   size_t bytes;
-  if (v == NULL) return true;
-  return ci_mul_size((size_t)v->count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
+  return ci_mul_size((size_t)count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
          ci_add_size(*end, ci_round_up(bytes, 64), end);
 }
 
-static bool quant_room_of(const ci_kernel *k, const quant_product *q, const ci_value *y, quant_room *room) {
+static bool quant_take_value(size_t *end, const ci_value *v) { return v == NULL || quant_take(end, v->count); }
+
+static bool quant_room_of(const ci_kernel *k, const quant_product *q, int64_t y_count, bool keeps, quant_room *room) {
   size_t end = 0;
-  bool fits = quant_take(&end, k->in[q->a]);
+  bool fits = quant_take(&end, quant_wide(k->in[q->a], true).count);
   room->b = end;
-  fits = fits && quant_take(&end, k->in[q->b]);
+  fits = fits && quant_take(&end, quant_wide(k->in[q->b], false).count);
+  room->part = end;
+  fits = fits && quant_take(&end, y_count);
   room->y = end;
-  fits = fits && quant_take(&end, y);
+  fits = fits && quant_take(&end, keeps ? y_count : 0);
   room->a_scale = end;
-  fits = fits && quant_take(&end, quant_optional(k, q->a_scale));
+  fits = fits && quant_take_value(&end, quant_optional(k, q->a_scale));
   room->b_scale = end;
-  fits = fits && quant_take(&end, quant_optional(k, q->b_scale));
+  fits = fits && quant_take_value(&end, quant_optional(k, q->b_scale));
   room->end = end;
   return fits && ci_add_size(end, 64, &room->end); /* not 0: then there would be no pointer to add to */
-}
-
-static ci_value quant_wide(const ci_value *v) {
-  ci_value wide = *v;
-  wide.dtype = CI_INT32;
-  wide.bytes = (size_t)v->count * sizeof(int32_t);
-  wide.data = NULL;
-  return wide;
 }
 
 /* MatMul of the wide operands; `y` takes its result. */
@@ -382,7 +382,7 @@ static ci_status quant_matmul(ci_kernel *k, ci_value *a, ci_value *b, ci_value *
   return status;
 }
 
-static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_value *y, bool keeps) {
+static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int32_t to, bool keeps) {
   const ci_value *a = k->in[q->a], *b = k->in[q->b];
   const ci_value *a_zero = quant_optional(k, q->a_zero), *b_zero = quant_optional(k, q->b_zero);
   quant_room room;
@@ -398,47 +398,84 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, ci_
   }
   CI_TRY(quant_along(k, a, a_zero, "the zero point of a", true));
   CI_TRY(quant_along(k, b, b_zero, "the zero point of b", false));
-  ci_value wide_a = quant_wide(a), wide_b = quant_wide(b);
-  CI_TRY(quant_matmul(k, &wide_a, &wide_b, y, prepare_matmul));
-  if (!quant_room_of(k, q, keeps ? y : NULL, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
+  ci_value wide_a = quant_wide(a, true), wide_b = quant_wide(b, false), wide = *k->out[0];
+  const int a_axis = quant_axis(a, true), b_axis = quant_axis(b, false);
+  if (a->rank > 0 && b->rank > 0 && a->dims[a_axis] != b->dims[b_axis]) { /* for MatMul to refuse */
+    wide_a.dims[a_axis] = a->dims[a_axis];
+    wide_b.dims[b_axis] = b->dims[b_axis];
+  }
+  CI_TRY(quant_matmul(k, &wide_a, &wide_b, &wide, prepare_matmul));
+  if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
+  }
+  return k_out_like(k, 0, to, &wide);
+}
+
+/* (x ^ 0x80) - 0x80 is x read with its sign. */
+CI_FAST static void quant_floats(float *y, const uint8_t *x, int64_t n, int32_t sign, int32_t zero) {
+  for (int64_t i = 0; i < n; i++) y[i] = (float)((x[i] ^ sign) - zero);
+}
+
+/* Places `first` to first + QUANT_DEPTH of K; those beyond it are 0. */
+static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int64_t first, float *y) {
+  const int axis = quant_axis(v, rows);
+  const int64_t depth = v->dims[axis], inner = ci_product(v->dims, axis + 1, v->rank);
+  const int64_t most = depth < QUANT_DEPTH ? depth : QUANT_DEPTH, left = depth - first < most ? depth - first : most;
+  const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
+  const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0;
+  for (int64_t outer = 0; outer < v->count / depth / inner; outer++, y += most * inner) {
+    const int64_t at = (outer * depth + first) * inner, n = left * inner;
+    if (z == NULL || zero->count == 1) {
+      quant_floats(y, x + at, n, sign, z == NULL ? sign : z[0] ^ sign);
+    } else {
+      for (int64_t i = 0; i < n; i++) {
+        y[i] = (float)((x[at + i] ^ sign) - (z[quant_index(v, zero, rows, at + i)] ^ sign));
+      }
+    }
+    if (left < most) memset(y + n, 0, (size_t)((most - left) * inner) * sizeof *y);
+  }
+}
+
+CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = y[i] + (uint32_t)(int32_t)part[i];
+}
+
+/* y: the sums, in int32. */
+static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
+  char *scratch = k->scratch;
+  const size_t bytes = k->scratch_bytes;
+  const ci_value *left = k->in[q->a], *right = k->in[q->b];
+  ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
+  const int64_t depth = left->dims[quant_axis(left, true)];
+  a.data = scratch;
+  b.data = scratch + room->b;
+  part.dtype = CI_FLOAT;
+  part.bytes = (size_t)part.count * sizeof(float);
+  part.data = scratch + room->part;
+  memset(y, 0, part.bytes);
+  for (int64_t first = 0; first < depth; first += QUANT_DEPTH) {
+    quant_widen(left, quant_optional(k, q->a_zero), true, first, a.data);
+    quant_widen(right, quant_optional(k, q->b_zero), false, first, b.data);
+    k->scratch = scratch + room->end;
+    k->scratch_bytes = bytes - room->end;
+    const ci_status status = quant_matmul(k, &a, &b, &part, run_matmul);
+    k->scratch = scratch;
+    k->scratch_bytes = bytes;
+    CI_TRY(status);
+    quant_add(y, part.data, part.count);
   }
   return CI_OK;
 }
 
-static void quant_widen(const ci_value *v, const ci_value *zero, bool rows, int32_t *y) {
-  const uint8_t *x = v->data, *z = zero != NULL ? zero->data : NULL;
-  const int32_t sign = v->dtype == CI_INT8 ? 0x80 : 0; /* (x ^ 0x80) - 0x80 is x read with its sign */
-  for (int64_t i = 0; i < v->count; i++) {
-    const int32_t from = z != NULL ? (z[quant_index(v, zero, rows, i)] ^ sign) - sign : 0;
-    y[i] = (x[i] ^ sign) - sign - from;
-  }
-}
-
-static ci_status quant_run_product(ci_kernel *k, const quant_product *q, ci_value *y, const quant_room *room) {
-  char *scratch = k->scratch;
-  const size_t bytes = k->scratch_bytes;
-  ci_value a = quant_wide(k->in[q->a]), b = quant_wide(k->in[q->b]);
-  a.data = scratch;
-  b.data = scratch + room->b;
-  quant_widen(k->in[q->a], quant_optional(k, q->a_zero), true, a.data);
-  quant_widen(k->in[q->b], quant_optional(k, q->b_zero), false, b.data);
-  k->scratch = scratch + room->end;
-  k->scratch_bytes = bytes - room->end;
-  ci_status status = quant_matmul(k, &a, &b, y, run_matmul);
-  k->scratch = scratch;
-  k->scratch_bytes = bytes;
-  return status;
-}
-
 ci_status prepare_matmul_integer(ci_kernel *k) {
-  return quant_prepare_product(k, &quant_matmul_integer, k->out[0], false);
+  return quant_prepare_product(k, &quant_matmul_integer, CI_INT32, false);
 }
 
 ci_status run_matmul_integer(ci_kernel *k) {
   quant_room room;
-  if (!quant_room_of(k, &quant_matmul_integer, NULL, &room)) return k_no_memory(k);
-  return quant_run_product(k, &quant_matmul_integer, k->out[0], &room);
+  if (k->out[0]->count == 0) return CI_OK;
+  if (!quant_room_of(k, &quant_matmul_integer, k->out[0]->count, false, &room)) return k_no_memory(k);
+  return quant_run_product(k, &quant_matmul_integer, k->out[0]->data, &room);
 }
 
 /* ---- QLinearMatMul: a, a's scale and zero point, b, its two, y's two ---- */
@@ -461,15 +498,13 @@ ci_status prepare_qlinear_matmul(ci_kernel *k) {
   }
   CI_TRY(quant_along(k, k->in[quant_qlinear.a], a_scale, "the scale of a", true));
   CI_TRY(quant_along(k, k->in[quant_qlinear.b], b_scale, "the scale of b", false));
-  ci_value *out = k->out[0], wide = *out;
-  CI_TRY(quant_prepare_product(k, &quant_qlinear, &wide, true));
-  return k_out_like(k, 0, y_zero->dtype, &wide);
+  return quant_prepare_product(k, &quant_qlinear, y_zero->dtype, true);
 }
 
 /* Scales or zero points as float32. */
-static const float *quant_numbers(const ci_value *v, void *y) {
+static const float *quant_numbers(const ci_kernel *k, const ci_value *v, void *y) {
   ci_caster c;
-  if (ci_caster_make(&c, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) ci_caster_run(&c, y, v->data, v->count);
+  if (ci_caster_make(&c, k->isa, v->dtype, CI_FLOAT, true, CI_ROUND_UP)) ci_caster_run(&c, y, v->data, v->count);
   return y;
 }
 
@@ -491,12 +526,12 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
 static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
-  const float *left = quant_numbers(a_scale, (char *)k->scratch + room->a_scale);
-  const float *right = quant_numbers(b_scale, (char *)k->scratch + room->b_scale);
+  const float *left = quant_numbers(k, a_scale, (char *)k->scratch + room->a_scale);
+  const float *right = quant_numbers(k, b_scale, (char *)k->scratch + room->b_scale);
   const int32_t dtype = a_scale->dtype;
   float y_scale, y_zero;
-  quant_numbers(k->in[QUANT_Y_SCALE], &y_scale);
-  quant_numbers(k->in[QUANT_Y_ZERO], &y_zero);
+  quant_numbers(k, k->in[QUANT_Y_SCALE], &y_scale);
+  quant_numbers(k, k->in[QUANT_Y_ZERO], &y_zero);
   const int64_t n = b->rank >= 2 ? b->dims[b->rank - 1] : 1, m = a->rank >= 2 ? a->dims[a->rank - 2] : 1;
   const double least = y->dtype == CI_INT8 ? -128.0 : 0.0;
   const int axes = y->rank - (a->rank >= 2) - (b->rank >= 2);
@@ -517,13 +552,10 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room
 ci_status run_qlinear_matmul(ci_kernel *k) {
   quant_room room;
   if (k->out[0]->count == 0) return CI_OK;
-  if (!quant_room_of(k, &quant_qlinear, k->out[0], &room)) return k_no_memory(k);
-  ci_value wide = *k->out[0];
-  wide.dtype = CI_INT32;
-  wide.bytes = (size_t)wide.count * sizeof(int32_t);
-  wide.data = (char *)k->scratch + room.y;
-  CI_TRY(quant_run_product(k, &quant_qlinear, &wide, &room));
-  quant_requantize(k, wide.data, &room);
+  if (!quant_room_of(k, &quant_qlinear, k->out[0]->count, true, &room)) return k_no_memory(k);
+  int32_t *wide = (int32_t *)(void *)((char *)k->scratch + room.y);
+  CI_TRY(quant_run_product(k, &quant_qlinear, wide, &room));
+  quant_requantize(k, wide, &room);
   return CI_OK;
 }
 
@@ -536,8 +568,20 @@ ci_status prepare_dynamic_quantize_linear(ci_kernel *k) {
   return k_out(k, 2, CI_UINT8, 0, NULL);
 }
 
-CI_FAST static void quant_bytes(uint8_t *y, const float *x, int64_t n, float scale, float zero) {
-  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_short(x[i] / scale, zero, 0.0f, 255.0f);
+static void quant_bytes(const ci_kernel *k, float scale, float zero) {
+  const float *x = k->in[0]->data;
+  uint8_t *y = k->out[0]->data;
+  const ci_cast_fn narrow = ci_find_cast(k->isa, CI_INT32, CI_UINT8);
+  int32_t numbers[QUANT_PIECE];
+  quant_piece piece;
+  for (int i = 0; i < QUANT_PIECE; i++) piece.scale[i] = scale, piece.zero[i] = zero;
+  for (int64_t at = 0; at < k->in[0]->count; at += QUANT_PIECE) {
+    const int64_t n = k->in[0]->count - at < QUANT_PIECE ? k->in[0]->count - at : QUANT_PIECE;
+    memcpy(piece.x, x + at, (size_t)n * sizeof *x);
+    k->isa->move->divide(piece.x, piece.scale, n);
+    k->isa->move->quantize(numbers, piece.x, piece.zero, n, 0.0f, 255.0f);
+    narrow(y + at, numbers, n);
+  }
 }
 
 ci_status run_dynamic_quantize_linear(ci_kernel *k) {
@@ -548,7 +592,7 @@ ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   const float least = low > 0.0f ? 0.0f : low, most = high < 0.0f ? 0.0f : high; /* NaN stays */
   const float scale = (most - least) / 255.0f;
   const uint8_t zero = (uint8_t)quant_integer((double)(0.0f - least / scale), 0.0, 0.0, 255.0);
-  quant_bytes(k->out[0]->data, x, n, scale, (float)zero);
+  quant_bytes(k, scale, (float)zero);
   *(float *)k->out[1]->data = scale;
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;

@@ -2,7 +2,7 @@
  */
 #include <math.h>
 
-#include "../ci_kernel.h"
+#include "copy.h"
 #include "elementwise.h"
 #include "integers.h"
 
@@ -15,6 +15,7 @@ typedef struct resize_axis { /* out: 0 taps where nothing changes */
   int64_t *index;
   double *weights;
   bool *outside;
+  bool doubled; /* of nearest: each element twice */
 } resize_axis;
 
 typedef struct resize_plan {
@@ -239,6 +240,13 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
     if (!resize_table_bytes(&head->axis[i], &bytes)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "axis %d is too large", i);
     if (head->axis[i].taps > 0) head->order[head->changes++] = i;
   }
+  if (head->mode == RS_NEAREST && !head->transposed) { /* moves alone: the small lines first, then whole ones */
+    for (int i = 0, j = head->changes - 1; i < j; i++, j--) {
+      const int axis = head->order[i];
+      head->order[i] = head->order[j];
+      head->order[j] = axis;
+    }
+  }
   for (int pass = resize_is_empty(head) ? 0 : -1; pass < head->changes; pass++) { /* sizes after each pass */
     size_t stage = item;
     for (int i = 0; i < head->rank; i++) {
@@ -266,6 +274,8 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
       resize_table(p, a, o);
       p->any_outside |= a->outside[o];
     }
+    a->doubled = a->taps == 1 && a->out == 2 * a->size;
+    for (int64_t o = 0; o < a->out && a->doubled; o++) a->doubled = a->index[o] == o / 2;
   }
   return CI_OK;
 }
@@ -323,13 +333,21 @@ typedef struct resize_pass {
   size_t item; /* of nearest, else of double */
 } resize_pass;
 
-#define RESIZE_PICK(T)                  \
-  for (int64_t o = begin; o < end; o++) \
-  memcpy(to + (size_t)o * sizeof(T), from + (size_t)index[o] * sizeof(T), sizeof(T))
+/* Elements of one line; those of a doubled one come in pairs. */
+#define RESIZE_PICK(T)                                                                    \
+  {                                                                                       \
+    const T *x = (const T *)(const void *)from;                                           \
+    T *restrict y = (T *)(void *)to;                                                      \
+    int64_t o = begin;                                                                    \
+    if (doubled && begin % 2 == 0) {                                                      \
+      for (int64_t i = begin / 2; i < end / 2; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i]; \
+      o = end / 2 * 2;                                                                    \
+    }                                                                                     \
+    for (; o < end; o++) y[o] = x[index[o]];                                              \
+  }
 
-/* Elements of one line. */
 CI_FAST static void resize_pick(char *to, const char *from, const int64_t *index, int64_t begin, int64_t end,
-                                size_t item) {
+                                size_t item, bool doubled) {
   switch (item) {
     case 1: RESIZE_PICK(uint8_t); break;
     case 2: RESIZE_PICK(uint16_t); break;
@@ -386,13 +404,13 @@ static void resize_places(const resize_pass *s, int64_t begin, int64_t end, bool
     char *to = s->to + (size_t)(outer * a->out) * row;
     const char *from = s->from + (size_t)(outer * a->size) * row;
     if (s->inner == 1 && copies) {
-      resize_pick(to, from, a->index, o, last, s->item);
+      resize_pick(to, from, a->index, o, last, s->item, a->doubled);
     } else if (s->inner == 1) {
       resize_line((double *)(void *)to, (const double *)(const void *)from, a, o, last);
     } else {
       for (int64_t place = o; place < last; place++) {
         char *target = to + (size_t)place * row;
-        if (copies) memcpy(target, from + (size_t)a->index[place] * row, row);
+        if (copies) ci_copy_row(target, from + (size_t)a->index[place] * row, row);
         else resize_row((double *)(void *)target, (const double *)(const void *)from, a, place, s->inner);
       }
     }
@@ -500,7 +518,7 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   for (int i = 0; i < p->rank; i++) shape[i] = x->dims[i];
   if (!copies) {
     double *wide = buffers[0];
-    ci_find_cast(x->dtype, CI_DOUBLE)(wide, x->data, x->count);
+    ci_find_cast(k->isa, x->dtype, CI_DOUBLE)(wide, x->data, x->count);
     for (int64_t i = 0; i < x->count && p->transposed && p->any_outside; i++) {
       if (resize_is_outside(p, i)) wide[i] = 0.0;
     }
@@ -514,7 +532,7 @@ static ci_status resize_run(ci_kernel *k, const ci_value *x) {
   }
   if (copies && now != y->data) memcpy(y->data, now, y->bytes);
   const bool floats = y->dtype == CI_FLOAT || y->dtype == CI_DOUBLE;
-  if (!copies && floats) ci_find_cast(CI_DOUBLE, y->dtype)(y->data, now, y->count);
+  if (!copies && floats) ci_find_cast(k->isa, CI_DOUBLE, y->dtype)(y->data, now, y->count);
   for (int64_t i = 0; i < y->count && !copies && !floats; i++) resize_store(y, i, ((const double *)now)[i]);
   for (int64_t i = 0; i < y->count && p->any_outside && !p->transposed; i++) {
     if (resize_is_outside(p, i)) resize_store(y, i, p->extrapolation);

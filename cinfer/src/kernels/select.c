@@ -82,7 +82,8 @@ ci_status prepare_eye_like(ci_kernel *k) {
     char text[128];
     return k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected a matrix", k_describe(x, text, sizeof text));
   }
-  if (dtype < 0 || dtype >= CI_DTYPES || !ci_caster_make(&eye->caster, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
+  if (dtype < 0 || dtype >= CI_DTYPES ||
+      !ci_caster_make(&eye->caster, k->isa, CI_FLOAT, (int32_t)dtype, true, CI_ROUND_UP)) {
     return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for type %lld", (long long)dtype);
   }
   return k_out_like(k, 0, (int32_t)dtype, x);

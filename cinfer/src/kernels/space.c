@@ -1,10 +1,24 @@
 /* space.c - DepthToSpace and SpaceToDepth: moves of elements of any type. */
-#include "../ci_kernel.h"
+#include "copy.h"
 
-typedef struct space_plan {
-  bool crd;
-  int64_t block, n, depth, h, w; /* depth: channels of the large image; h, w of the small one */
-} space_plan;
+typedef struct space_sizes {
+  int64_t n, depth, h, w, b;
+} space_sizes;
+
+/* The axes n, channel, row, row of a block, column, column of a block: as the large image has them, and the deep one.
+ */
+static void space_axes(const ci_kernel *k, ci_copy *copy, bool to_space, bool crd, space_sizes s) {
+  const int64_t sizes[6] = {s.n, s.depth, s.h, s.b, s.w, s.b};
+  const int64_t area = s.h * s.w, block = crd ? 1 : s.depth, channel = crd ? s.b * s.b : 1;
+  const int64_t deep[6] = {s.depth * s.b * s.b * area, channel * area, s.w, s.b * block * area, 1, block * area};
+  ptrdiff_t wide[6];
+  ci_copy_strides(sizes, 6, wide);
+  ci_copy_start(copy, k->isa, ci_dtype_size(k->out[0]->dtype));
+  for (int i = 0; i < 6; i++) {
+    const ptrdiff_t one = (ptrdiff_t)deep[i], other = wide[i];
+    ci_copy_axis(copy, sizes[i], to_space ? one : other, to_space ? other : one);
+  }
+}
 
 static ci_status space_prepare(ci_kernel *k, bool to_space) {
   const ci_value *x = k->in[0];
@@ -25,51 +39,25 @@ static ci_status space_prepare(ci_kernel *k, bool to_space) {
     return k_fail(k, CI_INVALID_ARGUMENT, "%s does not divide into blocks of %lld", to_space ? "c" : "the image",
                   (long long)b);
   }
-  space_plan *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
-  *p = (space_plan){k_span_is(mode, "CRD"),    b, d[0], to_space ? d[1] / (b * b) : d[1], to_space ? d[2] : d[2] / b,
-                    to_space ? d[3] : d[3] / b};
+  const int64_t n = d[0], depth = to_space ? d[1] / (b * b) : d[1]; /* channels of the large image */
+  const int64_t h = to_space ? d[2] : d[2] / b, w = to_space ? d[3] : d[3] / b; /* of the small one */
   if (to_space) {
     if (d[2] > INT64_MAX / b || d[3] > INT64_MAX / b) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
-    return k_out(k, 0, x->dtype, 4, (const int64_t[]){d[0], p->depth, d[2] * b, d[3] * b});
+    CI_TRY(k_out(k, 0, x->dtype, 4, (const int64_t[]){n, depth, d[2] * b, d[3] * b}));
+  } else {
+    if (d[1] > INT64_MAX / (b * b)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
+    CI_TRY(k_out(k, 0, x->dtype, 4, (const int64_t[]){n, d[1] * b * b, h, w}));
   }
-  if (d[1] > INT64_MAX / (b * b)) return k_fail(k, CI_RESOURCE_EXHAUSTED, "x is too large");
-  return k_out(k, 0, x->dtype, 4, (const int64_t[]){d[0], d[1] * b * b, p->h, p->w});
+  ci_copy *copy = k_private(k, sizeof *copy);
+  if (copy == NULL) return k_no_memory(k);
+  if (k->out[0]->count > 0) space_axes(k, copy, to_space, k_span_is(mode, "CRD"), (space_sizes){n, depth, h, w, b});
+  return CI_OK;
 }
 
 ci_status prepare_depth_to_space(ci_kernel *k) { return space_prepare(k, true); }
 ci_status prepare_space_to_depth(ci_kernel *k) { return space_prepare(k, false); }
 
-static void space_move(char *to, const char *from, size_t item) {
-  switch (item) { /* a constant size is one move */
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, item); break;
-  }
-}
-
-static ci_status space_run(ci_kernel *k, bool to_space) {
-  const space_plan *p = k->private_memory;
-  const size_t item = ci_dtype_size(k->out[0]->dtype);
-  const int64_t b = p->block, area = p->h * p->w;
-  const char *x = k->in[0]->data;
-  char *y = k->out[0]->data;
-  if (k->out[0]->count == 0) return CI_OK;
-  for (int64_t row = 0; row < p->n * p->depth * p->h * b; row++) { /* of the large image */
-    const int64_t i = row / b % p->h, bi = row % b, c = row / b / p->h % p->depth, n = row / b / p->h / p->depth;
-    for (int64_t bj = 0; bj < b; bj++) {
-      const int64_t channel = p->crd ? (c * b + bi) * b + bj : (bi * b + bj) * p->depth + c;
-      const int64_t deep = (n * p->depth * b * b + channel) * area + i * p->w, wide = row * p->w * b + bj;
-      for (int64_t j = 0; j < p->w; j++) {
-        const size_t u = (size_t)(deep + j) * item, v = (size_t)(wide + j * b) * item;
-        space_move(y + (to_space ? v : u), x + (to_space ? u : v), item);
-      }
-    }
-  }
+ci_status run_space(ci_kernel *k) {
+  if (k->out[0]->count > 0) ci_copy_run(k->private_memory, k->out[0]->data, k->in[0]->data);
   return CI_OK;
 }
-
-ci_status run_depth_to_space(ci_kernel *k) { return space_run(k, true); }
-ci_status run_space_to_depth(ci_kernel *k) { return space_run(k, false); }

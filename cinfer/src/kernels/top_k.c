@@ -18,10 +18,23 @@ static uint64_t order_float_key(uint64_t magnitude, bool negative, uint64_t infi
   ORDER_LOOP(order_float_key(((const T *)data)[at] & (((uint64_t)1 << (bits - 1)) - 1), \
                              ((const T *)data)[at] >> (bits - 1) != 0, (uint64_t)(infinity)))
 
+/* The same of float32, without a branch. */
+CI_FAST static void order_singles(uint64_t *keys, const uint32_t *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    const int32_t size = (int32_t)(x[i] & 0x7fffffff), number = (int32_t)x[i] < 0 ? -size : size;
+    const int32_t key = size > 0x7f800000 ? INT32_MAX : number;
+    keys[i] = ((uint64_t)1 << 63) + (uint64_t)(int64_t)key;
+  }
+}
+
 bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys) {
   const uint64_t middle = (uint64_t)1 << 63;
   const void *data = v->data;
   int64_t at = begin;
+  if (v->dtype == CI_FLOAT && step == 1) {
+    order_singles(keys, (const uint32_t *)data + begin, n);
+    return true;
+  }
   switch (v->dtype) {
     case CI_FLOAT: ORDER_FLOAT(uint32_t, 32, 0x7f800000);
     case CI_DOUBLE: ORDER_FLOAT(uint64_t, 64, 0x7ff0000000000000);
@@ -70,10 +83,12 @@ static void top_k_sink(const uint64_t *keys, int64_t *heap, int64_t size, int64_
 static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t most) {
   for (int64_t i = 0; i < most; i++) heap[i] = i;
   for (int64_t i = most / 2; i-- > 0;) top_k_sink(keys, heap, most, i);
+  uint64_t limit = keys[heap[0]];
   for (int64_t i = most; i < n; i++) { /* an equal key with a higher index never enters */
-    if (keys[i] >= keys[heap[0]]) continue;
+    if (keys[i] >= limit) continue;
     heap[0] = i;
     top_k_sink(keys, heap, most, 0);
+    limit = keys[heap[0]];
   }
   for (int64_t size = most; size > 1; size--) {
     const int64_t worst = heap[0];
@@ -81,6 +96,10 @@ static void top_k_choose(const uint64_t *keys, int64_t n, int64_t *heap, int64_t
     top_k_sink(keys, heap, size - 1, 0);
     heap[size - 1] = worst;
   }
+}
+
+CI_FAST static void top_k_flip(uint64_t *keys, int64_t n, uint64_t flip) {
+  for (int64_t i = 0; i < n; i++) keys[i] ^= flip;
 }
 
 static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
@@ -92,7 +111,7 @@ static void top_k_part(void *argument, int64_t begin, int64_t end, int thread) {
     const int64_t outer = line / p->inner, inner = line % p->inner;
     const int64_t from = outer * p->n * p->inner + inner;
     (void)ci_order_keys(k->in[0], from, p->inner, p->n, keys);
-    for (int64_t i = 0; i < p->n; i++) keys[i] ^= p->flip;
+    top_k_flip(keys, p->n, p->flip);
     top_k_choose(keys, p->n, heap, p->most);
     for (int64_t i = 0; i < p->most; i++) {
       const int64_t to = (outer * p->most + i) * p->inner + inner;
