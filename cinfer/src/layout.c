@@ -310,8 +310,8 @@ static ci_status layout_arena_of(ci_compiler *c) {
   ci_plan *plan = c->plan;
   const size_t count = plan->places.count;
   layout_arena arena = {.plan = plan};
-  bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) &&
-               CI_LIST_GROW_BY(c->allocator, &c->gaps, count + 1);
+  bool whole =
+      CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, count + 1);
   arena.by_first = c->sorted.at;
   arena.by_last = whole && count > 0 ? c->sorted.at + count : NULL;
   arena.gaps = c->gaps.at;
