@@ -38,6 +38,7 @@ _PLACEHOLDER = ("graphio", "Placeholder")
 _CONSTANT = ("", "Constant")
 _ASSIGN = ("graphio", "Assign")
 _HOST_CALL = ("graphio", "HostCall")
+_NO_OP = ("graphio", "NoOp")
 _READS = (("graphio", "Variable"), ("graphio", "ReadVariable"))
 
 
@@ -205,6 +206,8 @@ class _Builder:
             self.order.add(node, len(self.pending) > before)
 
     def _add(self, node: NodeInfo) -> None:
+        if node.key == _NO_OP:
+            return
         if node.key == _CONSTANT and node.name not in self.slot_of:
             value = node.attributes().get("value")
             if isinstance(value, np.ndarray):

@@ -35,6 +35,71 @@ static void layout_variables(ci_compiler *c) {
   }
 }
 
+/* ---- results made in a variable's buffer ---- */
+
+/* The step in front of an Assign, and of other Assigns between them: from its start to the Assign nothing can fail. */
+static ci_step *layout_maker(const ci_plan *plan, size_t assign) {
+  size_t s = assign;
+  while (s > 0 && plan->root.steps.at[s - 1]->node->kernel->run == run_assign) s--;
+  return s == 0 || plan->root.steps.at[s - 1]->dynamic ? NULL : plan->root.steps.at[s - 1];
+}
+
+/* Whether the step may write this output over the variable that it reads, and reads it last. */
+static bool layout_offers(const ci_compiler *c, const ci_step *maker, int32_t output, int32_t slot) {
+  const ci_plan *plan = c->plan;
+  for (size_t i = 0; i < c->offers.count; i++) {
+    const ci_offer *offer = &c->offers.at[i];
+    if (offer->output != output || offer->position != maker->begin) continue;
+    const ci_cell *input = &plan->cells[plan->cells[offer->input].root];
+    if (input->place == CI_NONE || input->value.dtype != plan->cells[output].value.dtype) continue;
+    const ci_place *place = &plan->places.at[input->place];
+    if (place->home == CI_HOME_VARIABLE && place->slot == slot && input->value.bytes == plan->cells[output].value.bytes)
+      return true;
+  }
+  return false;
+}
+
+/* Whether anybody wants the variable's old value behind the step, or the variable is assigned elsewhere, too. */
+static bool layout_is_wanted(const ci_compiler *c, const ci_step *maker, const ci_step *assign) {
+  const ci_plan *plan = c->plan;
+  int assigns = 0;
+  for (size_t i = 0; i < c->assigns.count; i++) assigns += c->assigns.at[i].slot == assign->slot;
+  bool wanted = assigns != 1 || c->slots[assign->slot].in_body;
+  for (size_t s = 0; s < plan->all_steps.count && !wanted; s++) {
+    const ci_step *step = plan->all_steps.at[s];
+    if (step->slot != assign->slot || step == assign || step->begin > assign->begin) continue;
+    wanted = step->k.n_out == 0 || step->dynamic || step->copies;
+    wanted = wanted || plan->cells[ci_cell_of(step->k.out[0])->root].last_read > maker->begin;
+  }
+  return wanted;
+}
+
+/* An optimizer's step writes the new value where the old one is, so that Assign has nothing to copy. */
+static ci_status layout_assigned(ci_compiler *c) {
+  ci_plan *plan = c->plan;
+  for (size_t a = 0; a < plan->root.steps.count; a++) {
+    ci_step *assign = plan->root.steps.at[a];
+    if (assign->node->kernel->run != run_assign || assign->dynamic) continue;
+    ci_step *maker = layout_maker(plan, a);
+    const int32_t index = ci_cell_of(assign->k.in[0])->root;
+    const ci_cell *cell = &plan->cells[index];
+    if (maker == NULL || cell->made != maker->begin || cell->last_read != assign->begin || cell->place == CI_NONE)
+      continue;
+    ci_place *place = &plan->places.at[cell->place];
+    bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->carried == CI_NONE &&
+                (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
+    if (!fits || !layout_offers(c, maker, index, assign->slot) || layout_is_wanted(c, maker, assign)) continue;
+    if (!CI_LIST_GROW(c->allocator, &plan->bound_reads))
+      return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+    plan->bound_reads.at[plan->bound_reads.count++] = index;
+    place->home = CI_HOME_VARIABLE;
+    place->slot = assign->slot;
+    assign->next_made = maker->makes;
+    maker->makes = assign;
+  }
+  return CI_OK;
+}
+
 /* A result that an iteration hands on may not lie in the buffer of another formal input: the copies would meet. */
 static bool layout_meets(const ci_place *given, const ci_place *wanted) {
   return given->carried != CI_NONE && wanted->result != CI_NONE && wanted->result != given->carried;
@@ -289,6 +354,7 @@ ci_status ci_plan_layout(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   layout_chain(plan);
   layout_variables(c);
+  CI_TRY(layout_assigned(c));
   layout_results(plan);
   layout_in_place(c);
   layout_spans(plan);

@@ -48,7 +48,8 @@ typedef struct ci_plan ci_plan;
 typedef struct ci_frame ci_frame;
 typedef struct ci_half ci_half; /* half.c */
 
-typedef struct ci_node_run { /* a step */
+typedef struct ci_node_run ci_step;
+struct ci_node_run { /* a step */
   ci_kernel k;               /* first: the plan calls run(&step->k) */
   ci_status (*run)(ci_kernel *k);
   const ci_node *node;
@@ -61,12 +62,14 @@ typedef struct ci_node_run { /* a step */
   bool private_pooled, more_pooled; /* the plan's pool has it */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
+  ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
+  ci_step *next_made;   /* of Assign: the next of them */
   int32_t slot;         /* of operators on a variable: index into the state */
   ci_half *half;        /* what half.c keeps, or NULL */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
-} ci_step;
+};
 
 struct ci_frame { /* a graph's steps */
   ci_plan *plan;

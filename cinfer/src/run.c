@@ -128,6 +128,14 @@ bool ci_session_cancelled(const ci_plan *plan) {
   return atomic_load_explicit(&plan->session->cancelled, memory_order_relaxed) != 0;
 }
 
+/* The step has changed variables; their Assigns, which follow at once, only say so again. */
+static void run_note_made(const ci_step *step) {
+  for (ci_step *assign = step->makes; assign != NULL; assign = assign->next_made) {
+    assign->assigned_in = step->plan->session->run;
+    ci_state_slot(step->plan->state, assign->slot)->version++;
+  }
+}
+
 ci_status ci_frame_run(ci_frame *frame) {
   ci_step *const *steps = frame->steps.at;
   atomic_int *cancelled = &frame->plan->session->cancelled;
@@ -138,6 +146,7 @@ ci_status ci_frame_run(ci_frame *frame) {
     ci_step *step = steps[i];
     ci_status status = step->run(&step->k);
     if (status != CI_OK) return status;
+    if (step->makes != NULL) run_note_made(step);
     if (watched) observer.step(observer.user, step->node->name.data, step->node->name.length);
     if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
       return k_fail(&step->k, CI_CANCELLED, "the run was cancelled");

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphio.runtime import registry, small
-from graphio.runtime.choosing import chosen
+from graphio.runtime.choosing import chosen, kept
 from graphio.runtime.erf import erf
 from graphio.runtime.registry import Array, Call, Function, function, kernel
 from graphio.schema import dtypes, errors
@@ -237,7 +237,17 @@ for _row in _ROWS:
     function(*_row, reuse=_reuse(_row[0], _row[2]))
 
 
-function("Where", 9, chosen, "BAA")
+@kernel("Where", since=9, types="BAA", fresh=True)
+def _where(call: Call) -> Function:
+    otherwise = call.constant(2)
+    if (
+        otherwise is None
+        or otherwise.ndim
+        or otherwise.dtype.kind not in "fiu"
+        or any(otherwise.tobytes())
+    ):
+        return chosen
+    return lambda condition, x, zero: kept(condition, x)
 
 
 @kernel("Mod", since=10, types="NN", fresh=True)

@@ -19,7 +19,8 @@ def gradient_descent_step(parameter: Any, rate: Any, gradient: Any) -> Any:
 def _gradient_descent_in_place(parameter: Any, rate: Any, gradient: Any) -> Any:
     """The same in the gradient's memory."""
     if not can_hold(gradient, parameter.shape) or rate.size != 1:
-        return _descent(parameter, rate, gradient)
+        plain = gradient.shape == parameter.shape and not rate.ndim
+        return (gradient_descent_step if plain else _descent)(parameter, rate, gradient)
     step = np.multiply(rate.reshape(()), gradient, out=gradient)
     return np.subtract(parameter, step, out=step)
 
