@@ -14,6 +14,7 @@ import numpy as np
 
 import graphio as tf
 import graphio.onnx as tfonnx
+from graphio.ops.trees import AGGREGATES, Trees, tree_ensemble
 
 call = tfonnx.call
 Tensor = Any
@@ -450,6 +451,44 @@ def decompositions(x: Tensor) -> list[Tensor]:
         positive = tf.matmul(value, across) + tf.eye(11, dtype=value.dtype)
         found += [tf.cholesky(positive), tf.matrix_solve(value, across)]
         found += [*tf.qr(value), *tf.self_adjoint_eig(positive)]
+    return found
+
+
+def ensemble(dtype: Any, modes: int, per_leaf: int) -> Trees:
+    """Eleven trees of fifteen nodes and sixteen leaves; parents come before their children."""
+    random = np.random.RandomState(4)
+    trees, inner, leaves = 11, 15, 16
+    node = np.arange(inner)[:, None]
+    child = np.concatenate([2 * node + 1, 2 * node + 2], 1)
+    branches = np.concatenate(
+        [
+            np.where(child < inner, child + inner * t, -1 - (child - inner + leaves * t))
+            for t in range(trees)
+        ]
+    )
+    count = trees * leaves * per_leaf
+    return Trees(
+        random.randn(trees * inner).astype(dtype),
+        random.randint(0, 6, trees * inner).astype(np.int32),
+        random.randint(0, modes, trees * inner).astype(np.uint8),
+        branches.astype(np.int32),
+        (np.arange(trees) * inner).astype(np.int32),
+        np.arange(0, count + 1, per_leaf).astype(np.int32),
+        np.tile(np.arange(per_leaf), trees * leaves).astype(np.int32),
+        random.randn(count).astype(dtype),
+    )
+
+
+@family(True, x=numbers(40, 6))
+def trees(x: Tensor) -> list[Tensor]:
+    """Leaves with few weights and with many, plain comparisons and all of them, each aggregate."""
+    found: list[Tensor] = []
+    for dtype in (np.float32, np.float64):
+        value = cast(x, dtype)
+        for modes, per_leaf in ((1, 3), (6, 1)):
+            for aggregate in AGGREGATES:
+                grown = ensemble(dtype, modes, per_leaf)
+                found.append(tree_ensemble(value, grown, 4, aggregate))
     return found
 
 
