@@ -249,3 +249,23 @@ def test_a_function_of_the_program_sees_its_context() -> None:
     variable.set("set")
     tf.Session("runtime", graph=graph).run(y)
     assert seen == ["set"]
+
+
+# ---- choosing without a branch ----
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "i4", "i8", "i1", "?"])
+@pytest.mark.parametrize("size", [1, 100, 1000])
+def test_what_is_chosen_has_the_bits_that_where_gives(dtype: str, size: int) -> None:
+    from graphio.runtime.choosing import chosen, kept
+
+    special = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-45, -3.5])
+    with np.errstate(all="ignore"):
+        x, y = (RNG.permutation(np.resize(special, size)).astype(dtype) for _ in range(2))
+    condition = RNG.rand(size) < 0.5
+    assert chosen(condition, x, y).tobytes() == np.where(condition, x, y).tobytes()
+    assert chosen(condition, x, y[0]).tobytes() == np.where(condition, x, y[0]).tobytes()
+    assert chosen(condition[:1], x, y).tobytes() == np.where(condition[:1], x, y).tobytes()
+    expected = np.where(condition, x, x.dtype.type(0)).tobytes()
+    assert kept(condition, x).tobytes() == expected
+    assert kept(condition, x, x).tobytes() == expected or dtype in ("i1", "?")
