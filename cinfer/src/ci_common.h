@@ -27,7 +27,8 @@
 #if defined(__clang__)
 #define CI_FAST
 #else
-#define CI_FAST __attribute__((optimize("O3", "fp-contract=off", "no-trapping-math"))) /* loops over elements: speed before size */
+#define CI_FAST \
+  __attribute__((optimize("O3", "fp-contract=off", "no-trapping-math"))) /* loops over elements: speed before size */
 #endif
 #define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
 #define CI_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)

@@ -74,8 +74,8 @@ struct ci_isa_math {
   /* rows of n > 0 contiguous elements; the sum has 16 lanes always */
   void (*softmax)(float *y, const float *x, int64_t rows, int64_t n);
   void (*log_softmax)(float *y, const float *x, int64_t rows, int64_t n);
-  /* y = x - mean, and the sum of its squares by the rule of a dot product; then y = y * r * scale + bias, of which scale
-   * and bias may be NULL. Each product and sum rounds. */
+  /* y = x - mean, and the sum of its squares by the rule of a dot product; then y = y * r * scale + bias, of which
+   * scale and bias may be NULL. Each product and sum rounds. */
   float (*centre)(float *y, const float *x, float mean, int64_t n);
   void (*affine)(float *y, float r, const float *scale, const float *bias, int64_t n);
   /* y = (x - mean) * factor + bias, each step rounded; one: these are one number each. */

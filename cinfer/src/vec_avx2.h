@@ -35,9 +35,7 @@ CI_INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
-CI_INLINE vi vi_merge(vi m, vi a, vi b) {
-  return _mm256_or_si256(_mm256_and_si256(m, a), _mm256_andnot_si256(m, b));
-}
+CI_INLINE vi vi_merge(vi m, vi a, vi b) { return _mm256_or_si256(_mm256_and_si256(m, a), _mm256_andnot_si256(m, b)); }
 CI_INLINE vi vi_shl(vi a, int n) { return _mm256_slli_epi32(a, n); }
 CI_INLINE vi vi_sra(vi a, int n) { return _mm256_srai_epi32(a, n); }
 CI_INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }

@@ -75,8 +75,9 @@ CI_INLINE void v_turn(vf *v) {
     v[i + 4] = _mm512_shuffle_f32x4(high, most, 0x88), v[i + 12] = _mm512_shuffle_f32x4(high, most, 0xdd); \
   }
   CI_PAIR(0)
-  CI_PAIR(1) CI_PAIR(2) CI_PAIR(3) CI_PAIR(4) CI_PAIR(5) CI_PAIR(6) CI_PAIR(7) CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3)
-      CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7) CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
+  CI_PAIR(1)
+  CI_PAIR(2) CI_PAIR(3) CI_PAIR(4) CI_PAIR(5) CI_PAIR(6) CI_PAIR(7) CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3) CI_FOUR(e, 4, 5)
+      CI_FOUR(f, 6, 7) CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
 #undef CI_PAIR
 #undef CI_FOUR
 #undef CI_SIXTEEN
