@@ -212,8 +212,8 @@ BLOCK(8, 1)
 BLOCK(8, 2)
 BLOCK(8, 3)
 
-    static void (*const blocks[])(const float *, int, const lanes *, const lanes *, int, int, lanes *, int) = {
-        block_1_7, block_1_4, block_1_2, block_1_1, block_8_3, block_8_2, block_8_1};
+static void (*const blocks[])(const float *, int, const lanes *, const lanes *, int, int, lanes *, int) = {
+    block_1_7, block_1_4, block_1_2, block_1_1, block_8_3, block_8_2, block_8_1};
 static const int widths[] = {7, 4, 2, 1, 3, 2, 1};
 
 int client_dense_run(void *argument) {
