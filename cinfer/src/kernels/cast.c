@@ -37,14 +37,16 @@
   CAST_LOOP(from, u16, F, uint16_t, CAST_SATURATE(v, uint16_t, 0.0f, 0x1p16f))   \
   CAST_LOOP(from, flag, F, bool, v != 0)
 
-#define CAST_FROM_INTEGER(F, from, id, W, class)                                                                     \
-  CAST_LOOP(from, f32, F, float, v)                                                                                  \
-  CAST_LOOP(from, f64, F, double, v)                                                                                 \
-  CAST_LOOP(from, i8, F, int8_t, v)                                                                                  \
-  CAST_LOOP(from, i16, F, int16_t, v)                                                                                \
-  CAST_LOOP(from, i32, F, int32_t, v) CAST_LOOP(from, i64, F, int64_t, v) CAST_LOOP(from, u8, F, uint8_t, v)         \
-      CAST_LOOP(from, u16, F, uint16_t, v) CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v) \
-          CAST_LOOP(from, flag, F, bool, v != 0)
+#define CAST_FROM_INTEGER(F, from, id, W, class) \
+  CAST_LOOP(from, f32, F, float, v)              \
+  CAST_LOOP(from, f64, F, double, v)             \
+  CAST_LOOP(from, i8, F, int8_t, v)              \
+  CAST_LOOP(from, i16, F, int16_t, v)            \
+  CAST_LOOP(from, i32, F, int32_t, v)            \
+  CAST_LOOP(from, i64, F, int64_t, v)            \
+  CAST_LOOP(from, u8, F, uint8_t, v)             \
+  CAST_LOOP(from, u16, F, uint16_t, v)           \
+  CAST_LOOP(from, u32, F, uint32_t, v) CAST_LOOP(from, u64, F, uint64_t, v) CAST_LOOP(from, flag, F, bool, v != 0)
 
 /* Towards zero, the last bit set if anything was lost: a second rounding is then as good as one. */
 static float cast_odd(double v) {
