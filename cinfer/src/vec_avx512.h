@@ -82,8 +82,8 @@ CI_INLINE void v_turn(vf *v) {
   CI_PAIR(5)
   CI_PAIR(6)
   CI_PAIR(7)
-  CI_FOUR(c, 0, 1) CI_FOUR(d, 2, 3) CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7) CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2)
-      CI_SIXTEEN(3)
+  CI_FOUR(c, 0, 1)
+  CI_FOUR(d, 2, 3) CI_FOUR(e, 4, 5) CI_FOUR(f, 6, 7) CI_SIXTEEN(0) CI_SIXTEEN(1) CI_SIXTEEN(2) CI_SIXTEEN(3)
 #undef CI_PAIR
 #undef CI_FOUR
 #undef CI_SIXTEEN
