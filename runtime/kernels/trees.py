@@ -128,26 +128,76 @@ def _leaves(x: Array, trees: tuple[Array, ...]) -> Any:
         place[row, tree] = branches[node, np.where(right, 0, 1)]
 
 
-def _scores(leaves: Array, trees: tuple[Array, ...], n_targets: int, aggregate: str) -> Array:
-    """(rows, n_targets): what the leaves give, tree after tree."""
-    starts, targets, weights = trees[5:]
-    combine: Any = {"MIN": np.minimum, "MAX": np.maximum}.get(aggregate, np.add)
-    first = {"MIN": np.inf, "MAX": -np.inf}.get(aggregate, 0)
-    y = np.full((len(leaves), n_targets), first, weights.dtype)
-    counts = np.diff(starts)
-    for column in leaves.T:
-        row = np.repeat(np.arange(len(column)), counts[column])
-        within = np.arange(len(row)) - np.repeat(
-            np.cumsum(counts[column]) - counts[column], counts[column]
-        )
-        entry = np.repeat(starts[column], counts[column]) + within
-        at = (row, targets[entry])
-        y[at] = combine(y[at], weights[entry])
-    if aggregate == "AVERAGE" and leaves.shape[1]:
-        y /= y.dtype.type(leaves.shape[1])
-    if aggregate in ("MIN", "MAX"):
-        y[y == first] = 0
-    return y
+_DENSE = 16  # a table of all leaves by all targets may have so many times the weights
+
+
+class _Weights:
+    """What the leaves give, by leaf."""
+
+    def __init__(self, trees: tuple[Array, ...], n_targets: int) -> None:
+        self.starts, self.targets, self.weights = trees[5:]
+        self.counts = np.diff(self.starts)
+        self.n_targets = n_targets
+        self.table: Array | None = None
+        leaves = len(self.counts)
+        if leaves * n_targets <= _DENSE * len(self.weights):
+            self.table = np.zeros((leaves, n_targets), self.weights.dtype)
+            self.table[np.repeat(np.arange(leaves), self.counts), self.targets] = self.weights
+
+    def entries(self, column: Array) -> tuple[tuple[Array, Array], Array]:
+        """Of one tree's leaves, row by row: places in the result, and the weights for them."""
+        counts = self.counts[column]
+        row = np.repeat(np.arange(len(column)), counts)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        entry = np.repeat(self.starts[column], counts) + within
+        return (row, self.targets[entry]), self.weights[entry]
+
+    def scores(self, leaves: Array, aggregate: str) -> Any:
+        """(rows, n_targets): the leaves' weights, tree after tree."""
+        total = aggregate in ("SUM", "AVERAGE")
+        zero = self.weights.dtype.type(0)
+        if total and self.table is not None:
+            y = np.add.reduce(self.table[leaves], 1) + zero
+        else:
+            combine: Any = {"MIN": np.minimum, "MAX": np.maximum}.get(aggregate, np.add)
+            first = {"MIN": np.inf, "MAX": -np.inf}.get(aggregate, 0)
+            y = np.full((len(leaves), self.n_targets), first, self.weights.dtype)
+            for column in leaves.T:
+                at, weights = self.entries(column)
+                y[at] = combine(y[at], weights)
+            if not total:
+                y[y == first] = 0
+        if aggregate == "AVERAGE" and leaves.shape[1]:
+            y /= y.dtype.type(leaves.shape[1])
+        return y
+
+
+class _Ready:
+    """Trees that were checked. Those of a model are constants, which nobody can write into: what is
+    known of them holds in the next run."""
+
+    def __init__(self, n_targets: int) -> None:
+        self._n_targets = n_targets
+        self._last: tuple[tuple[Array, ...], int, _Weights] | None = None  # one: threads share it
+
+    def weights(self, x: Array, trees: tuple[Array, ...]) -> _Weights:
+        """The weights. Raises InvalidArgumentError where the trees are none."""
+        if self._last is not None:
+            known, columns, weights = self._last
+            if all(map(_is, trees, known)) and x.shape[1:] == (columns,):
+                _vector(x, trees[0].dtype, 2, "x")
+                return weights
+        _check_shapes(x, trees)
+        _check_nodes(x, trees)
+        _check_leaves(trees, self._n_targets)
+        made = _Weights(trees, self._n_targets)
+        if not any(array.flags.writeable for array in trees):
+            self._last = trees, x.shape[1], made
+        return made
+
+
+def _is(a: Array, b: Array) -> bool:
+    return a is b
 
 
 @kernel("TreeEnsemble", domain="graphio", since=1, types="", fresh=True)
@@ -158,17 +208,17 @@ def _tree_ensemble(call: Call) -> Function:
     if aggregate not in _AGGREGATES:
         raise _invalid(f"aggregate is {aggregate!r}, expected SUM, AVERAGE, MIN or MAX")
 
+    ready = _Ready(n_targets)
+
     def run(x: Array, *trees: Array) -> Array:
         if x.dtype not in (np.float32, np.float64):
             raise errors.UnimplementedError(
                 message=f"x has type {x.dtype}, for which this operator has no kernel"
             )
-        _check_shapes(x, trees)
-        _check_nodes(x, trees)
-        _check_leaves(trees, n_targets)
+        weights = ready.weights(x, trees)
         step = max(1, _WALKS // max(1, len(trees[4])))
         parts = [
-            _scores(_leaves(x[i : i + step], trees), trees, n_targets, aggregate)
+            weights.scores(_leaves(x[i : i + step], trees), aggregate)
             for i in range(0, len(x), step)
         ]
         return np.concatenate(parts) if parts else np.zeros((0, n_targets), x.dtype)
