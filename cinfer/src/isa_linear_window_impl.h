@@ -167,3 +167,63 @@ static void CI_N(largest_plane)(const ci_windows *t) {
   CI_EACH_WINDOW(v_set(-INFINITY), CI_TERM, )
 #undef CI_TERM
 }
+
+/* ---- the average ---- */
+
+/* Many sums side by side: those of a tap are added before any of the next. */
+#define CI_ADD_TAP(step)                                                                      \
+  for (int64_t b = 0; b < n; b += eight) {                                                    \
+    for (int j = 0; j < eight; j++) sum[b + j] = sum[b + j] + (double)from[(b + j) * (step)]; \
+  }
+CI_REGION_FAST static void CI_N(average_plane)(const ci_windows *t) {
+  enum { eight = 8, most = 64 };
+  double sum[most];
+  for (int64_t row = 0; row < t->rows; row++) {
+    for (int64_t i = 0; i < t->columns; i += most) {
+      const int64_t n = t->columns - i < most ? t->columns - i : most;
+      const float *line = t->x + row * t->x_down + i * t->x_right;
+      for (int j = 0; j < most; j++) sum[j] = 0.0;
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, line += t->tap_down) {
+        const float *from = line;
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, from += t->tap_right) {
+          if (t->x_right == 1) {
+            CI_ADD_TAP(1)
+          } else if (t->x_right == 2) {
+            CI_ADD_TAP(2)
+          } else {
+            CI_ADD_TAP(t->x_right)
+          }
+        }
+      }
+      float *y = t->y + row * t->columns + i;
+      for (int64_t j = 0; j < n; j++) y[j] = (float)(sum[j] / (t->down[row] * t->across[i + j]));
+    }
+  }
+}
+#undef CI_ADD_TAP
+
+/* Planes are turned, to be lanes. */
+CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {
+  enum { lanes = 16, most = 64 };
+  float turned[most * lanes] = {0};
+  for (int64_t plane = 0; plane < planes; plane += lanes) {
+    const int64_t count = planes - plane < lanes ? planes - plane : lanes;
+    double sum[lanes] = {0.0};
+    for (int64_t i = 0; i < area; i += most) {
+      const int64_t n = area - i < most ? area - i : most;
+      CI_N(transpose)(turned, lanes, x + plane * area + i, (ptrdiff_t)area, count, n);
+      const float *from = turned;
+      int64_t c = 0;
+      for (; c + 4 <= n; c += 4, from += 4 * lanes) {
+        for (int j = 0; j < lanes; j++) {
+          const double two = sum[j] + (double)from[j] + (double)from[lanes + j];
+          sum[j] = two + (double)from[2 * lanes + j] + (double)from[3 * lanes + j];
+        }
+      }
+      for (; c < n; c++, from += lanes) {
+        for (int j = 0; j < lanes; j++) sum[j] = sum[j] + (double)from[j];
+      }
+    }
+    for (int64_t j = 0; j < count; j++) y[plane + j] = (float)(sum[j] / (double)area);
+  }
+}
