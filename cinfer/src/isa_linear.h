@@ -87,7 +87,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   int64_t kh, kw;
   const float *w, *bias; /* of depthwise_plane; bias or NULL */
   ci_after after;        /* of depthwise_plane; added is NULL */
-  const double *across, *down; /* of average_plane: taps that count, along each axis */
+  const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
 } ci_windows;

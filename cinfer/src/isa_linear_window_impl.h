@@ -170,37 +170,53 @@ static void CI_N(largest_plane)(const ci_windows *t) {
 
 /* ---- the average ---- */
 
-/* Many sums side by side: those of a tap are added before any of the next. */
-#define CI_ADD_TAP(step)                                                                      \
-  for (int64_t b = 0; b < n; b += eight) {                                                    \
-    for (int j = 0; j < eight; j++) sum[b + j] = sum[b + j] + (double)from[(b + j) * (step)]; \
+/* Taps of a row are added to many sums side by side, each in the order of the taps. */
+#define CI_TAP(tap, step) (double)from[(tap) * right + j * (step)]
+#define CI_ADD_TAPS(step)                                                                                      \
+  for (; left >= 3; left -= 3, from += 3 * right) {                                                            \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step) + CI_TAP(2, step); \
+  }                                                                                                            \
+  for (; left >= 2; left -= 2, from += 2 * right) {                                                            \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step);                   \
+  }                                                                                                            \
+  for (; left > 0; left--, from += right) {                                                                    \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step);                                     \
   }
 CI_REGION_FAST static void CI_N(average_plane)(const ci_windows *t) {
   enum { eight = 8, most = 64 };
   double sum[most];
+  float part[most];
+  const ptrdiff_t right = t->tap_right;
+  const int64_t count = t->rows * t->columns;
   for (int64_t row = 0; row < t->rows; row++) {
+    const double down = t->down[row];
     for (int64_t i = 0; i < t->columns; i += most) {
-      const int64_t n = t->columns - i < most ? t->columns - i : most;
+      const int64_t n = t->columns - i < most ? t->columns - i : most, whole = (n + eight - 1) / eight * eight;
+      const double *across = t->across + i;
       const float *line = t->x + row * t->x_down + i * t->x_right;
-      for (int j = 0; j < most; j++) sum[j] = 0.0;
+      for (int64_t j = 0; j < whole; j++) sum[j] = 0.0;
       for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, line += t->tap_down) {
         const float *from = line;
-        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, from += t->tap_right) {
-          if (t->x_right == 1) {
-            CI_ADD_TAP(1)
-          } else if (t->x_right == 2) {
-            CI_ADD_TAP(2)
-          } else {
-            CI_ADD_TAP(t->x_right)
-          }
+        int64_t left = t->kw;
+        if (t->x_right == 1) {
+          CI_ADD_TAPS(1)
+        } else if (t->x_right == 2) {
+          CI_ADD_TAPS(2)
+        }
+        for (; left > 0; left--, from += right) {
+          for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, t->x_right);
         }
       }
-      float *y = t->y + row * t->columns + i;
-      for (int64_t j = 0; j < n; j++) y[j] = (float)(sum[j] / (t->down[row] * t->across[i + j]));
+      /* beyond a row is the next, written later */
+      const int64_t at = row * t->columns + i;
+      float *to = at + whole <= count ? t->y + at : part;
+      for (int64_t j = 0; j < whole; j++) to[j] = (float)(sum[j] / (down * across[j]));
+      if (to == part) memcpy(t->y + at, part, (size_t)n * sizeof *part);
     }
   }
 }
-#undef CI_ADD_TAP
+#undef CI_ADD_TAPS
+#undef CI_TAP
 
 /* Planes are turned, to be lanes. */
 CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {

@@ -402,8 +402,9 @@ ci_status prepare_max_pool(ci_kernel *k) {
 
 /* How many taps count along each axis, for every place of a window. */
 static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
+  enum { slack = 8 }; /* see average_plane */
   const int last = p->axes - 1;
-  double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns) * sizeof *to);
+  double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
   if (to == NULL) return k_no_memory(k);
   nd_window w = {.at = {0}};
   p->windows.down = to;
@@ -416,6 +417,7 @@ static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
       *to++ = (double)(p->divisor == ND_PADDED ? w.padded[i] : w.hi[i] - w.lo[i]);
     }
   }
+  for (int i = 0; i < slack; i++) *to++ = 1.0;
   return CI_OK;
 }
 
