@@ -157,10 +157,53 @@ static void CI_N(largest_quarters)(const ci_windows *t) {
   }
 }
 
+/* Whether a number between the first and the last that windows read is NaN. */
+static bool CI_N(window_nan)(const ci_windows *t) {
+  const int64_t last = (t->columns - 1) * t->x_right + (t->kw - 1) * t->tap_right;
+  const int64_t n = (t->rows - 1) * t->x_down + (t->kh - 1) * t->tap_down + last + 1;
+  const vf one = v_set(1.0f);
+  vf found = v_set(0.0f);
+  for (int64_t i = 0; i < n; i += CI_VL) {
+    const vf x = n - i < CI_VL ? v_load_part(t->x + i, (int)(n - i), 0.0f) : v_load(t->x + i);
+    found = v_select(v_is_nan(x), one, found);
+  }
+  return v_max_tree(found) > 0.0f;
+}
+
+/* 3 x 3 windows, two apart, without NaN: the largest of a row of x serves the windows above and below it. */
+CI_INLINE vf CI_N(largest_three)(const float *x, int n) {
+  vf a, b, c;
+  if (n == CI_VL) {
+    a = v_even(v_load(x), v_load(x + CI_VL - 1));
+    b = v_even(v_load(x + 1), v_load(x + CI_VL));
+    c = v_even(v_load(x + 2), v_load(x + CI_VL + 1));
+  } else {
+    a = CI_N(load_apart)(x, 2, n), b = CI_N(load_apart)(x + 1, 2, n), c = CI_N(load_apart)(x + 2, 2, n);
+  }
+  return v_max(c, v_max(b, a));
+}
+static void CI_N(largest_nines)(const ci_windows *t) {
+  for (int64_t i = 0; i < t->columns; i += CI_VL) {
+    const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+    const float *x = t->x + 2 * i;
+    vf first = CI_N(largest_three)(x, n);
+    for (int64_t row = 0; row < t->rows; row++, x += t->x_down) {
+      const vf middle = CI_N(largest_three)(x + t->tap_down, n), last = CI_N(largest_three)(x + 2 * t->tap_down, n);
+      v_store_part(t->y + row * t->columns + i, n, v_max(last, v_max(middle, first)));
+      first = last;
+    }
+  }
+}
+
 static void CI_N(largest_plane)(const ci_windows *t) {
   if (t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
       t->x_down == 2 * t->tap_down && t->columns <= 256) {
     CI_N(largest_quarters)(t);
+    return;
+  }
+  if (t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
+      !CI_N(window_nan)(t)) {
+    CI_N(largest_nines)(t);
     return;
   }
 #define CI_TERM sum = CI_N(first_largest)(sum, x);
