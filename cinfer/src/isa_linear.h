@@ -87,6 +87,7 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   int64_t kh, kw;
   const float *w, *bias; /* of depthwise_plane; bias or NULL */
   ci_after after;        /* of depthwise_plane; added is NULL */
+  const double *across, *down; /* of average_plane: taps that count, along each axis; 8 more across */
   float *y;
   int64_t rows, columns;
 } ci_windows;
@@ -115,6 +116,9 @@ struct ci_isa_linear {
   /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
   void (*depthwise_plane)(const ci_windows *t);
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
+  /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
+  void (*average_plane)(const ci_windows *t);
+  void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */
   /* y[i] = fma(a[i], b[i], y[i]) */
   void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
 };

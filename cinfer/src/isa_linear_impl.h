@@ -14,6 +14,22 @@
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
+static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
+                            int64_t cols) {
+  enum { line = 16, step = CI_N(turned_rows) };
+  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
+  for (int64_t c0 = 0; c0 < whole; c0 += line) {
+    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
+    for (int64_t r = 0; r < squares; r += step) {
+      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+    }
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
+  }
+}
+
 #include "isa_linear_window_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
@@ -170,22 +186,6 @@ static void CI_N(columns)(const ci_tile *t) {
   }
 }
 
-/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
-static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
-                            int64_t cols) {
-  enum { line = 16, step = CI_N(turned_rows) };
-  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
-  for (int64_t c0 = 0; c0 < whole; c0 += line) {
-    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
-    for (int64_t r = 0; r < squares; r += step) {
-      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
-    }
-  }
-  for (int64_t r = 0; r < rows; r++) {
-    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
-  }
-}
-
 static void CI_N(scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n) {
   const vf va = v_set(alpha), vb = v_set(beta);
   for (int64_t i = 0; i < n; i += CI_VL) {
@@ -314,6 +314,8 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
                                                       .largest_plane = CI_N(largest_plane),
+                                                      .average_plane = CI_N(average_plane),
+                                                      .average_whole = CI_N(average_whole),
                                                       .multiply_add = CI_N(multiply_add)};
 
 #undef CI_TILE_ROWS

@@ -157,13 +157,132 @@ static void CI_N(largest_quarters)(const ci_windows *t) {
   }
 }
 
+/* Whether a number between the first and the last that windows read is NaN. */
+static bool CI_N(window_nan)(const ci_windows *t) {
+  const int64_t last = (t->columns - 1) * t->x_right + (t->kw - 1) * t->tap_right;
+  const int64_t n = (t->rows - 1) * t->x_down + (t->kh - 1) * t->tap_down + last + 1;
+  const vf one = v_set(1.0f);
+  vf found = v_set(0.0f);
+  for (int64_t i = 0; i < n; i += CI_VL) {
+    const vf x = n - i < CI_VL ? v_load_part(t->x + i, (int)(n - i), 0.0f) : v_load(t->x + i);
+    found = v_select(v_is_nan(x), one, found);
+  }
+  return v_max_tree(found) > 0.0f;
+}
+
+/* 3 x 3 windows, two apart, without NaN: the largest of a row of x serves the windows above and below it. */
+CI_INLINE vf CI_N(largest_three)(const float *x, int n) {
+  vf a, b, c;
+  if (n == CI_VL) {
+    a = v_even(v_load(x), v_load(x + CI_VL - 1));
+    b = v_even(v_load(x + 1), v_load(x + CI_VL));
+    c = v_even(v_load(x + 2), v_load(x + CI_VL + 1));
+  } else {
+    a = CI_N(load_apart)(x, 2, n), b = CI_N(load_apart)(x + 1, 2, n), c = CI_N(load_apart)(x + 2, 2, n);
+  }
+  return v_max(c, v_max(b, a));
+}
+static void CI_N(largest_nines)(const ci_windows *t) {
+  for (int64_t i = 0; i < t->columns; i += CI_VL) {
+    const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+    const float *x = t->x + 2 * i;
+    vf first = CI_N(largest_three)(x, n);
+    for (int64_t row = 0; row < t->rows; row++, x += t->x_down) {
+      const vf middle = CI_N(largest_three)(x + t->tap_down, n), last = CI_N(largest_three)(x + 2 * t->tap_down, n);
+      v_store_part(t->y + row * t->columns + i, n, v_max(last, v_max(middle, first)));
+      first = last;
+    }
+  }
+}
+
 static void CI_N(largest_plane)(const ci_windows *t) {
   if (t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
       t->x_down == 2 * t->tap_down && t->columns <= 256) {
     CI_N(largest_quarters)(t);
     return;
   }
+  if (t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
+      !CI_N(window_nan)(t)) {
+    CI_N(largest_nines)(t);
+    return;
+  }
 #define CI_TERM sum = CI_N(first_largest)(sum, x);
   CI_EACH_WINDOW(v_set(-INFINITY), CI_TERM, )
 #undef CI_TERM
+}
+
+/* ---- the average ---- */
+
+/* Taps of a row are added to many sums side by side, each in the order of the taps. */
+#define CI_TAP(tap, step) (double)from[(tap) * right + j * (step)]
+#define CI_ADD_TAPS(step)                                                                                      \
+  for (; left >= 3; left -= 3, from += 3 * right) {                                                            \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step) + CI_TAP(2, step); \
+  }                                                                                                            \
+  for (; left >= 2; left -= 2, from += 2 * right) {                                                            \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step);                   \
+  }                                                                                                            \
+  for (; left > 0; left--, from += right) {                                                                    \
+    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step);                                     \
+  }
+CI_REGION_FAST static void CI_N(average_plane)(const ci_windows *t) {
+  enum { eight = 8, most = 64 };
+  double sum[most];
+  float part[most];
+  const ptrdiff_t right = t->tap_right;
+  const int64_t count = t->rows * t->columns;
+  for (int64_t row = 0; row < t->rows; row++) {
+    const double down = t->down[row];
+    for (int64_t i = 0; i < t->columns; i += most) {
+      const int64_t n = t->columns - i < most ? t->columns - i : most, whole = (n + eight - 1) / eight * eight;
+      const double *across = t->across + i;
+      const float *line = t->x + row * t->x_down + i * t->x_right;
+      for (int64_t j = 0; j < whole; j++) sum[j] = 0.0;
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, line += t->tap_down) {
+        const float *from = line;
+        int64_t left = t->kw;
+        if (t->x_right == 1) {
+          CI_ADD_TAPS(1)
+        } else if (t->x_right == 2) {
+          CI_ADD_TAPS(2)
+        }
+        for (; left > 0; left--, from += right) {
+          for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, t->x_right);
+        }
+      }
+      /* beyond a row is the next, written later */
+      const int64_t at = row * t->columns + i;
+      float *to = at + whole <= count ? t->y + at : part;
+      for (int64_t j = 0; j < whole; j++) to[j] = (float)(sum[j] / (down * across[j]));
+      if (to == part) memcpy(t->y + at, part, (size_t)n * sizeof *part);
+    }
+  }
+}
+#undef CI_ADD_TAPS
+#undef CI_TAP
+
+/* Planes are turned, to be lanes. */
+CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {
+  enum { lanes = 16, most = 64 };
+  float turned[most * lanes] = {0};
+  for (int64_t plane = 0; plane < planes; plane += lanes) {
+    const int64_t count = planes - plane < lanes ? planes - plane : lanes;
+    double sum[lanes] = {0.0};
+    for (int64_t i = 0; i < area; i += most) {
+      const int64_t n = area - i < most ? area - i : most;
+      CI_N(transpose)(turned, lanes, x + plane * area + i, (ptrdiff_t)area, count, n);
+      const float *from = turned;
+      int64_t c = 0;
+      for (; c + 4 <= n; c += 4, from += 4 * lanes) {
+        for (int j = 0; j < lanes; j++) {
+          const double two = sum[j] + (double)from[j] + (double)from[lanes + j];
+          sum[j] = two + (double)from[2 * lanes + j] + (double)from[3 * lanes + j];
+        }
+      }
+      for (; c < n; c++, from += lanes) {
+        for (int j = 0; j < lanes; j++) sum[j] = sum[j] + (double)from[j];
+      }
+    }
+    for (int64_t j = 0; j < count; j++) y[plane + j] = (float)(sum[j] / (double)area);
+  }
 }

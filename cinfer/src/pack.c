@@ -41,7 +41,7 @@ bool k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NU
 static struct ci_packed *pack_make(const ci_model *model, const struct ci_packed *key) {
   size_t whole;
   if (key->bytes > model->limits.max_memory || !ci_add_size(key->bytes, PACK_HEADER, &whole)) return NULL;
-  struct ci_packed *made = ci_alloc(&model->allocator, whole);
+  struct ci_packed *made = ci_alloc_uncleared(&model->allocator, whole);
   if (made != NULL) *made = *key;
   return made;
 }

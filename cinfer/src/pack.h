@@ -12,7 +12,7 @@ enum ci_pack_layout {
   CI_PACK_TREES    /* trees.c: of all inputs of the node that is the parameter */
 };
 
-typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is zeroed, 64-aligned */
+typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is 64-aligned */
 
 /* In prepare: input i in another order, in memory of the model, which `fill` writes at the first call for this
  * constant, layout, parameter and size. NULL: the input is no constant of the model or there is no memory for it, and

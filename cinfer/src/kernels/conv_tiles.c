@@ -55,22 +55,32 @@ static int64_t tiles_numbers(const ci_conv_tiles *p) {
   return (whole + tiles_wide(p, p->oc - whole)) * p->depth;
 }
 
-static void tiles_pack(const ci_conv_tiles *p, const float *w, float *to) {
+/* What a panel has beside its outputs is 0. */
+static void tiles_pack(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const float *w, float *to) {
   const int64_t outputs = p->groups * p->oc;
-  const ptrdiff_t term_step = p->channels_last ? (ptrdiff_t)outputs : 1;
   const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
   for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
     for (int64_t o = 0; o < p->oc; o += p->width) {
       const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count);
+      const float *from = w + o * output_step;
+      if (!p->channels_last) linear->transpose(to, (ptrdiff_t)wide, from, output_step, count, p->depth);
       for (int64_t term = 0; term < p->depth; term++, to += wide) {
-        for (int64_t i = 0; i < count; i++) to[i] = w[(o + i) * output_step + term * term_step];
-        for (int64_t i = count; i < wide; i++) to[i] = 0.0f;
+        if (p->channels_last) memcpy(to, from + term * outputs, (size_t)count * sizeof *to);
+        if (count < wide) memset(to + count, 0, (size_t)(wide - count) * sizeof *to);
       }
     }
   }
 }
 
-static void tiles_pack_constant(void *to, const ci_value *w, const void *plan) { tiles_pack(plan, w->data, to); }
+typedef struct tiles_fill {
+  const ci_conv_tiles *p;
+  const struct ci_isa_linear *linear;
+} tiles_fill;
+
+static void tiles_pack_constant(void *to, const ci_value *w, const void *argument) {
+  const tiles_fill *fill = argument;
+  tiles_pack(fill->p, fill->linear, w->data, to);
+}
 
 /* Where x lies, and the way in which it is read. */
 static void tiles_layout(ci_conv_tiles *p) {
@@ -141,8 +151,9 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
+  const tiles_fill fill = {p, k->isa->linear};
   const uint32_t order = (uint32_t)p->groups * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, p);
+  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
 }
@@ -292,6 +303,6 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
-  if (p->packed == NULL) tiles_pack(p, job->w, job->k->scratch);
+  if (p->packed == NULL) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }

@@ -296,23 +296,23 @@ static void nd_largest_planes(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* The averages of whole planes of float32: several chains side by side. */
+/* The same for averages: padding adds +0, which changes no sum that began at +0, and is not counted. */
 static void nd_average_planes(void *argument, int64_t begin, int64_t end, int thread) {
-  enum { planes = 8 };
   const nd_job *job = argument;
-  const int64_t area = job->p->x_count;
-  (void)thread;
-  for (int64_t plane = begin; plane < end; plane += planes) {
-    const int64_t step = plane + planes <= end ? area : 0, count = step > 0 ? planes : 1;
-    const float *x = (const float *)job->k->in[0]->data + plane * area;
-    double sum[planes] = {0.0};
-    for (int64_t i = 0; i < area; i++) {
-      for (int j = 0; j < planes; j++) sum[j] = sum[j] + (double)x[i + j * step];
-    }
-    for (int64_t j = 0; j < count; j++) {
-      ((float *)job->k->out[0]->data)[plane + j] = (float)(sum[j] / (double)area);
-    }
-    if (step == 0) plane -= planes - 1;
+  const nd_plan *p = job->p;
+  const struct ci_isa *isa = job->k->isa;
+  const float *x = (const float *)job->k->in[0]->data + begin * p->x_count;
+  float *y = (float *)job->k->out[0]->data + begin * p->y_count;
+  if (p->whole) {
+    isa->linear->average_whole(y, x, end - begin, p->x_count);
+    return;
+  }
+  float *copy = (float *)job->k->scratch + (size_t)thread * (p->plane.bytes / sizeof(float));
+  ci_windows windows = p->windows;
+  for (int64_t plane = begin; plane < end; plane++, x += p->x_count, y += p->y_count) {
+    windows.x = ci_plane_padded(&p->plane, isa, x, 0.0f, copy);
+    windows.y = y;
+    isa->linear->average_plane(&windows);
   }
 }
 
@@ -342,7 +342,7 @@ static ci_status nd_run(ci_kernel *k, nd_kind kind) {
   const int64_t work = p->y_count > ND_PART_WORK / area ? ND_PART_WORK : p->y_count * area;
   ci_part_fn planes = kind == ND_SPREAD ? nd_spread_planes : nd_forward_planes;
   if (kind == ND_MAX && p->plane.used) planes = nd_largest_planes;
-  if (kind == ND_AVERAGE && p->whole && k->out[0]->dtype == CI_FLOAT) planes = nd_average_planes;
+  if (kind == ND_AVERAGE && k->out[0]->dtype == CI_FLOAT && (p->whole || p->plane.used)) planes = nd_average_planes;
   k_parallel(k, p->planes, ND_PART_WORK / (work > 0 ? work : 1) + 1, planes, &job);
   return CI_OK;
 }
@@ -376,7 +376,7 @@ static ci_status nd_forward_prepare(ci_kernel *k, bool bytes, bool whole, nd_pla
   return CI_OK;
 }
 
-static void nd_plan_plane(ci_kernel *k, nd_plan *p) {
+static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
   ci_nd g = {.rank = p->axes};
   const size_t bytes = (size_t)p->axes * sizeof *g.size;
   memcpy(g.size, p->x, bytes);
@@ -385,7 +385,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, false, &p->windows))
+  if (ci_plane_plan(&p->plane, &g, copy, &p->windows))
     k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
 }
 
@@ -396,17 +396,41 @@ ci_status prepare_max_pool(ci_kernel *k) {
   CI_TRY(nd_forward_prepare(k, true, false, &p));
   p->column_major = order != 0;
   if (k->n_out > 1) return k_out_like(k, 1, CI_INT64, k->out[0]);
-  if (k->out[0]->dtype == CI_FLOAT && k->out[0]->count > 0) nd_plan_plane(k, p);
+  if (k->out[0]->dtype == CI_FLOAT && k->out[0]->count > 0) nd_plan_plane(k, p, false);
+  return CI_OK;
+}
+
+/* How many taps count along each axis, for every place of a window. */
+static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
+  enum { slack = 8 }; /* see average_plane */
+  const int last = p->axes - 1;
+  double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
+  if (to == NULL) return k_no_memory(k);
+  nd_window w = {.at = {0}};
+  p->windows.down = to;
+  p->windows.across = to + p->windows.rows;
+  *to = 1.0;
+  for (int i = 0; i <= last; i++) {
+    if (i == last) to += p->windows.rows - (last > 0 ? p->y[0] : 0);
+    for (w.at[i] = 0; w.at[i] < p->y[i]; w.at[i]++) {
+      nd_place(p, &w, i);
+      *to++ = (double)(p->divisor == ND_PADDED ? w.padded[i] : w.hi[i] - w.lo[i]);
+    }
+  }
+  for (int i = 0; i < slack; i++) *to++ = 1.0;
   return CI_OK;
 }
 
 ci_status prepare_average_pool(ci_kernel *k) {
+  enum { steps = 4 }; /* see average_plane */
   nd_plan *p;
   int64_t padding;
   CI_TRY(k_attr_i(k, "count_include_pad", 0, &padding));
   CI_TRY(nd_forward_prepare(k, false, false, &p));
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
-  return CI_OK;
+  if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0 || p->stride[p->axes - 1] > steps) return CI_OK;
+  nd_plan_plane(k, p, true);
+  return p->plane.used ? nd_plan_counts(k, p) : CI_OK;
 }
 
 static ci_status nd_lp_prepare(ci_kernel *k, bool whole) {

@@ -93,6 +93,7 @@ ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, c
   for (int64_t n = 0; n < p->n; n += panel, to += panel * p->k) {
     const int64_t columns = product_at_most(panel, p->n - n);
     const float *from = (const float *)b.data + n * b.col;
+    if (columns < panel) memset(to, 0, (size_t)(panel * p->k) * sizeof *to);
     if (b.col == 1) {
       for (int64_t k = 0; k < p->k; k++) memcpy(to + k * panel, from + k * b.row, (size_t)columns * sizeof *to);
     } else if (b.row == 1) {
