@@ -163,6 +163,35 @@ def test_what_may_broadcast_the_product_does_not_join_it() -> None:
     assert ops(made) == {"MatMul": 1, "Add": 1}
 
 
+def test_dimensions_of_one_name_may_have_different_sizes() -> None:
+    # Nothing compares the sizes of inputs whose dimensions a file calls the same.
+    x, b = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 3])
+    y = tf.nn.relu(tf.matmul(x, tf.ones([2, 3])) + b)
+    model, arrays = model_of([y], [x, b])
+    for node in model.graph.node:
+        for kind in node.output_type:
+            for dimension in kind.tensor.shape.dim:
+                if not dimension.HasField("size"):
+                    dimension.symbol = "N"
+    feeds = [np.ones((1, 2), np.float32), np.ones((4, 3), np.float32)]
+    made, kept = rewrite(model, arrays)
+    (found,) = run(made, kept, feeds, cinfer)
+    assert found.tolist() == [[3.0, 3.0, 3.0]] * 4
+
+
+def test_a_dimension_of_one_input_is_known_by_its_name() -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    w = tf.ones([2, 2])
+    y = tf.matmul(x, w) + tf.reshape(x, [-1, 2])
+    model, arrays = model_of([y], [x])
+    for node in model.graph.node:
+        for dimension in node.output_type[0].tensor.shape.dim:
+            if not dimension.HasField("size"):
+                dimension.symbol = "N"
+    made, _ = rewrite(model, arrays)
+    assert ops(made)["FusedMatMul"] == 1
+
+
 def test_a_product_of_transposed_matrices_reads_them_the_other_way_round() -> None:
     a, b = tf.placeholder(tf.float32, [7, 40]), tf.placeholder(tf.float32, [33, 7])
     made = check(
