@@ -122,6 +122,13 @@ def test_a_small_value_is_not_computed_again_for_each_row() -> None:
     assert ops(made) == {"FusedElementwise": 1, "Mul": 1}
 
 
+def test_a_large_array_meets_an_empty_one() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [1, None])
+    feeds = [np.ones((70000, 1), np.float32), np.ones((1, 0), np.float32)]
+    made = check([tf.nn.relu(x * 2.0 + y) - y], [x, y], feeds)
+    assert ops(made)["FusedElementwise"]
+
+
 def test_other_types_are_left_alone() -> None:
     x = tf.placeholder(tf.float64, [3])
     made = check([tf.tanh(x) + 1.0], [x], [numbers(3).astype(np.float64)])
