@@ -13,6 +13,7 @@ from random_graphs import RandomModel
 
 import graphio as tf
 from graphio.export import SignatureSpec, build_model
+from graphio.ops import emit
 from graphio.rewrite import PASSES, rewrite
 from graphio.schema import container, errors, fused
 from graphio.schema.model_pb2 import Model
@@ -485,6 +486,17 @@ def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:
     feeds = [numbers(2, 3, 7, 8, seed=s) for s in range(3)]
     made = check([tf.matmul(weights, v), weights], [q, k, v], feeds, "approximate")
     assert "Attention" not in ops(made)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_batch_normalisation_of_other_channels_stays_an_error(channels: int) -> None:
+    x = tf.placeholder(tf.float32, [None, None, 2])
+    numbers = [tf.constant(np.ones(channels, np.float32)) for _ in range(4)]
+    y = emit.node("BatchNormalization", [x, *numbers], tf.float32, (None, None, 2))
+    model, arrays = model_of([tf.nn.relu(y)], [x])
+    made, kept = rewrite(model, arrays)
+    with pytest.raises(errors.InvalidArgumentError, match="one number for each of the"):
+        run(made, kept, [np.ones((2, 4 - channels, 2), np.float32)], cinfer)
 
 
 def test_an_approximate_rewrite_folds_a_batch_normalisation_and_says_so(tmp_path: Any) -> None:
