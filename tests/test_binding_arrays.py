@@ -177,6 +177,10 @@ def test_bound_arrays_are_seen_and_filled_by_every_call(product: Any) -> None:
     np.testing.assert_array_equal(first, Y)
     with pytest.raises(INVALID, match="float64"):
         product.bind(x, outputs=[np.empty((2, 2))])
+    for shape in [(3, 2), (4,)]:
+        with pytest.raises(INVALID, match=r"has shape .*, the result has \(2, 2\)"):
+            product.bind(x, outputs=[np.empty(shape, np.float32)])()
+    assert into()[0] is y
     with pytest.raises(ValueError, match=r"resize|referenc|own"):
         x.resize(1)  # C looks at this memory
 

@@ -311,6 +311,9 @@ def test_a_sharded_saver_gives_each_device_its_data_files(target: str, tmp_path:
     one = plain.save(session, tmp_path / "one")
     assert len(read_checkpoint(one).index.shard) == 1
     assert saver.to_proto().sharded and not plain.to_proto().sharded
+    for path, expected in ((prefix, True), (one, False)):
+        with tf.Graph().as_default():
+            assert tf.train.import_meta_graph(f"{path}.meta").to_proto().sharded is expected
 
 
 def test_a_checkpoint_of_tensorflow_is_removed_with_its_data(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from random_graphs import RandomModel
 
 import graphio as tf
 from graphio.export import SignatureSpec, build_model
+from graphio.ops import emit
 from graphio.rewrite import PASSES, rewrite
 from graphio.schema import container, errors, fused
 from graphio.schema.model_pb2 import Model
@@ -122,6 +123,13 @@ def test_a_small_value_is_not_computed_again_for_each_row() -> None:
     assert ops(made) == {"FusedElementwise": 1, "Mul": 1}
 
 
+def test_a_large_array_meets_an_empty_one() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [1, None])
+    feeds = [np.ones((70000, 1), np.float32), np.ones((1, 0), np.float32)]
+    made = check([tf.nn.relu(x * 2.0 + y) - y], [x, y], feeds)
+    assert ops(made)["FusedElementwise"]
+
+
 def test_other_types_are_left_alone() -> None:
     x = tf.placeholder(tf.float64, [3])
     made = check([tf.tanh(x) + 1.0], [x], [numbers(3).astype(np.float64)])
@@ -161,6 +169,35 @@ def test_what_may_broadcast_the_product_does_not_join_it() -> None:
     y = tf.matmul(x, tf.constant(numbers(6, 5))) + more
     made = check([y], [x, more], [numbers(1, 6), numbers(7, 5)])
     assert ops(made) == {"MatMul": 1, "Add": 1}
+
+
+def test_dimensions_of_one_name_may_have_different_sizes() -> None:
+    # Nothing compares the sizes of inputs whose dimensions a file calls the same.
+    x, b = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 3])
+    y = tf.nn.relu(tf.matmul(x, tf.ones([2, 3])) + b)
+    model, arrays = model_of([y], [x, b])
+    for node in model.graph.node:
+        for kind in node.output_type:
+            for dimension in kind.tensor.shape.dim:
+                if not dimension.HasField("size"):
+                    dimension.symbol = "N"
+    feeds = [np.ones((1, 2), np.float32), np.ones((4, 3), np.float32)]
+    made, kept = rewrite(model, arrays)
+    (found,) = run(made, kept, feeds, cinfer)
+    assert found.tolist() == [[3.0, 3.0, 3.0]] * 4
+
+
+def test_a_dimension_of_one_input_is_known_by_its_name() -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    w = tf.ones([2, 2])
+    y = tf.matmul(x, w) + tf.reshape(x, [-1, 2])
+    model, arrays = model_of([y], [x])
+    for node in model.graph.node:
+        for dimension in node.output_type[0].tensor.shape.dim:
+            if not dimension.HasField("size"):
+                dimension.symbol = "N"
+    made, _ = rewrite(model, arrays)
+    assert ops(made)["FusedMatMul"] == 1
 
 
 def test_a_product_of_transposed_matrices_reads_them_the_other_way_round() -> None:
@@ -449,6 +486,17 @@ def test_a_score_that_somebody_reads_keeps_attention_in_parts() -> None:
     feeds = [numbers(2, 3, 7, 8, seed=s) for s in range(3)]
     made = check([tf.matmul(weights, v), weights], [q, k, v], feeds, "approximate")
     assert "Attention" not in ops(made)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_batch_normalisation_of_other_channels_stays_an_error(channels: int) -> None:
+    x = tf.placeholder(tf.float32, [None, None, 2])
+    numbers = [tf.constant(np.ones(channels, np.float32)) for _ in range(4)]
+    y = emit.node("BatchNormalization", [x, *numbers], tf.float32, (None, None, 2))
+    model, arrays = model_of([tf.nn.relu(y)], [x])
+    made, kept = rewrite(model, arrays)
+    with pytest.raises(errors.InvalidArgumentError, match="one number for each of the"):
+        run(made, kept, [np.ones((2, 4 - channels, 2), np.float32)], cinfer)
 
 
 def test_an_approximate_rewrite_folds_a_batch_normalisation_and_says_so(tmp_path: Any) -> None:

@@ -257,18 +257,22 @@ static PyObject *runner_locked(const runner *r, ci_tensor *tensors, PyObject *gi
   return NULL;
 }
 
+/* An array that the caller gave has the shape of its result; raises where it has not. */
+static bool runner_shape_agrees(const runner *r, Py_ssize_t i, const ci_tensor *array, const ci_tensor *result,
+                                PyObject *given) {
+  if (array->rank == result->rank && memcmp(array->dims, result->dims, (size_t)array->rank * sizeof *array->dims) == 0)
+    return true;
+  PyObject *none = PyObject_CallMethod(r->help, "wrong_shape", "nnO", i, (Py_ssize_t)(uintptr_t)result, given);
+  Py_XDECREF(none);
+  return none != NULL;
+}
+
 /* Outputs that the caller gave have the shapes of the results. */
 static bool runner_shapes_agree(const runner *r, const ci_tensor *outputs, PyObject *const *given) {
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
     ci_tensor array = {0};
     if (!runner_view(r, given[i], r->inputs + i, ARRAY_CONTIGUOUS, &array)) continue;
-    bool same = array.rank == outputs[i].rank &&
-                memcmp(array.dims, outputs[i].dims, (size_t)array.rank * sizeof *array.dims) == 0;
-    if (same) continue;
-    PyObject *none =
-        PyObject_CallMethod(r->help, "wrong_shape", "nnO", i, (Py_ssize_t)(uintptr_t)&outputs[i], given[i]);
-    Py_XDECREF(none);
-    return none != NULL;
+    if (!runner_shape_agrees(r, i, &array, &outputs[i], given[i])) return false;
   }
   return true;
 }
@@ -357,6 +361,10 @@ static PyObject *bound_run(PyObject *self, PyObject *unused) {
   if (tensors == NULL) return PyErr_NoMemory();
   memcpy(tensors, b->tensors, count * sizeof *tensors);
   PyObject *result = runner_locked(b->runner, tensors, b->given);
+  for (Py_ssize_t i = 0; result != NULL && b->given != NULL && i < b->runner->outputs; i++) {
+    const Py_ssize_t k = b->runner->inputs + i;
+    if (!runner_shape_agrees(b->runner, i, &b->tensors[k], &tensors[k], PyList_GetItem(b->given, i))) Py_CLEAR(result);
+  }
   if (tensors != few) PyMem_Free(tensors);
   return result;
 }

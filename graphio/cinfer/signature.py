@@ -178,11 +178,11 @@ class Signature:
 
         Args:
             inputs: as for `run`.
-            outputs: arrays that every call fills and returns, of the right dtype and size; None:
+            outputs: arrays that every call fills and returns, of the right dtype and shape; None:
                 fresh ones each time.
 
         Returns:
-            A function without arguments that runs and returns the outputs.
+            A function without arguments that runs and returns the outputs; it raises as `run`.
         """
         if len(inputs) != len(self.inputs):
             self._help.wrong_inputs(len(inputs), inputs)

@@ -17,9 +17,9 @@ def spread(work: Work) -> int:
     count = 0
     for node in work.ordered():
         found = _numbers(work, node)
-        shape = work.shape(node.name)
-        if found is None or shape is None or len(shape) < 2:
-            continue
+        shape = work.shape(node.input[0]) if found is not None else None
+        if found is None or shape is None or len(shape) < 2 or shape[1] != found[0].size:
+            continue  # what is not surely right stays an operator that checks it
         mean, factor, bias = (v.reshape(-1, *[1] * (len(shape) - 2)) for v in found)
         centred = _step(work, "Sub", f"{node.name}/centred", node.input[0], mean, node)
         scaled = _step(work, "Mul", f"{node.name}/scaled", centred, factor, node)
@@ -48,6 +48,8 @@ def fold(work: Work) -> int:
         if weights is None or (given and old is None):
             continue
         mean, factor, bias = (v.astype(np.float64) for v in found)
+        if len(weights) != mean.size:
+            continue
         start = 0.0 if old is None else old.astype(np.float64)
         new = weights * factor.reshape(-1, *[1] * (weights.ndim - 1))
         made = Node()
@@ -80,6 +82,8 @@ def _numbers(work: Work, node: Node) -> tuple[Array, Array, Array] | None:
     if any(a is None or a.dtype != np.float32 or a.ndim != 1 for a in found):
         return None
     scale, bias, mean, variance = (np.asarray(a) for a in found)
+    if not scale.size == bias.size == mean.size == variance.size:
+        return None
     one, epsilon = np.float32(1), np.float32(attrs.get("epsilon", 1e-5))
     with np.errstate(all="ignore"):
         factor = (one / np.sqrt(variance + epsilon)) * scale

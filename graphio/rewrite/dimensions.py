@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,11 +31,12 @@ _SHAPE_INPUT = {"Conv2DGradInput": 0, "ConvGradInput": 0, "AveragePool2DGrad": 0
 
 
 class Dimensions:
-    """Dimensions of the values of a graph: a size, a symbol of the file's, or something that is
-    equal wherever the size surely is."""
+    """Dimensions of the values of a graph: a size, or something that is equal wherever the size
+    surely is."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
+        self._symbols = _sure_symbols(work)
         self._known: dict[str, Dims | None] = {}
         for node in work.ordered():
             for k, value in enumerate(values_of(node)):
@@ -43,11 +45,18 @@ class Dimensions:
     def of(self, value: str) -> Dims | None:
         """The dimensions of a value, None if not even the rank is known."""
         if value not in self._known:
-            self._known[value] = _own(self._work.shape(value), value, None)
+            self._known[value] = _own(self._shape(value), value, None)
         return self._known[value]
 
-    def _find(self, node: Node, output: int, value: str) -> Dims | None:
+    def _shape(self, value: str) -> Dims | None:
+        """The static dimensions of a value, without symbols of which nothing is sure."""
         shape = self._work.shape(value)
+        if shape is None:
+            return None
+        return tuple(d if d.__class__ is not str or d in self._symbols else None for d in shape)
+
+    def _find(self, node: Node, output: int, value: str) -> Dims | None:
+        shape = self._shape(value)
         if shape is None or None not in shape or value in self._work.shared.fed:
             return _own(shape, value, None)
         return _own(shape, value, self._rule(node, output))
@@ -93,6 +102,14 @@ class Dimensions:
         strides = attrs.get("strides")
         same = attrs.get("auto_pad") == "SAME_UPPER" and strides and set(strides) == {1}
         return (x[0], *(x[1:-1] if same and "2D" in node.op else [None] * (len(x) - 2)), None)
+
+
+def _sure_symbols(work: Work) -> frozenset[str]:
+    """Symbols that one dimension of what comes from outside has: no engine compares the sizes of
+    those that share one."""
+    shapes = [work.shared.shape_of(value) for value in work.shared.given]
+    count = Counter(size for shape in shapes for size in shape if isinstance(size, str))
+    return frozenset(symbol for symbol, times in count.items() if times == 1)
 
 
 def _own(shape: Dims | None, value: str, rule: Dims | None) -> Dims | None:

@@ -28,6 +28,7 @@ class Shared:
     Attributes:
         model: it, being changed.
         fed: values that signatures may be given instead of computing them.
+        given: those, and the formal inputs of bodies.
         pinned: values that something outside of the nodes names.
         pinned_nodes: nodes that something names.
         types: of values as the model came.
@@ -37,6 +38,7 @@ class Shared:
         self.model = model
         self.arrays = list(arrays)
         self.fed = {b.value for s in model.signature for b in s.input}
+        self.given = set(self.fed)
         self.pinned = self.fed | {b.value for s in model.signature for b in s.output}
         self.pinned_nodes = {name for s in model.signature for name in s.target}
         for variable in model.variable:
@@ -53,10 +55,16 @@ class Shared:
             self.pinned.update(graph.output)
             self.pinned_nodes.update(graph.target)
             self.types.update((argument.name, argument.type) for argument in graph.input)
+            self.given.update(argument.name for argument in graph.input)
             for node in graph.node:
                 self.names.add(node.name)
                 self.types.update(zip(values_of(node), node.output_type, strict=True))
                 self.pinned_nodes.update(node.control_input)
+
+    def shape_of(self, value: str) -> tuple[Any, ...]:
+        """A value's dimensions as the model came, none if the rank was not known."""
+        found = self.types.get(value)
+        return () if found is None else tuple(map(_size, found.tensor.shape.dim))
 
     def new_name(self, wanted: str) -> str:
         """A name that no node has, like the wanted one."""

@@ -66,6 +66,7 @@ def saver_of(model: model_pb2.Model, variables: Mapping[str, Variable]) -> Saver
         names = dict(zip(model.saver.key, model.saver.variable, strict=True))
         return Saver(
             {key: variables[name] for key, name in names.items()},
+            sharded=model.saver.sharded,
             max_to_keep=model.saver.max_to_keep,
             keep_checkpoint_every_n_hours=model.saver.keep_every_hours or FOR_EVER,
             allow_empty=True,

@@ -76,7 +76,7 @@ def _in_blocks(run: Callable[..., Any]) -> Callable[..., Any]:
     def whole(*given: Any) -> Any:
         first = given[0]
         if first.size < 4 * _BLOCK or any(
-            x.size > 1 and (x.shape != first.shape or not x.flags.c_contiguous) for x in given
+            x.size != 1 and (x.shape != first.shape or not x.flags.c_contiguous) for x in given
         ):
             return run(*given)
         if any(x.ndim > first.ndim for x in given):
