@@ -58,3 +58,38 @@ def test_a_tensor_given_twice(
 ) -> None:
     one, two = (run_twice(name, op, version, x, others, uses, **attrs) for name in engines.NAMES)
     np.testing.assert_allclose(one, two, rtol=1e-6)
+
+
+def weights(*shape: int, seed: int = 0) -> Any:
+    return (np.random.RandomState(seed).randn(*shape) * 0.1).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("op", "version", "shapes", "others", "attrs"),
+    [
+        ("Conv", 11, [(32, 64, 1, 1), (64, 32, 1, 1)], [(1, 64, 4, 4), (1, 32, 4, 4)], {}),
+        ("MatMul", 13, [(32, 64), (64, 32)], [(3, 32), (3, 64)], {}),
+        ("LSTM", 14, [(1, 64, 32), (1, 128, 16)], [(5, 2, 32), (5, 2, 16)], {"hidden_size": 0}),
+    ],
+)
+def test_a_constant_read_in_two_shapes(
+    op: str, version: int, shapes: list[Any], others: list[Any], attrs: dict[str, Any]
+) -> None:
+    """What one node has put in order is not taken for the other's."""
+    builder, kind = Builder(), tensor_type("float32")
+    builder.constant("w0", weights(*shapes[0]))
+    builder.node("w1", "Reshape", ["w0", builder.constant("s", np.array(shapes[1]))], [kind])
+    builder.model.graph.node[-1].version = 14
+    xs = [weights(*shape, seed=1) for shape in others]
+    for i, x in enumerate(xs):
+        inputs = [builder.placeholder(f"x{i}", x.dtype, x.shape), f"w{i}"]
+        more = {}
+        if "hidden_size" in attrs:
+            size = shapes[i][1] // 4
+            inputs.append(builder.constant(f"r{i}", weights(1, 4 * size, size, seed=2)))
+            more = {"hidden_size": size}
+        builder.node(f"y{i}", op, inputs, [kind], more, version=version)
+    builder.signature({"x0": "x0", "x1": "x1"}, {"y0": "y0", "y1": "y1"})
+    one, two = (engines.run(name, builder.bytes(), xs) for name in engines.NAMES)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

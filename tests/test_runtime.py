@@ -662,3 +662,43 @@ def test_runs_on_one_state_wait_for_each_other() -> None:
     for thread in threads:
         thread.join()
     assert model.state.get("v").tolist() == [800, 1600]
+
+
+SCATTERED = [
+    ("ScatterElements", np.arange(7, -1, -1)),
+    ("ScatterND", np.arange(7, -1, -1)[:, None]),
+]
+
+
+def scatter_model(op: str, indices: Any, updates: Any) -> bytes:
+    """A variable, scattered into; updates None: it is given itself, too, read anew."""
+    b = StateBuilder()
+    b.variable("v", [8], np.arange(8))
+    if updates is None:
+        b.read("u", "v")
+    else:
+        b.constant("u", updates)
+    b.node("s", op, ["v", b.constant("i", indices), "u"], [F32], version=18)
+    b.assign("a", "v", "s")
+    b.signature({}, {}, ["a"], name="change")
+    b.signature({}, {"y": b.read("now", "v")}, name="see")
+    return b.bytes()
+
+
+@BOTH
+@pytest.mark.parametrize(("op", "indices"), SCATTERED)
+def test_a_variable_scattered_into_itself(engine: str, op: str, indices: Any) -> None:
+    model = engines.module(engine).load(scatter_model(op, indices, None))
+    model.signature("change").run([])
+    np.testing.assert_array_equal(model.signature("see").run([])[0], np.arange(8)[::-1])
+
+
+@BOTH
+@pytest.mark.parametrize(("op", "indices"), SCATTERED)
+def test_a_scatter_that_fails_leaves_the_variable(engine: str, op: str, indices: Any) -> None:
+    wrong = indices.copy()
+    wrong[-1] = 99
+    model = engines.module(engine).load(scatter_model(op, wrong, -np.ones(8, np.float32)))
+    with pytest.raises(errors.InvalidArgumentError, match="99"):
+        model.signature("change").run([])
+    np.testing.assert_array_equal(model.signature("see").run([])[0], np.arange(8))

@@ -6,6 +6,7 @@
 typedef struct ci_offer { /* output may be written over input, which must have its last reader there */
   int32_t output, input; /* cells */
   int32_t position;
+  bool alone; /* the input's bytes may be no other input's, and the step may fail when it has written some */
 } ci_offer;
 
 typedef struct ci_assigned { /* a place in the order where a variable changes */

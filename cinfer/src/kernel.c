@@ -210,18 +210,20 @@ ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_o
 
 void k_alias(ci_kernel *k, int o, int i) { k->node->alias[o] = i; }
 
-void k_in_place(ci_kernel *k, int o, int i) {
+static void kernel_offer(ci_kernel *k, int o, int i, bool alone) {
   /* An offer that cannot be kept for want of memory is only an optimisation less. */
   if (!k->node->dynamic && !k->node->widens)
-    (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin);
+    (void)ci_plan_offer(k->node->plan, ci_cell_of(k->out[o]), ci_cell_of(k->in[i]), k->node->begin, alone);
 }
+
+void k_in_place(ci_kernel *k, int o, int i) { kernel_offer(k, o, i, false); }
 
 void k_in_place_alone(ci_kernel *k, int o, int i) {
   if (k->node->dynamic || k->node->widens) return;
   for (int j = 0; j < k->n_in; j++) {
     if (j != i && k->in[j] != NULL && ci_cell_of(k->in[j])->root == ci_cell_of(k->in[i])->root) return;
   }
-  k_in_place(k, o, i);
+  kernel_offer(k, o, i, true);
 }
 
 static void *kernel_memory(ci_kernel *k, size_t bytes, void **memory, size_t *held, bool *pooled) {

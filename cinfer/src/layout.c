@@ -44,12 +44,13 @@ static ci_step *layout_maker(const ci_plan *plan, size_t assign) {
   return s == 0 || plan->root.steps.at[s - 1]->dynamic ? NULL : plan->root.steps.at[s - 1];
 }
 
-/* Whether the step may write this output over the variable that it reads, and reads it last. */
+/* Whether the step may write this output over the variable that it reads, and reads it last. Another of its inputs may
+ * be the variable, too, read anew; and what it has written must be all of the value, or none. */
 static bool layout_offers(const ci_compiler *c, const ci_step *maker, int32_t output, int32_t slot) {
   const ci_plan *plan = c->plan;
   for (size_t i = 0; i < c->offers.count; i++) {
     const ci_offer *offer = &c->offers.at[i];
-    if (offer->output != output || offer->position != maker->begin) continue;
+    if (offer->output != output || offer->position != maker->begin || offer->alone) continue;
     const ci_cell *input = &plan->cells[plan->cells[offer->input].root];
     if (input->place == CI_NONE || input->value.dtype != plan->cells[output].value.dtype) continue;
     const ci_place *place = &plan->places.at[input->place];

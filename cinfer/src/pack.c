@@ -7,20 +7,28 @@
 
 #include "session.h"
 
-enum { PACK_HEADER = 64 };
+enum { PACK_HEADER = 192 };
 
 struct ci_packed { /* the bytes follow, PACK_HEADER behind the start */
   struct ci_packed *next;
   uint32_t layout, parameter;
   size_t bytes;
+  int32_t rank; /* nodes may read the same bytes as tensors of several shapes */
+  int64_t dims[CI_MAX_RANK];
 };
+_Static_assert(sizeof(struct ci_packed) <= PACK_HEADER && PACK_HEADER % 64 == 0, "the bytes follow aligned");
 
 static const void *pack_bytes(const struct ci_packed *p) { return (const char *)p + PACK_HEADER; }
+
+static bool pack_same(const struct ci_packed *a, const struct ci_packed *b) {
+  return a->layout == b->layout && a->parameter == b->parameter && a->bytes == b->bytes && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
 
 static const struct ci_packed *pack_find(const struct ci_packed *from, const struct ci_packed *end,
                                          const struct ci_packed *key) {
   for (const struct ci_packed *p = from; p != end; p = p->next) {
-    if (p->layout == key->layout && p->parameter == key->parameter && p->bytes == key->bytes) return p;
+    if (pack_same(p, key)) return p;
   }
   return NULL;
 }
@@ -51,7 +59,8 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
   ci_constant *constant = pack_constant(k, i);
   if (constant == NULL) return NULL;
   const ci_model *model = k->node->plan->model;
-  const struct ci_packed key = {.layout = layout, .parameter = parameter, .bytes = bytes};
+  struct ci_packed key = {.layout = layout, .parameter = parameter, .bytes = bytes, .rank = k->in[i]->rank};
+  memcpy(key.dims, k->in[i]->dims, (size_t)key.rank * sizeof *key.dims);
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
   const struct ci_packed *found = pack_find(head, NULL, &key);
   if (found != NULL) return pack_bytes(found);

@@ -145,7 +145,7 @@ bool ci_plan_frame_is_deep(const ci_kernel *k); /* too deep to compile twice */
 /* A new place of bytes with a home; CI_NONE: out of memory. */
 int32_t ci_plan_place(ci_plan *plan, ci_home home, size_t bytes);
 void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place); /* cell becomes a root in that place */
-bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position);
+bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone);
 CI_INLINE ci_cell *ci_cell_of(const ci_value *value) { return (ci_cell *)(uintptr_t)value; }
 /* The output o is known now and these are its bytes. */
 ci_status ci_plan_fix(ci_kernel *k, int o, void *data);

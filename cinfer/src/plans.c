@@ -54,7 +54,17 @@ static uint64_t plans_key(const struct ci_session *session, int signature, const
   return hash;
 }
 
-/* Takes plan p out of the list and keeps what it leaves for the next one. */
+static void plans_leave(ci_plans *plans, ci_plan *gone) {
+  if (plans->spare != NULL) {
+    ci_plan_free(gone);
+  } else {
+    ci_plan_clear(gone);
+    plans->spare = gone;
+  }
+}
+
+/* Takes plan p out of the list and keeps what it leaves for the next one; not yet if a caller of ci_run may still look
+ * at its results. */
 static void plans_drop(struct ci_session *session, int p) {
   ci_plans *plans = &session->plans;
   ci_plan *gone = plans->at[p];
@@ -63,12 +73,15 @@ static void plans_drop(struct ci_session *session, int p) {
   plans->keys[p] = plans->keys[last];
   plans->used[p] = plans->used[last];
   plans->latest = 0;
-  if (plans->spare != NULL) {
-    ci_plan_free(gone);
-  } else {
-    ci_plan_clear(gone);
-    plans->spare = gone;
-  }
+  if (gone == plans->shown) plans->shown_is_gone = true;
+  else plans_leave(plans, gone);
+}
+
+void ci_plans_show(struct ci_session *session, ci_plan *plan) {
+  ci_plans *plans = &session->plans;
+  if (plans->shown_is_gone) plans_leave(plans, plans->shown);
+  plans->shown_is_gone = false;
+  plans->shown = plan;
 }
 
 static int plans_oldest(const ci_plans *plans) {
@@ -175,6 +188,7 @@ ci_status ci_session_plan(struct ci_session *session, int signature, const ci_te
 }
 
 void ci_plans_free(struct ci_session *session) {
+  ci_plans_show(session, NULL);
   for (int p = 0; p < session->plans.count; p++) ci_plan_free(session->plans.at[p]);
   if (session->plans.spare != NULL) ci_plan_free(session->plans.spare);
   session->plans.count = 0;

@@ -349,8 +349,10 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   ci_plan *plan;
   ci_float_enter(&mode);
   atomic_store_explicit(&session->cancelled, 0, memory_order_relaxed);
+  ci_plans_show(session, NULL);
   if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
+  if (status == CI_OK) ci_plans_show(session, plan);
   if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
   ci_float_leave(&mode);
   ci_state_leave(session->state);

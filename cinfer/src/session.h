@@ -18,6 +18,8 @@ typedef struct ci_plans { /* plans.c */
   uint64_t clock;
   int count, latest;
   ci_plan *spare; /* an empty one that has memory */
+  ci_plan *shown; /* of the latest run, whose results may be borrowed until the next one; or NULL */
+  bool shown_is_gone; /* from the list */
 } ci_plans;
 
 struct ci_session {
@@ -50,6 +52,8 @@ ci_status ci_session_plan(struct ci_session *session, int signature, const ci_te
 ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
                                  ci_error *error);
 void ci_plans_free(struct ci_session *session);
+/* The results of this plan, or of none, may be borrowed from now on. */
+void ci_plans_show(struct ci_session *session, ci_plan *plan);
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
 /* Keeps a block until the next run. The record is made before what can fail. */
 ci_retired *ci_session_record(struct ci_session *session);

@@ -303,6 +303,16 @@ def called() -> bytes:
     return container.pack(model, [])
 
 
+def found() -> bytes:
+    """Results that lie in a plan's own memory: known while planning, and of a shape that is not."""
+    model, line = Model(), tensor(FLOAT, None)
+    placeholder(model.graph, "x", line)
+    add(model.graph, "size", "Shape", ["x"], [tensor(INT64, 1)], version=15)
+    add(model.graph, "places", "NonZero", ["x"], [tensor(INT64, 1, None)], version=13)
+    signature(model, "all", ["x"], ["size", "places"])
+    return container.pack(model, [])
+
+
 def array(name: str, data: bytes) -> str:
     """A model as a C array."""
     rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
@@ -319,7 +329,8 @@ def header() -> str:
         f"{array('model_perceptron', perceptron())}"
         f"{array('model_everything', everything())}"
         f"{array('model_sequences', sequences())}"
-        f"{array('model_called', called())}#endif\n"
+        f"{array('model_called', called())}"
+        f"{array('model_found', found())}#endif\n"
     )
 
 

@@ -27,14 +27,18 @@ static void meter_release(void *user, void *memory, size_t bytes) {
   free(memory);
 }
 
-static ci_session *open_session(const ci_session_options *options) {
+static ci_session *open_on(const unsigned char *bytes, size_t count, const ci_session_options *options) {
   ci_model *model;
   ci_session *session = NULL;
   ci_error error;
-  CHECK(ci_open_memory(model_perceptron, sizeof model_perceptron, NULL, &model, &error) == CI_OK);
+  CHECK(ci_open_memory(bytes, count, NULL, &model, &error) == CI_OK);
   CHECK(ci_session_open(model, NULL, options, &session, &error) == CI_OK);
   ci_close(model);
   return session;
+}
+
+static ci_session *open_session(const ci_session_options *options) {
+  return open_on(model_perceptron, sizeof model_perceptron, options);
 }
 
 static void run_rows(ci_session *session, int64_t rows) {
@@ -94,6 +98,26 @@ static void test_a_plan_in_used_memory_gives_the_same(void) {
   ci_session_close(session);
 }
 
+/* Results that a caller has borrowed stay while shapes are reserved, however many, until the next run. */
+static void test_borrowed_results_outlive_their_plan(void) {
+  ci_session *session = open_on(model_found, sizeof model_found, NULL);
+  ci_error error;
+  ci_tensor input = {(float[]){1.0f, 0.0f, 2.0f, 0.0f, 3.0f}, 5 * sizeof(float), CI_FLOAT, 1, {5}}, outputs[2] = {{0}};
+  for (int round = 0; round < 3; round++) {
+    input.dims[0] = 5;
+    outputs[0].data = outputs[1].data = NULL;
+    CHECK(ci_run(session, 0, &input, 1, outputs, 2, &error) == CI_OK);
+    for (int64_t size = 6; size <= 6 + 2 * MOST_PLANS; size++) {
+      input.dims[0] = size;
+      CHECK(ci_reserve(session, 0, &input, 1, &error) == CI_OK);
+    }
+    const int64_t *places = outputs[1].data;
+    CHECK(outputs[1].bytes == 3 * sizeof *places && places[0] == 0 && places[1] == 2 && places[2] == 4);
+    CHECK(*(const int64_t *)outputs[0].data == 5);
+  }
+  ci_session_close(session);
+}
+
 typedef struct host_threads {
   int calls, parts;
 } host_threads;
@@ -129,6 +153,7 @@ int main(void) {
   test_ever_new_sizes_take_no_memory();
   test_plans_that_are_kept_are_found();
   test_a_plan_in_used_memory_gives_the_same();
+  test_borrowed_results_outlive_their_plan();
   test_threads_of_the_host();
   return CHECK_END;
 }

@@ -165,6 +165,7 @@ class Program:
             steps.append(Step(op, tuple(taken), pair, nodes[s]))
         if operands:
             raise _wrong(f"operands has {len(operands)} numbers more than the steps need")
+        _check_all_read(steps, inputs, int(product))
         return cls(tuple(steps), literals, name)
 
     def write(self, node: Node) -> None:
@@ -209,6 +210,17 @@ class Program:
                     given.append(f"{own}/bound_{k}")
             yield _node(step, own, given)
             values.append(own)
+
+
+def _check_all_read(steps: Sequence[Step], inputs: int, first: int) -> None:
+    """Refuses inputs and results without a part in the last one: they need not broadcast to it."""
+    read = {operand for step in steps for operand in step.operands}
+    for s in range(len(steps) - 1):
+        if inputs + s not in read:
+            raise _wrong(f"no step reads the result of step {s}")
+    for i in range(first, inputs):
+        if i not in read:
+            raise _wrong(f"no step reads input {i} of the program")
 
 
 def _text(value: Any) -> str:

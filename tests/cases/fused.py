@@ -136,6 +136,8 @@ refused(
 refused("too few operands", [X], {"operands": [0], "ops": ["Add"]}, ["operands", "step 0"])
 refused("too many operands", [X], {"operands": [0, 0], "ops": ["Abs"]}, ["operands"])
 refused("later result", [X], {"operands": [1], "ops": ["Abs"]}, ["operand 1", "step 0"])
+refused("lost result", [X, X[:2]], {"operands": [1, 0], "ops": ["Neg", "Abs"]}, ["reads", "step 0"])
+refused("lost input", [X, X[:2]], {"operands": [0], "ops": ["Abs"]}, ["reads", "input 1"])
 refused("no literal", [X], {"operands": [-1], "ops": ["Abs"]}, ["operand -1", "0 literals"])
 refused(
     "numbers", [X], {"numbers": [1.0], "operands": [0], "ops": ["Elu"]}, ["numbers", "two for each"]

@@ -337,7 +337,8 @@ static ci_status loop_prepare(ci_kernel *k, loop_plan *loop) {
   CI_TRY(loop_results(k, loop));
   for (int i = 0; i < loop->carried; i++) { /* the start value's buffer, if nobody else reads it */
     ci_cell *formal = k->node->bodies[0]->formals[loop->head + i];
-    if (!loop->grows[i]) (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[loop->head + i]), k->node->begin);
+    if (!loop->grows[i])
+      (void)ci_plan_offer(k->node->plan, formal, ci_cell_of(k->in[loop->head + i]), k->node->begin, true);
   }
   return CI_OK;
 }

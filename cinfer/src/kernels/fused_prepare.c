@@ -123,6 +123,19 @@ typedef struct fused_values {
   int input_last; /* the last step that reads an input whose memory may be the output's */
 } fused_values;
 
+/* All inputs and results have a part in the last result, so that each broadcasts to it. */
+static ci_status fused_all_read(ci_kernel *k, const ci_fused *f, int steps, const fused_values *v) {
+  for (int s = 0; s < steps - 1; s++) {
+    if (v->last[s] == s) return k_fail(k, CI_INVALID_ARGUMENT, "no step reads the result of step %d", s);
+  }
+  for (int i = f->product; i < f->inputs; i++) {
+    bool read = false;
+    for (int s = 0; s < steps; s++) read = read || v->from[s][0] == i || v->from[s][1] == i;
+    if (!read) return k_fail(k, CI_INVALID_ARGUMENT, "no step reads input %d of the program", i);
+  }
+  return CI_OK;
+}
+
 static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_text *text, fused_values *v) {
   int next = 0;
   for (int s = 0; s < text->op_count; s++) {
@@ -152,7 +165,7 @@ static ci_status fused_operands(ci_kernel *k, const ci_fused *f, const fused_tex
       if (operand >= f->inputs) v->last[operand - f->inputs] = s;
     }
   }
-  if (next == text->operand_count) return CI_OK;
+  if (next == text->operand_count) return fused_all_read(k, f, text->op_count, v);
   return k_fail(k, CI_INVALID_ARGUMENT, "operands has %d numbers, the steps need %d", text->operand_count, next);
 }
 
