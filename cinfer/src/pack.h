@@ -15,8 +15,8 @@ enum ci_pack_layout {
 typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is 64-aligned */
 
 /* In prepare: input i in another order, in memory of the model, which `fill` writes at the first call for this
- * constant, shape, layout, parameter and size. NULL: the input is no constant of the model or there is no memory for it, and
- * the kernel orders the input in scratch when it runs. */
+ * constant, shape, layout, parameter and size. NULL: the input is no constant of the model or there is no memory for
+ * it, and the kernel orders the input in scratch when it runs. */
 const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                      const void *argument);
 
