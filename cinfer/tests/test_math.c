@@ -444,7 +444,8 @@ static void test_casts(void) {
         uint32_t u32;
         int64_t i64;
       } y = {.i64 = 0};
-      ci_find_cast(single ? CI_FLOAT : CI_DOUBLE, cases[c].to)(&y, single ? (const void *)&small : &cases[c].from, 1);
+      ci_find_cast(isa_list[0], single ? CI_FLOAT : CI_DOUBLE, cases[c].to)(
+          &y, single ? (const void *)&small : &cases[c].from, 1);
       const int64_t got = cases[c].to == CI_INT8     ? y.i8
                           : cases[c].to == CI_INT16  ? y.i16
                           : cases[c].to == CI_UINT16 ? y.u16
@@ -457,14 +458,14 @@ static void test_casts(void) {
   }
   const int64_t twice = ((int64_t)1 << 60) + ((int64_t)1 << 36) + 1; /* through double it would round twice */
   float once;
-  ci_find_cast(CI_INT64, CI_FLOAT)(&once, &twice, 1);
+  ci_find_cast(isa_list[0], CI_INT64, CI_FLOAT)(&once, &twice, 1);
   CHECK(once == 0x1.000002p60f, "int64 to float rounds twice: %a", (double)once);
   for (uint32_t h = 0; h < 65536; h++) { /* half to float and back; every NaN becomes one */
     const uint16_t half = (uint16_t)h, wanted = (h & 0x7fff) > 0x7c00 ? 0x7e00 : half;
     uint16_t back;
     float x;
-    ci_find_cast(CI_FLOAT16, CI_FLOAT)(&x, &half, 1);
-    ci_find_cast(CI_FLOAT, CI_FLOAT16)(&back, &x, 1);
+    ci_find_cast(isa_list[0], CI_FLOAT16, CI_FLOAT)(&x, &half, 1);
+    ci_find_cast(isa_list[0], CI_FLOAT, CI_FLOAT16)(&back, &x, 1);
     CHECK(back == wanted, "half 0x%04x came back as 0x%04x", half, back);
   }
   static const struct half_case {
@@ -478,8 +479,8 @@ static void test_casts(void) {
   for (size_t c = 0; c < sizeof halves / sizeof halves[0]; c++) {
     uint16_t y[2] = {0};
     ci_caster to_half, to_brain;
-    CHECK(ci_caster_make(&to_half, CI_DOUBLE, CI_FLOAT16, true, CI_ROUND_UP), "no cast to float16");
-    CHECK(ci_caster_make(&to_brain, CI_DOUBLE, CI_BFLOAT16, true, CI_ROUND_UP), "no cast to bfloat16");
+    CHECK(ci_caster_make(&to_half, isa_list[0], CI_DOUBLE, CI_FLOAT16, true, CI_ROUND_UP), "no cast to float16");
+    CHECK(ci_caster_make(&to_brain, isa_list[0], CI_DOUBLE, CI_BFLOAT16, true, CI_ROUND_UP), "no cast to bfloat16");
     ci_caster_run(&to_half, &y[0], &halves[c].from, 1);
     ci_caster_run(&to_brain, &y[1], &halves[c].from, 1);
     CHECK(y[0] == halves[c].half && y[1] == halves[c].brain, "%a to halves: 0x%04x 0x%04x", halves[c].from, y[0], y[1]);

@@ -159,6 +159,11 @@ class Help:
             "were given for them"
         )
 
+    def other_type(self, tensor: int) -> Array:
+        """A copy of a result whose element type is not the one that the file says."""
+        found: Array = arrays.view(ffi.cast("ci_tensor *", tensor)[0])
+        return np.array(found)
+
     def wrong_shape(self, i: int, tensor: int, array: Array) -> None:
         """Raises that an array for an output has another shape than the result."""
         found = ffi.cast("ci_tensor *", tensor)

@@ -179,9 +179,11 @@ static PyObject *runner_empty(const runner *r, PyObject *dtype, int nd, const Py
   return array;
 }
 
-/* A new array with what C lends. */
+/* A new array with what C lends, whose type is another one where a file says what is not so. */
 static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *tensor) {
   ci_tensor made;
+  if (tensor->dtype != r->numbers[r->inputs + i])
+    return PyObject_CallMethod(r->help, "other_type", "n", (Py_ssize_t)(uintptr_t)tensor);
   Py_ssize_t dims[CI_MAX_RANK];
   for (int32_t d = 0; d < tensor->rank; d++) dims[d] = (Py_ssize_t)tensor->dims[d];
   PyObject *array = runner_empty(r, r->dtypes[r->inputs + i], tensor->rank, dims);
