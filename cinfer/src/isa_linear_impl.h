@@ -113,6 +113,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
       .a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .c_row = t->c_row, .k = t->k, .block = t->block, .add = t->add};
+  s.ahead = (const char *)t->b; /* nothing is fetched ahead, but a null pointer takes no step */
   int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
   while (vectors > 0) {
     const int64_t width = CI_N(width_of)(vectors, 2);
