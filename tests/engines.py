@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from graphio.schema import container, dtypes
+from graphio.schema import container, dtypes, errors
 from graphio.schema.model_pb2 import Function, Model, Node, Type
 
 Array = np.ndarray[Any, Any]
@@ -22,6 +22,17 @@ def module(name: str) -> Any:
     if name == "cinfer":
         pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
     return importlib.import_module(f"graphio.{name}")
+
+
+def instruction_sets() -> Iterator[str]:
+    """Those that cinfer has kernels for and this machine runs."""
+    data, _ = one_node("Abs", [np.zeros(1, np.float32)], {}, [np.float32], version=6)
+    for isa in ("portable", "avx2", "avx512", "neon"):
+        try:
+            module("cinfer").load(data, isa=isa)
+        except errors.UnimplementedError:
+            continue
+        yield isa
 
 
 def tensor_type(dtype: Any, shape: Sequence[int | None] | None = None) -> Type:

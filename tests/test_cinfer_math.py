@@ -13,7 +13,7 @@ from typing import Any
 import numerics_emulator as emulator
 import numpy as np
 import pytest
-from engines import Builder, one_node, tensor_type
+from engines import Builder, instruction_sets, one_node, tensor_type
 
 from graphio import runtime
 from graphio.schema import dtypes, errors, operators
@@ -25,17 +25,7 @@ Array = np.ndarray[Any, Any]
 F = np.float32
 
 
-def available() -> Iterator[str]:
-    data, _ = one_node("Abs", [np.zeros(1, F)], {}, [F], version=6)
-    for isa in ("portable", "avx2", "avx512", "neon"):
-        try:
-            cinfer.load(data, isa=isa)
-        except errors.UnimplementedError:
-            continue
-        yield isa
-
-
-WAYS = list(itertools.product(available(), (1, 2)))
+WAYS = list(itertools.product(instruction_sets(), (1, 2)))
 
 
 def bits(x: Array) -> bytes:

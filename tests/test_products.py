@@ -5,14 +5,12 @@ However a product is computed, its bits are those of the plain operator on porta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from engines import Builder, one_node, tensor_type
-
-from graphio.schema import errors
+from engines import Builder, instruction_sets, one_node, tensor_type
 
 cinfer = pytest.importorskip("graphio.cinfer", reason="the C library was not built")
 pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
@@ -21,17 +19,7 @@ Array = np.ndarray[Any, Any]
 F = np.float32
 
 
-def available() -> Iterator[str]:
-    data, _ = one_node("Abs", [np.zeros(1, F)], {}, [F], version=6)
-    for isa in ("portable", "avx2", "avx512", "neon"):
-        try:
-            cinfer.load(data, isa=isa)
-        except errors.UnimplementedError:
-            continue
-        yield isa
-
-
-WAYS = [(isa, threads) for isa in available() for threads in (1, 2, 3)]
+WAYS = [(isa, threads) for isa in instruction_sets() for threads in (1, 2, 3)]
 
 
 def numbers(*shape: int, seed: int = 0) -> Array:
