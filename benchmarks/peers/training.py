@@ -141,19 +141,11 @@ def cnn_torch(compiled: bool) -> Step:
     import torch
     from torch import nn
 
+    from benchmarks.peers.modules import digits_cnn
+
     torch.set_num_threads(1)
     images, labels, weights = cnn_data()
-    module = nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(16, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(512, 64),
-        nn.ReLU(),
-        nn.Linear(64, 10),
-    )
+    module = digits_cnn()[:-1]  # the loss has the softmax
     # what comes flattened has channels first here
     dense = weights["dense1"].reshape(4, 4, 32, 64).transpose(3, 2, 0, 1).reshape(64, 512)
     turned = [weights["conv1"].transpose(3, 2, 0, 1), weights["conv2"].transpose(3, 2, 0, 1)]
