@@ -377,6 +377,7 @@ typedef struct ci_stats {
                                that were planned make no others */
   uint64_t handed_out; /* how often runs handed work to threads: a run on one thread takes no lock and calls the
                           system for nothing */
+  uint64_t refits; /* how many of `plans` were older ones, fitted to new shapes */
 } ci_stats;
 CI_API void ci_session_stats(const ci_session *session, ci_stats *stats);
 

@@ -307,8 +307,8 @@ static ci_status layout_memory(ci_compiler *c) {
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
-static ci_status layout_arena_of(ci_compiler *c) {
-  ci_plan *plan = c->plan;
+ci_status ci_plan_offsets(ci_plan *plan) {
+  ci_compiler *c = plan->compiler;
   const size_t count = plan->places.count;
   layout_arena arena = {.plan = plan};
   bool whole =
@@ -360,5 +360,5 @@ ci_status ci_plan_layout(ci_plan *plan) {
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  return layout_arena_of(c);
+  return ci_plan_offsets(plan);
 }

@@ -366,6 +366,7 @@ ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs
   ci_plan *plan;
   ci_float_enter(&mode);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
+  if (status == CI_OK) plan->reserved = true;
   ci_float_leave(&mode);
   return status;
 }
