@@ -9,6 +9,7 @@ from typing import Any
 import onnx
 
 from graphio import gradient_registry, scopes
+from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
 from graphio.onnx import bodies, expansion, lowering
 from graphio.onnx.attributes import from_proto
@@ -24,7 +25,7 @@ from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
 from graphio.ops.shapes import dims_of
-from graphio.schema import errors, operators
+from graphio.schema import custom, errors, operators
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -113,6 +114,18 @@ class Scope:
         raise KeyError(name)
 
 
+def _own(
+    made: custom.CustomOperator, node: onnx.NodeProto, inputs: Sequence[Tensor | None]
+) -> Sequence[Tensor | None]:
+    """The outputs of an operator of the program's own."""
+    attributes = {a.name: from_proto(a) for a in node.attribute}
+    try:
+        found = CustomOperator(made)(*inputs, name=name_of(node), **attributes)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return found if isinstance(found, tuple) else (found,)
+
+
 class Importer:
     """One import: the model, the weights, and what went wrong so far."""
 
@@ -133,6 +146,8 @@ class Importer:
         self.problems.found += expansion.endless(self.functions, self.model.graph)
         self.problems.raise_if_any()
         self.weights = Weights(source, trainable, self.problems)
+        #: versions of the domains
+        self.domains = {o.domain: o.version for o in self.model.opset_import}
         graph = self.model.graph
         #: ranks that the model declares, for values of which nothing else is known
         self.ranks = {
@@ -250,6 +265,9 @@ class Importer:
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return self.call(function, node, inputs, scope)
+        own = custom.find(domain, node.op_type, self.domains.get(domain, 1))
+        if own is not None:
+            return _own(own, node, inputs)
         row = operators.find(domain, node.op_type, OPSET)
         wrong = [] if row is None else node_problems(node, row)
         if wrong:
