@@ -69,6 +69,17 @@ typedef struct ci_conv_turn {
   ci_after after;
 } ci_conv_turn;
 
+/* c[window][lane] = the first largest of c[pixel][lane] + bias[lane] over the pixels of a window, the first NaN if there
+ * is one, for rows of pixels in memory one after the other. bias NULL: none is added. */
+typedef struct ci_conv_largest {
+  float *c;
+  const float *bias;
+  ptrdiff_t c_step;
+  int64_t pixels; /* of a row */
+  int64_t height, width, down, right, rows, columns; /* as ci_largest's */
+  int lanes; /* bias has so many numbers; c is read and written up to a whole number of vectors */
+} ci_conv_largest;
+
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
  * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
  * x_step other than 1 there is no padding behind a row. */
@@ -97,6 +108,7 @@ struct ci_isa_linear {
   int lanes; /* of a vector */
   void (*conv_rows)(const ci_conv_rows *t);
   void (*conv_turn)(const ci_conv_turn *t);
+  void (*conv_largest)(const ci_conv_largest *t);
   void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */

@@ -158,6 +158,16 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   return true;
 }
 
+/* A window's rows must be of one unit. */
+bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest) {
+  const int64_t rows = p->rows / largest->down * largest->down;
+  if (p->flat || p->channels_last || rows == 0) return false;
+  p->rows = rows;
+  p->strips = tiles_parts(p->y.out, rows);
+  p->largest = largest;
+  return true;
+}
+
 /* ---- run ---- */
 
 typedef struct tiles_unit {
@@ -203,6 +213,31 @@ static void tiles_await(const float *y, int64_t row, int64_t begin, int64_t end,
   }
 }
 
+/* The totals of a unit become the largest of its windows, before what follows is done with fewer of them. */
+static void tiles_largest(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t first, float *totals,
+                          ci_conv_turn *turn) {
+  const ci_conv_tiles *p = job->p;
+  const ci_largest *w = p->largest;
+  const int64_t begin = u->y0 / w->down, end = u->y1 < p->y.out ? u->y1 / w->down : w->rows;
+  const int64_t plane = u->image * p->groups * p->oc + first;
+  const ci_conv_largest largest = {.c = totals,
+                                   .bias = turn->bias,
+                                   .c_step = turn->c_step,
+                                   .pixels = p->x.out,
+                                   .height = w->height,
+                                   .width = w->width,
+                                   .down = w->down,
+                                   .right = w->right,
+                                   .rows = end - begin,
+                                   .columns = w->columns,
+                                   .lanes = turn->lanes};
+  job->k->isa->linear->conv_largest(&largest);
+  turn->bias = NULL;
+  turn->y = job->y + (plane * w->rows + begin) * w->columns;
+  turn->y_row = (ptrdiff_t)(w->rows * w->columns);
+  turn->pixels = (end - begin) * w->columns;
+}
+
 static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
@@ -230,7 +265,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                           .add = k > 0,
                           .all = (int)pixels};
     block.ahead = block.w + block.k * wide < end ? block.w + block.k * wide : block.w;
-    const bool complete = k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
+    const bool complete = k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY && !p->largest;
     const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
       rows = tiles_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
@@ -258,6 +293,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                        .lanes = (int)count,
                        .after = job->after};
   if (turn.after.added != NULL) turn.after.added += to - job->y;
+  if (p->largest != NULL) tiles_largest(job, u, first, totals, &turn);
   linear->conv_turn(&turn);
   if (job->program == NULL) return;
   ci_fused_rows(job->program, to, (ptrdiff_t)places, u->image * outputs + first, u->y0 * p->x.out + u->x0, count,
