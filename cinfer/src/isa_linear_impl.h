@@ -14,6 +14,7 @@
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
+#include "isa_linear_threes_impl.h"
 /* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
 static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
                             int64_t cols) {
@@ -301,6 +302,7 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_rows = CI_N(conv_rows),
+                                                      .conv_threes = CI_N(conv_threes),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .pad = CI_N(pad),

@@ -33,7 +33,8 @@ static void CI_N(pad)(const ci_padding *t) {
     y += t->above * t->y_row;
     if (narrow) { /* one vector a row */
       float *to = y + t->before;
-      for (int64_t row = 0; row < t->rows; row++) v_store(to + row * y_row, v_load_part(x + row * x_row, part, t->fill));
+      for (int64_t row = 0; row < t->rows; row++)
+        v_store(to + row * y_row, v_load_part(x + row * x_row, part, t->fill));
       y += t->rows * y_row;
     }
     for (int64_t row = narrow ? t->rows : 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
