@@ -14,6 +14,8 @@
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
+#include "isa_linear_threes_impl.h"
+
 #define CI_T_AHEAD(i, unused) CI_PREFETCH(at + (i) * from_row + ahead);
 #define CI_T_GET(i, unused) v[i] = v_load(at + (i) * from_row);
 #define CI_T_PUT(i, unused) v_store(to + (i) * to_row, v[i]);
@@ -322,7 +324,9 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_rows = CI_N(conv_rows),
+                                                      .conv_threes = CI_N(conv_threes),
                                                       .conv_turn = CI_N(conv_turn),
+                                                      .conv_largest = CI_N(conv_largest),
                                                       .pad = CI_N(pad),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
