@@ -107,7 +107,7 @@ typedef struct ci_limits { /* 0: the default in brackets */
   size_t size;
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
-  uint64_t max_memory;     /* that a session may hold for values (2^40) */
+  uint64_t max_memory;     /* that a session may hold for values, and a model for packed constants (2^40) */
   uint64_t max_loop_steps; /* of one Loop (2^40) */
   uint32_t max_depth;      /* of subgraphs (16) */
 } ci_limits;

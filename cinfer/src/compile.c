@@ -240,6 +240,8 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
 
 void ci_step_reset(ci_step *step) {
   step->k.scratch_bytes = 0;
+  step->k.join = NULL;
+  step->k.largest = NULL;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 

@@ -11,7 +11,6 @@
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
- *   v_transpose(to, to_row, from, from_row)   to[c * to_row + r] = from[r * from_row + c], turned_rows by 4
  *   v_abs v_copy_sign(magnitude, sign)   by bits; vi_merge(m, a, b): the bits of a where m has ones, else those of b
  *   v_scale(p, n, whole) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p between 1/2 and 2
  *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)

@@ -3,8 +3,6 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
-#include "vec_turn_x86.h"
-
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }

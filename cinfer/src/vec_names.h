@@ -50,7 +50,6 @@
 #define vi_to_float CI_N(vi_to_float)
 #define v_load_part CI_N(v_load_part)
 #define v_store_part CI_N(v_store_part)
-#define v_transpose CI_N(v_transpose)
 #define v_sum_tree CI_N(v_sum_tree)
 #define v_max_tree CI_N(v_max_tree)
 #define v_min_tree CI_N(v_min_tree)
