@@ -18,6 +18,15 @@ CI_REGION_FAST static void CI_N(one_nan_double)(uint64_t *y, const uint64_t *x, 
   }
 }
 
+CI_REGION_FAST static int32_t CI_N(most_bits)(const uint32_t *x, int64_t n) {
+  int32_t most = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const int32_t size = (int32_t)(x[i] & 0x7fffffff);
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
 CI_REGION_FAST static void CI_N(divide)(float *x, const float *by, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] = x[i] / by[i];
 }
@@ -43,6 +52,7 @@ CI_REGION_FAST static void CI_N(dequantize)(float *x, const float *zero, const f
 #define CI_MOVE_ENTRY(from, to, F, T, value) {from, to, CI_N(cast_##from##_##to)},
 static const struct ci_isa_move CI_N(isa_move) = {.casts = {CI_MOVE_CASTS(CI_MOVE_ENTRY)},
                                                   .one_nan = CI_N(one_nan_double),
+                                                  .most_bits = CI_N(most_bits),
                                                   .divide = CI_N(divide),
                                                   .quantize = CI_N(quantize),
                                                   .dequantize = CI_N(dequantize)};

@@ -1,5 +1,6 @@
 /* layout.c - which values share memory, and where each lies in the arena. */
 #include "compile.h"
+#include "output.h"
 
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
   while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
@@ -360,5 +361,7 @@ ci_status ci_plan_layout(ci_plan *plan) {
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  return layout_arena_of(c);
+  CI_TRY(layout_arena_of(c));
+  ci_output_plan(plan, c->step_at.at);
+  return CI_OK;
 }

@@ -96,6 +96,9 @@ typedef struct ci_read { /* a node that may read what a variable has before anyt
 typedef struct ci_plan_output {
   ci_cell *cell;
   int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
+  bool direct;  /* its place is no other's: steps may write into the caller's memory */
+  bool one_nan; /* the step that made it has seen to its NaN in this run */
+  void *lent;   /* the caller's memory that the cells point at, or NULL */
 } ci_plan_output;
 
 struct ci_plan {

@@ -135,5 +135,6 @@ static void clip_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status run_clip(ci_kernel *k) {
   k_parallel(k, k->out[0]->count, WHERE_GRAIN, clip_part, k);
+  if (k->in[0]->dtype == CI_FLOAT) k_wrote_one_nan(k);
   return CI_OK;
 }
