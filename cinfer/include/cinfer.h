@@ -408,7 +408,12 @@ CI_API ci_state *ci_session_state(ci_session *session); /* borrowed */
 /* Plans for these inputs (only dtype, rank and dims are looked at), so that runs of these shapes allocate nothing. */
 CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                             ci_error *error);
-/* Runs a signature: inputs and outputs in its order, all of them. */
+/* The same, and fills in dtype, rank, dims and bytes of the outputs as a run with these inputs will give them; rank is
+ * -1 where only the run shows. */
+CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                            ci_tensor *outputs, int output_count, ci_error *error);
+/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted: when
+ * a run has failed, the memory given for outputs holds anything. */
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
 /* The strings of a borrowed CI_STRING output are ci_string elements of its data. */
