@@ -189,9 +189,9 @@ def changed(**changes: Any) -> Any:
         "nodes_values": [0.0, 0.0, 0.0], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
         "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
         "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
-        "target_weights": [1.0, 2.0],
+        "target_weights": [1.0, 2.0], "n_targets": 1,
     }  # fmt: skip
-    return model_of("TreeEnsembleRegressor", lists | changes, {"y": TensorProto.FLOAT}, n_targets=1)
+    return model_of("TreeEnsembleRegressor", lists | changes, {"y": TensorProto.FLOAT})
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,13 @@ def changed(**changes: Any) -> Any:
         ({"target_nodeids": [1, 5]}, "tree 0 has no node 5"),
         ({"target_weights": [1.0]}, "target_weights has 1 entries, expected 2"),
         ({"base_values": [1.0, 2.0]}, "base_values has 2 entries, expected 1"),
+        ({"nodes_featureids": [-1, 0, 0]}, "compares column -1"),
+        ({"nodes_featureids": [1 << 32, 0, 0]}, "compares column 4294967296"),
+        ({"target_ids": [0, 1]}, "weight 1 is for target 1, expected 0 to 0"),
+        ({"target_treeids": [0]}, "target_treeids has 1 entries for 2 target_ids"),
+        ({"nodes_treeids": [0, 0]}, "nodes_treeids has 2 entries for 3 nodes"),
+        ({"n_targets": 0}, "n_targets is 0"),
+        ({"nodes_modes": [b"LEAF\xff", "LEAF", "LEAF"]}, "is no UTF-8 text"),
     ],
 )  # fmt: skip
 def test_trees_that_contradict_themselves_are_refused_at_import(
@@ -220,9 +227,13 @@ def test_trees_that_contradict_themselves_are_refused_at_import(
     assert words in str(caught.value)
 
 
-def test_every_contradiction_but_one_column_too_few_is_seen_before_a_run() -> None:
+def test_a_column_that_is_not_there_is_seen_at_import_where_the_columns_are_known() -> None:
+    model = changed(nodes_featureids=[COLUMNS, 0, 0])
+    with pytest.raises(errors.InvalidArgumentError, match="compares column 4, but X has 4"):
+        tf.onnx.import_model(model)
+    model.graph.input[0].type.tensor_type.shape.dim[1].Clear()
     tf.reset_default_graph()
-    imported = tf.onnx.import_model(changed(nodes_featureids=[COLUMNS, 0, 0]))
+    imported = tf.onnx.import_model(model)
     for engine in NAMES:
         with (
             tf.Session(target=engine) as session,
