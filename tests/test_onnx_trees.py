@@ -137,6 +137,39 @@ def test_a_classifier_of_many_classes_labels_and_weighs_as_onnxruntime(
     np.testing.assert_allclose(scores, expected, rtol=2e-5, atol=1e-6)
 
 
+def test_a_classifier_leaves_as_a_regressor_and_what_follows_it() -> None:
+    random = np.random.RandomState(8)
+    lists = grown(random, "class", 9, 3, density=1)
+    outputs = {"l": TensorProto.INT64, "p": TensorProto.FLOAT}
+    model = model_of("TreeEnsembleClassifier", lists, outputs, classlabels_int64s=[7, 3, 5])
+    x = rows(random, 40)
+    tf.reset_default_graph()
+    imported = tf.onnx.import_model(model)
+    with tf.Session() as session:
+        written = tf.onnx.export(None, session, imported.inputs, imported.outputs)
+    onnx.checker.check_model(written)
+    for found, expected in zip(theirs(written, x), theirs(model, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@BOTH
+def test_equal_votes_of_a_forest_are_equal_however_many_trees_there_are(engine: str) -> None:
+    """A tenth is no binary number: ten of twenty trees against the ten others."""
+    for trees in (20, 22, 46, 60, 98):
+        lists: dict[str, list[Any]] = {
+            "nodes_treeids": list(range(trees)), "nodes_nodeids": [0] * trees,
+            "nodes_featureids": [0] * trees, "nodes_values": [0.0] * trees,
+            "nodes_modes": ["LEAF"] * trees, "nodes_truenodeids": [0] * trees,
+            "nodes_falsenodeids": [0] * trees, "class_treeids": list(range(trees)),
+            "class_nodeids": [0] * trees, "class_ids": [0] * trees,
+            "class_weights": [(t % 2) / trees for t in range(trees)],
+        }  # fmt: skip
+        outputs = {"l": TensorProto.INT64, "p": TensorProto.FLOAT}
+        model = model_of("TreeEnsembleClassifier", lists, outputs, classlabels_int64s=[4, 5])
+        labels, scores = ours(model, np.zeros((1, COLUMNS), np.float32), engine)
+        assert labels.tolist() == [4] and scores.tolist() == [[0.5, 0.5]]
+
+
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC", "SOFTMAX", "PROBIT"])
 @BOTH
 def test_one_score_for_two_classes_becomes_two_as_in_the_reference(how: str, engine: str) -> None:

@@ -259,8 +259,13 @@ def check_ranges(found: Branching, columns: int | None, targets: int) -> None:
         )
 
 
-def in_order(found: Branching, dtype: Any) -> Trees:
+def in_order(found: Branching, dtype: Any, added: Any) -> Trees:
     """The trees with every branch leading to a later node, and each leaf's weights by target.
+
+    Args:
+        found: the trees.
+        dtype: of the splits.
+        added: of the weights.
 
     Raises:
         ValueError: a branch leads nowhere, or nodes lead around in a circle.
@@ -269,7 +274,7 @@ def in_order(found: Branching, dtype: Any) -> Trees:
     code = np.arange(-found.leaves, len(order))  # indexed by -1 - leaf from behind
     code = np.roll(code, -found.leaves)
     code[order] = np.arange(len(order))
-    owners, targets, weights = _by_leaf(found, dtype)
+    owners, targets, weights = _by_leaf(found, added)
     starts = np.searchsorted(owners, np.arange(found.leaves + 1))
     return Trees(
         found.splits[order].astype(dtype),

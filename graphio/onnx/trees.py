@@ -10,6 +10,7 @@ import onnx
 
 from graphio import dtypes
 from graphio.constants import constant
+from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.onnx import class_scores, tree_reading
 from graphio.onnx.ml_nodes import attributes, matrix, name_of
@@ -25,8 +26,15 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _NUMBERED = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
-def _raw(x: Tensor, found: tree_reading.Branching, n_targets: int, aggregate: str) -> Tensor:
-    """The sums, in the widest type of x, splits and weights; whole numbers count as float32."""
+def _raw(
+    x: Tensor,
+    found: tree_reading.Branching,
+    n_targets: int,
+    aggregate: str,
+    added: DType | None = None,
+) -> Tensor:
+    """The sums, in the widest type of x and splits unless another is said; whole numbers count as
+    float32."""
     if n_targets < 1:
         raise ValueError(f"n_targets is {n_targets}, expected 1 or more")
     wide = x.dtype == dtypes.float64 or found.splits.dtype == np.float64
@@ -34,7 +42,8 @@ def _raw(x: Tensor, found: tree_reading.Branching, n_targets: int, aggregate: st
     rows = matrix(x, None, dtype)
     dims = dims_of(rows)
     tree_reading.check_ranges(found, dims[1] if dims else None, n_targets)
-    trees = tree_reading.in_order(found, np.dtype(dtype.as_numpy_dtype))
+    sums = np.dtype((added or dtype).as_numpy_dtype)
+    trees = tree_reading.in_order(found, np.dtype(dtype.as_numpy_dtype), sums)
     return tree_ensemble(rows, trees, n_targets, aggregate)
 
 
@@ -63,7 +72,11 @@ def _classifier(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowere
     binary_case = len(set(ids)) == 1 and len(names) == 2
     if binary_case:
         found.targets = np.zeros_like(found.targets)
-    scores = _base(attrs, _raw(x, found, 1 if binary_case else len(names), "SUM"))
+    width = 1 if binary_case else len(names)
+    # Votes of a forest are often equal, and the first class then wins: sums have no error that is
+    # left after rounding.
+    scores = _base(attrs, _raw(x, found, width, "SUM", dtypes.float64))
+    scores = cast(scores, dtypes.float32 if x.dtype != dtypes.float64 else dtypes.float64)
     if binary_case:
         scores = class_scores.two_classes(scores, how)
     scores = class_scores.transformed(scores, how)

@@ -109,8 +109,8 @@ static void index_part(void *argument, int64_t begin, int64_t end, int thread) {
     if (r->keys.texts == NULL) (void)ci_order_keys(r->x, i, 1, 1, &number);
     while (low < high) { /* the first key that is not below */
       const int64_t middle = low + (high - low) / 2, place = r->keys.order[middle];
-      const bool below = r->keys.texts != NULL ? index_texts(&r->keys.texts[place], &texts[i]) < 0
-                                               : r->keys.numbers[place] < number;
+      const bool below =
+          r->keys.texts != NULL ? index_texts(&r->keys.texts[place], &texts[i]) < 0 : r->keys.numbers[place] < number;
       if (below) {
         low = middle + 1;
       } else {
@@ -147,63 +147,63 @@ struct coupling_run {
   bool is_double;
 };
 
-#define COUPLING(T)                                                                                                 \
-  static void coupling_quadratic_##T(const T *r, int64_t n, T *q) {                                                 \
-    for (int64_t i = 0; i < n; i++) q[i * n + i] = 0;                                                               \
-    for (int64_t t = 0; t < n; t++) {                                                                               \
-      for (int64_t j = 0; j < n; j++) {                                                                             \
-        const int64_t low = t < j ? t : j, high = t < j ? j : t;                                                    \
-        if (j == t) continue;                                                                                       \
-        const T of_low = r[low * (2 * n - low - 1) / 2 + high - low - 1], of_high = 1 - of_low;                     \
-        const T theirs = j == low ? of_low : of_high, ours = j == low ? of_high : of_low;                           \
-        q[t * n + t] = q[t * n + t] + theirs * theirs;                                                              \
-        q[t * n + j] = -theirs * ours;                                                                              \
-      }                                                                                                             \
-    }                                                                                                               \
-  }                                                                                                                 \
-  /* Q p; returns p Q p. */                                                                                         \
-  static T coupling_products_##T(const T *q, const T *p, int64_t n, T *qp) {                                        \
-    T total = 0;                                                                                                    \
-    for (int64_t t = 0; t < n; t++) {                                                                               \
-      qp[t] = 0;                                                                                                    \
-      for (int64_t j = 0; j < n; j++) qp[t] = qp[t] + q[t * n + j] * p[j];                                          \
-      total = total + p[t] * qp[t];                                                                                 \
-    }                                                                                                               \
-    return total;                                                                                                   \
-  }                                                                                                                 \
-  static void coupling_sweep_##T(const T *q, T *p, T *qp, int64_t n, T total) {                                     \
-    for (int64_t t = 0; t < n; t++) {                                                                               \
-      const T step = (total - qp[t]) / q[t * n + t], one = 1 + step;                                                \
-      p[t] = p[t] + step;                                                                                           \
-      total = (total + step * (step * q[t * n + t] + 2 * qp[t])) / one / one;                                       \
-      for (int64_t j = 0; j < n; j++) {                                                                             \
-        qp[j] = (qp[j] + step * q[t * n + j]) / one;                                                                \
-        p[j] = p[j] / one;                                                                                          \
-      }                                                                                                             \
-    }                                                                                                               \
-  }                                                                                                                 \
-  static bool coupling_is_done_##T(const T *qp, int64_t n, T total) {                                               \
-    const T least = (T)0.005 / (T)n;                                                                                \
-    for (int64_t t = 0; t < n; t++) {                                                                               \
-      const T error = qp[t] - total;                                                                                \
-      if (!((error < 0 ? -error : error) < least)) return false;                                                    \
-    }                                                                                                               \
-    return true;                                                                                                    \
-  }                                                                                                                 \
-  static void coupling_part_##T(void *argument, int64_t begin, int64_t end, int thread) {                           \
-    const struct coupling_run *run = argument;                                                                      \
-    const int64_t n = run->classes, sweeps = n > 100 ? n : 100;                                                     \
-    T *q = (T *)run->k->scratch + thread * n * (n + 1), *qp = q + n * n;                                            \
-    for (int64_t row = begin; row < end; row++) {                                                                   \
-      T *p = (T *)run->k->out[0]->data + row * n;                                                                   \
-      coupling_quadratic_##T((const T *)run->k->in[0]->data + row * run->pairs, n, q);                              \
-      for (int64_t t = 0; t < n; t++) p[t] = (T)(1.0 / (double)n);                                                  \
-      for (int64_t i = 0; i < sweeps; i++) {                                                                        \
-        const T total = coupling_products_##T(q, p, n, qp);                                                         \
-        if (coupling_is_done_##T(qp, n, total)) break;                                                              \
-        coupling_sweep_##T(q, p, qp, n, total);                                                                     \
-      }                                                                                                             \
-    }                                                                                                               \
+#define COUPLING(T)                                                                             \
+  static void coupling_quadratic_##T(const T *r, int64_t n, T *q) {                             \
+    for (int64_t i = 0; i < n; i++) q[i * n + i] = 0;                                           \
+    for (int64_t t = 0; t < n; t++) {                                                           \
+      for (int64_t j = 0; j < n; j++) {                                                         \
+        const int64_t low = t < j ? t : j, high = t < j ? j : t;                                \
+        if (j == t) continue;                                                                   \
+        const T of_low = r[low * (2 * n - low - 1) / 2 + high - low - 1], of_high = 1 - of_low; \
+        const T theirs = j == low ? of_low : of_high, ours = j == low ? of_high : of_low;       \
+        q[t * n + t] = q[t * n + t] + theirs * theirs;                                          \
+        q[t * n + j] = -theirs * ours;                                                          \
+      }                                                                                         \
+    }                                                                                           \
+  }                                                                                             \
+  /* Q p; returns p Q p. */                                                                     \
+  static T coupling_products_##T(const T *q, const T *p, int64_t n, T *qp) {                    \
+    T total = 0;                                                                                \
+    for (int64_t t = 0; t < n; t++) {                                                           \
+      qp[t] = 0;                                                                                \
+      for (int64_t j = 0; j < n; j++) qp[t] = qp[t] + q[t * n + j] * p[j];                      \
+      total = total + p[t] * qp[t];                                                             \
+    }                                                                                           \
+    return total;                                                                               \
+  }                                                                                             \
+  static void coupling_sweep_##T(const T *q, T *p, T *qp, int64_t n, T total) {                 \
+    for (int64_t t = 0; t < n; t++) {                                                           \
+      const T step = (total - qp[t]) / q[t * n + t], one = 1 + step;                            \
+      p[t] = p[t] + step;                                                                       \
+      total = (total + step * (step * q[t * n + t] + 2 * qp[t])) / one / one;                   \
+      for (int64_t j = 0; j < n; j++) {                                                         \
+        qp[j] = (qp[j] + step * q[t * n + j]) / one;                                            \
+        p[j] = p[j] / one;                                                                      \
+      }                                                                                         \
+    }                                                                                           \
+  }                                                                                             \
+  static bool coupling_is_done_##T(const T *qp, int64_t n, T total) {                           \
+    const T least = (T)0.005 / (T)n;                                                            \
+    for (int64_t t = 0; t < n; t++) {                                                           \
+      const T error = qp[t] - total;                                                            \
+      if (!((error < 0 ? -error : error) < least)) return false;                                \
+    }                                                                                           \
+    return true;                                                                                \
+  }                                                                                             \
+  static void coupling_part_##T(void *argument, int64_t begin, int64_t end, int thread) {       \
+    const struct coupling_run *run = argument;                                                  \
+    const int64_t n = run->classes, sweeps = n > 100 ? n : 100;                                 \
+    T *q = (T *)run->k->scratch + thread * n * (n + 1), *qp = q + n * n;                        \
+    for (int64_t row = begin; row < end; row++) {                                               \
+      T *p = (T *)run->k->out[0]->data + row * n;                                               \
+      coupling_quadratic_##T((const T *)run->k->in[0]->data + row * run->pairs, n, q);          \
+      for (int64_t t = 0; t < n; t++) p[t] = (T)(1.0 / (double)n);                              \
+      for (int64_t i = 0; i < sweeps; i++) {                                                    \
+        const T total = coupling_products_##T(q, p, n, qp);                                     \
+        if (coupling_is_done_##T(qp, n, total)) break;                                          \
+        coupling_sweep_##T(q, p, qp, n, total);                                                 \
+      }                                                                                         \
+    }                                                                                           \
   }
 COUPLING(float)
 COUPLING(double)
@@ -221,7 +221,8 @@ ci_status prepare_pairwise_coupling(ci_kernel *k) {
   if (r->dtype != CI_FLOAT && r->dtype != CI_DOUBLE) {
     return k_fail(k, CI_UNIMPLEMENTED, "r has type %s, for which this operator has no kernel", ci_dtype_name(r->dtype));
   }
-  *p = (struct coupling_run){.classes = classes, .pairs = classes * (classes - 1) / 2, .is_double = r->dtype == CI_DOUBLE};
+  *p = (struct coupling_run){
+      .classes = classes, .pairs = classes * (classes - 1) / 2, .is_double = r->dtype == CI_DOUBLE};
   if (r->rank != 2 || r->dims[1] != p->pairs) {
     return k_fail(k, CI_INVALID_ARGUMENT, "r is %s, expected [rows,%lld]", k_describe(r, text, sizeof text),
                   (long long)p->pairs);
@@ -237,7 +238,7 @@ ci_status prepare_pairwise_coupling(ci_kernel *k) {
 ci_status run_pairwise_coupling(ci_kernel *k) {
   struct coupling_run r = *(const struct coupling_run *)k->private_memory;
   r.k = k;
-  k_parallel(k, k->in[0]->dims[0], 1 + (1 << 12) / (r.pairs + 1), r.is_double ? coupling_part_double : coupling_part_float,
-             &r);
+  k_parallel(k, k->in[0]->dims[0], 1 + (1 << 12) / (r.pairs + 1),
+             r.is_double ? coupling_part_double : coupling_part_float, &r);
   return CI_OK;
 }
