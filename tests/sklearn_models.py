@@ -95,7 +95,9 @@ CLASSIFIERS: dict[str, Make] = {
     "neighbours": lambda: steps(preprocessing.MinMaxScaler(), neighbors.KNeighborsClassifier()),
     "Gaussian Bayes": lambda: steps(scaled(), naive_bayes.GaussianNB()),
     "multinomial Bayes": lambda: steps(preprocessing.MinMaxScaler(), naive_bayes.MultinomialNB()),
-    "Bernoulli Bayes": lambda: steps(scaled(), preprocessing.Binarizer(), naive_bayes.BernoulliNB()),
+    "Bernoulli Bayes": lambda: steps(
+        scaled(), preprocessing.Binarizer(), naive_bayes.BernoulliNB()
+    ),
     "decision tree": lambda: tree.DecisionTreeClassifier(random_state=0),
     "random forest": lambda: ensemble.RandomForestClassifier(30, random_state=0),
     "gradient boosting": lambda: ensemble.GradientBoostingClassifier(

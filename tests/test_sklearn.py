@@ -16,7 +16,7 @@ import graphio as tf
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx, which writes pipelines as ONNX, is not installed")
-import sklearn_models as models  # noqa: E402
+import sklearn_models as models
 
 PROBABILITY = 1e-5
 

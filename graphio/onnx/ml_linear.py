@@ -36,7 +36,9 @@ def _scores(x: Tensor, attrs: Mapping[str, Any], targets: int) -> Tensor:
     """(rows, targets)."""
     weights = np.asarray(attrs.get("coefficients") or (), np.float64)
     if not len(weights) or len(weights) % targets:
-        raise ValueError(f"coefficients has {len(weights)} entries, expected some for {targets} each")
+        raise ValueError(
+            f"coefficients has {len(weights)} entries, expected some for {targets} each"
+        )
     table = weights.reshape(targets, -1).T
     wide = ml.matrix(x, len(table))
     intercepts = ml.entries(attrs, "intercepts", targets)

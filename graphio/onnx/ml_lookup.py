@@ -31,6 +31,7 @@ from graphio.ops.primitive import (
     unsqueeze,
 )
 from graphio.ops.shapes import dims_of
+from graphio.ops.text_numbers import as_string, string_to_number
 
 __all__ = ["TABLE"]
 
@@ -205,6 +206,13 @@ def _nothing(dtype: DType) -> Tensor:
 _CASTS = {"TO_FLOAT": dtypes.float32, "TO_STRING": dtypes.string, "TO_INT64": dtypes.int64}
 
 
+def _converted(values: Tensor, dtype: DType) -> Tensor:
+    """Numbers become texts as C's %f writes them."""
+    if (values.dtype == dtypes.string) == (dtype == dtypes.string):
+        return cast(values, dtype)
+    return as_string(values) if dtype == dtypes.string else string_to_number(values, dtype)
+
+
 def _cast_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
     """One row: the values by ascending key, or by key as place."""
     attrs, (keys, values) = ml.attributes(node), _map(inputs)
@@ -214,7 +222,7 @@ def _cast_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
         raise ValueError(f"map_form is {attrs['map_form']!r}, expected DENSE or SPARSE")
     if keys.dtype != dtypes.int64:
         raise ValueError(f"the map's keys are {keys.dtype.base_dtype.name}, expected int64")
-    wanted = cast(values, _CASTS[attrs["cast_to"]])
+    wanted = _converted(values, _CASTS[attrs["cast_to"]])
     if attrs["map_form"] == "DENSE":
         size = reshape(count(keys, dtypes.int64), [1])
         dims = dims_of(keys)

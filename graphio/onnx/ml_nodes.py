@@ -64,7 +64,9 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
         spec = specs.get(attribute.name)
         kind = _Kind.Name(attribute.type)
         if spec is None:
-            wrong.append(f"has no attribute '{attribute.name}'; the operator's are: {_listed(specs)}")
+            wrong.append(
+                f"has no attribute '{attribute.name}'; the operator's are: {_listed(specs)}"
+            )
         elif kind != spec.type.name:
             wrong.append(
                 f"attribute '{attribute.name}' is of kind {kind.lower()}, expected "
@@ -129,7 +131,9 @@ def one_of(attrs: Mapping[str, Any], *names: str) -> tuple[str, Any]:
 
 def texts(values: Sequence[Any]) -> Array:
     """A vector of strings or of int64."""
-    made: Any = np.empty(len(values), object if values and isinstance(values[0], bytes) else np.int64)
+    made: Any = np.empty(
+        len(values), object if values and isinstance(values[0], bytes) else np.int64
+    )
     made[:] = list(values)
     return np.asarray(made)
 
@@ -174,5 +178,3 @@ def matrix(x: Tensor | None, columns: int | None = None, dtype: DType | None = N
 def row(values: Any, dtype: DType) -> Tensor:
     """A constant vector of a floating type."""
     return constant(np.asarray(values, np.float64).astype(dtype.as_numpy_dtype))
-
-

@@ -66,7 +66,9 @@ def _kernel(x: Tensor, vectors: Array, attrs: Mapping[str, Any]) -> Tensor:
 def _vectors(attrs: Mapping[str, Any], count: int) -> Array:
     found = _floats(attrs, "support_vectors")
     if not len(found) or len(found) % count:
-        raise ValueError(f"support_vectors has {len(found)} entries, expected some for {count} each")
+        raise ValueError(
+            f"support_vectors has {len(found)} entries, expected some for {count} each"
+        )
     return found.reshape(count, -1)
 
 
@@ -171,13 +173,13 @@ def _probabilities(attrs: Mapping[str, Any], decisions: Tensor, classes: int) ->
     return pairwise_coupling(kept, classes)
 
 
-def _linear(
-    attrs: Mapping[str, Any], x: Tensor | None, names: Sequence[Any], name: str
-) -> Lowered:
+def _linear(attrs: Mapping[str, Any], x: Tensor | None, names: Sequence[Any], name: str) -> Lowered:
     """Without support vectors: one row of coefficients a class."""
     weights, classes = _floats(attrs, "coefficients"), max(1, len(names))
     if not len(weights) or len(weights) % classes:
-        raise ValueError(f"coefficients has {len(weights)} entries, expected some for {classes} each")
+        raise ValueError(
+            f"coefficients has {len(weights)} entries, expected some for {classes} each"
+        )
     if attrs["kernel_type"] != "LINEAR":
         raise ValueError(f"a kernel of type {attrs['kernel_type']} needs vectors_per_class")
     table = weights.reshape(classes, -1).T

@@ -72,7 +72,14 @@ case(
 )
 MANY = np.random.RandomState(3).permutation(5000)[:3000]
 ASKED = np.random.RandomState(4).randint(0, 5000, 20000)
-case("IndexOf", [ASKED, MANY], expect=[places(ASKED, MANY)], domain="graphio", label="many", body=False)
+case(
+    "IndexOf",
+    [ASKED, MANY],
+    expect=[places(ASKED, MANY)],
+    domain="graphio",
+    label="many",
+    body=False,
+)
 bad("IndexOf", [np.array([1]), np.array([[1]])], error=INVALID, words=["expected a vector"],
     domain="graphio", label="matrix")  # fmt: skip
 
@@ -83,7 +90,9 @@ def pairs(true: np.ndarray) -> np.ndarray:
     """What pairs of classes say that have the probabilities."""
     classes = true.shape[1]
     columns = [
-        true[:, i] / (true[:, i] + true[:, j]) for i in range(classes) for j in range(i + 1, classes)
+        true[:, i] / (true[:, i] + true[:, j])
+        for i in range(classes)
+        for j in range(i + 1, classes)
     ]
     return np.stack(columns, 1)
 

@@ -116,7 +116,9 @@ for aggregate in ("SUM", "AVERAGE", "MIN", "MAX"):
 VOTES = np.array([0.1, 0.2, 0.3])
 for count in (3, 45):
     lines = np.tile(X, (5, 1))[:count]
-    given = [v.astype(np.float32) if v.dtype == np.float64 else v for v in inputs(modes(0, 1), lines)]
+    given = [
+        v.astype(np.float32) if v.dtype == np.float64 else v for v in inputs(modes(0, 1), lines)
+    ]
     case(
         "TreeEnsemble",
         [*given[:-3], np.arange(4, dtype=np.int32), np.zeros(3, np.int32), VOTES],
