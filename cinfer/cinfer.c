@@ -91,6 +91,7 @@
 #include "src/kernels/index.c"
 #include "src/kernels/lrn.c"
 #include "src/kernels/matmul.c"
+#include "src/kernels/ml.c"
 #include "src/kernels/nd.c"
 #include "src/kernels/nms.c"
 #include "src/kernels/nn.c"

@@ -119,6 +119,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.fused": (),
+    "graphio.ops.ml": (),
     "graphio.ops.trees": (),
     "graphio.ops.deform": (),
     "graphio.ops.edit_distance": ("edit_distance",),

@@ -15,6 +15,7 @@ from graphio.onnx import bodies, expansion, lowering
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
+from graphio.onnx.maps import columns, without_maps
 from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
@@ -41,10 +42,13 @@ class Imported:
     """What an ONNX model became; keys are the names in its file.
 
     Attributes:
-        inputs: placeholders by name of the model's input.
+        inputs: placeholders by name of the model's input; of one that is a map, "name.keys" and
+            "name.values", vectors of one length.
         outputs: tensors by name of the model's output, in order.
         variables: the weights that became variables.
         values: every value of the main graph.
+        columns: of each output that a ZipMap makes, which is a tensor here, the labels of its
+            columns.
         metadata: the model's own key-value pairs.
     """
 
@@ -52,6 +56,7 @@ class Imported:
     outputs: dict[str, Tensor] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     values: dict[str, Tensor] = field(default_factory=dict)
+    columns: dict[str, list[int] | list[str]] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
 
 
@@ -139,6 +144,7 @@ class Importer:
             self.problems.add(str(error))
             self.problems.raise_if_any()
         without_sequences(self.model.graph)
+        without_maps(self.model.graph)
         self.functions: dict[tuple[str, str, str], onnx.FunctionProto] = {}
         for f in self.model.functions:
             if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
@@ -174,6 +180,7 @@ class Importer:
         self.problems.raise_if_any()
         self.found.values = {n: t for n, t in scope.values.items() if t is not None and n}
         self.found.variables = self.weights.variables
+        self.found.columns = columns(graph)
         self.found.metadata = {p.key: p.value for p in self.model.metadata_props}
         return self.found
 
