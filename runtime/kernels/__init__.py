@@ -32,6 +32,7 @@ FAMILIES = (
     "state",
     "text",
     "text_numbers",
+    "text_standard",
     "training",
     "trees",
     "window",
