@@ -120,6 +120,8 @@
 #include "src/kernels/regex_parse.c"
 #include "src/kernels/regex.c"
 #include "src/kernels/tfidf.c"
+#include "src/kernels/fft.c"
+#include "src/kernels/dft.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"
 #include "src/kernels/trees.c"

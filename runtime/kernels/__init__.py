@@ -28,6 +28,7 @@ FAMILIES = (
     "sequence",
     "solve",
     "select",
+    "signal",
     "sparse",
     "state",
     "text",

@@ -100,7 +100,8 @@ def _full_match(call: Call) -> Function:
 
     def match(x: Any) -> Array:
         found = [program.full_match(letters.text_of(text)) for text in x.ravel().tolist()]
-        return np.array(found, bool).reshape(x.shape)
+        matched: Array = np.array(found, bool).reshape(x.shape)
+        return matched
 
     return match
 
