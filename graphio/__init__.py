@@ -222,6 +222,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.signal": (),
     "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
     "graphio.ops.text_calls": (
         "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",

@@ -286,7 +286,7 @@ class Importer:
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
         if row is not None and not domain and node.op_type in operators.table().forms:
-            return self.plain(node, row.version, inputs).outputs
+            return self.plain(node, row, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:
             raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
@@ -299,30 +299,31 @@ class Importer:
             self.lenient -= 1
 
     def plain(
-        self, node: onnx.NodeProto, version: int, inputs: Sequence[Tensor | None]
+        self, node: onnx.NodeProto, row: operators.Operator, inputs: Sequence[Tensor | None]
     ) -> Operation:
-        """A node that the engines know, as it is."""
+        """A node that the engines know, as it is, without empty lists of texts."""
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()
         outputs = list(node.output)
-        while len(outputs) > 1 and not outputs[-1]:
+        while len(outputs) > max(1, row.min_outputs) and not outputs[-1]:
             outputs.pop()
         plain = onnx.NodeProto(
             op_type=node.op_type,
             input=[f"x{i}" if t is not None else "" for i, t in enumerate(given)],
             output=[f"y{i}" for i in range(len(outputs))],
         )
-        plain.attribute.extend(node.attribute)
-        attrs = {a.name: from_proto(a) for a in node.attribute}
+        texts = onnx.AttributeProto.STRINGS
+        plain.attribute.extend(a for a in node.attribute if a.type != texts or a.strings)
+        attrs = {a.name: from_proto(a) for a in plain.attribute}
         try:
-            types = infer(plain, version, given)
+            types = infer(plain, row.version, given)
         except ValueError:
             if not self.lenient and node.op_type not in _TOLERANT:
                 raise
-            types = [(d, None) for d in by_signature(plain, version, given)]
+            types = [(d, None) for d in by_signature(plain, row.version, given)]
         return operation(
-            node.op_type, given, types, name=name_of(node), version=version, attrs=attrs
+            node.op_type, given, types, name=name_of(node), version=row.version, attrs=attrs
         )
 
     # ---- functions ----
