@@ -26,8 +26,8 @@ EXPECTED: dict[str, str] = {
         Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool
         BatchNormalization Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress
         Concat Conv ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
-        DequantizeLinear Det Div Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND
-        Gelu
+        DequantizeLinear Det Div Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements
+        GatherND Gelu
         Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
         HardSwish Identity If InstanceNormalization LRN LSTM LayerNormalization LeakyRelu
         LinearAttention Log LogSoftmax Loop LpNormalization LpPool MatMul Max MaxPool MaxRoiPool
