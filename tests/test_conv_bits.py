@@ -96,6 +96,18 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (3, 1, 3, 3),
         {"group": 3, "strides": [2, 2], "pads": [0, 0, 1, 1]},
     ),
+    "depthwise, narrow": ((2, 3, 7, 7), (3, 1, 3, 3), {"group": 3, "pads": [2, 1, 0, 2]}),
+    "depthwise, two columns": ((1, 2, 5, 2), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+    "depthwise, in blocks of rows": (
+        (1, 2, 90, 50),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    ),
+    "depthwise, far padding": (
+        (1, 2, 4, 18),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [3, 0, 2, 5]},
+    ),
     "depthwise 5 x 5": (
         (1, 2, 9, 20),
         (2, 1, 5, 5),

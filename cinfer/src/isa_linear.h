@@ -118,6 +118,18 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   int64_t rows, columns;
 } ci_windows;
 
+/* y = one chain over the taps of a 3 x 3 window of fma(x, w[tap], .), from +0, + bias, then `after`: a plane that is
+ * read in place, with zeros around it. */
+typedef struct ci_depthwise {
+  const float *x, *w, *bias; /* bias or NULL */
+  float *y;
+  int64_t height, width; /* of x */
+  int64_t above, before; /* zeros; before a row 0 or 1 */
+  int64_t rows, columns; /* of y */
+  int stride;            /* 1 or 2, along both axes */
+  ci_after after;        /* added is NULL */
+} ci_depthwise;
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
@@ -143,6 +155,7 @@ struct ci_isa_linear {
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
   /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
   void (*depthwise_plane)(const ci_windows *t);
+  void (*depthwise_3x3)(const ci_depthwise *t);
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);

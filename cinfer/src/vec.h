@@ -16,6 +16,7 @@
  *   v_scale(p, n, whole) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p between 1/2 and 2
  *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)
  *                  every second number from p on
+ *   v_behind(a)   0, then the lanes of a but the last
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
