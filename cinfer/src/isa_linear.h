@@ -95,6 +95,17 @@ typedef struct ci_conv_largest {
   int lanes; /* bias has so many numbers; c is read and written up to a whole number of vectors */
 } ci_conv_largest;
 
+/* y[output * y_row + pixel] = one chain over k channels of fma(x[channel * x_row + pixel], w[output * w_row + channel],
+ * .), from +0, + bias[output], then `after`. */
+typedef struct ci_conv_pixels {
+  const float *x, *w, *bias; /* bias NULL: none is added */
+  float *y;
+  ptrdiff_t x_row, w_row, y_row;
+  int64_t k, pixels;
+  int outputs;
+  ci_after after; /* added is laid out as y is */
+} ci_conv_pixels;
+
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
  * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
  * x_step other than 1 there is no padding behind a row. */
@@ -135,6 +146,7 @@ struct ci_isa_linear {
   int lanes; /* of a vector */
   void (*conv_rows)(const ci_conv_rows *t);
   void (*conv_threes)(const ci_conv_threes *t);
+  void (*conv_pixels)(const ci_conv_pixels *t);
   void (*conv_turn)(const ci_conv_turn *t);
   void (*conv_largest)(const ci_conv_largest *t);
   void (*pad)(const ci_padding *t);
