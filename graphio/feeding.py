@@ -154,10 +154,10 @@ class Feeder:
         except ValueError as error:
             raise self._refused(ValueError, value, str(error)) from None
         if raw.dtype == self._numpy:
-            return np.require(raw, None, "CA")
+            return np.require(raw, None, ("C", "A"))
         self._check_kind(raw, value)
         with np.errstate(all="ignore"):
-            return np.require(raw, self._numpy, "CA")
+            return np.require(raw, self._numpy, ("C", "A"))
 
     def _check_kind(self, raw: Array, value: Any) -> None:
         wanted = self._dtype

@@ -47,7 +47,7 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
         made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
     except OverflowError as error:
         raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
-    return np.require(made, wanted, "CA")
+    return np.require(made, wanted, ("C", "A"))
 
 
 def lies_plainly(value: Array) -> bool:
