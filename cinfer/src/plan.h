@@ -69,6 +69,7 @@ struct ci_node_run { /* a step */
   ci_half *half;        /* what half.c keeps, or NULL */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
+  bool joined;          /* the step before does its work */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 

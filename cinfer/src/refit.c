@@ -9,7 +9,7 @@
 bool ci_plan_may_refit(const ci_plan *plan) {
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     const ci_step *step = plan->all_steps.at[s];
-    if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) return false;
+    if (step->dynamic || step->joined || (step->node->kernel->flags & CI_OP_CONTROL) != 0) return false;
   }
   for (size_t p = 0; p < plan->places.count; p++) {
     const ci_home home = plan->places.at[p].home;
