@@ -317,7 +317,8 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
   const int64_t places = p->y.out * p->x.out;
   const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
-  float *to = job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, *c = totals;
+  const int64_t in_all = (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0;
+  float *to = job->y + in_all - job->begin * places, *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
   if (p->channels_last) {
     c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
@@ -349,7 +350,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
         block.c = c + at * c_step;
         if (complete) tiles_await(to, places, at, at + rows * block.pixels, count);
         if (complete && job->after.added != NULL) {
-          tiles_await(job->after.added + (to - job->y), places, at, at + rows * block.pixels, count);
+          tiles_await(job->after.added + in_all, places, at, at + rows * block.pixels, count);
         }
         linear->conv_rows(&block);
       }
@@ -364,7 +365,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                        .pixels = pixels,
                        .lanes = (int)count,
                        .after = job->after};
-  if (turn.after.added != NULL) turn.after.added += to - job->y;
+  if (turn.after.added != NULL) turn.after.added += in_all;
   if (p->largest != NULL) tiles_largest(job, u, first, totals, &turn);
   linear->conv_turn(&turn);
   if (job->program == NULL) return;
@@ -407,12 +408,11 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
       tiles_strip(job, x - own, &u, strip);
       u.base = strip + own;
     }
-    for (int64_t panel = part * each; panel < tiles_least((part + 1) * each, panels); panel++) {
-      if (p->pixels) {
-        tiles_pixels(job, &u, panel * p->width);
-      } else {
-        tiles_panel(job, &u, panel * p->width, totals);
-      }
+    const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
+    const int64_t last = job->end > 0 ? tiles_parts(job->end, p->width) : tiles_least((part + 1) * each, panels);
+    for (int64_t panel = first; panel < last; panel++) {
+      if (p->pixels) tiles_pixels(job, &u, panel * p->width);
+      else tiles_panel(job, &u, panel * p->width, totals);
     }
   }
 }

@@ -42,6 +42,7 @@ typedef struct ci_conv_tiles_job {
   const ci_conv_tiles *p;
   const float *x, *w, *bias; /* bias: channels first only; or NULL */
   float *y;
+  int64_t begin, end;      /* outputs, of which y has the first at its start; 0, 0: all. Of one group, whole panels */
   ci_after after;          /* what follows, channels first only; added is of the whole of y */
   const ci_fused *program; /* what else follows, in rows of a plane's windows; or NULL */
 } ci_conv_tiles_job;
