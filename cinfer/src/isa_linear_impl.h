@@ -15,23 +15,47 @@
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
-/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
+#include "isa_linear_threes_impl.h"
+
+#define CI_T_AHEAD(i, unused) CI_PREFETCH(at + (i) * from_row + ahead);
+#define CI_T_GET(i, unused) v[i] = v_load(at + (i) * from_row);
+#define CI_T_PUT(i, unused) v_store(to + (i) * to_row, v[i]);
+
+/* A square of them, or what there is of it. */
+CI_INLINE void CI_N(square)(float *to, ptrdiff_t to_row, const float *at, ptrdiff_t from_row, int rows, int cols) {
+  enum { ahead = 48 };
+  vf v[CI_VL];
+  if (rows == CI_VL && cols == CI_VL) {
+    CI_LANES(CI_T_AHEAD, 0)
+    CI_LANES(CI_T_GET, 0)
+    v_turn(v);
+    CI_LANES(CI_T_PUT, 0)
+    return;
+  }
+  for (int i = 0; i < CI_VL; i++) v[i] = i < rows ? v_load_part(at + i * from_row, cols, 0.0f) : v_set(0.0f);
+  v_turn(v);
+  for (int i = 0; i < cols; i++) v_store_part(to + i * to_row, rows, v[i]);
+}
+
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines, which the caches are told of: they
+ * cannot follow so many rows. */
 static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
                             int64_t cols) {
-  enum { line = 16, step = CI_N(turned_rows) };
-  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
-  for (int64_t c0 = 0; c0 < whole; c0 += line) {
-    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
-    for (int64_t r = 0; r < squares; r += step) {
-      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+  enum { line = CI_VL < 16 ? 16 : CI_VL };
+  for (int64_t c0 = 0; c0 < cols; c0 += line) {
+    const int64_t end = cols - c0 < line ? cols : c0 + line;
+    for (int64_t r = 0; r < rows; r += CI_VL) {
+      const int high = rows - r < CI_VL ? (int)(rows - r) : CI_VL;
+      for (int64_t c = c0; c < end; c += CI_VL) {
+        const int wide = end - c < CI_VL ? (int)(end - c) : CI_VL;
+        CI_N(square)(to + c * to_row + r, to_row, from + r * from_row + c, from_row, high, wide);
+      }
     }
-  }
-  for (int64_t r = 0; r < rows; r++) {
-    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
   }
 }
 
 #include "isa_linear_window_impl.h"
+#include "isa_linear_pixels_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -330,7 +354,10 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_rows = CI_N(conv_rows),
+                                                      .conv_threes = CI_N(conv_threes),
+                                                      .conv_pixels = CI_N(conv_pixels),
                                                       .conv_turn = CI_N(conv_turn),
+                                                      .conv_largest = CI_N(conv_largest),
                                                       .pad = CI_N(pad),
                                                       .columns = CI_N(columns),
                                                       .dots = CI_N(dots),
@@ -343,6 +370,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
+                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),

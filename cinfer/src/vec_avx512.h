@@ -3,8 +3,6 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
-#include "vec_turn_x86.h"
-
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
@@ -81,6 +79,10 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX512_TREE(add)} CI_INLINE float v_max_tree
 CI_INLINE vf v_even(vf a, vf b) {
   const vi lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
   return _mm512_permutex2var_ps(a, lanes, b);
+}
+
+CI_INLINE vf v_behind(vf a) {
+  return v_from_bits(_mm512_alignr_epi32(v_bits(a), _mm512_setzero_si512(), CI_VL - 1));
 }
 
 /* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
