@@ -129,6 +129,9 @@ struct ci_isa_move {
    * point for all */
   void (*quantize_small)(void *y, size_t item, const float *x, const float *scale, const float *zero, int64_t n,
                          bool one, float least, float most);
+  /* quantize of (sums + add) * factor, which is finite, to bytes */
+  void (*requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor, float zero, float least,
+                     float most);
   void (*dequantize_integers[CI_MOVE_i64])(float *y, const void *x, const float *scale, const float *zero, int64_t n,
                                            bool one);
   void (*divide)(float *x, const float *by, int64_t n);

@@ -127,6 +127,22 @@ static void CI_N(quantize_small)(void *y, size_t item, const float *x, const flo
   }
 }
 
+CI_REGION_FAST static void CI_N(requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor,
+                                            float zero, float least, float most) {
+  uint32_t words[CI_N(QUANTIZE_PIECE)];
+  for (int64_t at = 0; at < n; at += CI_N(QUANTIZE_PIECE)) {
+    const int64_t count = n - at < CI_N(QUANTIZE_PIECE) ? n - at : CI_N(QUANTIZE_PIECE);
+    for (int64_t i = 0; i < count; i++) {
+      const float v = (float)(int32_t)((uint32_t)sums[at + i] + (uint32_t)add) * factor;
+      const float low = v > -0x1p20f ? v : -0x1p20f, inside = low < 0x1p20f ? low : 0x1p20f;
+      const float moved = inside + 0x1.8p23f, whole = moved - 0x1.8p23f, sum = whole + zero;
+      const float above = sum > least ? sum : least, value = (above < most ? above : most) + 0x1.8p23f;
+      words[i] = ci_float_bits(value);
+    }
+    CI_N(narrow_1)(y + at, words, count);
+  }
+}
+
 #define CI_MOVE_DEQUANTIZE(T, name)                                                                                 \
   CI_REGION_FAST static void CI_N(dequantize_##name)(float *y, const void *in, const float *scale, const float *zero, \
                                                      int64_t n, bool one) {                                         \
@@ -165,6 +181,7 @@ static const struct ci_isa_move CI_N(isa_move) = {.casts = {CI_MOVE_CASTS(CI_MOV
                                                   .choose = {CI_N(choose_uint8_t), CI_N(choose_uint16_t),
                                                              CI_N(choose_uint32_t), CI_N(choose_uint64_t)},
                                                   .quantize_small = CI_N(quantize_small),
+                                                  .requantize = CI_N(requantize),
                                                   .dequantize_integers = {CI_N(dequantize_i8), CI_N(dequantize_u8),
                                                                           CI_N(dequantize_i32)},
                                                   .divide = CI_N(divide),
