@@ -40,8 +40,8 @@ static void bytes_pack(void *to, const ci_value *w, const void *argument) {
       for (int64_t s = 0; s < p->steps; s++) {
         for (int64_t i = 0; i < BYTES_BLOCK; i++) {
           const int64_t o = first + i / CI_BYTES_DEPTH, c = s / p->taps * CI_BYTES_DEPTH + i % CI_BYTES_DEPTH;
-          const bool has = o < p->oc && c < p->ic;
-          *y++ = has ? bytes_weight(w, ((group * p->oc + o) * p->ic + c) * p->taps + s % p->taps) : 0;
+          const bool has = o < p->oc && c < p->ic && c / p->own_ic == o / p->own_oc;
+          *y++ = has ? bytes_weight(w, ((group * p->oc + o) * p->own_ic + c % p->own_ic) * p->taps + s % p->taps) : 0;
         }
       }
     }
@@ -61,7 +61,10 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
   const ci_value *weights = k->in[w];
   if (g->rank > 2 || k->out[0]->count == 0 || weights->count == 0) return false;
   const int last = g->rank - 1;
-  *p = (ci_bytes_conv){.groups = groups, .ic = weights->dims[1], .oc = weights->dims[0] / groups};
+  *p = (ci_bytes_conv){.groups = groups, .own_ic = weights->dims[1], .own_oc = weights->dims[0] / groups};
+  while (p->groups % 2 == 0 && p->own_ic * (groups / p->groups) * 2 <= CI_BYTES_DEPTH) p->groups /= 2;
+  p->ic = p->own_ic * (groups / p->groups);
+  p->oc = p->own_oc * (groups / p->groups);
   for (int i = 0; i < 2; i++) {
     const int from = i - 2 + g->rank;
     const bool has = from >= 0;
@@ -179,12 +182,8 @@ static void bytes_product(const bytes_group *g, const int8_t *w, int64_t rows, i
   }
 }
 
-CI_FAST static void bytes_less(uint32_t *y, const uint32_t *columns, int64_t n, uint32_t add, uint32_t by) {
-  if (by == 0) {
-    for (int64_t i = 0; i < n; i++) y[i] = y[i] + add;
-  } else {
-    for (int64_t i = 0; i < n; i++) y[i] = y[i] + add - by * columns[i];
-  }
+CI_FAST static void bytes_less(uint32_t *y, const uint32_t *columns, int64_t n, uint32_t by) {
+  for (int64_t i = 0; i < n; i++) y[i] = y[i] - by * columns[i];
 }
 
 CI_FAST static int64_t bytes_sum(const uint8_t *w, int64_t n, uint8_t flip) {
@@ -203,14 +202,16 @@ static void bytes_finish(const bytes_group *g, int64_t o, int32_t *c) {
   const ci_bytes_job *job = g->job;
   const ci_bytes_conv *p = job->p;
   const ci_value *w = job->w, *z = job->w_zero;
-  const int64_t output = g->group * p->oc + o, terms = p->ic * p->taps;
+  const int64_t output = g->group * p->oc + o, terms = p->own_ic * p->taps;
   const int64_t at = z == NULL || z->count == 1 ? 0 : output;
   const int32_t w_zero = z == NULL ? (w->dtype == CI_UINT8 ? -128 : 0) : bytes_weight(z, at);
   const int64_t sum =
       bytes_sum((const uint8_t *)w->data + output * terms, terms, w->dtype == CI_UINT8 ? 0x80 : 0);
   const uint64_t add = (uint64_t)(terms * g->x_zero * w_zero) - (uint64_t)(g->x_zero * sum);
-  bytes_less((uint32_t *)(void *)c, (const uint32_t *)(const void *)g->sums, p->c_row, (uint32_t)add, (uint32_t)w_zero);
-  job->take(job->argument, g->image, output, c);
+  const int32_t *columns = g->sums + o / p->own_oc * p->c_row;
+  if (w_zero != 0)
+    bytes_less((uint32_t *)(void *)c, (const uint32_t *)(const void *)columns, p->c_row, (uint32_t)w_zero);
+  job->take(job->argument, g->image, output, c, (int32_t)(uint32_t)add);
 }
 
 static void bytes_blocks(void *argument, int64_t begin, int64_t end, int thread) {
@@ -222,11 +223,14 @@ static void bytes_blocks(void *argument, int64_t begin, int64_t end, int thread)
   for (int64_t o = begin * CI_BYTES_ROWS; o < end * CI_BYTES_ROWS && o < p->oc; o++, c += p->c_row) bytes_finish(g, o, c);
 }
 
-/* A row of ones over the channels that there are. */
+/* Rows of ones over the channels that each of the node's groups has. */
 static void bytes_ones(const ci_bytes_conv *p, int8_t *w) {
   memset(w, 0, (size_t)(p->steps * BYTES_BLOCK));
   for (int64_t s = 0; s < p->steps; s++) {
-    for (int64_t i = 0; i < CI_BYTES_DEPTH && s / p->taps * CI_BYTES_DEPTH + i < p->ic; i++) w[s * BYTES_BLOCK + i] = 1;
+    for (int64_t i = 0; i < CI_BYTES_DEPTH; i++) {
+      const int64_t c = s / p->taps * CI_BYTES_DEPTH + i;
+      if (c < p->ic) w[s * BYTES_BLOCK + c / p->own_ic * CI_BYTES_DEPTH + i] = 1;
+    }
   }
 }
 

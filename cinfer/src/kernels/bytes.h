@@ -6,7 +6,8 @@
 #include "nd.h"
 
 typedef struct ci_bytes_conv {
-  int64_t groups, ic, oc;          /* channels of a group */
+  int64_t groups, ic, oc;          /* channels of a group: of a few of the node's where those have one or two, */
+  int64_t own_ic, own_oc;          /* whose channels these are; beside its own, an output has weights of 0 */
   int64_t quads, taps, steps;      /* fours of channels; steps of a product */
   int64_t kernel[2], out[2], size[2], before[2], stride[2];
   int64_t rows, phases, line;      /* of the padded image: a row's columns lie by their place modulo the stride */
@@ -18,8 +19,9 @@ typedef struct ci_bytes_conv {
   ptrdiff_t *step;
 } ci_bytes_conv;
 
-/* What becomes of the sums of one output of an image: `windows` rows of p->out[1] numbers, p->c_line apart. */
-typedef void (*ci_bytes_take)(void *argument, int64_t image, int64_t output, const int32_t *sums);
+/* What becomes of the sums of one output of an image, rows of p->out[1] numbers, p->c_line apart: `add` is to be added
+ * to each. */
+typedef void (*ci_bytes_take)(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add);
 
 typedef struct ci_bytes_job {
   ci_kernel *k;

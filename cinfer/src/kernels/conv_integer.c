@@ -117,13 +117,17 @@ ci_status prepare_conv_integer(ci_kernel *k) {
   return CI_OK;
 }
 
-static void conv_integer_take(void *argument, int64_t image, int64_t output, const int32_t *sums) {
+CI_FAST static void conv_add(int32_t *y, const int32_t *sums, int64_t n, int32_t add) {
+  for (int64_t i = 0; i < n; i++) y[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)add);
+}
+
+static void conv_integer_take(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add) {
   const ci_kernel *k = argument;
   const conv_bytes *p = k->private_memory;
   const int64_t *out = p->bytes.out;
   int32_t *y = (int32_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
   for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line)
-    memcpy(y, sums, (size_t)out[1] * sizeof *y);
+    conv_add(y, sums, out[1], add);
 }
 
 ci_status run_conv_integer(ci_kernel *k) {
@@ -184,14 +188,17 @@ static void conv_scale(const ci_kernel *k, int64_t output, uint8_t *y, const int
   }
 }
 
-static void conv_qlinear_take(void *argument, int64_t image, int64_t output, const int32_t *sums) {
+static void conv_qlinear_take(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add) {
   const ci_kernel *k = argument;
   const conv_bytes *p = k->private_memory;
   const int64_t *out = p->bytes.out;
   const ci_value *bias = conv_input(k, 8);
+  const uint32_t all = (uint32_t)add + (bias == NULL ? 0 : (uint32_t)((const int32_t *)bias->data)[output]);
   uint8_t *y = (uint8_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
-  for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line)
-    conv_scale(k, output, y, sums, out[1], bias == NULL ? 0 : ((const int32_t *)bias->data)[output]);
+  const bool dense = p->bytes.c_line == out[1]; /* then the rows are one */
+  const int64_t rows = dense ? 1 : out[0], n = dense ? out[0] * out[1] : out[1];
+  for (int64_t row = 0; row < rows; row++, y += n, sums += p->bytes.c_line)
+    conv_scale(k, output, y, sums, n, (int32_t)all);
 }
 
 ci_status run_qlinear_conv(ci_kernel *k) {
