@@ -143,6 +143,16 @@ CI_REGION_FAST static void CI_N(requantize)(uint8_t *y, const int32_t *sums, int
   }
 }
 
+CI_REGION_FAST static void CI_N(requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, double factor, double zero,
+                                                 double least, double most) {
+  for (int64_t i = 0; i < n; i++) {
+    const double v = (double)sums[i] * factor, low = v > -0x1p40 ? v : -0x1p40, inside = low < 0x1p40 ? low : 0x1p40;
+    const double moved = inside + 0x1.8p52, whole = moved - 0x1.8p52, sum = whole + zero;
+    const double above = sum > least ? sum : least;
+    y[i] = (uint8_t)(int32_t)(above < most ? above : most);
+  }
+}
+
 #define CI_MOVE_DEQUANTIZE(T, name)                                                                                 \
   CI_REGION_FAST static void CI_N(dequantize_##name)(float *y, const void *in, const float *scale, const float *zero, \
                                                      int64_t n, bool one) {                                         \
@@ -182,6 +192,7 @@ static const struct ci_isa_move CI_N(isa_move) = {.casts = {CI_MOVE_CASTS(CI_MOV
                                                              CI_N(choose_uint32_t), CI_N(choose_uint64_t)},
                                                   .quantize_small = CI_N(quantize_small),
                                                   .requantize = CI_N(requantize),
+                                                  .requantize_wide = CI_N(requantize_wide),
                                                   .dequantize_integers = {CI_N(dequantize_i8), CI_N(dequantize_u8),
                                                                           CI_N(dequantize_i32)},
                                                   .divide = CI_N(divide),

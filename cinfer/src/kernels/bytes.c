@@ -105,9 +105,8 @@ bool ci_bytes_plan(ci_kernel *k, const ci_nd *g, int64_t groups, int w, ci_bytes
 
 /* ---- run ---- */
 
-/* Four rows to one with their bytes side by side. */
-CI_FAST static void bytes_interleave(uint8_t *restrict y, const uint8_t *a, const uint8_t *b, const uint8_t *c,
-                                     const uint8_t *d, int64_t n, int64_t step, uint8_t flip) {
+CI_FAST void ci_bytes_interleave(uint8_t *restrict y, const uint8_t *a, const uint8_t *b, const uint8_t *c,
+                                 const uint8_t *d, int64_t n, int64_t step, uint8_t flip) {
   if (step == 1) {
     for (int64_t i = 0; i < n; i++) {
       y[4 * i] = a[i] ^ flip, y[4 * i + 1] = b[i] ^ flip;
@@ -133,7 +132,7 @@ static void bytes_row(const ci_bytes_conv *p, uint8_t *y, const uint8_t *const *
     memset(y, zero, (size_t)(first * CI_BYTES_DEPTH));
     const int64_t at = first * stride - left;
     if (end > first) {
-      bytes_interleave(y + first * CI_BYTES_DEPTH, plane[0] + at, plane[1] + at, plane[2] + at, plane[3] + at,
+      ci_bytes_interleave(y + first * CI_BYTES_DEPTH, plane[0] + at, plane[1] + at, plane[2] + at, plane[3] + at,
                        end - first, stride, flip);
     }
     memset(y + end * CI_BYTES_DEPTH, zero, (size_t)((p->line - end) * CI_BYTES_DEPTH));
