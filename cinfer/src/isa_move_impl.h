@@ -48,32 +48,19 @@ CI_MOVE_INTEGERS(CI_MOVE_ROWS)
 #undef CI_MOVE_ROW
 #undef CI_MOVE_ROWS
 
-#define CI_MOVE_CHOOSE(T)                                                                                              \
-  CI_REGION_FAST static void CI_N(choose_##T)(void *out, const uint8_t *c, const void *left, const void *right, int64_t n, \
-                                              int ones) {                                                              \
-    const T *a = left, *b = right;                                                                                     \
-    T *y = out;                                                                                                        \
-    if (ones == CI_ONE_A) {                                                                                            \
-      const T one = *a;                                                                                                \
-      for (int64_t i = 0; i < n; i++) y[i] = CI_MOVE_MASK(T, c[i], one, b[i]);                                         \
-    } else if (ones == CI_ONE_B) {                                                                                     \
-      const T one = *b;                                                                                                \
-      for (int64_t i = 0; i < n; i++) y[i] = CI_MOVE_MASK(T, c[i], a[i], one);                                         \
-    } else if (ones == 0) {                                                                                            \
-      for (int64_t i = 0; i < n; i++) y[i] = CI_MOVE_MASK(T, c[i], a[i], b[i]);                                        \
-    } else {                                                                                                           \
-      const T one = *a, other = *b;                                                                                    \
-      for (int64_t i = 0; i < n; i++) y[i] = CI_MOVE_MASK(T, c[i], one, other);                                        \
-    }                                                                                                                  \
-  }
 /* What is loaded anyway needs no branch. */
-#define CI_MOVE_MASK(T, c, a, b) (T)(((a) & (T)(0 - (T)(c))) | ((b) & (T)((T)(c)-1)))
+#define CI_MOVE_CHOOSE(T)                                                                                               \
+  CI_REGION_FAST static void CI_N(choose_##T)(void *out, const uint8_t *c, const void *left, const void *right,         \
+                                              int64_t n) {                                                              \
+    const T *a = left, *b = right;                                                                                      \
+    T *y = out;                                                                                                         \
+    for (int64_t i = 0; i < n; i++) y[i] = (T)((a[i] & (T)(0 - (T)c[i])) | (b[i] & (T)((T)c[i] - 1)));                  \
+  }
 CI_MOVE_CHOOSE(uint8_t)
 CI_MOVE_CHOOSE(uint16_t)
 CI_MOVE_CHOOSE(uint32_t)
 CI_MOVE_CHOOSE(uint64_t)
 #undef CI_MOVE_CHOOSE
-#undef CI_MOVE_MASK
 
 /* Beyond 2^20 the sum is beyond the limits, below it everything is exact. */
 CI_INLINE int32_t CI_N(quantized)(float v, float zero, float least, float most) {
