@@ -46,8 +46,8 @@
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
-static const struct ci_isa isa_portable = {CI_ISA_PORTABLE, "portable", &isa_math_portable, &isa_linear_portable,
-                                           &isa_move_portable, &isa_bytes_portable};
+static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",         &isa_math_portable,
+                                           &isa_linear_portable, &isa_move_portable, &isa_bytes_portable};
 
 #undef CI_REGION_FAST
 #define CI_REGION_FAST CI_FAST
@@ -64,7 +64,8 @@ CI_TARGET_BEGIN("avx2,fma")
 #undef CI_N
 #undef CI_VEC_AVX2
 CI_TARGET_END
-static const struct ci_isa isa_avx2 = {CI_ISA_AVX2, "avx2", &isa_math_avx2, &isa_linear_avx2, &isa_move_avx2, &isa_bytes_avx2};
+static const struct ci_isa isa_avx2 = {CI_ISA_AVX2,      "avx2",         &isa_math_avx2,
+                                       &isa_linear_avx2, &isa_move_avx2, &isa_bytes_avx2};
 
 CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #define CI_VEC_AVX512
@@ -86,10 +87,10 @@ CI_TARGET_END
 #undef CI_N
 #undef CI_BYTES_VNNI
 #undef CI_VEC_AVX512
-static const struct ci_isa isa_avx512_vnni = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512,
-                                              &isa_move_avx512, &isa_bytes_avx512_vnni};
-static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512,
-                                         &isa_move_avx512, &isa_bytes_avx512};
+static const struct ci_isa isa_avx512_vnni = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                              &isa_linear_avx512, &isa_move_avx512, &isa_bytes_avx512_vnni};
+static const struct ci_isa isa_avx512 = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                         &isa_linear_avx512, &isa_move_avx512, &isa_bytes_avx512};
 #endif
 
 #if CI_ISA_ARM
@@ -102,7 +103,8 @@ static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx5
 #include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_NEON
-static const struct ci_isa isa_neon = {CI_ISA_NEON, "neon", &isa_math_neon, &isa_linear_neon, &isa_move_neon, &isa_bytes_neon};
+static const struct ci_isa isa_neon = {CI_ISA_NEON,      "neon",         &isa_math_neon,
+                                       &isa_linear_neon, &isa_move_neon, &isa_bytes_neon};
 #endif
 
 #if CI_ISA_X86

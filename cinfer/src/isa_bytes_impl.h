@@ -1,6 +1,6 @@
 /* isa_bytes_impl.h - isa_bytes.h's product: included once per instruction set, and again with CI_BYTES_VNNI where the
- * processor has a product of four bytes. Else even and odd bytes are widened to 16 bits, of which two products and their
- * sum are exact in 32. */
+ * processor has a product of four bytes. Else even and odd bytes are widened to 16 bits, of which two products and
+ * their sum are exact in 32. */
 #if defined(CI_VEC_AVX512)
 #define CI_B_VECTOR __m512i
 #define CI_B_LOAD(p) _mm512_loadu_si512((const void *)(p))
@@ -28,27 +28,27 @@ enum { CI_N(BYTES_LANES) = sizeof(CI_B_VECTOR) / 4, CI_N(bytes_cols) = 2 * CI_N(
 /* Eight rows by two vectors. */
 #define CI_B_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define CI_B_CLEAR(r) CI_B_VECTOR a##r = CI_B(set1_epi32)(0), b##r = a##r;
-#define CI_B_WRITE(r)           \
-  CI_B_STORE(c + (r)*c_row, a##r); \
-  CI_B_STORE(c + (r)*c_row + CI_N(BYTES_LANES), b##r);
+#define CI_B_WRITE(r)                \
+  CI_B_STORE(c + (r) * c_row, a##r); \
+  CI_B_STORE(c + (r) * c_row + CI_N(BYTES_LANES), b##r);
 #if defined(CI_BYTES_VNNI)
 #define CI_B_TAKE const CI_B_VECTOR x0 = CI_B_LOAD(x), x1 = CI_B_LOAD(x + 4 * CI_N(BYTES_LANES));
-#define CI_B_STEP(r)                                        \
-  {                                                         \
-    const CI_B_VECTOR four = CI_B(set1_epi32)(CI_N(bytes_four)(w + 4 * (r)));  \
-    a##r = CI_B(dpbusd_epi32)(a##r, x0, four);              \
-    b##r = CI_B(dpbusd_epi32)(b##r, x1, four);              \
+#define CI_B_STEP(r)                                                          \
+  {                                                                           \
+    const CI_B_VECTOR four = CI_B(set1_epi32)(CI_N(bytes_four)(w + 4 * (r))); \
+    a##r = CI_B(dpbusd_epi32)(a##r, x0, four);                                \
+    b##r = CI_B(dpbusd_epi32)(b##r, x1, four);                                \
   }
 #else
-#define CI_B_TAKE                                                            \
-  const CI_B_VECTOR both0 = CI_B_LOAD(x), both1 = CI_B_LOAD(x + 4 * CI_N(BYTES_LANES));           \
+#define CI_B_TAKE                                                                       \
+  const CI_B_VECTOR both0 = CI_B_LOAD(x), both1 = CI_B_LOAD(x + 4 * CI_N(BYTES_LANES)); \
   const CI_B_VECTOR x0 = CI_B_EVEN(both0), x1 = CI_B_EVEN(both1), y0 = CI_B_ODD(both0), y1 = CI_B_ODD(both1);
-#define CI_B_STEP(r)                                                                                        \
-  {                                                                                                         \
-    const CI_B_VECTOR four = CI_B(set1_epi32)(CI_N(bytes_four)(w + 4 * (r))), odd = CI_B(srai_epi16)(four, 8);                 \
-    const CI_B_VECTOR even = CI_B(srai_epi16)(CI_B(slli_epi16)(four, 8), 8);                                         \
-    a##r = CI_B(add_epi32)(a##r, CI_B(add_epi32)(CI_B(madd_epi16)(x0, even), CI_B(madd_epi16)(y0, odd)));                     \
-    b##r = CI_B(add_epi32)(b##r, CI_B(add_epi32)(CI_B(madd_epi16)(x1, even), CI_B(madd_epi16)(y1, odd)));                     \
+#define CI_B_STEP(r)                                                                                           \
+  {                                                                                                            \
+    const CI_B_VECTOR four = CI_B(set1_epi32)(CI_N(bytes_four)(w + 4 * (r))), odd = CI_B(srai_epi16)(four, 8); \
+    const CI_B_VECTOR even = CI_B(srai_epi16)(CI_B(slli_epi16)(four, 8), 8);                                   \
+    a##r = CI_B(add_epi32)(a##r, CI_B(add_epi32)(CI_B(madd_epi16)(x0, even), CI_B(madd_epi16)(y0, odd)));      \
+    b##r = CI_B(add_epi32)(b##r, CI_B(add_epi32)(CI_B(madd_epi16)(x1, even), CI_B(madd_epi16)(y1, odd)));      \
   }
 #endif
 

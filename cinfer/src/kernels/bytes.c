@@ -2,7 +2,8 @@
  *
  *   sum (x - zx) (w - zw) = sum x' w' - zx' sum w' - zw' sum x' + terms zx' zw'
  *
- * where zx' and zw' are the zero points moved as much. Padding is the zero point, so that all windows have all terms. */
+ * where zx' and zw' are the zero points moved as much. Padding is the zero point, so that all windows have all terms.
+ */
 #include "bytes.h"
 
 #include "../isa.h"
@@ -133,7 +134,7 @@ static void bytes_row(const ci_bytes_conv *p, uint8_t *y, const uint8_t *const *
     const int64_t at = first * stride - left;
     if (end > first) {
       ci_bytes_interleave(y + first * CI_BYTES_DEPTH, plane[0] + at, plane[1] + at, plane[2] + at, plane[3] + at,
-                       end - first, stride, flip);
+                          end - first, stride, flip);
     }
     memset(y + end * CI_BYTES_DEPTH, zero, (size_t)((p->line - end) * CI_BYTES_DEPTH));
   }
@@ -172,8 +173,14 @@ typedef struct bytes_group {
 
 static void bytes_product(const bytes_group *g, const int8_t *w, int64_t rows, int32_t *c) {
   const ci_bytes_conv *p = g->job->p;
-  ci_bytes_tile tile = {.x = g->columns, .step = p->step, .w = w, .c = c, .c_row = (ptrdiff_t)p->c_row,
-                        .steps = p->steps, .rows = rows, .cols = p->run};
+  ci_bytes_tile tile = {.x = g->columns,
+                        .step = p->step,
+                        .w = w,
+                        .c = c,
+                        .c_row = (ptrdiff_t)p->c_row,
+                        .steps = p->steps,
+                        .rows = rows,
+                        .cols = p->run};
   for (int64_t run = 0; run < (p->flat ? 1 : p->out[0]); run++) {
     g->job->k->isa->bytes->product(&tile);
     tile.x += p->stride[0] * p->phases * p->line * CI_BYTES_DEPTH;
@@ -204,8 +211,7 @@ static void bytes_finish(const bytes_group *g, int64_t o, int32_t *c) {
   const int64_t output = g->group * p->oc + o, terms = p->own_ic * p->taps;
   const int64_t at = z == NULL || z->count == 1 ? 0 : output;
   const int32_t w_zero = z == NULL ? (w->dtype == CI_UINT8 ? -128 : 0) : bytes_weight(z, at);
-  const int64_t sum =
-      bytes_sum((const uint8_t *)w->data + output * terms, terms, w->dtype == CI_UINT8 ? 0x80 : 0);
+  const int64_t sum = bytes_sum((const uint8_t *)w->data + output * terms, terms, w->dtype == CI_UINT8 ? 0x80 : 0);
   const uint64_t add = (uint64_t)(terms * g->x_zero * w_zero) - (uint64_t)(g->x_zero * sum);
   const int32_t *columns = g->sums + o / p->own_oc * p->c_row;
   if (w_zero != 0)
@@ -219,7 +225,8 @@ static void bytes_blocks(void *argument, int64_t begin, int64_t end, int thread)
   int32_t *c = g->sums + (begin + 1) * CI_BYTES_ROWS * p->c_row;
   (void)thread;
   bytes_product(g, g->weights + begin * p->steps * BYTES_BLOCK, (end - begin) * CI_BYTES_ROWS, c);
-  for (int64_t o = begin * CI_BYTES_ROWS; o < end * CI_BYTES_ROWS && o < p->oc; o++, c += p->c_row) bytes_finish(g, o, c);
+  for (int64_t o = begin * CI_BYTES_ROWS; o < end * CI_BYTES_ROWS && o < p->oc; o++, c += p->c_row)
+    bytes_finish(g, o, c);
 }
 
 /* Rows of ones over the channels that each of the node's groups has. */
@@ -253,10 +260,14 @@ void ci_bytes_forward(const ci_bytes_job *job) {
   if (by_columns) bytes_ones(p, ones);
   memset(job->scratch + p->image - CI_BYTES_COLS * CI_BYTES_DEPTH * 2, 0, CI_BYTES_COLS * CI_BYTES_DEPTH * 2);
   for (int64_t i = 0; i < job->x->dims[0] * p->groups; i++) {
-    bytes_group group = {.job = job, .columns = (const uint8_t *)job->scratch, .ones = ones,
+    bytes_group group = {.job = job,
+                         .columns = (const uint8_t *)job->scratch,
+                         .ones = ones,
                          .weights = weights + i % p->groups * blocks * p->steps * BYTES_BLOCK,
                          .sums = (int32_t *)(void *)(job->scratch + p->image),
-                         .image = i / p->groups, .group = i % p->groups, .x_zero = zero};
+                         .image = i / p->groups,
+                         .group = i % p->groups,
+                         .x_zero = zero};
     bytes_image(job, (uint8_t *)job->scratch, i * p->ic, zero);
     if (by_columns) bytes_product(&group, ones, CI_BYTES_ROWS, group.sums);
     k_parallel(job->k, blocks, 1, bytes_blocks, &group);

@@ -1,4 +1,5 @@
-/* bytes_matmul.c - see bytes_matmul.h. a' and b' are a and b moved to the ranges that the product takes, zero points too:
+/* bytes_matmul.c - see bytes_matmul.h. a' and b' are a and b moved to the ranges that the product takes, zero points
+ * too:
  *
  *   sum (a - za) (b - zb) = sum a' b' - zb' sum a' - za' sum b' + depth za' zb'
  */
@@ -114,8 +115,14 @@ typedef struct bytes_matmul_job {
 
 static void bytes_matmul_product(const bytes_matmul_job *job, const int8_t *w, int64_t rows, int32_t *c) {
   const ci_bytes_matmul *p = job->p;
-  const ci_bytes_tile tile = {.x = job->columns, .step = p->step, .w = w, .c = c, .c_row = (ptrdiff_t)p->c_row,
-                              .steps = p->steps, .rows = rows, .cols = p->n};
+  const ci_bytes_tile tile = {.x = job->columns,
+                              .step = p->step,
+                              .w = w,
+                              .c = c,
+                              .c_row = (ptrdiff_t)p->c_row,
+                              .steps = p->steps,
+                              .rows = rows,
+                              .cols = p->n};
   job->k->isa->bytes->product(&tile);
 }
 
@@ -133,8 +140,8 @@ static void bytes_matmul_blocks(void *argument, int64_t begin, int64_t end, int 
     const int64_t rows = last - m < CI_BYTES_ROWS ? last - m : CI_BYTES_ROWS;
     if (rows < CI_BYTES_ROWS) memset(w, 0, (size_t)(p->steps * MATMUL_BLOCK));
     for (int64_t r = 0; r < rows; r++) {
-      row_sum[r] = bytes_matmul_row(w + r * CI_BYTES_DEPTH, job->a + (m + r) * p->depth, p->depth, p->steps,
-                                    job->a_flip);
+      row_sum[r] =
+          bytes_matmul_row(w + r * CI_BYTES_DEPTH, job->a + (m + r) * p->depth, p->depth, p->steps, job->a_flip);
     }
     bytes_matmul_product(job, w, CI_BYTES_ROWS, c);
     for (int64_t r = 0; r < rows; r++) {
@@ -159,15 +166,21 @@ static void bytes_matmul_ones(const bytes_matmul_job *job) {
 
 void ci_bytes_matmul_run(ci_kernel *k, const ci_bytes_matmul *p, int a, int b, const ci_value *a_zero,
                          const ci_value *b_zero, char *scratch, int32_t *y) {
-  bytes_matmul_job job = {.k = k, .p = p, .a_zero = a_zero, .b_zero = b_zero, .scratch = scratch, .y = y,
-                          .a = k->in[a]->data, .a_flip = k->in[a]->dtype == CI_UINT8 ? 0x80 : 0,
+  bytes_matmul_job job = {.k = k,
+                          .p = p,
+                          .a_zero = a_zero,
+                          .b_zero = b_zero,
+                          .scratch = scratch,
+                          .y = y,
+                          .a = k->in[a]->data,
+                          .a_flip = k->in[a]->dtype == CI_UINT8 ? 0x80 : 0,
                           .b_flip = k->in[b]->dtype == CI_INT8 ? 0x80 : 0};
   const int64_t blocks = bytes_matmul_up(p->m, CI_BYTES_ROWS) / CI_BYTES_ROWS;
   for (int64_t i = 0; i < p->batches; i++, job.a += p->m * p->depth, job.y += p->m * p->n) {
     job.columns = p->packed != NULL ? p->packed : (const uint8_t *)(scratch + p->columns);
     if (p->packed == NULL) {
-      bytes_matmul_columns((uint8_t *)scratch + p->columns,
-                           (const uint8_t *)k->in[b]->data + i * p->depth * p->n, p, job.b_flip);
+      bytes_matmul_columns((uint8_t *)scratch + p->columns, (const uint8_t *)k->in[b]->data + i * p->depth * p->n, p,
+                           job.b_flip);
     }
     bytes_matmul_ones(&job);
     k_parallel(k, blocks, 1, bytes_matmul_blocks, &job);

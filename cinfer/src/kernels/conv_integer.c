@@ -126,8 +126,7 @@ static void conv_integer_take(void *argument, int64_t image, int64_t output, con
   const conv_bytes *p = k->private_memory;
   const int64_t *out = p->bytes.out;
   int32_t *y = (int32_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
-  for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line)
-    conv_add(y, sums, out[1], add);
+  for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line) conv_add(y, sums, out[1], add);
 }
 
 ci_status run_conv_integer(ci_kernel *k) {

@@ -279,8 +279,9 @@ static void quant_direct_part(void *argument, int64_t begin, int64_t end, int th
 
 static bool quant_is_direct(const ci_kernel *k, const quant_plan *p) {
   const int32_t from = k->in[0]->dtype, to = k->out[0]->dtype;
-  const bool bytes = p->quantizes ? from == CI_FLOAT && p->precision == CI_FLOAT && p->integers && ci_dtype_bits(to) >= 8
-                                  : to == CI_FLOAT && ci_move_integer(from) >= 0 && from != CI_INT64;
+  const bool bytes = p->quantizes
+                         ? from == CI_FLOAT && p->precision == CI_FLOAT && p->integers && ci_dtype_bits(to) >= 8
+                         : to == CI_FLOAT && ci_move_integer(from) >= 0 && from != CI_INT64;
   const quant_grid *g = &p->grid;
   return bytes && (p->one || (!g->outer && (g->inner == 1 ? g->axis : g->inner) >= QUANT_RUN));
 }
