@@ -1,4 +1,4 @@
-"""Loops of the C library over rows of any length: tails, steps and indices beside numpy's results."""
+"""Loops of the C library over rows of any length, their tails, steps and indices, beside numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""graphio.cinfer: results of some kilobytes are computed where they are wanted, and nothing else changes."""
+"""graphio.cinfer: large results are computed where they are wanted, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
   *values = NULL;
   *count = -1;
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS || attr->count > INT32_MAX) {
+  const bool empty = attr->kind == CI_PB_ATTRIBUTEVALUE_INTS && attr->count == 0; /* a list of nothing has no kind */
+  if ((attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS && !empty) || attr->count > INT32_MAX) {
     return kernel_wrong_kind(k, name, "list of floats");
   }
   if (attr->count > 0) *values = kernel_model(k)->floats.at + attr->as.first;

@@ -94,15 +94,30 @@ static bool output_is_direct(const ci_plan *plan, int32_t i) {
   return direct;
 }
 
-void ci_output_plan(ci_plan *plan, ci_step *const *step_at) {
+/* The step at a position; steps are in the order of theirs. */
+static ci_step *output_step_at(const ci_plan *plan, int32_t position) {
+  size_t low = 0, high = plan->all_steps.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (plan->all_steps.at[middle]->begin < position) low = middle + 1;
+    else high = middle;
+  }
+  ci_step *step = low < plan->all_steps.count ? plan->all_steps.at[low] : NULL;
+  return step != NULL && step->begin == position ? step : NULL;
+}
+
+void ci_output_plan(ci_plan *plan) {
   bool plain = true; /* bodies move their values themselves */
-  for (size_t s = 0; s < plan->all_steps.count; s++) plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
+    plan->all_steps.at[s]->k.one_nan = NULL;
+  }
   for (int32_t i = 0; plain && i < plan->output_count; i++) {
     ci_plan_output *output = &plan->outputs[i];
     const ci_cell *root = &plan->cells[output->cell->root];
     output->direct = output_is_direct(plan, i);
     if (!output->direct || root->made == CI_NONE) continue;
-    ci_step *step = step_at[root->made];
+    ci_step *step = output_step_at(plan, root->made);
     if (step != NULL && !step->dynamic && step->k.n_out > 0 && ci_cell_of(step->k.out[0]) == root)
       step->k.one_nan = &output->one_nan;
   }
