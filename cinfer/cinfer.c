@@ -74,6 +74,7 @@
 #include "src/kernels/conv.c"
 #include "src/kernels/conv_deform.c"
 #include "src/kernels/conv_grad.c"
+#include "src/kernels/bytes.c"
 #include "src/kernels/conv_integer.c"
 #include "src/kernels/conv_nd.c"
 #include "src/kernels/conv_pair.c"

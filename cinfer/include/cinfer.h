@@ -412,8 +412,8 @@ CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor 
  * -1 where only the run shows. */
 CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                             ci_tensor *outputs, int output_count, ci_error *error);
-/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted: when
- * a run has failed, the memory given for outputs holds anything. */
+/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted:
+ * when a run has failed, the memory given for outputs holds anything. */
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
 /* The strings of a borrowed CI_STRING output are ci_string elements of its data. */

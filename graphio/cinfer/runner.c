@@ -220,7 +220,8 @@ static PyObject *runner_copies(runner *r, ci_tensor *outputs, PyObject *made) {
 static PyObject *runner_foresee(const runner *r, ci_tensor *tensors) {
   ci_tensor *outputs = tensors + r->inputs;
   PyThreadState *thread = PyEval_SaveThread();
-  const ci_status status = ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
+  const ci_status status =
+      ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
   PyEval_RestoreThread(thread);
   PyObject *list = status == CI_OK ? PyList_New(r->outputs) : NULL;
   for (Py_ssize_t i = 0; i < r->outputs; i++) {
