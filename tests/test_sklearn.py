@@ -13,6 +13,7 @@ import pytest
 from engines import BOTH, module
 
 import graphio as tf
+from graphio.schema import container
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx, which writes pipelines as ONNX, is not installed")
@@ -110,6 +111,17 @@ def test_maps_of_probabilities_are_a_tensor_whose_columns_are_named(engine: str)
     with tf.Session(target="" if engine == "runtime" else engine) as session:
         found = session.run(list(imported.outputs.values()), {imported.inputs["X"]: rows})
     check(found, fitted.expected)
+
+
+def test_the_labels_of_columns_go_into_the_file(tmp_path: Path) -> None:
+    from skl2onnx import to_onnx
+
+    fitted = classifier("random forest", "iris")
+    model = to_onnx(fitted.estimator, fitted.feeds["X"][:1], target_opset=models.TARGET)
+    tf.onnx.convert(model, tmp_path / "forest.gio")
+    written, _ = container.read(tmp_path / "forest.gio")
+    metadata = {entry.key: entry.value for entry in written.metadata}
+    assert metadata["output_probability.columns"] == "[0, 1, 2]"
 
 
 # ---- XGBoost and LightGBM ----
