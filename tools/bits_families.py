@@ -128,6 +128,22 @@ def products(x: Tensor) -> list[Tensor]:
     ]
 
 
+@family(True, x=numbers(BATCH, 300, 2))
+def transforms(x: Tensor) -> list[Tensor]:
+    def length(n: int) -> Tensor:
+        return tf.constant(np.int64(n))
+
+    real = call("Slice", x, [0], [1], [2])
+    return [
+        *(call("DFT", x, length(n), inverse=n % 2) for n in (1, 256, 300, 67, 2 * 71)),
+        *(call("DFT", real, length(n), onesided=1) for n in (120, 143)),
+        *(call("DFT", x, length(n), onesided=1, inverse=1) for n in (120, 143)),
+        call("DFT", cast(x, "float64")),
+        call("STFT", real, length(20), tf.constant(numbers(48, seed=7))),
+        call("STFT", x, length(31), None, length(61), onesided=0),
+    ]
+
+
 @family(False, a=numbers(37, 300), c=numbers(37, 19, seed=3))
 def gemm(a: Tensor, c: Tensor) -> list[Tensor]:
     b = weights(19, 300)

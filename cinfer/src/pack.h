@@ -24,6 +24,5 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
 /* Whether input i is a constant of the model. */
 bool k_is_constant(const ci_kernel *k, int i);
 
-struct ci_packed;
-void ci_packed_free(const ci_allocator *allocator, struct ci_packed *first);
+void ci_packs_free(struct ci_model *model);
 #endif
