@@ -4,9 +4,11 @@ they have not seen, in both engines."""
 from __future__ import annotations
 
 import functools
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import c_programs
 import numpy as np
 import onnx
 import pytest
@@ -95,6 +97,18 @@ def test_one_file_holds_a_pipeline_for_both_engines_and_any_number_of_rows(
         for i in (0, 30, 60):
             for alone, found in zip(signature.run([rows[i : i + 1]]), whole, strict=True):
                 np.testing.assert_allclose(alone, found[i : i + 1], rtol=0, atol=1e-6)
+
+
+def test_a_c_program_runs_a_pipeline_from_its_file_alone(tmp_path: Path) -> None:
+    program = c_programs.build("../cinfer/examples/predict.c")
+    fitted = classifier("SVC of a ball", "iris")
+    tf.onnx.convert(fitted.model, tmp_path / "pipeline.gio")
+    command = [str(program), str(tmp_path / "pipeline.gio")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = next(t for t in done.stdout.splitlines() if t.startswith("probabilities: float32[1,3]"))
+    (expected,) = fitted.estimator.predict_proba(np.zeros((1, 4), np.float32))
+    found = [float(word) for word in line.split()[2:]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=PROBABILITY)
 
 
 @BOTH
