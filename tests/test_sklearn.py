@@ -82,6 +82,22 @@ def test_a_word_that_no_encoder_has_seen_counts_for_nothing(engine: str) -> None
     assert labels.shape == (1,) and abs(float(scores.sum()) - 1) < PROBABILITY
 
 
+@BOTH
+@pytest.mark.parametrize("name", ["logistic regression", "SVC of a ball", "neighbours",
+                                  "Gaussian Bayes", "random forest"])  # fmt: skip
+def test_classes_may_be_words_and_numbers_float64(name: str, engine: str) -> None:
+    from skl2onnx import to_onnx
+
+    x, y, unseen = models.rows("wine")
+    estimator = models.CLASSIFIERS[name]().fit(x.astype(np.float64), np.array(["réd", "b", "c"])[y])
+    options = {id(estimator): {"zipmap": False}}
+    wide = unseen.astype(np.float64)
+    model = to_onnx(estimator, wide[:1], target_opset=models.TARGET, options=options)
+    labels, scores = predicted(model, {"X": wide}, engine)
+    assert [label.decode() for label in labels] == estimator.predict(wide).tolist()
+    np.testing.assert_allclose(scores, estimator.predict_proba(wide), rtol=0, atol=PROBABILITY)
+
+
 @pytest.mark.parametrize("name", ["SVC of a ball", "random forest", "neighbours"])
 def test_one_file_holds_a_pipeline_for_both_engines_and_any_number_of_rows(
     name: str, tmp_path: Path
