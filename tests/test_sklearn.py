@@ -22,6 +22,7 @@ pytest.importorskip("skl2onnx", reason="skl2onnx, which writes pipelines as ONNX
 import sklearn_models as models
 
 PROBABILITY = 1e-5
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 
 @functools.cache
