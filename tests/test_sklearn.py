@@ -11,6 +11,7 @@ from typing import Any
 import c_programs
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from engines import BOTH, module
 
@@ -126,6 +127,21 @@ def test_a_c_program_runs_a_pipeline_from_its_file_alone(tmp_path: Path) -> None
     (expected,) = fitted.estimator.predict_proba(np.zeros((1, 4), np.float32))
     found = [float(word) for word in line.split()[2:]]
     np.testing.assert_allclose(found, expected, rtol=0, atol=PROBABILITY)
+
+
+@pytest.mark.parametrize("name", ["words", "random forest", "SVC of powers", "neighbours"])
+def test_a_pipeline_leaves_again_as_onnx(name: str) -> None:
+    fitted = models.mixed_columns() if name == "words" else classifier(name, "iris")
+    tf.reset_default_graph()
+    imported = tf.onnx.import_model(fitted.model)
+    with tf.Session() as session:
+        written = tf.onnx.export(None, session, imported.inputs, imported.outputs)
+    feeds = {
+        key: rows if rows.dtype != object else np.char.decode(rows.astype(np.bytes_), "utf-8")
+        for key, rows in fitted.feeds.items()
+    }
+    other = onnxruntime.InferenceSession(written.SerializeToString())
+    check(other.run(None, feeds), fitted.expected)
 
 
 @BOTH
