@@ -230,12 +230,45 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
+static bool conv_nd_has_nines(const ci_nd *g) {
+  const int64_t *s = g->stride, *d = g->dilation, *k = g->kernel;
+  return g->rank == 2 && k[0] == 3 && k[1] == 3 && d[0] == 1 && d[1] == 1 && s[0] == s[1] && s[0] <= 2 &&
+         g->before[1] <= 1;
+}
+
+static void conv_nd_depthwise_nines(const ci_conv_nd_job *job, int64_t begin, int64_t end) {
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  const float *bias = (const float *)(const void *)job->bias;
+  ci_depthwise planes = {.height = g->size[0],
+                         .width = g->size[1],
+                         .above = g->before[0],
+                         .before = g->before[1],
+                         .rows = g->out[0],
+                         .columns = g->out[1],
+                         .stride = (int)g->stride[0],
+                         .after = job->after};
+  for (int64_t plane = begin; plane < end; plane++) {
+    const int64_t channel = plane % p->c;
+    planes.x = (const float *)(const void *)job->x + plane * g->area;
+    planes.w = (const float *)(const void *)job->w + channel * g->taps;
+    planes.bias = bias == NULL ? NULL : bias + channel;
+    planes.y = (float *)(void *)job->y + plane * g->places;
+    job->k->isa->linear->depthwise_3x3(&planes);
+    if (job->program != NULL) ci_fused_rows(job->program, planes.y, (ptrdiff_t)g->places, plane, 0, 1, g->places);
+  }
+}
+
 /* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
 static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
   const ci_conv_nd_job *job = argument;
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
   float *strip = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
+  if (p->nines) {
+    conv_nd_depthwise_nines(job, begin, end);
+    return;
+  }
   for (int64_t plane = begin; plane < end; plane++) {
     const int64_t channel = plane % p->c;
     const float *bias = (const float *)(const void *)job->bias;
@@ -282,6 +315,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
   if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
     p->tile_bytes = p->plane.bytes;
+  p->nines = p->plane.used && conv_nd_has_nines(g);
+  if (p->nines) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
