@@ -14,7 +14,7 @@
       v_store_part(y + i, part, value);                                                            \
     }                                                                                              \
   }
-CI_MATH_UNARY(CI_M_UNARY)
+CI_MATH_UNARY_BUILT(CI_M_UNARY)
 #undef CI_M_UNARY
 
 #define CI_M_BINARY_LOOP(get_a, get_b, value) \
@@ -43,7 +43,7 @@ CI_MATH_UNARY(CI_M_UNARY)
       v_store_part(y + i, part, value);                                                              \
     }                                                                                                \
   }
-CI_MATH_BINARY(CI_M_BINARY)
+CI_MATH_BINARY_BUILT(CI_M_BINARY)
 #undef CI_M_BINARY
 #undef CI_M_BINARY_LOOP
 #undef CI_M_FULL

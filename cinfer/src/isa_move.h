@@ -100,9 +100,11 @@ typedef struct ci_move_cast {
 struct ci_isa_move {
   ci_move_cast casts[CI_MOVE_CAST_COUNT];
   void (*one_nan)(uint64_t *y, const uint64_t *x, int64_t n); /* of float64 */
+#if CI_HAS(quantization)
   void (*divide)(float *x, const float *by, int64_t n);
   /* The nearest whole number, half to even (NaN: 0), plus zero, in the limits of a type of 16 bits or less. */
   void (*quantize)(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most);
   void (*dequantize)(float *x, const float *zero, const float *scale, int64_t n); /* (x - zero) * scale */
+#endif
 };
 #endif

@@ -42,8 +42,11 @@ CI_REGION_FAST static void CI_N(dequantize)(float *x, const float *zero, const f
 
 #define CI_MOVE_ENTRY(from, to, F, T, value) {from, to, CI_N(cast_##from##_##to)},
 static const struct ci_isa_move CI_N(isa_move) = {.casts = {CI_MOVE_CASTS(CI_MOVE_ENTRY)},
-                                                  .one_nan = CI_N(one_nan_double),
+                                                  
+#if CI_HAS(quantization)
                                                   .divide = CI_N(divide),
                                                   .quantize = CI_N(quantize),
-                                                  .dequantize = CI_N(dequantize)};
+                                                  .dequantize = CI_N(dequantize),
+#endif
+                                                  .one_nan = CI_N(one_nan_double)};
 #undef CI_MOVE_ENTRY

@@ -2,6 +2,7 @@
  * through the products of conv_nd.c. Padding is the zero point.
  */
 #include "conv_nd.h"
+#if CI_HAS(quantization)
 
 typedef struct conv_bytes {
   ci_conv_nd conv;
@@ -147,3 +148,4 @@ ci_status run_qlinear_conv(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

@@ -7,6 +7,7 @@
 #include "conv_tiles.h"
 
 #include "../pack.h"
+#if CI_HAS_CONVOLUTIONS
 
 enum {
   TILES_EVEN = 8,              /* units of a thread from which on one more is little */
@@ -306,3 +307,4 @@ void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   if (p->packed == NULL) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }
+#endif

@@ -44,6 +44,6 @@ typedef struct ci_conv_tiles_job {
 } ci_conv_tiles_job;
 
 /* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */
-bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
-void ci_conv_tiles_run(const ci_conv_tiles_job *job);
+CI_LOCAL bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
+CI_LOCAL void ci_conv_tiles_run(const ci_conv_tiles_job *job);
 #endif

@@ -5,5 +5,5 @@
 #include "../ci_kernel.h"
 
 /* keys[i] of element begin + i * step: unsigned, ordered as the elements. False: the type has no such keys. */
-bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys);
+CI_LOCAL bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys);
 #endif

@@ -2,6 +2,7 @@
 #include "../isa.h"
 #include "../isa_move.h"
 #include "cast.h"
+#if CI_HAS(quantization)
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
 
@@ -597,3 +598,4 @@ ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;
 }
+#endif

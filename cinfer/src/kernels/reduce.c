@@ -7,6 +7,7 @@
 
 #include "../isa.h"
 #include "copy.h"
+#if CI_HAS_PRODUCTS
 
 typedef struct reduce_plan {
   bool mean, empty, copy_alone; /* copy_alone: nothing is reduced */
@@ -411,3 +412,4 @@ void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const vo
   }
   reduce_sum_once(math, dtype, y, x, n);
 }
+#endif
