@@ -56,6 +56,9 @@
 #define CI_HAS(family) (((CI_FAMILIES | CI_FAMILY_core) & CI_FAMILY_##family) != 0)
 #define CI_HAS_ALL (((CI_FAMILIES | CI_FAMILY_core) & CI_ALL_FAMILIES) == CI_ALL_FAMILIES)
 
+/* The end of a message about a type without a kernel. */
+#define CI_TYPES_LEFT_OUT (CI_HAS(types) ? "" : " in this build, which leaves out family types")
+
 /* What several families share: kernels and their vector code (isa_*.h) are there together or not at all. */
 #define CI_HAS_CONVOLUTIONS (CI_HAS(convolution) || CI_HAS(training) || CI_HAS(quantization) || CI_HAS(image))
 #define CI_HAS_POOLS (CI_HAS(pooling) || CI_HAS(training))

@@ -69,7 +69,7 @@ ARG_COLUMNS(max, >)
 ARG_COLUMNS(min, <)
 ARG_BEST(max_f64, double, >, ARG_NAN)
 ARG_BEST(min_f64, double, <, ARG_NAN)
-CI_INTEGER_TYPES(ARG_TYPES)
+CI_COMPUTED_INTEGERS(ARG_TYPES)
 
 /* ---- CumSum, CumProd: a chain from +0 or 1 ---- */
 
@@ -114,12 +114,17 @@ CI_INTEGER_TYPES(ARG_TYPES)
   ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, product_##name, T, W, *, 1)
 ARG_SCANS(float, f32, CI_FLOAT, float, F)
 ARG_SCANS(double, f64, CI_DOUBLE, double, F)
-CI_INTEGER_TYPES(ARG_SCANS)
+CI_COMPUTED_INTEGERS(ARG_SCANS)
 
 enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
-#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name, arg_product_##name},
-static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
-    ARG_ENTRY(float, f32, CI_FLOAT, float, F) ARG_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(ARG_ENTRY)};
+#if CI_HAS(selection)
+#define ARG_SUMS(name) arg_sum_##name, arg_product_##name
+#else
+#define ARG_SUMS(name) NULL, NULL
+#endif
+#define ARG_ENTRY(T, name, id, W, class) [CI_SLOT(id)] = {arg_max_##name, arg_min_##name, ARG_SUMS(name)},
+static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_FLOAT, float, F)
+                                                          CI_COMPUTED_NUMBERS(ARG_ENTRY)};
 
 /* ---- prepare and run ---- */
 
@@ -128,8 +133,9 @@ static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_
   CI_TRY(k_axis(k, axis_wanted, x->rank, axis));
   arg_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  p->fn = x->dtype >= 0 && x->dtype < CI_DTYPES ? arg_table[x->dtype][kind] : NULL;
-  if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
+  const int slot = CI_SLOT(x->dtype);
+  p->fn = slot < CI_SLOTS ? arg_table[slot][kind] : NULL;
+  if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s%s", ci_dtype_name(x->dtype), CI_TYPES_LEFT_OUT);
   p->outer = ci_product(x->dims, 0, *axis);
   p->n = x->dims[*axis];
   p->inner = ci_product(x->dims, *axis + 1, x->rank);

@@ -15,8 +15,8 @@
 enum { EW_GRAIN = 1 << 14 }; /* elements that are worth a thread */
 
 static ci_status ew_no_type(ci_kernel *k, int i) {
-  return k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel", i,
-                ci_dtype_name(k->in[i]->dtype));
+  return k_fail(k, CI_UNIMPLEMENTED, "input %d has type %s, for which this operator has no kernel%s", i,
+                ci_dtype_name(k->in[i]->dtype), CI_TYPES_LEFT_OUT);
 }
 
 /* ---- one input ---- */

@@ -4,6 +4,7 @@
 #include "../scalar_math.h"
 #include "elementwise.h"
 #include "normalize.h"
+#if CI_HAS(normalization)
 
 static const float lrn_alpha = 0.0001f; /* no literal: that might have the precision of double */
 
@@ -139,3 +140,4 @@ ci_status run_hardmax(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

@@ -152,8 +152,8 @@ static ci_status reduce_plan_for(ci_kernel *k, int op, bool mean, const bool *re
   p->mean = mean;
   p->item = ci_dtype_size(x->dtype);
   if (!reduce_choose(k, p, op)) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel%s",
+                  ci_dtype_name(x->dtype), CI_TYPES_LEFT_OUT);
   }
   reduce_shape(k, p, x, reduced);
   p->empty = x->count == 0;
@@ -223,8 +223,8 @@ static ci_status reduce_prepare_norm(ci_kernel *k, int before, int after) {
   const ci_value *x = k->in[0];
   const bool floating = x->dtype == CI_FLOAT || x->dtype == CI_DOUBLE;
   if (after == CI_AFTER_LOG && !floating) {
-    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel",
-                  ci_dtype_name(x->dtype));
+    return k_fail(k, CI_UNIMPLEMENTED, "input 0 has type %s, for which this operator has no kernel%s",
+                  ci_dtype_name(x->dtype), CI_TYPES_LEFT_OUT);
   }
   CI_TRY(reduce_prepare(k, CI_REDUCE_SUM, false));
   reduce_plan *p = k->private_memory;

@@ -105,7 +105,7 @@ ci_status prepare_clip(ci_kernel *k) {
   if (p == NULL) return k_no_memory(k);
   p->typed = ci_typed_clip(x->dtype);
   p->item = ci_dtype_size(x->dtype);
-  if (p->typed == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
+  if (p->typed == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s%s", ci_dtype_name(x->dtype), CI_TYPES_LEFT_OUT);
   for (int i = 1; i < k->n_in && i < 3; i++) {
     const ci_value *bound = k->in[i];
     if (bound == NULL || (bound->dtype == x->dtype && bound->count == 1)) continue;
