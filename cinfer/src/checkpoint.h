@@ -95,13 +95,14 @@ CI_LOCAL void ci_index_free(ci_index *index);
 /* The whole file: envelope and message. */
 CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
-CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
-                          ci_error *error);
+CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
+                                   ci_index *index, ci_error *error);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
-CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index, ci_error *error);
+CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
+                                 ci_error *error);
 /* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
 CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
-                             ci_error *error);
+                                      ci_error *error);
 
 /* Elements between this machine's byte order and little-endian, in place. */
 CI_LOCAL void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
@@ -111,11 +112,11 @@ CI_LOCAL ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_err
 
 /* ci_save_with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
 CI_LOCAL ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
-                             const ci_save_options *options, ci_error *error);
+                                      const ci_save_options *options, ci_error *error);
 /* Compares the variables of a state with those of a checkpoint. What a partial restore leaves as it is, is counted, and
  * marked in `skip`, one for each variable of the index; else all of it is in one message. */
-CI_LOCAL ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial, bool *skip,
-                            int32_t *left_out, ci_error *error);
+CI_LOCAL ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial,
+                                     bool *skip, int32_t *left_out, ci_error *error);
 
 /* ---- checkpoint_list.c: the file `checkpoint`, a hint and never the truth ---- */
 
@@ -144,8 +145,8 @@ CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_N
 /* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
  * checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
  * run goes on from that checkpoint, `origin` brings it in. */
-CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, const ci_origin *origin,
-                           size_t most);
+CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
+                                    const ci_origin *origin, size_t most);
 
 /* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
  * folder names stays, be it one that somebody has renamed ---- */

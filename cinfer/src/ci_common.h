@@ -44,10 +44,14 @@
 #define CI_FAST
 #endif
 
-#ifdef CI_SMALL /* of what inlining makes a variant for each caller, one will do */
+/* CI_SMALL: size before speed. Of what inlining makes a variant for each caller, one will do, and what is there for
+ * shapes of its own alone (CI_LARGE) is left out; the bits are the same. */
+#ifdef CI_SMALL
 #define CI_EITHER CI_OUTLINE
+#define CI_LARGE 0
 #else
 #define CI_EITHER CI_INLINE
+#define CI_LARGE 1
 #endif
 
 /* Internal functions: static in the one-file build, hidden in the others. Definitions follow a declaration, from which

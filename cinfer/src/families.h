@@ -3,7 +3,7 @@
  * Nothing said: all. Else -DCI_FAMILIES=... names a preset or families, as in
  *
  *   cc -O2 -DCI_FAMILIES=CI_INFERENCE -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
- *   cc -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_trees' ...
+ *   cc -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_ml' ...
  *
  * Models that need another family are refused at load, with one message that names operators and families. CMake has
  * CINFER_FAMILIES and CINFER_PRESET. The operators of each are in docs/families.md. */
@@ -26,11 +26,13 @@
 #define CI_FAMILY_control (1 << 13)      /* branches and loops */
 #define CI_FAMILY_bits (1 << 14)         /* of integers */
 #define CI_FAMILY_rounding (1 << 29)
+#define CI_FAMILY_signal (1 << 30)       /* Fourier transforms */
+
 #define CI_FAMILY_trigonometry (1 << 15)
 #define CI_FAMILY_selection (1 << 16)    /* by value: the largest, the different, the marked; cumulative sums */
 #define CI_FAMILY_quantization (1 << 17) /* integers of eight bits and less */
 #define CI_FAMILY_image (1 << 18)        /* resizing, regions, boxes, transposed convolution */
-#define CI_FAMILY_trees (1 << 19)        /* ensembles of decision trees */
+#define CI_FAMILY_ml (1 << 19)           /* decision trees and other classical learners */
 #define CI_FAMILY_algebra (1 << 20)      /* einsum, factors of matrices, equations */
 #define CI_FAMILY_sequence (1 << 21)     /* sequences and optional values */
 #define CI_FAMILY_text (1 << 22)         /* strings */
@@ -40,15 +42,15 @@
 #define CI_FAMILY_host (1 << 26)         /* functions of the program's own */
 /* no operators: */
 #define CI_FAMILY_checkpoints (1 << 27)  /* ci_save and ci_restore */
-#define CI_FAMILY_types (1 << 28)        /* arithmetic of integers other than int32, int64, uint8 */
+#define CI_FAMILY_types (1 << 28)        /* arithmetic of float64 and of integers but int32, int64, uint8 */
 
+#define CI_FAMILY_custom 0x80000000      /* operators of the program's own */
 
-#define CI_ALL_FAMILIES ((1 << 30) - 1)
+#define CI_ALL_FAMILIES 0xffffffff
 /* What the usual networks need to predict: perceptrons, convolutional and recurrent ones, transformers. */
-#define CI_INFERENCE                                                                                                  \
-  (CI_FAMILY_arithmetic | CI_FAMILY_logic | CI_FAMILY_activation | CI_FAMILY_reduction | CI_FAMILY_shape |            \
-   CI_FAMILY_linear | CI_FAMILY_convolution | CI_FAMILY_pooling | CI_FAMILY_normalization |         \
-   CI_FAMILY_recurrent)
+#define CI_INFERENCE                                                                                       \
+  (CI_FAMILY_arithmetic | CI_FAMILY_logic | CI_FAMILY_activation | CI_FAMILY_reduction | CI_FAMILY_shape | \
+   CI_FAMILY_linear | CI_FAMILY_convolution | CI_FAMILY_pooling | CI_FAMILY_normalization | CI_FAMILY_recurrent)
 
 #ifndef CI_FAMILIES
 #define CI_FAMILIES CI_ALL_FAMILIES
@@ -56,14 +58,11 @@
 #define CI_HAS(family) (((CI_FAMILIES | CI_FAMILY_core) & CI_FAMILY_##family) != 0)
 #define CI_HAS_ALL (((CI_FAMILIES | CI_FAMILY_core) & CI_ALL_FAMILIES) == CI_ALL_FAMILIES)
 
-/* The end of a message about a type without a kernel. */
-#define CI_TYPES_LEFT_OUT (CI_HAS(types) ? "" : " in this build, which leaves out family types")
-
 /* What several families share: kernels and their vector code (isa_*.h) are there together or not at all. */
 #define CI_HAS_CONVOLUTIONS (CI_HAS(convolution) || CI_HAS(training) || CI_HAS(quantization) || CI_HAS(image))
 #define CI_HAS_POOLS (CI_HAS(pooling) || CI_HAS(training))
 #define CI_HAS_SOFTMAX (CI_HAS(activation) || CI_HAS(attention) || CI_HAS(training))
-#define CI_HAS_PRODUCTS                                                                                      \
+#define CI_HAS_PRODUCTS                                                                                        \
   (CI_HAS_CONVOLUTIONS || CI_HAS(linear) || CI_HAS(normalization) || CI_HAS(recurrent) || CI_HAS(attention) || \
    CI_HAS(reduction) || CI_HAS(algebra))
 #endif

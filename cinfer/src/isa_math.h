@@ -1,4 +1,5 @@
-/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32.
+/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32. Unary
+ * and binary functions write one NaN.
  *
  * docs/numerics.md has the rules. Vectors may overlap only where output and input are the same.
  */
@@ -8,35 +9,35 @@
 
 /* Rows: name, value of vector v with the operator's numbers a and b. Families that a build lacks have no functions,
  * but their numbers stay. */
-#define CI_MATH_UNARY_PLAIN(X) \
-  X(abs, v_abs(v)) \
+#define CI_MATH_UNARY_PLAIN(X)                              \
+  X(abs, v_abs(v))                                          \
   X(neg, v_from_bits(vi_xor(v_bits(v), vi_set(INT32_MIN)))) \
-  X(sqrt, v_sqrt(v)) \
-  X(reciprocal, v_div(v_set(1.0f), v)) \
-  X(exp, v_exp(v)) \
-  X(log, v_log(v)) \
-  X(tanh, v_tanh(v)) \
-  X(sigmoid, v_sigmoid(v)) \
-  X(erf, v_erf(v)) \
-  X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f))) \
-  X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f))) \
-  X(one_nan, v_select(v_is_nan(v), v_from_bits(vi_set(0x7fc00000)), v))
+  X(sqrt, v_sqrt(v))                                        \
+  X(reciprocal, v_div(v_set(1.0f), v))                      \
+  X(exp, v_exp(v))                                          \
+  X(log, v_log(v))                                          \
+  X(tanh, v_tanh(v))                                        \
+  X(sigmoid, v_sigmoid(v))                                  \
+  X(erf, v_erf(v))                                          \
+  X(relu, v_add(v_max(v_set(0.0f), v), v_set(0.0f)))        \
+  X(clip, v_add(v_min(b, v_max(a, v)), v_set(0.0f)))        \
+  X(one_nan, v)
 #define CI_MATH_UNARY_ROUNDING(X) \
-  X(floor, v_floor(v)) \
-  X(ceil, v_ceil(v)) \
-  X(round, v_round(v)) \
+  X(floor, v_floor(v))            \
+  X(ceil, v_ceil(v))              \
+  X(round, v_round(v))            \
   X(sign, v_sign(v))
-#define CI_MATH_UNARY_ACTIVATION(X) \
-  X(softplus, v_softplus(v)) \
-  X(elu, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v)))) \
+#define CI_MATH_UNARY_ACTIVATION(X)                                          \
+  X(softplus, v_softplus(v))                                                 \
+  X(elu, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))            \
   X(selu, v_mul(b, v_select(v_gt(v, v_set(0.0f)), v, v_mul(a, v_expm1(v))))) \
-  X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v)) \
-  X(gelu, v_gelu(v)) \
-  X(gelu_tanh, v_gelu_tanh(v)) \
-  X(mish, v_mish(v)) \
-  X(swish, v_swish(v, a)) \
-  X(hard_sigmoid, v_hard_sigmoid(v, a, b)) \
-  X(hard_swish, v_mul(v, v_hard_sigmoid(v, a, b))) \
+  X(leaky_relu, v_select(v_gt(v_set(0.0f), v), v_mul(a, v), v))              \
+  X(gelu, v_gelu(v))                                                         \
+  X(gelu_tanh, v_gelu_tanh(v))                                               \
+  X(mish, v_mish(v))                                                         \
+  X(swish, v_swish(v, a))                                                    \
+  X(hard_sigmoid, v_hard_sigmoid(v, a, b))                                   \
+  X(hard_swish, v_mul(v, v_hard_sigmoid(v, a, b)))                           \
   X(softsign, v_div(v, v_add(v_set(1.0f), v_abs(v))))
 #define CI_MATH_UNARY(X) CI_MATH_UNARY_PLAIN(X) CI_MATH_UNARY_ROUNDING(X) CI_MATH_UNARY_ACTIVATION(X)
 #define CI_MATH_UNARY_BUILT(X) CI_MATH_UNARY_PLAIN(X) CI_MATH_IF_ROUNDING(X) CI_MATH_IF_ACTIVATION(X)
@@ -54,11 +55,11 @@
 
 /* Rows: name, value of vectors a and b. */
 #define CI_MATH_BINARY(X) CI_MATH_BINARY_PLAIN(X) CI_MATH_BINARY_GRADIENT(X) CI_MATH_BINARY_ACTIVATION(X)
-#define CI_MATH_BINARY_PLAIN(X) \
-  X(add, v_add(a, b)) \
-  X(sub, v_sub(a, b)) \
-  X(mul, v_mul(a, b)) \
-  X(div, v_div(a, b)) \
+#define CI_MATH_BINARY_PLAIN(X)                                     \
+  X(add, v_add(a, b))                                               \
+  X(sub, v_sub(a, b))                                               \
+  X(mul, v_mul(a, b))                                               \
+  X(div, v_div(a, b))                                               \
   X(max, v_add(v_select(v_is_nan(a), a, v_max(a, b)), v_set(0.0f))) \
   X(min, v_add(v_select(v_is_nan(a), a, v_min(a, b)), v_set(0.0f)))
 #define CI_MATH_BINARY_GRADIENT(X) X(relu_grad, v_select(v_gt(a, v_set(0.0f)), b, v_set(0.0f)))
@@ -94,6 +95,16 @@ typedef struct ci_adam { /* numbers of one AdamStep; rate, k1, k2 as its body co
   float rate, k1, k2, epsilon;
 } ci_adam;
 
+typedef struct ci_recurrent { /* a step of n units of LSTM or GRU, of one row */
+  const float *r; /* weights in groups of units, in them [n][gate][unit], filled up with zeros */
+  const float *h; /* the state before */
+  float *to;      /* the state after; not h */
+  float *c;       /* of LSTM */
+  const float *x, *bias; /* what the inputs give to the gates; of GRU's last gate, the bias inside the reset */
+  int64_t n, block;      /* block: the longest chain */
+  bool forth;            /* from the first group to the last */
+} ci_recurrent;
+
 struct ci_isa_math {
   ci_unary_fn unary[CI_MATH_UNARY_COUNT];
   ci_binary_fn binary[CI_MATH_BINARY_COUNT];
@@ -125,9 +136,13 @@ struct ci_isa_math {
                const ci_adam *numbers, int64_t n);
 #endif
 #if CI_HAS(recurrent)
-  /* A step of n units: x and g hold the sums of the gates, i o f c and z r h, one gate after the other. */
-  void (*lstm)(float *h, float *c, const float *x, const float *g, int64_t n);
-  void (*gru)(float *h, const float *x, const float *g, const float *bias, int64_t n); /* linear_before_reset */
+  /* The gates of n units: x and g hold their sums, those of i o f c and z r h so far apart. */
+  void (*lstm)(float *h, float *c, const float *x, int64_t x_gate, const float *g, int64_t g_gate, int64_t n);
+  void (*gru)(float *to, const float *h, const float *x, int64_t x_gate, const float *g, int64_t g_gate,
+              const float *bias, int64_t n); /* linear_before_reset */
+  int lstm_units, gru_units; /* of a group of ci_recurrent */
+  void (*lstm_step)(const ci_recurrent *t);
+  void (*gru_step)(const ci_recurrent *t);
 #endif
 };
 #endif

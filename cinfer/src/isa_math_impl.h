@@ -31,6 +31,10 @@ static const struct ci_isa_math CI_N(isa_math) = {
 #if CI_HAS(recurrent)
     .lstm = CI_N(lstm),
     .gru = CI_N(gru),
+    .lstm_units = CI_N(units_4),
+    .gru_units = CI_N(units_3),
+    .lstm_step = CI_N(lstm_step),
+    .gru_step = CI_N(gru_step),
 #endif
     .gradient_descent = CI_N(gradient_descent)};
 #undef CI_M_UNARY_ENTRY

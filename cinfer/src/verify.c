@@ -23,7 +23,7 @@ const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const ch
 
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
   const ci_op *op = node->kernel;
-  const bool loop = strcmp(op->name, "Loop") == 0; /* it may lack its first two */
+  const bool loop = op->domain[0] == '\0' && strcmp(op->name, "Loop") == 0; /* it may lack its first two */
   for (uint32_t i = 0; i < node->input_count; i++) {
     bool optional = loop ? i < 2 : (int)i >= op->min_in && op->max_in >= 0;
     if (model->refs.at[node->inputs + i] == CI_NONE && !optional) {

@@ -17,7 +17,8 @@ typedef struct ci_caster { /* source -> decoded -> middle -> encoded, each part 
 } ci_caster;
 
 /* saturate true and CI_ROUND_UP are the operators' defaults. False: one of the types has no numbers. */
-CI_LOCAL bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate, int round);
+CI_LOCAL bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate,
+                             int round);
 CI_LOCAL void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n);
 
 /* One rounding to a half type of what float32 holds. */

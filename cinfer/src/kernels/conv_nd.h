@@ -27,6 +27,7 @@ typedef struct ci_conv_nd {
   ci_clamp clamp;          /* FusedConv: what follows, or */
   const ci_fused *program; /* in rows of a plane's windows; or NULL */
   ci_conv_tiles lanes; /* offset NULL: this form is not taken */
+  const ci_kernel *joined; /* MaxPool whose work it does, or NULL */
 } ci_conv_nd;
 
 typedef struct ci_conv_nd_job ci_conv_nd_job;
@@ -49,7 +50,8 @@ struct ci_conv_nd_job {
 };
 
 /* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
-CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims, ci_conv_nd *p);
+CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims,
+                                      ci_conv_nd *p);
 /* The plan of y = product(w, windows of x) and its scratch, in bytes. */
 CI_LOCAL ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
 CI_LOCAL void ci_conv_nd_forward(const ci_conv_nd_job *job);

@@ -57,18 +57,19 @@ CI_LOCAL ci_cast_fn ci_find_cast(const struct ci_isa *isa, int32_t from, int32_t
   X(uint16_t, u16, CI_UINT16, uint32_t, U) \
   X(uint32_t, u32, CI_UINT32, uint32_t, U) \
   X(uint64_t, u64, CI_UINT64, uint64_t, U)
-/* Those that operators compute with; casts know all. */
+/* Those that operators compute with (ci_step_prepare refuses others); casts know all. */
 #if CI_HAS(types)
 #define CI_COMPUTED_INTEGERS CI_INTEGER_TYPES
+#define CI_COMPUTED_NUMBERS(X) X(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(X)
 #else
 #define CI_COMPUTED_INTEGERS CI_USUAL_INTEGERS
+#define CI_COMPUTED_NUMBERS CI_USUAL_INTEGERS
 #endif
-#define CI_COMPUTED_NUMBERS(X) X(double, f64, CI_DOUBLE, double, F) CI_COMPUTED_INTEGERS(X)
 enum { CI_DTYPES = 17 }; /* numbers 0 to 16 */
 
 /* The column of a type in tables of functions: there are fewer than types, and CI_SLOTS is none. */
 enum { CI_SLOTS = CI_HAS(types) || CI_HAS(bits) ? 12 : 7 };
-#define CI_SLOT(id)       \
+#define CI_SLOT(id)         \
   ((id) == CI_FLOAT    ? 0  \
    : (id) == CI_DOUBLE ? 1  \
    : (id) == CI_INT32  ? 2  \

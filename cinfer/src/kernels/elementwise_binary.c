@@ -108,9 +108,10 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W))     \
   EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
     /* clang-format on */
-    CI_COMPUTED_INTEGERS(EB_INTEGER) EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
-        EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
-            EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
+    CI_COMPUTED_INTEGERS(EB_INTEGER)
+        EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
+            EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+                EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
 /* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
 
@@ -123,8 +124,8 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHORT(shift_sign_##size, S, S, (T)b < 8 * sizeof(T) ? EB_SIGN_SHIFT(a, b) : a < 0 ? -1 : 0)
 /* Of a negative number: the complement shifted, for >> of negative ones is the compiler's choice. */
 #define EB_SIGN_SHIFT(a, b) (a < 0 ? ~(~(int64_t)a >> b) : (int64_t)a >> b)
-                EB_BITS(uint8_t, int8_t, 1) EB_BITS(uint16_t, int16_t, 2) EB_BITS(uint32_t, int32_t, 4)
-                    EB_BITS(uint64_t, int64_t, 8)
+                    EB_BITS(uint8_t, int8_t, 1) EB_BITS(uint16_t, int16_t, 2) EB_BITS(uint32_t, int32_t, 4)
+                        EB_BITS(uint64_t, int64_t, 8)
 
 /* ---- comparisons, of every type ---- */
 
@@ -174,9 +175,13 @@ static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_SLOTS] = {
   CI_COMPUTED_NUMBERS(EB_GRADIENT_ENTRY)
 #endif
   [CI_EW_POW][CI_SLOT(CI_FLOAT)] = eb_pow_f32,
+#if !CI_HAS(types)
+  [CI_EW_POW][CI_SLOT(CI_DOUBLE)] = eb_pow_f64, /* powers of two types are made in it */
+#endif
 #if CI_HAS(activation)
-  [CI_MATH_prelu] = {[CI_SLOT(CI_DOUBLE)] = eb_prelu_f64, [CI_SLOT(CI_INT32)] = eb_prelu_i32, [CI_SLOT(CI_INT64)] = eb_prelu_i64,
+  [CI_MATH_prelu] = {[CI_SLOT(CI_INT32)] = eb_prelu_i32, [CI_SLOT(CI_INT64)] = eb_prelu_i64,
 #if CI_HAS(types)
+                     [CI_SLOT(CI_DOUBLE)] = eb_prelu_f64,
                      [CI_SLOT(CI_UINT32)] = eb_prelu_u32, [CI_SLOT(CI_UINT64)] = eb_prelu_u64
 #endif
   },

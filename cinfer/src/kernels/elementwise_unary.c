@@ -16,33 +16,33 @@
   }
 
 /* Rows: operator of isa_math.h, its value for a double v. */
-#define EU_DOUBLE_PLAIN(X) \
-  X(abs, fabs(v)) \
-  X(neg, -v) \
-  X(sqrt, sqrt(v)) \
-  X(reciprocal, 1.0 / v) \
-  X(exp, ci_exp(v)) \
-  X(log, ci_log(v)) \
-  X(tanh, ci_tanh(v)) \
+#define EU_DOUBLE_PLAIN(X)  \
+  X(abs, fabs(v))           \
+  X(neg, -v)                \
+  X(sqrt, sqrt(v))          \
+  X(reciprocal, 1.0 / v)    \
+  X(exp, ci_exp(v))         \
+  X(log, ci_log(v))         \
+  X(tanh, ci_tanh(v))       \
   X(sigmoid, ci_sigmoid(v)) \
-  X(erf, ci_erf(v)) \
+  X(erf, ci_erf(v))         \
   X(relu, (0.0 > v ? 0.0 : v) + 0.0)
 #define EU_DOUBLE_ROUNDING(X) \
-  X(floor, floor(v)) \
-  X(ceil, ceil(v)) \
-  X(round, eu_round(v)) \
+  X(floor, floor(v))          \
+  X(ceil, ceil(v))            \
+  X(round, eu_round(v))       \
   X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
-#define EU_DOUBLE_ACTIVATION(X) \
-  X(softplus, ci_softplus(v)) \
-  X(elu, v > 0.0 ? v : a * ci_expm1(v)) \
+#define EU_DOUBLE_ACTIVATION(X)               \
+  X(softplus, ci_softplus(v))                 \
+  X(elu, v > 0.0 ? v : a * ci_expm1(v))       \
   X(selu, b *(v > 0.0 ? v : a * ci_expm1(v))) \
-  X(leaky_relu, v < 0.0 ? a * v : v) \
-  X(gelu, eu_gelu(v)) \
-  X(gelu_tanh, eu_gelu_tanh(v)) \
-  X(mish, eu_mish(v)) \
-  X(swish, v *ci_sigmoid(a *v)) \
-  X(hard_sigmoid, eu_hard_sigmoid(v, a, b)) \
-  X(hard_swish, v *eu_hard_sigmoid(v, a, b)) \
+  X(leaky_relu, v < 0.0 ? a * v : v)          \
+  X(gelu, eu_gelu(v))                         \
+  X(gelu_tanh, eu_gelu_tanh(v))               \
+  X(mish, eu_mish(v))                         \
+  X(swish, v *ci_sigmoid(a *v))               \
+  X(hard_sigmoid, eu_hard_sigmoid(v, a, b))   \
+  X(hard_swish, v *eu_hard_sigmoid(v, a, b))  \
   X(softsign, v / (1.0 + fabs(v)))
 #define EU_DOUBLE(X) EU_DOUBLE_PLAIN(X) EU_DOUBLE_IF_ROUNDING(X) EU_DOUBLE_IF_ACTIVATION(X)
 #if CI_HAS(rounding)
@@ -100,12 +100,14 @@ CI_FAST EU_LOOP(is_nan_f32, float, bool, v != v) EU_LOOP(is_nan_f64, double, boo
                 CI_COMPUTED_INTEGERS(EU_SIGNED)
 
 #define EU_DOUBLE_ENTRY(name, value) [CI_MATH_##name][CI_SLOT(CI_DOUBLE)] = eu_##name##_f64,
-#define EU_INTEGER_ENTRY(T, name, id, W, class)                                                              \
-  [CI_MATH_abs][CI_SLOT(id)] = eu_abs_##name, [CI_MATH_neg][CI_SLOT(id)] = eu_neg_##name, [CI_MATH_relu][CI_SLOT(id)] = eu_relu_##name, \
-  [CI_MATH_sign][CI_SLOT(id)] = eu_sign_##name,
+#define EU_INTEGER_ENTRY(T, name, id, W, class)                                           \
+  [CI_MATH_abs][CI_SLOT(id)] = eu_abs_##name, [CI_MATH_neg][CI_SLOT(id)] = eu_neg_##name, \
+  [CI_MATH_relu][CI_SLOT(id)] = eu_relu_##name, [CI_MATH_sign][CI_SLOT(id)] = eu_sign_##name,
     /* clang-format off */
 static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_SLOTS] = {
+#if CI_HAS(types)
   EU_DOUBLE(EU_DOUBLE_ENTRY)
+#endif
   CI_COMPUTED_INTEGERS(EU_INTEGER_ENTRY)
 #if CI_HAS(bits)
   [CI_EW_BIT_NOT] = {[CI_SLOT(CI_INT8)] = eu_bit_not_1, [CI_SLOT(CI_UINT8)] = eu_bit_not_1,

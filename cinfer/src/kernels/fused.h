@@ -29,5 +29,5 @@ CI_LOCAL bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_cla
  * floats further; they are the result's elements from (row, col) on. y may be the result itself or a copy of the tile.
  * Any number of threads at the same time, if tiles do not overlap. */
 CI_LOCAL void ci_fused_rows(const ci_fused *program, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows,
-                   int64_t cols);
+                            int64_t cols);
 #endif

@@ -16,5 +16,6 @@ typedef struct ci_plane { /* a plane and its padding in scratch */
  * is copied even if it has no padding. */
 CI_LOCAL bool ci_plane_plan(ci_plane *p, const ci_nd *g, bool copy, ci_windows *windows);
 /* The plane, or its copy with `fill` around it. */
-CI_LOCAL const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const float *x, float fill, float *copy);
+CI_LOCAL const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const float *x, float fill,
+                                      float *copy);
 #endif

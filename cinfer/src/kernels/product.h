@@ -50,5 +50,5 @@ CI_LOCAL void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, co
 
 /* Fills columns x rows, transposed, of float32 or float64: to[c * rows + r] = from[r * row + c * col]. */
 CI_LOCAL void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
-                       ptrdiff_t col);
+                                ptrdiff_t col);
 #endif

@@ -42,6 +42,7 @@ CI_LOCAL void ci_reduce_after(ci_kernel *k, int after, const void *top); /* top:
 
 /* The sum of one row of float32 or float64 by the whole rule, pieces included. Rows beyond CI_REDUCE_LONGEST use
  * `partial`, which has room for ci_sum_partials(n) elements. */
-CI_LOCAL void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n, void *partial);
+CI_LOCAL void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n,
+                         void *partial);
 CI_LOCAL int64_t ci_sum_partials(int64_t n);
 #endif

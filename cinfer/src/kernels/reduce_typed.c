@@ -133,11 +133,11 @@ static void rt_divide_f32(void *out, const void *by, int64_t n) {
 
 #define RT_ENTRY(op, name) {rt_row_##op##_##name, rt_columns_##op##_##name, rt_divide_##name, rt_fill_##op##_##name}
 #define RT_ENTRY_F32(op) {NULL, NULL, rt_divide_f32, rt_fill_##op##_f32}
-#define RT_ENTRIES(T, name, id, W, class)          \
+#define RT_ENTRIES(T, name, id, W, class)                   \
   [CI_SLOT(id)] = {[CI_REDUCE_SUM] = RT_ENTRY(sum, name),   \
-          [CI_REDUCE_PROD] = RT_ENTRY(prod, name), \
-          [CI_REDUCE_MAX] = RT_ENTRY(max, name),   \
-          [CI_REDUCE_MIN] = RT_ENTRY(min, name)},
+                   [CI_REDUCE_PROD] = RT_ENTRY(prod, name), \
+                   [CI_REDUCE_MAX] = RT_ENTRY(max, name),   \
+                   [CI_REDUCE_MIN] = RT_ENTRY(min, name)},
 /* clang-format off */
 static const ci_typed_reduce rt_table[CI_SLOTS][CI_REDUCE_COUNT] = {
   CI_COMPUTED_NUMBERS(RT_ENTRIES)
