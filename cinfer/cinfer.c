@@ -6,6 +6,7 @@
 #if !defined(CI_BUILD) && !defined(CI_ONE_FILE) /* CI_BUILD: a shared library, which exports ci_... */
 #define CI_ONE_FILE
 #endif
+#define CI_LOCAL static
 #include "src/posix.h"
 
 /* shared by all parts */

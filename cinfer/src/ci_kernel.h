@@ -48,7 +48,7 @@ struct ci_kernel {
    * many bytes. largest: the work of a step that can be joined. */
   size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
-  bool *one_nan;        /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
+  bool *one_nan; /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
@@ -137,11 +137,17 @@ enum {
   CI_OP_HOLDS = 16 /* inputs may be sequences, or nothing */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
+/* The family of an operator that this build leaves out; NULL: of no such operator. */
+const char *ci_left_out(ci_span domain, ci_span name);
 
 /* The functions of every row, so that a kernel file needs no header of its own for them. */
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
-  ci_status prepare(ci_kernel *k);                                                               \
-  ci_status run(ci_kernel *k);
+  CI_LOCAL ci_status prepare(ci_kernel *k);                                                      \
+  CI_LOCAL ci_status run(ci_kernel *k);
+#define CI_TAKES(family) 1
+#define CI_FAMILY(family)
 #include "ops.def"
 #undef CI_OP
+#undef CI_TAKES
+#undef CI_FAMILY
 #endif

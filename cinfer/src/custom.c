@@ -38,6 +38,12 @@ static ci_status custom_check(const ci_operator *given, int32_t number, ci_error
 
 ci_status ci_custom_take(ci_model *model, const ci_operator *const *operators, int32_t count, ci_error *error) {
   if (count == 0) return CI_OK;
+  if (!CI_HAS(custom)) {
+    return ci_fail(
+        error, CI_UNIMPLEMENTED,
+        "this cinfer was built without operators of the program's own: add custom to CINFER_FAMILIES (CMake) "
+        "or CI_FAMILIES (one file)");
+  }
   if (count < 0 || count > CUSTOM_MOST || operators == NULL) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "%d operators in ci_options, expected 0 to %d and their addresses",
                    (int)count, CUSTOM_MOST);

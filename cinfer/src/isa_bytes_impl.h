@@ -1,6 +1,7 @@
 /* isa_bytes_impl.h - isa_bytes.h's product: included once per instruction set, and again with CI_BYTES_VNNI where the
  * processor has a product of four bytes. Else even and odd bytes are widened to 16 bits, of which two products and
  * their sum are exact in 32. */
+#if CI_HAS(quantization)
 #if defined(CI_VEC_AVX512)
 #define CI_B_VECTOR __m512i
 #define CI_B_LOAD(p) _mm512_loadu_si512((const void *)(p))
@@ -100,3 +101,4 @@ static void CI_N(bytes_product)(const ci_bytes_tile *t) {
   }
 }
 static const struct ci_isa_bytes CI_N(isa_bytes) = {CI_N(bytes_product)};
+#endif

@@ -144,35 +144,46 @@ typedef struct ci_depthwise {
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
-  void (*conv_rows)(const ci_conv_rows *t);
-  void (*conv_threes)(const ci_conv_threes *t);
-  void (*conv_pixels)(const ci_conv_pixels *t);
-  void (*conv_turn)(const ci_conv_turn *t);
-  void (*conv_largest)(const ci_conv_largest *t);
-  void (*pad)(const ci_padding *t);
-  void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
-  void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* to[c * to_row + r] = from[r * from_row + c] */
   void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
   void (*scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n);
   void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
-  /* Pooling of n channels over the taps of a window, in row-major order; zeros are +0. */
-  void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
-  void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
-  /* dx[tap] += dy at the first tap that is the largest (the first NaN if there is one), += 0 at the others */
-  void (*route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n);
-  void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
+  /* y[i] = fma(a[i], b[i], y[i]) */
+  void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
+#if CI_HAS_PRODUCTS
+  void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
+  void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
+#endif
+#if CI_HAS_CONVOLUTIONS
+  void (*conv_rows)(const ci_conv_rows *t);
+  void (*conv_threes)(const ci_conv_threes *t);
+  void (*conv_pixels)(const ci_conv_pixels *t);
+  void (*conv_turn)(const ci_conv_turn *t);
+  void (*conv_largest)(const ci_conv_largest *t);
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
   /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
   void (*depthwise_plane)(const ci_windows *t);
   void (*depthwise_3x3)(const ci_depthwise *t);
+#endif
+#if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
+  void (*pad)(const ci_padding *t);
+#endif
+#if CI_HAS_POOLS
+  /* Pooling of n channels over the taps of a window, in row-major order; zeros are +0. */
+  void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
+  void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);
   void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */
-  /* y[i] = fma(a[i], b[i], y[i]) */
-  void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
+#endif
+#if CI_HAS(training)
+  /* Gradients of pooling: dx[tap] += dy at the first tap that is the largest (the first NaN if there is one), += 0 at
+   * the others */
+  void (*route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n);
+  void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
+#endif
 };
 #endif

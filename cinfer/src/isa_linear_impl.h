@@ -69,9 +69,9 @@ static int64_t CI_N(width_of)(int64_t vectors, int64_t widest) {
 /* Vectors that a tile of so many rows may have. */
 static int CI_N(tile_width)(int64_t rows) {
 #if CI_MANY_REGISTERS
-  return rows <= 6 ? 4 : 2;
+  return CI_LARGE && rows <= 6 ? 4 : 2;
 #else
-  return rows <= 3 ? 4 : 2;
+  return CI_LARGE && rows <= 3 ? 4 : 2;
 #endif
 }
 
@@ -162,6 +162,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
   }
 }
 
+#if CI_LARGE
 /* Few columns and several blocks: everything inside the kernel. */
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
@@ -220,16 +221,22 @@ CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
   }
 }
 
+#endif
+
 static void CI_N(columns)(const ci_tile *t) {
   const ptrdiff_t panel = t->b_panel != 0 ? t->b_panel : 2 * CI_VL;
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
+#if CI_LARGE
   } else if (t->m == 1 && t->b_panel == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
     CI_N(stream)(t);
+#endif
   } else if (t->m == 1 || (t->m <= 3 && t->k > t->block && t->n <= 32)) {
     for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, panel);
+#if CI_LARGE
   } else if (t->k > t->block && t->n <= 32) {
     CI_N(narrow)(t, panel);
+#endif
   } else {
     const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
     const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
@@ -351,30 +358,42 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 #undef CI_BODY
 }
 
-static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
-                                                      .lanes = CI_VL,
+static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpose),
+                                                      .scale_add = CI_N(scale_add),
+                                                      .add = CI_N(add),
+                                                      .multiply_add = CI_N(multiply_add),
+#if CI_HAS_PRODUCTS
+                                                      .columns = CI_N(columns),
+                                                      .dots = CI_N(dots),
+#endif
+#if CI_HAS_CONVOLUTIONS
                                                       .conv_rows = CI_N(conv_rows),
+#if CI_LARGE
                                                       .conv_threes = CI_N(conv_threes),
+#endif
                                                       .conv_pixels = CI_N(conv_pixels),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
-                                                      .pad = CI_N(pad),
-                                                      .columns = CI_N(columns),
-                                                      .dots = CI_N(dots),
-                                                      .transpose = CI_N(transpose),
-                                                      .scale_add = CI_N(scale_add),
-                                                      .add = CI_N(add),
-                                                      .largest = CI_N(largest),
-                                                      .average = CI_N(average),
-                                                      .route = CI_N(route),
-                                                      .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
                                                       .depthwise_3x3 = CI_N(depthwise_3x3),
+#endif
+#if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
+                                                      .pad = CI_N(pad),
+#endif
+#if CI_HAS_POOLS
+                                                      .largest = CI_N(largest),
+                                                      .average = CI_N(average),
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),
-                                                      .multiply_add = CI_N(multiply_add)};
+#endif
+#if CI_HAS(training)
+                                                      .route = CI_N(route),
+                                                      .spread = CI_N(spread),
+#endif
+                                                      .panel = 2 * CI_VL,
+                                                      .lanes = CI_VL};
 
 #undef CI_TILE_ROWS
 #undef CI_BLOCKS_ROWS

@@ -258,12 +258,12 @@ static void CI_N(largest_nines)(const ci_windows *t) {
 }
 
 static void CI_N(largest_plane)(const ci_windows *t) {
-  if (t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
+  if (CI_LARGE && t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
       t->x_down == 2 * t->tap_down && t->columns <= 256) {
     CI_N(largest_quarters)(t);
     return;
   }
-  if (t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
+  if (CI_LARGE && t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
       !CI_N(window_nan)(t)) {
     CI_N(largest_nines)(t);
     return;

@@ -122,6 +122,7 @@ struct ci_isa_move {
   void (*row[CI_MOVE_INTEGER_COUNT][CI_MOVE_ROW_COUNT])(void *y, const void *x, int64_t n);
   /* y = c ? a : b for elements of 1, 2, 4 and 8 bytes. */
   void (*choose[4])(void *y, const uint8_t *c, const void *a, const void *b, int64_t n);
+#if CI_HAS(quantization)
   /* quantize of x / scale to items of 1 or 2 bytes, and (x - zero) * scale of i8, u8 and i32; one: a scale and a zero
    * point for all */
   void (*quantize_small)(void *y, size_t item, const float *x, const float *scale, const float *zero, int64_t n,
@@ -138,5 +139,6 @@ struct ci_isa_move {
   /* The nearest whole number, half to even (NaN: 0), plus zero, in the limits of a type of 16 bits or less. */
   void (*quantize)(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most);
   void (*dequantize)(float *x, const float *zero, const float *scale, int64_t n); /* (x - zero) * scale */
+#endif
 };
 #endif

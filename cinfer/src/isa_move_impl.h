@@ -173,16 +173,18 @@ CI_REGION_FAST static void CI_N(dequantize)(float *x, const float *zero, const f
 #define CI_MOVE_ENTRY(from, to, F, T, value) {from, to, CI_N(cast_##from##_##to)},
 static const struct ci_isa_move CI_N(isa_move) = {
     .casts = {CI_MOVE_CASTS(CI_MOVE_ENTRY)},
-    .one_nan = CI_N(one_nan_double),
     .most_bits = CI_N(most_bits),
     .row = {CI_MOVE_INTEGERS(CI_MOVE_ROW_ENTRY)},
     .choose = {CI_N(choose_uint8_t), CI_N(choose_uint16_t), CI_N(choose_uint32_t), CI_N(choose_uint64_t)},
+#if CI_HAS(quantization)
     .quantize_small = CI_N(quantize_small),
     .requantize = CI_N(requantize),
     .requantize_wide = CI_N(requantize_wide),
     .dequantize_integers = {CI_N(dequantize_i8), CI_N(dequantize_u8), CI_N(dequantize_i32)},
     .divide = CI_N(divide),
     .quantize = CI_N(quantize),
-    .dequantize = CI_N(dequantize)};
+    .dequantize = CI_N(dequantize),
+#endif
+    .one_nan = CI_N(one_nan_double)};
 #undef CI_MOVE_ENTRY
 #undef CI_MOVE_ROW_ENTRY

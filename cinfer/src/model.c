@@ -320,6 +320,11 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
                    (unsigned)options.abi, CI_ABI);
   }
   const struct ci_isa *isa = ci_isa_find(options.isa);
+  if (isa == NULL && options.isa == CI_ISA_BEST) {
+    return ci_fail(error, CI_UNIMPLEMENTED,
+                   "this cinfer was built for processors with AVX2 or better: add portable to CINFER_ISAS (CMake), or "
+                   "drop CI_NO_PORTABLE (one file)");
+  }
   if (isa == NULL) {
     return ci_fail(error, CI_UNIMPLEMENTED, "this processor or build lacks instruction set %d", (int)options.isa);
   }

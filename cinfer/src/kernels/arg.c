@@ -74,7 +74,7 @@ ARG_COLUMNS(max, >)
 ARG_COLUMNS(min, <)
 ARG_BEST(max_f64, double, >, ARG_NAN)
 ARG_BEST(min_f64, double, <, ARG_NAN)
-CI_INTEGER_TYPES(ARG_TYPES)
+CI_COMPUTED_INTEGERS(ARG_TYPES)
 
 /* ---- CumSum, CumProd: a chain from +0 or 1 ---- */
 
@@ -119,30 +119,35 @@ CI_INTEGER_TYPES(ARG_TYPES)
   ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, product_##name, T, W, *, 1)
 ARG_SCANS(float, f32, CI_FLOAT, float, F)
 ARG_SCANS(double, f64, CI_DOUBLE, double, F)
-CI_INTEGER_TYPES(ARG_SCANS)
+CI_COMPUTED_INTEGERS(ARG_SCANS)
 
 enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
-#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name, arg_product_##name},
-static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
-    ARG_ENTRY(float, f32, CI_FLOAT, float, F) ARG_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(ARG_ENTRY)};
+#if CI_HAS(selection)
+#define ARG_SUMS(name) arg_sum_##name, arg_product_##name
+#else
+#define ARG_SUMS(name) NULL, NULL
+#endif
+#define ARG_ENTRY(T, name, id, W, class) [CI_SLOT(id)] = {arg_max_##name, arg_min_##name, ARG_SUMS(name)},
+static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_FLOAT, float, F)
+                                                          CI_COMPUTED_NUMBERS(ARG_ENTRY)};
 
 /* ---- whole rows: the best number, then where it is ---- */
 
 enum { ARG_LOOK = 64 }; /* elements that are looked at before it is asked which of them it is */
-#define ARG_FIND(name, T, is)                                                                          \
-  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) {   \
-    const T *x = in;                                                                                   \
-    const T best = *(const T *)wanted;                                                                 \
-    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                              \
-    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                               \
-      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                   \
-      int any = 0;                                                                                     \
-      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                      \
-      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {       \
-        if (is(x[i], best)) return i;                                                                  \
-      }                                                                                                \
-    }                                                                                                  \
-    return 0;                                                                                          \
+#define ARG_FIND(name, T, is)                                                                        \
+  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) { \
+    const T *x = in;                                                                                 \
+    const T best = *(const T *)wanted;                                                               \
+    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                            \
+    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                             \
+      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                 \
+      int any = 0;                                                                                   \
+      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                    \
+      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {     \
+        if (is(x[i], best)) return i;                                                                \
+      }                                                                                              \
+    }                                                                                                \
+    return 0;                                                                                        \
   }
 #define ARG_SAME(a, b) ((a) == (b))
 #define ARG_IS_NAN(a, b) ((void)(b), (a) != (a))
@@ -159,8 +164,10 @@ int64_t ci_best_float(const struct ci_isa *isa, const float *x, int64_t n, bool 
 }
 
 static int64_t arg_best_integer(const struct ci_isa *isa, int type, const void *x, int64_t n, bool least, bool last) {
-  static int64_t (*const find[])(const void *, const void *, int64_t, bool) = {
-      [CI_MOVE_i8] = arg_find_i8, [CI_MOVE_u8] = arg_find_u8, [CI_MOVE_i32] = arg_find_i32, [CI_MOVE_i64] = arg_find_i64};
+  static int64_t (*const find[])(const void *, const void *, int64_t, bool) = {[CI_MOVE_i8] = arg_find_i8,
+                                                                               [CI_MOVE_u8] = arg_find_u8,
+                                                                               [CI_MOVE_i32] = arg_find_i32,
+                                                                               [CI_MOVE_i64] = arg_find_i64};
   int64_t best;
   isa->move->row[type][least ? CI_MOVE_MIN : CI_MOVE_MAX](&best, x, n);
   return find[type](x, &best, n, last);
@@ -186,7 +193,8 @@ static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_
   CI_TRY(k_axis(k, axis_wanted, x->rank, axis));
   arg_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  p->fn = x->dtype >= 0 && x->dtype < CI_DTYPES ? arg_table[x->dtype][kind] : NULL;
+  const int slot = CI_SLOT(x->dtype);
+  p->fn = slot < CI_SLOTS ? arg_table[slot][kind] : NULL;
   if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
   p->outer = ci_product(x->dims, 0, *axis);
   p->n = x->dims[*axis];

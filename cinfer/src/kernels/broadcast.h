@@ -18,9 +18,9 @@ typedef struct ci_broadcast {
 typedef void (*ci_broadcast_fn)(const void *context, void *y, const void *const *x, int64_t n);
 
 /* out has its shape already (k_broadcast); inputs must be compatible with it. */
-void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs);
+CI_LOCAL void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *const *in, int inputs);
 /* Whether input i stands still in every innermost run. */
-bool ci_broadcast_still(const ci_broadcast *b, int i);
-void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, const void *context, void *y,
-                      const void *const *x);
+CI_LOCAL bool ci_broadcast_still(const ci_broadcast *b, int i);
+CI_LOCAL void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, const void *context, void *y,
+                               const void *const *x);
 #endif

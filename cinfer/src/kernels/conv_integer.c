@@ -5,6 +5,7 @@
 #include "../isa_move.h"
 #include "bytes.h"
 #include "conv_nd.h"
+#if CI_HAS(quantization)
 
 typedef struct conv_bytes {
   ci_conv_nd conv;
@@ -215,3 +216,4 @@ ci_status run_qlinear_conv(ci_kernel *k) {
     conv_scale(k, row % outputs, y + row * places, sums + row * places, places, 0);
   return CI_OK;
 }
+#endif

@@ -9,6 +9,7 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 #include "window.h"
+#if CI_HAS_CONVOLUTIONS
 
 enum {
   CONV_ND_TILE_BYTES = 1 << 18,
@@ -747,3 +748,4 @@ ci_status run_conv_grad_weight(ci_kernel *k) {
   k_parallel(k, job.p->groups * job.p->tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
   return CI_OK;
 }
+#endif

@@ -60,9 +60,10 @@ ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k);
 void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip);
 
 /* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
-ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims, ci_conv_nd *p);
+CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims,
+                                      ci_conv_nd *p);
 /* The plan of y = product(w, windows of x) and its scratch, in bytes. */
-ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
-void ci_conv_nd_forward(const ci_conv_nd_job *job);
-ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype);
+CI_LOCAL ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
+CI_LOCAL void ci_conv_nd_forward(const ci_conv_nd_job *job);
+CI_LOCAL ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype);
 #endif

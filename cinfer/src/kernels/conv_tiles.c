@@ -7,6 +7,7 @@
 #include "conv_tiles.h"
 
 #include "../pack.h"
+#if CI_HAS_CONVOLUTIONS
 
 enum {
   TILES_EVEN = 8,              /* units of a thread from which on one more is little */
@@ -96,7 +97,7 @@ static void tiles_layout(ci_conv_tiles *p) {
   const bool inside = tiles_inside(&p->y) && tiles_inside(&p->x), one = p->y.kernel == 1 && p->x.kernel == 1;
   const bool strides = p->y.stride > 1 || p->x.stride > 1;
   const ci_conv_axis *x = &p->x;
-  p->threes = !p->channels_last && !inside && p->depth <= p->block && x->kernel == 3 && x->stride == 1 &&
+  p->threes = CI_LARGE && !p->channels_last && !inside && p->depth <= p->block && x->kernel == 3 && x->stride == 1 &&
               x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
   p->inner = p->channels_last ? p->groups * p->ic : 1;
   p->planes = p->channels_last ? 1 : p->ic;
@@ -422,3 +423,4 @@ void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }
+#endif

@@ -48,8 +48,8 @@ typedef struct ci_conv_tiles_job {
 } ci_conv_tiles_job;
 
 /* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */
-bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
+CI_LOCAL bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
 /* Whether it can make the largest of windows of its result, too; y then has those alone. */
-bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest);
-void ci_conv_tiles_run(const ci_conv_tiles_job *job);
+CI_LOCAL bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest);
+CI_LOCAL void ci_conv_tiles_run(const ci_conv_tiles_job *job);
 #endif

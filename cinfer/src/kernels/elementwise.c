@@ -371,6 +371,7 @@ ci_status prepare_pow(ci_kernel *k) {
   p->exponent = ci_find_cast(k->isa, z->dtype, between);
   p->to = ci_find_cast(k->isa, between, x->dtype);
   p->compute = ci_typed_binary(CI_EW_POW, between);
+  if (p->compute == NULL) return ew_no_type(k, 1);
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);
   ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);

@@ -201,4 +201,6 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
     return ci_fused_prepare(k, first_extra, width, &program);                       \
   }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
+#if CI_HAS_CONVOLUTIONS
 FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2, 3)
+#endif

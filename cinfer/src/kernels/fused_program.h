@@ -56,5 +56,5 @@ struct ci_fused {
 };
 
 /* Runs the program for elements `at` to at + n of the output, which lie at y; registers are `block` floats each. */
-void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *registers, int64_t block);
+CI_LOCAL void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *registers, int64_t block);
 #endif

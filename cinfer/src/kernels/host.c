@@ -109,7 +109,7 @@ static bool host_fits(const ci_info *declared, const ci_value *value) {
 
 ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tensor, ci_error *error) {
   ci_value value;
-  if (call == NULL || tensor == NULL || output < 0 || output >= call->output_count) {
+  if (!CI_HAS(host) || call == NULL || tensor == NULL || output < 0 || output >= call->output_count) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "there is no output number %d", (int)output);
   }
   ci_kernel *k = call->kernel;
@@ -196,7 +196,7 @@ static bool host_independent(const ci_step *step, ci_step *const *before, size_t
 }
 
 int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next) {
-  if (call == NULL || next == NULL || n < 1) return 0;
+  if (!CI_HAS(host) || call == NULL || next == NULL || n < 1) return 0;
   const ci_kernel *k = call->kernel;
   const ci_frame *frame = &k->node->plan->root;
   size_t at = 0, ahead = (size_t)n;

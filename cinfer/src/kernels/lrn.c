@@ -5,6 +5,7 @@
 #include "elementwise.h"
 #include "order.h"
 #include "normalize.h"
+#if CI_HAS(normalization)
 
 static const float lrn_alpha = 0.0001f; /* no literal: that might have the precision of double */
 
@@ -159,3 +160,4 @@ ci_status run_hardmax(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

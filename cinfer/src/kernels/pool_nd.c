@@ -5,6 +5,7 @@
 #include "../scalar_math.h"
 #include "integers.h"
 #include "plane.h"
+#if CI_HAS_POOLS
 
 typedef enum nd_kind { ND_MAX, ND_AVERAGE, ND_LP, ND_SPREAD } nd_kind;
 typedef enum nd_divisor { ND_WINDOW, ND_PADDED, ND_ONE } nd_divisor;
@@ -549,3 +550,4 @@ ci_status run_max_unpool(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

@@ -4,6 +4,7 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 #include "../pack.h"
+#if CI_HAS_PRODUCTS
 
 static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -256,3 +257,4 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
     isa->linear->columns(&tile);
   }
 }
+#endif

@@ -3,6 +3,7 @@
 #include "../isa_move.h"
 #include "bytes_matmul.h"
 #include "cast.h"
+#if CI_HAS(quantization)
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
 
@@ -663,3 +664,4 @@ ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;
 }
+#endif

@@ -12,6 +12,7 @@
 #include "../scalar_math.h"
 #include "integers.h"
 #include "product.h"
+#if CI_HAS(recurrent)
 
 typedef enum rec_name {
   REC_RELU,
@@ -716,3 +717,4 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
 ci_status prepare_rnn(ci_kernel *k) { return rec_prepare(k, REC_RNN, 1); }
 ci_status prepare_gru(ci_kernel *k) { return rec_prepare(k, REC_GRU, 2); }
 ci_status prepare_lstm(ci_kernel *k) { return rec_prepare(k, REC_LSTM, 3); }
+#endif

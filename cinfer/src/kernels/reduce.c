@@ -8,6 +8,7 @@
 #include "../isa.h"
 #include "../isa_move.h"
 #include "copy.h"
+#if CI_HAS_PRODUCTS
 
 typedef struct reduce_plan {
   bool mean, empty, copy_alone; /* copy_alone: nothing is reduced */
@@ -420,3 +421,4 @@ void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const vo
   }
   reduce_sum_once(math, dtype, y, x, n);
 }
+#endif
