@@ -23,19 +23,19 @@ YES, ZERO, NO = "yes", "zero", "no"
 EXPECTED: dict[str, str] = {
     **dict.fromkeys(
         """
-        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool
-        BatchNormalization Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress
-        Concat Conv ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
-        DequantizeLinear Det Div Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND Gelu
-        Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
+        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool BatchNormalization
+        Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress Concat Conv
+        ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div
+        Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND Gelu Gemm
+        GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
         HardSwish Identity If InstanceNormalization LRN LSTM LayerNormalization LeakyRelu
         LinearAttention Log LogSoftmax Loop LpNormalization LpPool MatMul Max MaxPool MaxRoiPool
         MaxUnpool Mean MeanVarianceNormalization Min Mish Mod Mul Neg PRelu Pad Pow QuantizeLinear
         RMSNormalization RNN Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax
         ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
         ReverseSequence RoiAlign RotaryEmbedding Scan Scatter ScatterElements ScatterND Selu Shrink
-        STFT Sigmoid Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum
-        SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
+        STFT Sigmoid Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub
+        Sum SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
         Upsample Where
         """.split(),
         YES,

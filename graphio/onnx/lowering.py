@@ -16,7 +16,7 @@ from graphio.constants import constant
 from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.onnx import trees
+from graphio.onnx import training, trees
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
 from graphio.onnx.reading import Source
@@ -205,4 +205,5 @@ TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = 
     ("", "AffineGrid"): _affine_grid,
     ("", "MelWeightMatrix"): _mel_weight_matrix,
     **trees.TABLE,
+    **training.TABLE,
 }
