@@ -39,6 +39,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.custom_operators": ("CustomOperator", "register_operator"),
     "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
@@ -118,6 +119,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.fused": (),
+    "graphio.ops.ml": (),
     "graphio.ops.trees": (),
     "graphio.ops.deform": (),
     "graphio.ops.edit_distance": ("edit_distance",),

@@ -14,6 +14,7 @@ import numpy as np
 
 import graphio as tf
 import graphio.onnx as tfonnx
+from graphio.ops.ml import index_of, pairwise_coupling
 from graphio.ops.trees import AGGREGATES, Trees, tree_ensemble
 
 call = tfonnx.call
@@ -505,7 +506,18 @@ def trees(x: Tensor) -> list[Tensor]:
             for aggregate in AGGREGATES:
                 grown = ensemble(dtype, modes, per_leaf)
                 found.append(tree_ensemble(value, grown, 4, aggregate))
+    for modes, per_leaf in ((1, 3), (6, 1)):
+        grown = ensemble(np.float32, modes, per_leaf)
+        wide = grown._replace(weights=grown.weights.astype(np.float64))
+        found.append(tree_ensemble(x, wide, 4, "SUM"))
     return found
+
+
+@family(True, x=numbers(9, 10), d=numbers(9, 10, dtype=np.float64))
+def pairs(x: Tensor, d: Tensor) -> list[Tensor]:
+    """Classes coupled, and numbers looked up among others."""
+    found = [pairwise_coupling(tf.sigmoid(value), 5) for value in (x, d)]
+    return [*found, index_of(x, tf.constant(numbers(9, 10)[::2, ::3].ravel()))]
 
 
 @family(False, n=np.float32([7.25]))

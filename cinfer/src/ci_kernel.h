@@ -25,6 +25,11 @@ typedef struct ci_value { /* a tensor of a running graph */
  * see one. */
 CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype == CI_NOTHING; }
 
+typedef struct ci_largest { /* windows of planes whose largest elements are wanted: inside, none meets another */
+  int64_t height, width, down, right; /* of a window; from one to the next */
+  int64_t rows, columns;              /* windows of a plane */
+} ci_largest;
+
 typedef struct ci_kernel ci_kernel;
 typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
 
@@ -38,6 +43,11 @@ struct ci_kernel {
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many k_parallel may use */
+  /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0]; true: run does that
+   * step's work, too, and writes its out[0] instead. largest: the work of a step that can be joined. */
+  bool (*join)(ci_kernel *k, const ci_kernel *next);
+  const ci_largest *largest;
+  bool *one_nan;        /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
@@ -79,6 +89,14 @@ bool k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in p
 /* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
  * reduction, so results do not depend on their number. */
 void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+/* The same where a part writes its share of out[0] and nothing else, so that elements / n of them go with each number:
+ * a result that leaves the library gets its one NaN while it is in the cache. */
+void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+
+/* The same: the run has seen to the NaN of out[0] itself. */
+CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
+  if (k->one_nan != NULL) *k->one_nan = true;
+}
 
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);

@@ -240,6 +240,8 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
 
 void ci_step_reset(ci_step *step) {
   step->k.scratch_bytes = 0;
+  step->k.join = NULL;
+  step->k.largest = NULL;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 
@@ -347,21 +349,27 @@ static bool compile_can_fold(const ci_step *step) {
   return bytes <= COMPILE_FOLD_BYTES;
 }
 
+bool ci_compile_fold_into(ci_compiler *c, ci_step *step) {
+  const size_t scratch = step->k.scratch_bytes;
+  if (!compile_can_fold(step)) return false;
+  step->k.scratch = ci_alloc(c->allocator, scratch);
+  step->k.threads = 1;
+  const bool whole = step->k.scratch != NULL && step->run(&step->k) == CI_OK;
+  ci_release(c->allocator, step->k.scratch, scratch);
+  step->k.scratch = NULL;
+  step->k.threads = c->plan->session->thread_count;
+  return whole;
+}
+
 /* Runs the step now. A failure is left to the run, which reaches it or not. */
 static bool compile_fold(ci_compiler *c, ci_step *step) {
   bool whole = true;
-  size_t scratch = step->k.scratch_bytes;
   if (!compile_can_fold(step)) return false;
   for (int o = 0; o < step->k.n_out; o++) {
     step->k.out[o]->data = ci_pool_alloc(&c->plan->pool, step->k.out[o]->bytes);
     whole = whole && step->k.out[o]->data != NULL;
   }
-  step->k.scratch = ci_alloc(c->allocator, scratch);
-  step->k.threads = 1;
-  whole = whole && step->k.scratch != NULL && step->run(&step->k) == CI_OK;
-  ci_release(c->allocator, step->k.scratch, scratch);
-  step->k.scratch = NULL;
-  step->k.threads = c->plan->session->thread_count;
+  whole = whole && ci_compile_fold_into(c, step);
   for (int o = 0; o < step->k.n_out; o++) {
     void *data = step->k.out[o]->data;
     step->k.out[o]->data = NULL;
@@ -577,7 +585,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   if (plan->outputs == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
-    plan->outputs[i] = (ci_plan_output){cell, CI_NONE};
+    plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
     ci_compile_read(plan, compile_index(plan, cell), CI_END);
     if (compile_is_sessions(plan, cell)) continue;
     int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);
@@ -668,8 +676,12 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
   ci_status status = compile_all(c, &session->model->signatures.at[signature], inputs);
   plan->compiler = NULL;
   plan->error = NULL;
-  if (status == CI_OK) *made = plan;
-  else ci_plan_free(plan);
+  if (status == CI_OK) {
+    plan->refits = ci_plan_may_refit(plan);
+    *made = plan;
+  } else {
+    ci_plan_free(plan);
+  }
   return status;
 }
 

@@ -47,6 +47,8 @@ typedef struct ci_compiler {
   CI_LIST(ci_gap) gaps;
 } ci_compiler;
 
+/* Computes a step's results now, into the memory that its outputs have; false: it cannot be done, or failed. */
+bool ci_compile_fold_into(ci_compiler *c, ci_step *step);
 /* Notes that the bytes of a cell are read at a position. */
 void ci_compile_read(ci_plan *plan, int32_t cell, int32_t position);
 enum { CI_END = INT32_MAX }; /* the position of the signature's outputs */

@@ -51,6 +51,21 @@ typedef struct ci_conv_rows {
   int all;
 } ci_conv_rows;
 
+/* The same of whole rows of pixels with windows three wide, one apart: what they read of a row of x is read once, taps
+ * in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; whole vectors. */
+typedef struct ci_conv_threes {
+  const float *x; /* an image of channels planes of height by width */
+  ptrdiff_t x_row, x_plane;
+  int64_t channels, height, width;
+  int64_t taps, stride, dilation, above; /* of a column of taps, and between rows of pixels; padding */
+  int64_t before;                        /* padding in front of a row, 0 or 1; behind it is no more than 1 */
+  int64_t first, rows, pixels;           /* rows of pixels, pixels of a row */
+  const float *w;
+  float *c;
+  ptrdiff_t c_step;
+  int vectors; /* 1 or 2 */
+} ci_conv_threes;
+
 /* y = min(high, max(low, y + added)) + 0. */
 typedef struct ci_after {
   const float *added; /* as y is laid out; or NULL */
@@ -68,6 +83,17 @@ typedef struct ci_conv_turn {
   int lanes;
   ci_after after;
 } ci_conv_turn;
+
+/* c[window][lane] = the first largest of c[pixel][lane] + bias[lane] over the pixels of a window, the first NaN if
+ * there is one, for rows of pixels in memory one after the other. bias NULL: none is added. */
+typedef struct ci_conv_largest {
+  float *c;
+  const float *bias;
+  ptrdiff_t c_step;
+  int64_t pixels; /* of a row */
+  int64_t height, width, down, right, rows, columns; /* as ci_largest's */
+  int lanes; /* bias has so many numbers; c is read and written up to a whole number of vectors */
+} ci_conv_largest;
 
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
  * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
@@ -96,7 +122,9 @@ struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   void (*conv_rows)(const ci_conv_rows *t);
+  void (*conv_threes)(const ci_conv_threes *t);
   void (*conv_turn)(const ci_conv_turn *t);
+  void (*conv_largest)(const ci_conv_largest *t);
   void (*pad)(const ci_padding *t);
   void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
   void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */

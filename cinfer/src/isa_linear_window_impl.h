@@ -14,17 +14,30 @@ CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   return v_load(lane);
 }
 
+/* n numbers and more, up to the next whole vector. */
+CI_INLINE void CI_N(fill)(float *y, int64_t n, vf v) {
+  for (int64_t i = 0; i < n; i += CI_VL) v_store(y + i, v);
+}
+
+/* What lies behind a row goes on in front of the next one. */
 static void CI_N(pad)(const ci_padding *t) {
   const vf none = v_set(t->fill);
-  const int64_t whole = t->n / CI_VL * CI_VL;
+  const int64_t whole = t->n / CI_VL * CI_VL, last = t->below > 0 ? t->planes : t->planes - 1;
   const int part = (int)(t->n - whole);
+  const bool narrow = t->x_step == 1 && t->n < CI_VL && t->y_row <= CI_VL;
+  const ptrdiff_t x_row = t->x_row, y_row = t->y_row;
   float *y = t->y;
   for (int64_t plane = 0; plane < t->planes; plane++) {
     const float *x = t->x + plane * t->x_plane;
-    for (int64_t i = 0; i < t->above * t->y_row; i += CI_VL) v_store(y + i, none);
+    CI_N(fill)(y, t->above * t->y_row + (t->rows > 0 ? t->before : 0), none);
     y += t->above * t->y_row;
-    for (int64_t row = 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
-      for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
+    if (narrow) { /* one vector a row */
+      float *to = y + t->before;
+      for (int64_t row = 0; row < t->rows; row++)
+        v_store(to + row * y_row, v_load_part(x + row * x_row, part, t->fill));
+      y += t->rows * y_row;
+    }
+    for (int64_t row = narrow ? t->rows : 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
       float *to = y + t->before;
       int64_t i = 0;
       if (t->x_step != 1) {
@@ -36,9 +49,9 @@ static void CI_N(pad)(const ci_padding *t) {
       }
       for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
       if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
-      for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
+      CI_N(fill)(to + i, (row + 1 < t->rows || plane < last ? t->y_row : t->y_row - t->before) - i, none);
     }
-    for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
+    CI_N(fill)(y, t->below * t->y_row, none);
     y += t->below * t->y_row;
   }
 }
@@ -131,6 +144,28 @@ static void CI_N(depthwise_plane)(const ci_windows *t) {
 /* ---- the largest ---- */
 
 CI_INLINE vf CI_N(first_largest)(vf a, vf b) { return v_select(v_ge(a, b), a, v_select(v_is_nan(a), a, b)); }
+
+/* In place: what a window becomes lies in front of all that later ones read. */
+static void CI_N(conv_largest)(const ci_conv_largest *t) {
+  for (int lane = 0; lane < t->lanes; lane += CI_VL) {
+    const int count = t->lanes - lane < CI_VL ? t->lanes - lane : CI_VL;
+    const vf bias = t->bias == NULL ? v_set(-0.0f) : v_load_part(t->bias + lane, count, 0.0f);
+    float *to = t->c + lane;
+    for (int64_t row = 0; row < t->rows; row++) {
+      const float *from = t->c + lane + row * t->down * t->pixels * t->c_step;
+      for (int64_t column = 0; column < t->columns; column++, from += t->right * t->c_step, to += t->c_step) {
+        vf most = v_add(v_load(from), bias);
+        for (int64_t y = 0; y < t->height; y++) {
+          const float *pixel = from + y * t->pixels * t->c_step;
+          for (int64_t x = 0; x < t->width; x++, pixel += t->c_step) {
+            most = CI_N(first_largest)(most, v_add(v_load(pixel), bias));
+          }
+        }
+        v_store(to, most);
+      }
+    }
+  }
+}
 
 /* 2 x 2 windows that touch each other and fill the rows: neighbours of all rows at once, then rows. */
 static void CI_N(largest_quarters)(const ci_windows *t) {

@@ -1,5 +1,6 @@
 /* layout.c - which values share memory, and where each lies in the arena. */
 #include "compile.h"
+#include "output.h"
 
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
   while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
@@ -32,6 +33,27 @@ static void layout_variables(ci_compiler *c) {
       step->copies = assign->slot == step->slot && assign->position > step->begin && assign->position < cell->last_read;
     }
     if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+  }
+}
+
+/* ---- steps that do the next one's work ---- */
+
+/* Nobody else may read what the step makes; the next one then has nothing to do. */
+static void layout_joined(ci_plan *plan) {
+  for (size_t s = 1; s < plan->root.steps.count; s++) {
+    ci_step *step = plan->root.steps.at[s - 1], *next = plan->root.steps.at[s];
+    if (step->k.join == NULL || step->dynamic || step->widens || next->dynamic || next->widens) continue;
+    ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
+    if (next->k.n_in == 0 || next->k.in[0] != &made->value || made->place == CI_NONE || wanted->place == CI_NONE ||
+        &plan->cells[made->root] != made || made->last_read != next->begin)
+      continue;
+    ci_place *from = &plan->places.at[made->place];
+    const ci_place *to = &plan->places.at[wanted->place];
+    if (from->home != CI_HOME_ARENA || to->home != CI_HOME_ARENA || !step->k.join(&step->k, &next->k)) continue;
+    from->bytes = 0;
+    wanted->made = step->begin;
+    next->run = run_nothing;
+    step->joined = next;
   }
 }
 
@@ -307,8 +329,8 @@ static ci_status layout_memory(ci_compiler *c) {
   return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
 }
 
-static ci_status layout_arena_of(ci_compiler *c) {
-  ci_plan *plan = c->plan;
+ci_status ci_plan_offsets(ci_plan *plan) {
+  ci_compiler *c = plan->compiler;
   const size_t count = plan->places.count;
   layout_arena arena = {.plan = plan};
   bool whole =
@@ -355,10 +377,13 @@ ci_status ci_plan_layout(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   layout_chain(plan);
   layout_variables(c);
+  layout_joined(plan);
   CI_TRY(layout_assigned(c));
   layout_results(plan);
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  return layout_arena_of(c);
+  CI_TRY(ci_plan_offsets(plan));
+  ci_output_plan(plan);
+  return CI_OK;
 }

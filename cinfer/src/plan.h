@@ -42,6 +42,7 @@ typedef struct ci_cell { /* a value of the plan */
   int32_t made, last_read; /* positions; of a root, last_read counts for all with its bytes */
   int32_t result;        /* the carried formal input that takes it at the end of an iteration, or CI_NONE */
   bool taken;            /* another value is written over it */
+  bool changed;          /* refit.c: its shape, or the number that is known */
 } ci_cell;
 
 typedef struct ci_plan ci_plan;
@@ -63,6 +64,7 @@ struct ci_node_run { /* a step */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
+  ci_step *joined;      /* the next one, whose work it does, too; or NULL */
   ci_step *next_made;   /* of Assign: the next of them */
   int32_t slot;         /* of operators on a variable: index into the state */
   ci_half *half;        /* what half.c keeps, or NULL */
@@ -96,6 +98,9 @@ typedef struct ci_read { /* a node that may read what a variable has before anyt
 typedef struct ci_plan_output {
   ci_cell *cell;
   int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
+  bool direct;  /* its place is no other's: steps may write into the caller's memory */
+  bool one_nan; /* the step that made it has seen to its NaN in this run */
+  void *lent;   /* the caller's memory that the cells point at, or NULL */
 } ci_plan_output;
 
 struct ci_plan {
@@ -120,6 +125,9 @@ struct ci_plan {
   const char *bound_arena; /* what the cells point into */
   uint64_t bound_layout;   /* of the state */
   bool has_heap;
+  bool refits;   /* may be tried with other shapes (refit.c) */
+  bool reserved; /* by ci_reserve, so that runs of its shapes allocate nothing */
+  size_t lost;   /* bytes of its pool that no step uses any more */
   struct ci_compiler *compiler; /* while compiling */
   ci_error *error; /* of the call in progress; may be NULL */
 };
@@ -131,6 +139,12 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
 void ci_plan_clear(ci_plan *plan); /* makes it empty; it keeps its memory for the next ci_plan_make */
 void ci_plan_free(ci_plan *plan);
 void ci_compiler_free(struct ci_session *session);
+
+/* ---- refit.c ---- */
+
+bool ci_plan_may_refit(const ci_plan *plan);
+/* Makes a plan fit other shapes of its inputs, which fit the signature. False: it is spoiled and has to go. */
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs);
 
 /* For prepare of If and Loop. ci_plan_frame makes the frame and knows its formal inputs; their cells are to be given
  * shapes; ci_plan_frame_compile compiles its nodes. To compile again, the plan forgets what came after a mark. */
@@ -160,6 +174,7 @@ ci_status ci_step_compute(ci_step *step); /* calls the kernel's run */
 /* ---- layout.c ---- */
 
 ci_status ci_plan_layout(ci_plan *plan);
+ci_status ci_plan_offsets(ci_plan *plan); /* of places whose sizes and positions are known */
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place);
 
 /* ---- run.c ---- */

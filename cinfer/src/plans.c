@@ -128,12 +128,41 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
                  k_describe(&wanted, expected, sizeof expected));
 }
 
+/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such. */
+static int plans_to_refit(const ci_plans *plans, int signature) {
+  int oldest = CI_NONE, count = 0;
+  for (int p = 0; p < plans->count; p++) {
+    const ci_plan *plan = plans->at[p];
+    if (plan->signature != signature || !plan->refits || plan->reserved || plan == plans->shown) continue;
+    count++;
+    if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
+  }
+  return count < CI_KEPT_PLANS ? CI_NONE : oldest;
+}
+
+/* Fits an old plan to the shapes, which takes a fraction of the time that a new one does. */
+static bool plans_refit(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
+                        ci_plan **plan) {
+  const int p = plans_to_refit(&session->plans, signature);
+  if (p == CI_NONE || !plans_holds(session->plans.at[p])) return false;
+  if (!ci_plan_refit(session->plans.at[p], inputs)) {
+    plans_drop(session, p);
+    return false;
+  }
+  session->plans.keys[p] = key;
+  session->stats.plans++;
+  session->stats.refits++;
+  *plan = plans_use(session, p);
+  return true;
+}
+
 static ci_status plans_new(struct ci_session *session, uint64_t key, int signature, const ci_tensor *inputs,
                            ci_plan **plan, ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
   for (int32_t i = 0; i < s->input_count; i++) {
     if (s->inputs[i].type.kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
   }
+  if (plans_refit(session, key, signature, inputs, plan)) return CI_OK;
   if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));
   CI_TRY(ci_plan_make(session, signature, inputs, plan, error));
   const int p = session->plans.count++;

@@ -9,7 +9,10 @@ typedef struct ci_retired { /* memory that views of this run may still show */
   ci_block block;
 } ci_retired;
 
-enum { CI_MOST_PLANS = 64 };
+enum {
+  CI_MOST_PLANS = 64,
+  CI_KEPT_PLANS = 8 /* of those of a signature that can be fitted to other shapes at little cost */
+};
 
 typedef struct ci_plans { /* plans.c */
   ci_plan *at[CI_MOST_PLANS];

@@ -3,8 +3,6 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
-#include "vec_turn_x86.h"
-
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
@@ -44,6 +42,28 @@ CI_INLINE vf v_load_part(const float *p, int n, float fill) {
   return _mm512_mask_loadu_ps(_mm512_set1_ps(fill), (__mmask16)((1u << n) - 1u), p);
 }
 CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v); }
+
+#define CI_QUADS 4
+CI_INLINE vf v_quad(const float *p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
+#define CI_AVX512_QUADS(load)                                                                 \
+  const __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(load(0)), load(row), 1);     \
+  const __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(load(2 * row)), load(3 * row), 1); \
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+#define CI_AVX512_FOUR(at) _mm_loadu_ps(p + (at))
+#define CI_AVX512_FEW(at) _mm_maskz_loadu_ps((__mmask8)((1u << n) - 1u), p + (at))
+CI_INLINE vf v_quads(const float *p, ptrdiff_t row) { CI_AVX512_QUADS(CI_AVX512_FOUR) }
+CI_INLINE vf v_quads_part(const float *p, ptrdiff_t row, int n) { CI_AVX512_QUADS(CI_AVX512_FEW) }
+CI_INLINE void v_quads_store(float *p, ptrdiff_t row, int n, vf v) {
+  const __mmask8 some = (__mmask8)((1u << n) - 1u);
+  _mm_mask_storeu_ps(p, some, _mm512_castps512_ps128(v));
+  _mm_mask_storeu_ps(p + row, some, _mm512_extractf32x4_ps(v, 1));
+  _mm_mask_storeu_ps(p + 2 * row, some, _mm512_extractf32x4_ps(v, 2));
+  _mm_mask_storeu_ps(p + 3 * row, some, _mm512_extractf32x4_ps(v, 3));
+}
+#define v_pick(v, i) _mm512_permute_ps(v, (i) * 0x55)
+#undef CI_AVX512_QUADS
+#undef CI_AVX512_FOUR
+#undef CI_AVX512_FEW
 
 /* 16 lanes to 4, then to 1; the names of the last three steps are those of 128-bit registers. */
 #define CI_AVX512_TREE(op)                                                                           \

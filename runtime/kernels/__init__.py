@@ -18,6 +18,7 @@ FAMILIES = (
     "index",
     "linear",
     "math",
+    "ml",
     "nn",
     "quantize",
     "normalize",

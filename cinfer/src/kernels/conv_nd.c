@@ -371,6 +371,16 @@ static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
   if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
 }
 
+/* MaxPool behind it, and behind nothing but a clamp: the largest of what is clamped is what is clamped of the largest,
+ * and the bias is added first. */
+static bool conv_nd_join(ci_kernel *k, const ci_kernel *next) {
+  ci_conv_nd *p = k->private_memory;
+  if (next->largest == NULL || p->lanes.offset == NULL || p->program != NULL || p->clamp.added != NULL) return false;
+  if (!ci_conv_tiles_join(&p->lanes, next->largest)) return false;
+  p->joined = next;
+  return true;
+}
+
 ci_status prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
@@ -385,6 +395,7 @@ ci_status prepare_conv(ci_kernel *k) {
   CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes));
   conv_nd_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
+  k->join = conv_nd_join;
   return CI_OK;
 }
 
@@ -401,7 +412,7 @@ ci_status run_conv(ci_kernel *k) {
                                      .x = k->in[0]->data,
                                      .w = k->in[1]->data,
                                      .bias = (const float *)(const void *)bias,
-                                     .y = k->out[0]->data,
+                                     .y = (p->joined == NULL ? k : p->joined)->out[0]->data,
                                      .after = after,
                                      .program = p->program};
     ci_conv_tiles_run(&tiles);

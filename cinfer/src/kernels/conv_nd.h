@@ -27,6 +27,7 @@ typedef struct ci_conv_nd {
   ci_clamp clamp;          /* FusedConv: what follows, or */
   const ci_fused *program; /* in rows of a plane's windows; or NULL */
   ci_conv_tiles lanes; /* offset NULL: this form is not taken */
+  const ci_kernel *joined; /* MaxPool whose work it does, or NULL */
 } ci_conv_nd;
 
 typedef struct ci_conv_nd_job ci_conv_nd_job;

@@ -1,0 +1,196 @@
+/* refit.c - a plan made to fit other shapes of its inputs.
+ *
+ * Most plans of a signature differ in sizes alone: the same steps, the same values in the same memory. Then only the
+ * kernels whose inputs changed are prepared again, and the arena is laid out anew. Whatever else turns out to differ
+ * spoils the plan, and the caller makes one from nothing.
+ */
+#include "compile.h"
+#include "output.h"
+
+bool ci_plan_may_refit(const ci_plan *plan) {
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    const ci_step *step = plan->all_steps.at[s];
+    if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) return false;
+  }
+  for (size_t p = 0; p < plan->places.count; p++) {
+    const ci_home home = plan->places.at[p].home;
+    if (home == CI_HOME_HEAP || home == CI_HOME_OWNED) return false;
+  }
+  return true;
+}
+
+static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
+  return &plan->places.at[plan->cells[cell->root].place];
+}
+
+/* What a run has left in the cells is unknown again to the kernels that are prepared. */
+static void refit_forget(ci_plan *plan) {
+  for (int32_t i = 0; i < plan->cell_count; i++) {
+    ci_cell *cell = &plan->cells[i];
+    cell->changed = false;
+    if (plan->cells[cell->root].place != CI_NONE && refit_place(plan, cell)->home != CI_HOME_FIXED)
+      cell->value.data = NULL;
+  }
+}
+
+static bool refit_same_shape(const ci_value *a, const ci_value *b) {
+  return a->dtype == b->dtype && a->rank == b->rank && a->bytes == b->bytes &&
+         memcmp(a->dims, b->dims, (size_t)(a->rank > 0 ? a->rank : 0) * sizeof a->dims[0]) == 0;
+}
+
+static bool refit_inputs(ci_plan *plan, const ci_tensor *inputs) {
+  for (int32_t i = 0; i < plan->input_count; i++) {
+    ci_cell *cell = plan->input_cells[i];
+    const ci_value was = cell->value;
+    ci_tensor shape = inputs[i];
+    shape.data = cell; /* as compile.c: nothing reads it */
+    if (ci_value_of_tensor(&shape, &cell->value, NULL) != CI_OK) return false;
+    cell->value.data = NULL;
+    cell->changed = !refit_same_shape(&was, &cell->value);
+    plan->inputs[i] = inputs[i];
+    plan->inputs[i].data = NULL;
+  }
+  return true;
+}
+
+/* Whether some offer of the step gives the place of its output the memory that the layout chose. */
+static bool refit_offered(const ci_compiler *c, int32_t output, int32_t given) {
+  const ci_plan *plan = c->plan;
+  for (size_t i = 0; i < c->offers.count; i++) {
+    if (c->offers.at[i].output != output) continue;
+    int32_t place = plan->cells[plan->cells[c->offers.at[i].input].root].place;
+    while (place != given && place != CI_NONE) place = plan->places.at[place].same_as;
+    if (place == given) return true;
+  }
+  return false;
+}
+
+enum {
+  REFIT_OUTPUTS = 8,
+  REFIT_LOST = 1 << 16 /* bytes of the pool that no step uses any more: then a plan from nothing is better */
+};
+
+/* A result that was computed while planning is computed again, in the same memory if that is large enough; if not, in
+ * half as much again, so that growing sizes leave little behind. */
+static bool refit_folded(ci_compiler *c, ci_step *step, const ci_value *was) {
+  ci_plan *plan = c->plan;
+  for (int o = 0; o < step->k.n_out; o++) {
+    ci_value *value = step->k.out[o];
+    ci_place *place = refit_place(plan, ci_cell_of(value));
+    const size_t held = place->block_bytes > was[o].bytes ? place->block_bytes : was[o].bytes;
+    value->data = was[o].data;
+    place->block_bytes = held;
+    if (value->bytes > held) {
+      if (!ci_add_size(value->bytes, value->bytes / 2, &place->block_bytes)) return false;
+      value->data = ci_pool_alloc(&plan->pool, place->block_bytes);
+      plan->lost += held;
+    }
+    ci_cell_of(value)->changed = true;
+    if (value->data == NULL) return false;
+  }
+  return ci_compile_fold_into(c, step);
+}
+
+static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *was) {
+  ci_plan *plan = c->plan;
+  ci_cell *cell = ci_cell_of(step->k.out[o]);
+  cell->changed = !refit_same_shape(was, &cell->value);
+  if (was->dtype != cell->value.dtype) return false;
+  if (step->alias[o] != CI_NONE) { /* a number that is known may have changed where the shape has not */
+    cell->value.data = plan->cells[cell->root].value.data;
+    cell->changed = cell->changed || plan->cells[cell->root].changed;
+    return true;
+  }
+  ci_place *place = &plan->places.at[cell->place];
+  if (place->home != CI_HOME_ARENA) return !cell->changed;
+  place->bytes = cell->value.bytes;
+  return place->same_as == CI_NONE || refit_offered(c, (int32_t)(cell - plan->cells), place->same_as);
+}
+
+static bool refit_step(ci_compiler *c, ci_step *step) {
+  ci_plan *plan = c->plan;
+  const size_t places = plan->places.count, held = step->private_bytes, more = step->more_bytes;
+  const bool widens = step->widens;
+  const int outs = step->k.n_out;
+  ci_value was[REFIT_OUTPUTS];
+  int32_t alias[REFIT_OUTPUTS];
+  if (outs < 1 || outs > REFIT_OUTPUTS) return false;
+  for (int o = 0; o < outs; o++) {
+    was[o] = *step->k.out[o];
+    alias[o] = step->alias[o];
+    step->k.out[o]->data = NULL;
+  }
+  c->offers.count = 0;
+  if (ci_step_prepare(step) != CI_OK || places != plan->places.count || widens != step->widens) return false;
+  if (held < step->private_bytes) plan->lost += held;
+  if (more < step->more_bytes) plan->lost += more;
+  for (int o = 0; o < outs; o++) {
+    if (alias[o] != step->alias[o]) return false;
+  }
+  const bool folded = alias[0] == CI_NONE && refit_place(plan, ci_cell_of(step->k.out[0]))->home == CI_HOME_FIXED;
+  if (folded) return refit_folded(c, step, was);
+  for (int o = 0; o < outs; o++) {
+    if (!refit_output(c, step, o, &was[o])) return false;
+  }
+  if ((step->scratch == CI_NONE) != (step->k.scratch_bytes == 0)) return false;
+  if (step->scratch != CI_NONE) plan->places.at[step->scratch].bytes = step->k.scratch_bytes;
+  return true;
+}
+
+static bool refit_is_touched(const ci_step *step) {
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] != NULL && ci_cell_of(step->k.in[i])->changed) return true;
+  }
+  return false;
+}
+
+/* Values that share memory are of one size; what a caller borrows has room of its own. */
+static bool refit_sizes(ci_plan *plan) {
+  for (size_t p = 0; p < plan->places.count; p++) {
+    const ci_place *place = &plan->places.at[p];
+    if (place->same_as != CI_NONE && place->bytes != plan->places.at[place->same_as].bytes) return false;
+  }
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    if (plan->outputs[i].copy != CI_NONE)
+      plan->places.at[plan->outputs[i].copy].bytes = plan->outputs[i].cell->value.bytes;
+  }
+  return true;
+}
+
+/* Steps that did the next one's work must be able to do it for these sizes. */
+static bool refit_joined(ci_plan *plan) {
+  for (size_t s = 0; s < plan->root.steps.count; s++) {
+    ci_step *step = plan->root.steps.at[s];
+    if (step->joined == NULL) continue;
+    if (step->k.join == NULL || !step->k.join(&step->k, &step->joined->k)) return false;
+    refit_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
+  }
+  return true;
+}
+
+static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
+  ci_plan *plan = c->plan;
+  refit_forget(plan);
+  if (!refit_inputs(plan, inputs)) return false;
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    ci_step *step = plan->all_steps.at[s];
+    if (refit_is_touched(step) && !refit_step(c, step)) return false;
+  }
+  if (!refit_joined(plan) || !refit_sizes(plan) || ci_plan_offsets(plan) != CI_OK) return false;
+  ci_output_plan(plan);
+  return true;
+}
+
+bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {
+  ci_compiler *c = plan->session->compiler;
+  if (c == NULL || plan->lost > REFIT_LOST) return false;
+  c->plan = plan;
+  c->error = NULL;
+  plan->compiler = c;
+  plan->error = NULL;
+  const bool fits = refit_all(c, inputs);
+  plan->compiler = NULL;
+  plan->bound_arena = NULL;
+  plan->bound_layout = UINT64_MAX;
+  return fits;
+}
