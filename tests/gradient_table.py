@@ -45,10 +45,10 @@ EXPECTED: dict[str, str] = {
         """
         And ArgMax ArgMin Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
         Constant ConstantOfShape ConvInteger DynamicQuantizeLinear Equal EyeLike Greater
-        GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual MatMulInteger
-        MelWeightMatrix Multinomial
-        NonMaxSuppression NonZero Not OneHot Or QLinearConv QLinearMatMul RandomNormal
-        RandomNormalLike RandomUniform RandomUniformLike Range Shape Size Unique Xor
+        GreaterOrEqual Hardmax ImageDecoder IsInf IsNaN Less LessOrEqual MatMulInteger
+        MelWeightMatrix Multinomial NonMaxSuppression NonZero Not OneHot Or QLinearConv
+        QLinearMatMul RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Shape Size
+        Unique Xor
         """.split(),
         NO,
     ),
@@ -471,6 +471,7 @@ row("ConstantOfShape", ints(2, 3))
 row("OneHot", ints(1, 0, 2), Const(np.array(3)), Held(np.array([0.0, 1.0])))
 row("Range", Held(np.array(0.0)), Held(np.array(2.1)), Held(np.array(0.5)))
 row("Bernoulli", Held(pos(3, 4)), fresh=True, seed=2.0)
+row("ImageDecoder", np.frombuffer(b"P6 2 1 255\nabcdef", np.uint8))
 row("MelWeightMatrix", Const(ints(4)[0]), Const(ints(16)[0]), Const(ints(8000)[0]),
     Held(np.array(100.0)), Held(np.array(3000.0)))  # fmt: skip
 row("Multinomial", Held(X), fresh=True, sample_size=3, seed=2.0)
