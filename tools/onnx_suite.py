@@ -37,14 +37,15 @@ NEWEST = {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.traini
 RUNS = 30
 #: Why cases cannot be passed, by a pattern of their names.
 REASONS = {
-    "bernoulli": "its expected numbers are draws of numpy's global generator, which no attribute of "
-    "the node says",
-    "training_dropout": "its expected mask is drawn by numpy's Mersenne twister; the standard names no "
-    "generator, and graphio's is Philox, whose state a session keeps in checkpoints",
-    "test_dft_inverse": "its expected numbers have the noise of numpy's transform in float32, up to "
-    "1.9e-7 where the exact result is 0; graphio computes in double, and 1e-7 is allowed",
+    "bernoulli": "its expected numbers are draws of numpy's global generator, which no attribute "
+    "of the node says",
+    "training_dropout": "its expected mask is drawn by numpy's Mersenne twister; the standard names "
+    "no generator, and graphio's is Philox, whose state a session keeps in checkpoints",
+    "test_dft_inverse": "its expected numbers have the noise of numpy's transform in float32, up "
+    "to 1.9e-7 where the exact result is 0; graphio computes in double, and 1e-7 is allowed",
     "attention_4d_causal_fp16_expanded": "two of 192 numbers differ in the last place of float16 "
-    "more than is allowed; graphio's lie nearer to the exact ones (6.9e-4) than the expected (8.7e-4)",
+    "more than is allowed; graphio's lie nearer to the exact ones (6.9e-4) than the expected "
+    "(8.7e-4)",
 }
 
 
