@@ -432,6 +432,7 @@ class _Plan:
                 and value.dtype is feeder.plain
                 and value.shape in feeder.right
                 and value.flags.c_contiguous
+                and value.flags.aligned
             )
             inputs.append(value if right else feeder(value))
         try:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 from sklearn import (
+    calibration,
     compose,
     datasets,
     decomposition,
@@ -80,16 +81,24 @@ def fitted(estimator: Any, data: str) -> Fitted:
         return Fitted(estimator, model, {"X": unseen}, expected(estimator, unseen))
 
 
+def sure(**options: Any) -> Any:
+    """An SVC with probabilities: its own, which scikit-learn 1.11 takes away, or calibrated."""
+    if "probability" in svm.SVC().get_params():
+        return svm.SVC(probability=True, random_state=0, **options)
+    return calibration.CalibratedClassifierCV(svm.SVC(**options), ensemble=False)
+
+
 Make = Callable[[], Any]
 #: by name: a classifier
 CLASSIFIERS: dict[str, Make] = {
     "logistic regression": lambda: steps(scaled(), linear_model.LogisticRegression()),
-    "SVC of a ball": lambda: steps(scaled(), svm.SVC(probability=True, random_state=0)),
-    "SVC of a plane": lambda: steps(
-        scaled(), svm.SVC(kernel="linear", probability=True, random_state=0)
-    ),
+    "SVC of a ball": lambda: steps(scaled(), sure()),
+    "SVC of a plane": lambda: steps(scaled(), sure(kernel="linear")),
     "SVC of powers": lambda: steps(scaled(), svm.SVC(kernel="poly", degree=2, coef0=1.0)),
     "SVC of tanh": lambda: steps(scaled(), svm.SVC(kernel="sigmoid")),
+    "calibrated SVC": lambda: steps(
+        scaled(), calibration.CalibratedClassifierCV(svm.SVC(), ensemble=False)
+    ),
     "NuSVC": lambda: steps(scaled(), svm.NuSVC(nu=0.1)),
     "LinearSVC": lambda: steps(scaled(), svm.LinearSVC(random_state=0)),
     "neighbours": lambda: steps(preprocessing.MinMaxScaler(), neighbors.KNeighborsClassifier()),

@@ -531,6 +531,19 @@ def test_attributes_that_contradict_themselves_are_refused_at_import(
     assert words in str(caught.value)
 
 
+def test_a_few_bytes_never_ask_for_much() -> None:
+    """Counts of a million classes or places are refused before anything is made for them."""
+    x = X.astype(np.float32)
+    many = {**SVC, "vectors_per_class": [1] * 10**5}
+    del many["classlabels_ints"]
+    with pytest.raises(errors.InvalidArgumentError, match="coefficients has"):
+        tf.onnx.import_model(model_of("SVMClassifier", [x], many, 2))
+    wide = {"map_form": "SPARSE", "max_map": 1 << 40}
+    model = map_model("CastMap", TensorProto.INT64, TensorProto.FLOAT, wide)
+    with pytest.raises(errors.InvalidArgumentError, match="max_map is"):
+        tf.onnx.import_model(model)
+
+
 def test_texts_where_numbers_are_expected_are_refused() -> None:
     x = texts("a", "b").reshape(1, 2)
     for op, attrs in (("Scaler", {"scale": [1.0]}), ("SVMRegressor", {"coefficients": [1.0, 2.0]})):

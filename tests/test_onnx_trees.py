@@ -260,6 +260,60 @@ def test_trees_that_contradict_themselves_are_refused_at_import(
     assert words in str(caught.value)
 
 
+def stump(**changes: Any) -> Any:
+    """A TreeEnsemble of one comparison with one thing wrong."""
+    lists = {
+        "tree_roots": [0], "nodes_featureids": [0], "nodes_truenodeids": [0],
+        "nodes_trueleafs": [1], "nodes_falsenodeids": [1], "nodes_falseleafs": [1],
+        "leaf_targetids": [0, 0], "n_targets": 1,
+        "nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [0]),
+        "nodes_splits": helper.make_tensor("s", TensorProto.FLOAT, [1], [0.0]),
+        "leaf_weights": helper.make_tensor("w", TensorProto.FLOAT, [2], [1.0, 2.0]),
+    }  # fmt: skip
+    given = {name: value for name, value in (lists | changes).items() if value is not None}
+    model = model_of("TreeEnsemble", given, {"y": TensorProto.FLOAT})
+    model.opset_import[1].version = 5
+    return model
+
+
+@BOTH
+def test_a_stump_in_tensors_has_two_leaves(engine: str) -> None:
+    x = np.array([[-1] * COLUMNS, [1] * COLUMNS], np.float32)
+    assert ours(stump(), x, engine)[0].tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"nodes_falseleafs": [0], "nodes_falsenodeids": [0]}, "around in a circle"),
+        ({"nodes_falsenodeids": [2]}, "node 0 leads to -3, which is not there"),
+        ({"nodes_falseleafs": [0]}, "node 0 leads to 1, which is not there"),
+        ({"nodes_truenodeids": [-2]}, "nodes_truenodeids has -2 at 0, expected 0 or more"),
+        ({"tree_roots": [1]}, "tree_roots has 1, expected 0 to 0"),
+        ({"leaf_targetids": [0]}, "1 leaf_targetids and 2 leaf_weights"),
+        ({"leaf_targetids": [0, 1]}, "weight 1 is for target 1, expected 0 to 0"),
+        ({"nodes_featureids": [0, 1]}, "nodes_featureids has 2 entries for 1 nodes"),
+        ({"nodes_trueleafs": [1, 1]}, "nodes_trueleafs has 2 entries for 1 nodes"),
+        ({"nodes_trueleafs": None}, "attribute 'nodes_trueleafs' is missing"),
+        ({"aggregate_function": 7}, "aggregate_function is 7"),
+        (
+            {"nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [7])},
+            "nodes_modes has 7, expected 0 to 6",
+        ),
+        (
+            {"nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [6])},
+            "membership_values has 0 sets for 1 tests",
+        ),
+    ],
+)
+def test_tensors_of_trees_that_contradict_themselves_are_refused(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(errors.InvalidArgumentError) as caught:
+        tf.onnx.import_model(stump(**changes))
+    assert words in str(caught.value)
+
+
 def test_a_column_that_is_not_there_is_seen_at_import_where_the_columns_are_known() -> None:
     model = changed(nodes_featureids=[COLUMNS, 0, 0])
     with pytest.raises(errors.InvalidArgumentError, match="compares column 4, but X has 4"):

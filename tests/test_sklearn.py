@@ -4,21 +4,26 @@ they have not seen, in both engines."""
 from __future__ import annotations
 
 import functools
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import c_programs
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from engines import BOTH, module
 
 import graphio as tf
+from graphio.schema import container
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx, which writes pipelines as ONNX, is not installed")
 import sklearn_models as models
 
 PROBABILITY = 1e-5
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 
 @functools.cache
@@ -79,6 +84,22 @@ def test_a_word_that_no_encoder_has_seen_counts_for_nothing(engine: str) -> None
     assert labels.shape == (1,) and abs(float(scores.sum()) - 1) < PROBABILITY
 
 
+@BOTH
+@pytest.mark.parametrize("name", ["logistic regression", "SVC of a ball", "neighbours",
+                                  "Gaussian Bayes", "random forest"])  # fmt: skip
+def test_classes_may_be_words_and_numbers_float64(name: str, engine: str) -> None:
+    from skl2onnx import to_onnx
+
+    x, y, unseen = models.rows("wine")
+    estimator = models.CLASSIFIERS[name]().fit(x.astype(np.float64), np.array(["réd", "b", "c"])[y])
+    options = {id(estimator): {"zipmap": False}}
+    wide = unseen.astype(np.float64)
+    model = to_onnx(estimator, wide[:1], target_opset=models.TARGET, options=options)
+    labels, scores = predicted(model, {"X": wide}, engine)
+    assert [label.decode() for label in labels] == estimator.predict(wide).tolist()
+    np.testing.assert_allclose(scores, estimator.predict_proba(wide), rtol=0, atol=PROBABILITY)
+
+
 @pytest.mark.parametrize("name", ["SVC of a ball", "random forest", "neighbours"])
 def test_one_file_holds_a_pipeline_for_both_engines_and_any_number_of_rows(
     name: str, tmp_path: Path
@@ -96,6 +117,33 @@ def test_one_file_holds_a_pipeline_for_both_engines_and_any_number_of_rows(
                 np.testing.assert_allclose(alone, found[i : i + 1], rtol=0, atol=1e-6)
 
 
+def test_a_c_program_runs_a_pipeline_from_its_file_alone(tmp_path: Path) -> None:
+    program = c_programs.build("../cinfer/examples/predict.c")
+    fitted = classifier("SVC of a ball", "iris")
+    tf.onnx.convert(fitted.model, tmp_path / "pipeline.gio")
+    command = [str(program), str(tmp_path / "pipeline.gio")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = next(t for t in done.stdout.splitlines() if t.startswith("probabilities: float32[1,3]"))
+    (expected,) = fitted.estimator.predict_proba(np.zeros((1, 4), np.float32))
+    found = [float(word) for word in line.split()[2:]]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=PROBABILITY)
+
+
+@pytest.mark.parametrize("name", ["words", "random forest", "SVC of powers", "neighbours"])
+def test_a_pipeline_leaves_again_as_onnx(name: str) -> None:
+    fitted = models.mixed_columns() if name == "words" else classifier(name, "iris")
+    tf.reset_default_graph()
+    imported = tf.onnx.import_model(fitted.model)
+    with tf.Session() as session:
+        written = tf.onnx.export(None, session, imported.inputs, imported.outputs)
+    feeds = {
+        key: rows if rows.dtype != object else np.char.decode(rows.astype(np.bytes_), "utf-8")
+        for key, rows in fitted.feeds.items()
+    }
+    other = onnxruntime.InferenceSession(written.SerializeToString())
+    check(other.run(None, feeds), fitted.expected)
+
+
 @BOTH
 def test_maps_of_probabilities_are_a_tensor_whose_columns_are_named(engine: str) -> None:
     from skl2onnx import to_onnx
@@ -110,6 +158,17 @@ def test_maps_of_probabilities_are_a_tensor_whose_columns_are_named(engine: str)
     with tf.Session(target="" if engine == "runtime" else engine) as session:
         found = session.run(list(imported.outputs.values()), {imported.inputs["X"]: rows})
     check(found, fitted.expected)
+
+
+def test_the_labels_of_columns_go_into_the_file(tmp_path: Path) -> None:
+    from skl2onnx import to_onnx
+
+    fitted = classifier("random forest", "iris")
+    model = to_onnx(fitted.estimator, fitted.feeds["X"][:1], target_opset=models.TARGET)
+    tf.onnx.convert(model, tmp_path / "forest.gio")
+    written, _ = container.read(tmp_path / "forest.gio")
+    metadata = {entry.key: entry.value for entry in written.metadata}
+    assert metadata["output_probability.columns"] == "[0, 1, 2]"
 
 
 # ---- XGBoost and LightGBM ----

@@ -43,9 +43,10 @@ struct ci_kernel {
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many k_parallel may use */
-  /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0]; true: run does that
-   * step's work, too, and writes its out[0] instead. largest: the work of a step that can be joined. */
-  bool (*join)(ci_kernel *k, const ci_kernel *next);
+  /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0], as its in[0]; if it is
+   * not 0, run does that step's work, too, with its scratch, and writes its out[0] instead, which gets memory for so
+   * many bytes. largest: the work of a step that can be joined. */
+  size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
   bool *one_nan;        /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
@@ -121,8 +122,8 @@ int64_t ci_product(const int64_t *dims, int begin, int end);
 /* The table of operators. */
 typedef struct ci_op {
   const char *domain, *name;
-  int32_t since, until;     /* versions; until 0: no end */
-  int8_t min_in, max_in;    /* max -1: any number */
+  int32_t since, until; /* versions; until 0: no end */
+  int8_t min_in, max_in; /* max -1: any number */
   int8_t min_out, max_out;
   uint32_t flags;
   ci_status (*prepare)(ci_kernel *k);
@@ -130,10 +131,10 @@ typedef struct ci_op {
 } ci_op;
 enum {
   CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
-  CI_OP_CONTROL = 2,  /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
+  CI_OP_CONTROL = 2, /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
-  CI_OP_HALF = 8,       /* float16 and bfloat16 are computed in float32 (half.h) */
-  CI_OP_HOLDS = 16      /* inputs may be sequences, or nothing */
+  CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
+  CI_OP_HOLDS = 16 /* inputs may be sequences, or nothing */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
 

@@ -55,6 +55,7 @@ static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrd
 }
 
 #include "isa_linear_window_impl.h"
+#include "isa_linear_pixels_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -354,6 +355,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_rows = CI_N(conv_rows),
                                                       .conv_threes = CI_N(conv_threes),
+                                                      .conv_pixels = CI_N(conv_pixels),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .pad = CI_N(pad),
@@ -368,6 +370,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
+                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),

@@ -1,5 +1,5 @@
-/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32. Unary and binary
- * functions write one NaN.
+/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32. Unary
+ * and binary functions write one NaN.
  *
  * docs/numerics.md has the rules. Vectors may overlap only where output and input are the same.
  */

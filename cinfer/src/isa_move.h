@@ -113,9 +113,6 @@ CI_INLINE int ci_move_integer(int32_t dtype) {
   }
 }
 
-/* Where an operand of a loop is one number for all. */
-enum { CI_ONE_A = 1, CI_ONE_B = 2 };
-
 struct ci_isa_move {
   ci_move_cast casts[CI_MOVE_CAST_COUNT];
   void (*one_nan)(uint64_t *y, const uint64_t *x, int64_t n); /* of float64 */
@@ -123,12 +120,18 @@ struct ci_isa_move {
                                                          infinity if there is a NaN */
   /* One row of n > 0 integers: the largest, the least, the sum that wraps. */
   void (*row[CI_MOVE_INTEGER_COUNT][CI_MOVE_ROW_COUNT])(void *y, const void *x, int64_t n);
-  /* y = c ? a : b for elements of 1, 2, 4 and 8 bytes; ones: CI_ONE_A, CI_ONE_B. */
-  void (*choose[4])(void *y, const uint8_t *c, const void *a, const void *b, int64_t n, int ones);
+  /* y = c ? a : b for elements of 1, 2, 4 and 8 bytes. */
+  void (*choose[4])(void *y, const uint8_t *c, const void *a, const void *b, int64_t n);
   /* quantize of x / scale to items of 1 or 2 bytes, and (x - zero) * scale of i8, u8 and i32; one: a scale and a zero
    * point for all */
   void (*quantize_small)(void *y, size_t item, const float *x, const float *scale, const float *zero, int64_t n,
                          bool one, float least, float most);
+  /* quantize of (sums + add) * factor, which is finite, to bytes */
+  void (*requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor, float zero, float least,
+                     float most);
+  /* the same in double, without add; zero and the limits are whole numbers of 16 bits */
+  void (*requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, double factor, double zero, double least,
+                          double most);
   void (*dequantize_integers[CI_MOVE_i64])(float *y, const void *x, const float *scale, const float *zero, int64_t n,
                                            bool one);
   void (*divide)(float *x, const float *by, int64_t n);

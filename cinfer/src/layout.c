@@ -38,22 +38,34 @@ static void layout_variables(ci_compiler *c) {
 
 /* ---- steps that do the next one's work ---- */
 
-/* Nobody else may read what the step makes; the next one then has nothing to do. */
+/* Nobody else may read what the step makes. */
+static bool layout_may_join(const ci_plan *plan, const ci_step *step, const ci_step *next) {
+  if (step->k.join == NULL || step->joined || step->dynamic || step->widens || next->dynamic || next->widens)
+    return false;
+  const ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
+  bool alone = next->k.n_in > 0 && next->k.in[0] == &made->value && &plan->cells[made->root] == made &&
+               made->last_read == next->begin && made->place != CI_NONE && wanted->place != CI_NONE;
+  for (int i = 1; alone && i < next->k.n_in; i++)
+    alone = next->k.in[i] == NULL || &plan->cells[ci_cell_of(next->k.in[i])->root] != made;
+  if (!alone) return false;
+  const ci_place *from = &plan->places.at[made->place], *to = &plan->places.at[wanted->place];
+  return from->home == CI_HOME_ARENA && to->home == CI_HOME_ARENA && from->same_as == CI_NONE && to->same_as == CI_NONE;
+}
+
+/* The next step then has nothing to do. */
 static void layout_joined(ci_plan *plan) {
-  for (size_t s = 1; s < plan->root.steps.count; s++) {
+  for (size_t s = 1; !plan->root.has_heap && s < plan->root.steps.count; s++) {
     ci_step *step = plan->root.steps.at[s - 1], *next = plan->root.steps.at[s];
-    if (step->k.join == NULL || step->dynamic || step->widens || next->dynamic || next->widens) continue;
+    const size_t bytes = layout_may_join(plan, step, next) ? step->k.join(&step->k, &next->k) : 0;
+    if (bytes == 0) continue;
     ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
-    if (next->k.n_in == 0 || next->k.in[0] != &made->value || made->place == CI_NONE || wanted->place == CI_NONE ||
-        &plan->cells[made->root] != made || made->last_read != next->begin)
-      continue;
-    ci_place *from = &plan->places.at[made->place];
-    const ci_place *to = &plan->places.at[wanted->place];
-    if (from->home != CI_HOME_ARENA || to->home != CI_HOME_ARENA || !step->k.join(&step->k, &next->k)) continue;
-    from->bytes = 0;
+    plan->places.at[made->place].bytes = 0;
+    plan->places.at[wanted->place].bytes = bytes;
     wanted->made = step->begin;
+    if (next->scratch != CI_NONE) plan->places.at[next->scratch].first = step->begin;
     next->run = run_nothing;
-    step->joined = next;
+    step->joins = next;
+    next->joined = true;
   }
 }
 

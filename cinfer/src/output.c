@@ -209,8 +209,8 @@ void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
     const int32_t place = output_place(plan, plan->outputs[i].cell);
-    const bool known = value->rank >= 0 && !ci_holds(value->dtype) && place != CI_NONE &&
-                       plan->places.at[place].home != CI_HOME_HEAP;
+    const bool known =
+        value->rank >= 0 && !ci_holds(value->dtype) && place != CI_NONE && plan->places.at[place].home != CI_HOME_HEAP;
     outputs[i].dtype = value->dtype;
     outputs[i].rank = known ? value->rank : -1;
     outputs[i].bytes = known ? value->bytes : 0;

@@ -111,6 +111,10 @@ static void *pack_take(ci_model *model, size_t bytes) {
   return memory;
 }
 
+void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) {
+  ci_file_forget(&k->node->plan->model->file, part, bytes);
+}
+
 void ci_packs_free(ci_model *model) {
   for (struct ci_pack_block *block = atomic_load(&model->packs.blocks), *next; block != NULL; block = next) {
     next = block->next;

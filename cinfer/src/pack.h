@@ -21,6 +21,9 @@ typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument
 const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                      const void *argument);
 
+/* In `fill`, of a large constant: a part of it that will not be read again. */
+void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);
+
 /* Whether input i is a constant of the model. */
 bool k_is_constant(const ci_kernel *k, int i);
 

@@ -64,12 +64,13 @@ struct ci_node_run { /* a step */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
-  ci_step *joined;      /* the next one, whose work it does, too; or NULL */
+  ci_step *joins;       /* the next one, whose work it does, too; or NULL */
   ci_step *next_made;   /* of Assign: the next of them */
   int32_t slot;         /* of operators on a variable: index into the state */
   ci_half *half;        /* what half.c keeps, or NULL */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
+  bool joined;          /* the step before does its work */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 

@@ -161,9 +161,11 @@ static bool refit_sizes(ci_plan *plan) {
 static bool refit_joined(ci_plan *plan) {
   for (size_t s = 0; s < plan->root.steps.count; s++) {
     ci_step *step = plan->root.steps.at[s];
-    if (step->joined == NULL) continue;
-    if (step->k.join == NULL || !step->k.join(&step->k, &step->joined->k)) return false;
+    if (step->joins == NULL) continue;
+    const size_t bytes = step->k.join == NULL ? 0 : step->k.join(&step->k, &step->joins->k);
+    if (bytes == 0) return false;
     refit_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
+    refit_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;
   }
   return true;
 }

@@ -372,7 +372,7 @@ static ci_status session_reserve(ci_session *session, int signature, const ci_te
   ci_plan *plan;
   ci_float_enter(&mode);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
-  if (status == CI_OK) plan->reserved = true;
+  if (status == CI_OK && outputs == NULL) plan->reserved = true;
   ci_float_leave(&mode);
   if (status == CI_OK && outputs != NULL) ci_output_foresee(plan, outputs);
   return status;

@@ -6,12 +6,15 @@ import ctypes
 import itertools
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphio.cinfer import arrays
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.host import Host, say
-from graphio.schema import custom, errors, operators
+from graphio.schema import custom, errors
+
+if TYPE_CHECKING:
+    from graphio.schema import operators
 
 
 class Operators:

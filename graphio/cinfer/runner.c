@@ -40,6 +40,7 @@ typedef PyObject *(*array_make_fn)(PyObject *type, PyObject *dtype, int nd, cons
                                    const Py_ssize_t *strides, void *data, int flags, PyObject *like);
 enum {
   ARRAY_CONTIGUOUS = 1,
+  ARRAY_ALIGNED = 0x100,
   ARRAY_NATIVE = 0x200,
   ARRAY_WRITEABLE = 0x400,
   ARRAY_MAKE = 94, /* PyArray_NewFromDescr in the table */
@@ -149,7 +150,7 @@ static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
 static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyObject **held, ci_tensor *tensors) {
   const Py_ssize_t wanted = are_inputs ? r->inputs : r->outputs;
   const Py_ssize_t first = are_inputs ? 0 : r->inputs;
-  const int flags = ARRAY_CONTIGUOUS | (are_inputs ? 0 : ARRAY_WRITEABLE);
+  const int flags = ARRAY_CONTIGUOUS | ARRAY_ALIGNED | (are_inputs ? 0 : ARRAY_WRITEABLE);
   const bool one = runner_one(r, values, wanted);
   const Py_ssize_t count = one ? 1 : PyList_Check(values) ? PyList_Size(values) : PyTuple_Size(values);
   if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
@@ -219,7 +220,8 @@ static PyObject *runner_copies(runner *r, ci_tensor *outputs, PyObject *made) {
 static PyObject *runner_foresee(const runner *r, ci_tensor *tensors) {
   ci_tensor *outputs = tensors + r->inputs;
   PyThreadState *thread = PyEval_SaveThread();
-  const ci_status status = ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
+  const ci_status status =
+      ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
   PyEval_RestoreThread(thread);
   PyObject *list = status == CI_OK ? PyList_New(r->outputs) : NULL;
   for (Py_ssize_t i = 0; i < r->outputs; i++) {

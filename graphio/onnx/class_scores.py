@@ -61,9 +61,11 @@ def names(attrs: Mapping[str, Any], ints: str, strings: str) -> Sequence[int] | 
     if attrs.get(ints) and attrs.get(strings):
         raise ValueError(f"has both {ints} and {strings}, expected one of them")
     found: list[Any] = attrs.get(ints) or attrs.get(strings) or []
-    twice = next((n for i, n in enumerate(found) if n in found[:i]), None)
-    if twice is not None:
-        raise ValueError(f"class label {twice!r} is there twice")
+    seen: set[Any] = set()
+    for label in found:
+        if label in seen:
+            raise ValueError(f"class label {label!r} is there twice")
+        seen.add(label)
     return found
 
 

@@ -37,6 +37,8 @@ __all__ = ["TABLE"]
 
 Inputs = Sequence["Tensor | None"]
 _UNUSED = b"_Unused"
+#: places of a map that is written out
+_MOST = 1 << 24
 
 
 def _distinct(keys: Array, what: str) -> Array:
@@ -229,8 +231,8 @@ def _cast_map(node: onnx.NodeProto, inputs: Inputs) -> Lowered:
         sorted_keys = operation("TopK", [keys, size], [(dtypes.int64, dims)] * 2,
                                 attrs={"largest": 0, "axis": 0, "sorted": 1})  # fmt: skip
         return [reshape(gather(wanted, sorted_keys.outputs[1], 0), [1, -1])]
-    if attrs["max_map"] < 1:
-        raise ValueError(f"max_map is {attrs['max_map']}, expected 1 or more")
+    if not 1 <= attrs["max_map"] <= _MOST:
+        raise ValueError(f"max_map is {attrs['max_map']}, expected 1 to {_MOST}")
     inside = make_node("IndexRange", [keys], dtypes.int64, dims_of(keys), domain="graphio",
                        limit=attrs["max_map"])  # fmt: skip
     y = _values_at(constant(np.arange(attrs["max_map"])), inside, wanted)

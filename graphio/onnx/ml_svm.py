@@ -131,16 +131,17 @@ def _pairs(classes: int) -> list[tuple[int, int]]:
 
 def _decisions(attrs: Mapping[str, Any], x: Tensor | None, counts: Sequence[int]) -> Tensor:
     """(rows, pairs of classes): above 0 for the first class of a pair."""
-    total, pairs = sum(counts), _pairs(len(counts))
-    weights = _floats(attrs, "coefficients")
-    if len(weights) != total * (len(counts) - 1) or not total:
+    classes, total = len(counts), sum(counts)
+    weights, count = _floats(attrs, "coefficients"), classes * (classes - 1) // 2
+    if len(weights) != total * (classes - 1) or not total:
         raise ValueError(
-            f"coefficients has {len(weights)} entries, expected {total * (len(counts) - 1)}: "
-            f"{len(counts) - 1} for each of {total} support vectors"
+            f"coefficients has {len(weights)} entries, expected {total * (classes - 1)}: "
+            f"{classes - 1} for each of {total} support vectors"
         )
-    if not ml.entries(attrs, "rho", len(pairs)):
-        raise ValueError(f"rho has no entries, expected {len(pairs)}")
-    vectors, of = _vectors(attrs, total), weights.reshape(len(counts) - 1, total)
+    if not ml.entries(attrs, "rho", count):
+        raise ValueError(f"rho has no entries, expected {count}")
+    pairs = _pairs(classes)
+    vectors, of = _vectors(attrs, total), weights.reshape(classes - 1, total)
     ends = np.cumsum(counts)
     table = np.zeros((total, len(pairs)))
     for column, (i, j) in enumerate(pairs):

@@ -141,6 +141,9 @@ def _weights(
 # ---- TreeEnsemble ----
 
 
+_WAYS = ("truenodeids", "falsenodeids", "trueleafs", "falseleafs")
+
+
 def of_tensors(attrs: Mapping[str, Any]) -> Branching:
     """The trees of a TreeEnsemble; a test for members of a set becomes a test for each.
 
@@ -153,25 +156,30 @@ def of_tensors(attrs: Mapping[str, Any]) -> Branching:
     splits = np.ravel(attrs["nodes_splits"])
     missing = np.asarray(attrs.get("nodes_missing_value_tracks_true") or [0] * count, bool)
     targets, weights = attrs["leaf_targetids"], np.ravel(attrs["leaf_weights"])
-    ways = [
-        np.where(np.asarray(attrs[f"nodes_{way}leafs"], bool), -1 - ids, ids)
-        for way in ("true", "false")
-        for ids in [np.asarray(attrs[f"nodes_{way}nodeids"], np.int64)]
-    ]
     for what, found in (
         ("nodes_featureids", features),
         ("nodes_splits", splits),
         ("nodes_missing_value_tracks_true", missing),
-        ("nodes_truenodeids", ways[0]),
-        ("nodes_falsenodeids", ways[1]),
+        *((f"nodes_{way}", attrs[f"nodes_{way}"]) for way in _WAYS),
     ):
         if len(found) != count:
             raise ValueError(f"{what} has {len(found)} entries for {count} nodes")
+    for way in ("true", "false"):
+        for i, number in enumerate(attrs[f"nodes_{way}nodeids"]):
+            if number < 0:
+                raise ValueError(f"nodes_{way}nodeids has {number} at {i}, expected 0 or more")
     if len(targets) != len(weights):
         raise ValueError(f"{len(targets)} leaf_targetids and {len(weights)} leaf_weights")
     if np.any((modes < 0) | (modes > member)):
         raise ValueError(f"nodes_modes has {int(modes.max())}, expected 0 to {member}")
-    branches = np.stack(ways, 1)
+    branches = np.stack(
+        [
+            np.where(np.asarray(attrs[f"nodes_{way}leafs"], bool), -1 - ids, ids)
+            for way in ("true", "false")
+            for ids in [np.asarray(attrs[f"nodes_{way}nodeids"], np.int64)]
+        ],
+        1,
+    )
     roots = np.asarray(attrs["tree_roots"], np.int64)
     for t, root in enumerate(roots):
         if not 0 <= root < count:

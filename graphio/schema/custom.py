@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, host, operators, small_types
+from graphio.schema import dtypes, errors, host, small_types
+
+if TYPE_CHECKING:
+    from graphio.schema import operators  # needs protobuf, which graphio.cinfer does without
 
 Array = np.ndarray[Any, Any]
 #: Sizes of a tensor, None where unknown; None: an input that is absent.

@@ -1,6 +1,7 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
 #include "../isa.h"
 #include "../isa_move.h"
+#include "bytes_matmul.h"
 #include "cast.h"
 
 enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
@@ -278,8 +279,9 @@ static void quant_direct_part(void *argument, int64_t begin, int64_t end, int th
 
 static bool quant_is_direct(const ci_kernel *k, const quant_plan *p) {
   const int32_t from = k->in[0]->dtype, to = k->out[0]->dtype;
-  const bool bytes = p->quantizes ? from == CI_FLOAT && p->precision == CI_FLOAT && p->integers && ci_dtype_bits(to) >= 8
-                                  : to == CI_FLOAT && ci_move_integer(from) >= 0 && from != CI_INT64;
+  const bool bytes = p->quantizes
+                         ? from == CI_FLOAT && p->precision == CI_FLOAT && p->integers && ci_dtype_bits(to) >= 8
+                         : to == CI_FLOAT && ci_move_integer(from) >= 0 && from != CI_INT64;
   const quant_grid *g = &p->grid;
   return bytes && (p->one || (!g->outer && (g->inner == 1 ? g->axis : g->inner) >= QUANT_RUN));
 }
@@ -452,7 +454,11 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
   }
-  return k_out_like(k, 0, to, &wide);
+  CI_TRY(k_out_like(k, 0, to, &wide));
+  const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
+  if (p == NULL) return k_no_memory(k);
+  if (p->steps == 0) return CI_OK;
+  return ci_add_size(room.end, p->bytes, &k->scratch_bytes) ? CI_OK : k_no_memory(k);
 }
 
 /* (x ^ 0x80) - 0x80 is x read with its sign. */
@@ -488,6 +494,12 @@ CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
 static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
   char *scratch = k->scratch;
   const size_t bytes = k->scratch_bytes;
+  const ci_bytes_matmul *direct = k->private_more;
+  if (direct->steps > 0) {
+    ci_bytes_matmul_run(k, direct, q->a, q->b, quant_optional(k, q->a_zero), quant_optional(k, q->b_zero),
+                        scratch + room->end, y);
+    return CI_OK;
+  }
   const ci_value *left = k->in[q->a], *right = k->in[q->b];
   ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
   const int64_t depth = left->dims[quant_axis(left, true)];
@@ -567,6 +579,16 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
   return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
+/* n sums with one factor. */
+static void quant_integers(const ci_kernel *k, uint8_t *y, const int32_t *x, int64_t n, double factor, double zero,
+                           double least) {
+  if (factor - factor == 0.0) {
+    k->isa->move->requantize_wide(y, x, n, factor, zero, least, least + 255.0);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_integer((double)x[i] * factor, zero, least, least + 255.0);
+}
+
 static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
@@ -582,14 +604,14 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room
   const bool same = b_scale->count == 1;
   uint8_t *to = y->data;
   double factor = 0.0;
-  for (int64_t i = 0; i < y->count; i++) {
+  for (int64_t i = 0; i < y->count; i += same ? n : 1) {
     if (i % n == 0 || !same) {
       const int64_t batch = i / n / m;
       const float one = left[quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m)];
       const float other = right[quant_scale_at(b, b_scale, y, axes, batch, false, i % n)];
       factor = (double)ci_round_to(dtype, ci_round_to(dtype, one * other) / y_scale);
     }
-    to[i] = (uint8_t)quant_integer((double)wide[i] * factor, (double)y_zero, least, least + 255.0);
+    quant_integers(k, to + i, wide + i, same ? n : 1, factor, (double)y_zero, least);
   }
 }
 

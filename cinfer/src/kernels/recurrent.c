@@ -347,10 +347,10 @@ static void rec_alone(const rec_job *j) {
   const int64_t length = rec_length(j, 0);
   float *const h = (void *)rec_at(j, p->h, 0, 0), *other = (void *)rec_at(j, p->aside, 0, 0), *now = h;
   ci_recurrent cell = {.r = j->r[0].data,
-                  .c = (void *)rec_at(j, p->c, 0, 0),
-                  .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
-                  .n = p->hidden,
-                  .block = p->r[0].rule.block};
+                       .c = (void *)rec_at(j, p->c, 0, 0),
+                       .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
+                       .n = p->hidden,
+                       .block = p->r[0].rule.block};
   for (int64_t s = 0; s < p->steps; s++) {
     const int64_t t = j->backward && s < length ? length - 1 - s : s;
     if (s < length) {

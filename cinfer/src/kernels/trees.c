@@ -180,7 +180,7 @@ static bool trees_layout(struct trees_plan *p) {
   const size_t item = p->wide ? sizeof(double) : sizeof(float);
   const size_t node = p->is_double ? sizeof(struct trees_node_double) : sizeof(struct trees_node_float);
   size_t roots, weights = 0;
-  p->dense = p->aggregate <= TREES_AVERAGE && p->leaves > 0 && p->entries / p->leaves >= (p->targets + 1) / 2;
+  p->dense = p->aggregate <= TREES_AVERAGE && p->leaves > 0 && p->entries / p->leaves >= p->targets - p->targets / 2;
   if (!ci_mul_size((size_t)(p->nodes + p->leaves), node, &p->at_roots)) return false;
   if (!ci_mul_size((size_t)p->trees, 2 * sizeof(int32_t), &roots)) return false;
   if (p->dense &&

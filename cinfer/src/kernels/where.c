@@ -6,14 +6,14 @@
 #include "broadcast.h"
 #include "elementwise.h"
 
-enum { WHERE_GRAIN = 1 << 14 };
+enum { WHERE_GRAIN = 1 << 14, WHERE_PIECE = 2048 /* bytes */ };
 
 /* ---- Where: condition, x, y ---- */
 
 typedef struct where_plan {
   ci_broadcast walk;
   size_t item;
-  void (*choose)(void *y, const uint8_t *c, const void *a, const void *b, int64_t n, int ones); /* NULL: 16 bytes */
+  void (*choose)(void *y, const uint8_t *c, const void *a, const void *b, int64_t n); /* NULL: 16 bytes */
 } where_plan;
 
 /* One element again and again: what is there already is copied behind it. */
@@ -24,23 +24,35 @@ static void where_fill(char *y, const void *x, size_t item, int64_t n) {
   for (; done < bytes; done *= 2) memcpy(y + done, y, bytes - done < done ? bytes - done : done);
 }
 
-static void where_sixteen(char *y, const uint8_t *c, const char *a, const char *b, int64_t n, int ones) {
-  const size_t a_step = ones & CI_ONE_A ? 0 : 16, b_step = ones & CI_ONE_B ? 0 : 16;
-  for (int64_t i = 0; i < n; i++, y += 16, a += a_step, b += b_step) memmove(y, c[i] ? a : b, 16);
+static void where_sixteen(char *y, const uint8_t *c, const char *a, const char *b, int64_t n) {
+  for (int64_t i = 0; i < n; i++, y += 16, a += 16, b += 16) memmove(y, c[i] ? a : b, 16);
+}
+
+/* Operands that are one number are filled up to the length of a piece. */
+static void where_pieces(const where_plan *p, char *y, const uint8_t *c, const char *a, const char *b, int64_t n,
+                         bool one_a, bool one_b) {
+  char filled[2][WHERE_PIECE];
+  const int64_t most = one_a || one_b ? WHERE_PIECE / (int64_t)p->item : n, all = n < most ? n : most;
+  if (one_a) where_fill(filled[0], a, p->item, all);
+  if (one_b) where_fill(filled[1], b, p->item, all);
+  for (int64_t i = 0; i < n; i += most) {
+    const size_t at = (size_t)i * p->item;
+    const int64_t count = n - i < most ? n - i : most;
+    const char *left = one_a ? filled[0] : a + at, *right = one_b ? filled[1] : b + at;
+    if (p->choose != NULL) p->choose(y + at, c + i, left, right, count);
+    else where_sixteen(y + at, c + i, left, right, count);
+  }
 }
 
 static void where_run(const void *context, void *y, const void *const *in, int64_t n) {
   const where_plan *p = context;
   const uint8_t *c = in[0]; /* bytes, of which compilers make vectors */
   const bool one_a = ci_broadcast_still(&p->walk, 1), one_b = ci_broadcast_still(&p->walk, 2);
-  const int ones = (one_a ? CI_ONE_A : 0) | (one_b ? CI_ONE_B : 0);
   if (ci_broadcast_still(&p->walk, 0)) { /* one of the two, whole; it may be where the result is */
     if (*c ? one_a : one_b) where_fill(y, in[*c ? 1 : 2], p->item, n);
     else memmove(y, in[*c ? 1 : 2], (size_t)n * p->item);
-  } else if (p->choose != NULL) {
-    p->choose(y, c, in[1], in[2], n, ones);
   } else {
-    where_sixteen(y, c, in[1], in[2], n, ones);
+    where_pieces(p, y, c, in[1], in[2], n, one_a, one_b);
   }
 }
 
