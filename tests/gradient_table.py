@@ -23,12 +23,11 @@ YES, ZERO, NO = "yes", "zero", "no"
 EXPECTED: dict[str, str] = {
     **dict.fromkeys(
         """
-        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool
-        BatchNormalization Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress
-        Concat Conv ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace
-        DequantizeLinear Det Div Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements
-        GatherND Gelu
-        Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
+        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool BatchNormalization
+        Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress Concat Conv
+        ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div
+        Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND Gelu Gemm
+        GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
         HardSwish Identity If InstanceNormalization LRN LSTM LayerNormalization LeakyRelu
         LinearAttention Log LogSoftmax Loop LpNormalization LpPool MatMul Max MaxPool MaxRoiPool
         MaxUnpool Mean MeanVarianceNormalization Min Mish Mod Mul Neg PRelu Pad Pow QuantizeLinear
@@ -36,8 +35,7 @@ EXPECTED: dict[str, str] = {
         ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
         ReverseSequence RoiAlign RotaryEmbedding Scan Scatter ScatterElements ScatterND Selu Shrink
         STFT Sigmoid Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub
-        Sum
-        SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
+        Sum SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
         Upsample Where
         """.split(),
         YES,
@@ -47,10 +45,10 @@ EXPECTED: dict[str, str] = {
         """
         And ArgMax ArgMin Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
         Constant ConstantOfShape ConvInteger DynamicQuantizeLinear Equal EyeLike Greater
-        GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual MatMulInteger
-        MelWeightMatrix Multinomial
-        NonMaxSuppression NonZero Not OneHot Or QLinearConv QLinearMatMul RandomNormal
-        RandomNormalLike RandomUniform RandomUniformLike Range Shape Size Unique Xor
+        GreaterOrEqual Hardmax ImageDecoder IsInf IsNaN Less LessOrEqual MatMulInteger
+        MelWeightMatrix Multinomial NonMaxSuppression NonZero Not OneHot Or QLinearConv
+        QLinearMatMul RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Shape Size
+        Unique Xor
         """.split(),
         NO,
     ),
@@ -473,6 +471,7 @@ row("ConstantOfShape", ints(2, 3))
 row("OneHot", ints(1, 0, 2), Const(np.array(3)), Held(np.array([0.0, 1.0])))
 row("Range", Held(np.array(0.0)), Held(np.array(2.1)), Held(np.array(0.5)))
 row("Bernoulli", Held(pos(3, 4)), fresh=True, seed=2.0)
+row("ImageDecoder", np.frombuffer(b"P6 2 1 255\nabcdef", np.uint8))
 row("MelWeightMatrix", Const(ints(4)[0]), Const(ints(16)[0]), Const(ints(8000)[0]),
     Held(np.array(100.0)), Held(np.array(3000.0)))  # fmt: skip
 row("Multinomial", Held(X), fresh=True, sample_size=3, seed=2.0)

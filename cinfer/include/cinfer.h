@@ -375,7 +375,9 @@ CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tenso
  * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
  * begin it early; it is made in its turn all the same. */
 CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
-typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails */
+typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails. ImageDecoder
+                          * calls, too: the functions ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes
+                          * of a file, uint8[n], and give a picture, uint8[height, width, 3 or 1]. */
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
    * says in `error`, which is never NULL, what went wrong and returns its status. It may run other sessions, not those

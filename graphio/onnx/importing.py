@@ -11,7 +11,7 @@ import onnx
 from graphio import gradient_registry, scopes
 from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
-from graphio.onnx import bodies, expansion, lowering
+from graphio.onnx import bodies, expansion, lowering, training
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
@@ -283,6 +283,8 @@ class Importer:
         made = None if lowered is None else lowered(node, inputs)
         if made is not None:
             return made
+        if (domain, node.op_type) == (training.DOMAIN, "Gradient"):
+            return training.gradient(self, node, inputs, scope)
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
         if row is not None and not domain and node.op_type in operators.table().forms:

@@ -16,7 +16,7 @@ from graphio.constants import constant
 from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.onnx import ml_features, ml_linear, ml_lookup, ml_svm, trees
+from graphio.onnx import ml_features, ml_linear, ml_lookup, ml_svm, training, trees
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
 from graphio.onnx.reading import Source
@@ -209,4 +209,5 @@ TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = 
     **ml_svm.TABLE,
     ("", "MelWeightMatrix"): _mel_weight_matrix,
     **trees.TABLE,
+    **training.TABLE,
 }

@@ -48,8 +48,7 @@ def _transform(x: Tensor, n: Tensor, axis: int, inverse: bool, onesided: bool) -
         parts = 1 if inverse and onesided else 2
         dims = (*dims[:axis], None, *dims[axis + 1 : -1], parts)
     at = constant(np.asarray(axis, np.int64))
-    attrs: dict[str, Any] = {"inverse": int(inverse), "onesided": int(onesided)}
-    return node("DFT", [x, n, at], x.dtype, dims, **attrs)
+    return node("DFT", [x, n, at], x.dtype, dims, inverse=int(inverse), onesided=int(onesided))
 
 
 def _fitted(g: Tensor, x: Tensor, axis: int) -> Tensor:

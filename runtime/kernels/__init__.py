@@ -22,6 +22,7 @@ FAMILIES = (
     "nn",
     "quantize",
     "normalize",
+    "pictures",
     "pool",
     "random",
     "recurrent",
