@@ -1,0 +1,431 @@
+"""From TensorFlow's nodes to a graph of graphio's: what is asked for, and what that needs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from graphio import scopes
+from graphio.graph import Operation, Tensor
+from graphio.onnx.naming import valid_name
+from graphio.onnx.problems import Problems
+from graphio.schema import errors
+from graphio.schema import tensorflow_pb2 as pb
+from graphio.tensorflow_files import control, operators
+from graphio.tensorflow_files.bodies import (
+    Body,
+    Key,
+    Node,
+    function_body,
+    functions_called,
+    graph_body,
+    in_order,
+)
+from graphio.tensorflow_files.calls import Call, Handle
+from graphio.tensorflow_files.frames import Frames
+
+__all__ = ["Broken", "Importer", "Region"]
+
+Array = np.ndarray[Any, Any]
+#: The most nodes that a graph may have when its functions are written out.
+_LARGEST = 500_000
+_DEEPEST = 64  # functions that call each other
+_SHOWN = 4  # names of nodes in a message
+
+#: Operators that change something: they run where control inputs ask for them.
+_EFFECTS = (
+    "Assert", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
+    "AssignVariableOp",
+)  # fmt: skip
+VARIABLES = ("VarHandleOp", "Variable", "VariableV2")
+_VIEWS = ("Identity", "IdentityN", "RefIdentity")
+
+
+class Broken(Exception):
+    """What was to be built reads something that could not be, which is noted already."""
+
+
+class Region:
+    """Values by node in one body, one branch or one loop; inner ones see those of the outer.
+
+    Args:
+        body: whose nodes these are.
+        frames: the body's loops and branches.
+        outer: the region around a branch.
+        predicate: that of the branch.
+    """
+
+    def __init__(
+        self, body: Body, frames: Frames, outer: Region | None = None, predicate: Key | None = None
+    ) -> None:
+        self.body, self.frames, self.outer, self.predicate = body, frames, outer, predicate
+        self.values: dict[str, list[Any]] = {}
+        self.effects: dict[str, list[Operation]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values or (self.outer is not None and name in self.outer)
+
+    def find(self, key: Key) -> Any:
+        """A value; None: it could not be made. Raises ValueError where nothing makes it."""
+        name, output = key
+        if name not in self.values:
+            if self.outer is None:
+                raise ValueError(f"'{name}' is read outside its loop or branch")
+            return self.outer.find(key)
+        found = self.values[name]
+        if output >= len(found) and None in found:
+            return None
+        if output >= len(found):
+            raise ValueError(f"'{name}' makes {len(found)} outputs, number {output} is read")
+        return found[output]
+
+
+class Importer:
+    """One import of a GraphDef.
+
+    Args:
+        graph: the message.
+        source: what messages call it.
+        weight: from the name of a constant in the main graph and its value to whether it becomes
+            a variable: trainable (True), not trainable (False) or none (None).
+        stored: from the name of a variable to its value, or None, and whether it is trainable.
+        replaced: values to take in the place of the graph's, by key.
+    """
+
+    def __init__(
+        self,
+        graph: pb.GraphDef,
+        source: str,
+        weight: Callable[[str, Array], bool | None] = lambda name, value: None,
+        stored: Callable[[str], tuple[Array | None, bool]] = lambda name: (None, True),
+        replaced: Mapping[Key, Tensor] | None = None,
+    ) -> None:
+        self.problems = Problems(source)
+        self.weight, self.stored = weight, stored
+        self.replaced = dict(replaced or {})
+        self.variables: dict[str, Any] = {}
+        self.library = {f.signature.name: f for f in graph.library.function}
+        self._bodies: dict[str, Body] = {}
+        self._frames: dict[str, Frames] = {}
+        self.main = graph_body(graph, self.problems.add)
+        self.problems.raise_if_any()
+        #: assignments that give variables their first values, by variable
+        self.initial: dict[str, Node] = {}
+        for node in self.main.nodes.values():
+            if node.op in ("Assign", "AssignVariableOp") and len(node.inputs) == 2:
+                target = self.main.nodes.get(node.inputs[0][0])
+                if target is not None and target.op in VARIABLES:
+                    self.initial.setdefault(target.name, node)
+                    if node.name == f"{target.name}/Assign":
+                        self.initial[target.name] = node
+        self._depth = 0
+        self.region = Region(self.main, self.frames(self.main))
+
+    # ---- bodies ----
+
+    def body(self, name: str) -> Body:
+        """A function. Raises ValueError where there is none."""
+        if name not in self._bodies:
+            if name not in self.library:
+                raise ValueError(f"calls the function '{name}', which is not in the library")
+            self._bodies[name] = function_body(self.library[name], self.problems.add)
+        return self._bodies[name]
+
+    def frames(self, body: Body) -> Frames:
+        """The loops and branches of a body."""
+        if body.name not in self._frames:
+            self._frames[body.name] = Frames(body)
+        return self._frames[body.name]
+
+    # ---- what is missing ----
+
+    def check(self, roots: Iterable[str]) -> None:
+        """Notes everything that graphio has not, in all functions that roots reach.
+
+        Raises:
+            UnimplementedError, InvalidArgumentError: with all that was noted.
+        """
+        unknown: dict[str, list[str]] = {}
+        sizes: dict[str, int] = {}
+
+        def size(body: Body, names: Iterable[str], depth: int) -> int:
+            total = 0
+            if depth > _DEEPEST:
+                raise ValueError(f"functions call each other deeper than {_DEEPEST}")
+            for node in reached(body, names):
+                total += 1
+                if not self.knows(node):
+                    unknown.setdefault(node.op, []).append(node.name)
+                for called in self.called(node):
+                    if called not in sizes:
+                        sizes[called] = 0
+                        inner = self.body(called)
+                        ends = [*(k[0] for k in inner.results), *inner.finally_]
+                        sizes[called] = size(inner, ends, depth + 1)
+                    total += sizes[called]
+            return total
+
+        try:
+            total = size(self.main, roots, 0)
+            if total > _LARGEST:
+                self.problems.add(f"its functions make {total} nodes, the most is {_LARGEST}")
+        except ValueError as error:
+            self.problems.add(str(error))
+        for op, names in sorted(unknown.items()):
+            shown = ", ".join(f"'{name}'" for name in names[:_SHOWN])
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            text = f"graphio does not read the operator {op} ({shown}{more})"
+            self.problems.add(f"{text}; {_advice(op)}", unknown=True)
+        self.problems.raise_if_any()
+
+    def knows(self, node: Node) -> bool:
+        """Whether there is a way to build a node."""
+        return (
+            node.op in operators.ROWS
+            or node.op in control.ROWS
+            or node.op in self.library
+            or node.op in (*VARIABLES, *_VIEWS, "NoOp")
+        )
+
+    def called(self, node: Node) -> list[str]:
+        """Names of the functions that a node calls."""
+        if node.op in self.library:
+            return [node.op]
+        if node.op not in control.CALLING:
+            return []
+        return [name for _, name in functions_called(node)]
+
+    # ---- building ----
+
+    def build(self, names: Iterable[str], region: Region | None = None) -> None:
+        """Builds nodes of a region and all that they need.
+
+        What is wrong with a node is noted, and its outputs are None.
+        """
+        region = self.region if region is None else region
+
+        def needs(name: str) -> Sequence[str]:
+            node = region.body.nodes[name]
+            if region.predicate is not None and region.frames.switches(node, region.predicate):
+                return [node.inputs[0][0]]
+            found = [k[0] for k in region.frames.needs(node)]
+            if node.op in VARIABLES and node.name in self.initial and region.body is self.main:
+                if self.stored(node.name)[0] is None:
+                    found.append(self.initial[node.name].inputs[1][0])
+            return [*found, *self._waits_for(node, region)]
+
+        try:
+            for name in in_order(names, needs, region.__contains__):
+                region.values[name] = self._outputs(region.body.nodes[name], region)
+                for output, _ in enumerate(region.values[name]):
+                    if region.body is self.main and (name, output) in self.replaced:
+                        region.values[name][output] = self.replaced[name, output]
+        except ValueError as error:
+            self.problems.add(str(error))
+            raise Broken from None
+
+    def _waits_for(self, node: Node, region: Region) -> list[str]:
+        """Nodes with effects that a node's control inputs ask for."""
+        found: dict[str, None] = {}
+        seen: set[str] = set()
+        waiting = list(node.controls)
+        while waiting:
+            name = waiting.pop()
+            other = region.body.nodes.get(name)
+            if other is None or name in seen:
+                continue
+            seen.add(name)
+            if self._has_effect(other):
+                found[name] = None
+            else:
+                waiting += other.controls
+        return list(found)
+
+    def _has_effect(self, node: Node) -> bool:
+        return node.op in _EFFECTS or any(self._effectful(name) for name in self.called(node))
+
+    def _effectful(self, name: str) -> bool:
+        """Whether a function, or one that it calls, has a node with an effect."""
+        known = self.__dict__.setdefault("_known_effects", {})
+        if name not in known:
+            known[name] = False
+            with contextlib.suppress(ValueError):
+                nodes = self.body(name).nodes.values()
+                known[name] = any(self._has_effect(node) for node in nodes)
+        return bool(known[name])
+
+    def _outputs(self, node: Node, region: Region) -> list[Any]:
+        """A node's outputs, None for what could not be made."""
+        try:
+            waits = [
+                operation
+                for name in self._waits_for(node, region)
+                for operation in region.effects.get(name, ())
+            ]
+            with scopes.control_dependencies(waits) if waits else contextlib.nullcontext():
+                made = self._made(node, region)
+        except Broken:
+            return [None]
+        except (ValueError, TypeError, LookupError, NotImplementedError, OverflowError) as error:
+            text = error.message if isinstance(error, errors.OpError) else str(error)
+            unknown = isinstance(error, (NotImplementedError, errors.UnimplementedError))
+            self.problems.add(
+                f"{node.op} '{node.name}'{region.body.title}: {text}", unknown=unknown
+            )
+            return [None]
+        if isinstance(made, Operation):
+            region.effects[node.name] = [made]
+            return []
+        outputs = made if isinstance(made, list) else [made]
+        if self._has_effect(node):
+            found = [x.op for x in outputs if isinstance(x, Tensor)]
+            region.effects.setdefault(node.name, found[:1])
+        return outputs
+
+    def _made(self, node: Node, region: Region) -> Any:
+        name = valid_name(node.name)
+        if node.op in control.ROWS:
+            return control.ROWS[node.op](self, node, region)
+        values = [region.find(key) for key in node.inputs]
+        if any(value is None for value in values):
+            raise Broken
+        if node.op in self.library:
+            return self.call(self.body(node.op), values, name, node, region)
+        if node.op == "NoOp":
+            return []
+        if node.op in VARIABLES:
+            return self._variable(node)
+        if node.op in _VIEWS:
+            return self._passed_on(node, values, name)
+        if node.op == "Const" and region is self.region:
+            return self._constant(node, name)
+        return operators.ROWS[node.op](Call(node, values, name))
+
+    def _passed_on(self, node: Node, values: list[Any], name: str) -> Any:
+        """Handles of variables and lists of tensors are passed on as they are."""
+        if all(isinstance(value, Tensor) or _is_read(value) for value in values):
+            call = Call(node, values, name)
+            row = operators.ROWS["IdentityN" if node.op == "IdentityN" else "Snapshot"]
+            return row(call)
+        return list(values)
+
+    # ---- variables ----
+
+    def _variable(self, node: Node) -> Handle:
+        call = Call(node, [], valid_name(node.name))
+        key = node.name
+        if node.op == "VarHandleOp":
+            key = call.text("shared_name", "") or node.name
+        if key not in self.variables:
+            self.variables[key] = self._new_variable(node, call, key)
+        return Handle(key, self.variables[key], node.op != "VarHandleOp")
+
+    def _new_variable(self, node: Node, call: Call, key: str) -> Any:
+        import graphio as tf
+
+        value, trainable = self.stored(node.name)
+        first = self.initial.get(node.name)
+        dtype, shape = call.dtype("dtype"), call.shape("shape")
+        initial: Any = value
+        if value is not None and (
+            tf.as_dtype(value.dtype) != dtype or not shape.is_compatible_with(value.shape)
+        ):
+            raise ValueError(
+                f"its value in the checkpoint is {value.dtype}{list(value.shape)}, "
+                f"the graph has {dtype.name}{shape}"
+            )
+        if value is None and first is not None:
+            initial = self.region.find(first.inputs[1])
+            if initial is None:
+                raise Broken
+        if initial is None:
+            raise ValueError(
+                "the variable has no value: it is in no checkpoint and no node initializes it; "
+                "read the whole SavedModel folder, or freeze the graph"
+            )
+        return tf.Variable(initial, trainable=trainable, name=valid_name(key))
+
+    def _constant(self, node: Node, name: str) -> Tensor:
+        """A constant of the main graph, or the variable that it becomes."""
+        import graphio as tf
+        from graphio.tensorflow_files.values import array_of
+
+        array = array_of(Call(node, [], name).attr("value").tensor)
+        kind = self.weight(node.name, array)
+        if kind is None:
+            made: Tensor = tf.constant(array, name=name)
+            return made
+        self.variables[node.name] = tf.Variable(array, trainable=kind, name=name)
+        value: Tensor = self.variables[node.name].value()
+        return value
+
+    # ---- functions ----
+
+    def call(
+        self, body: Body, values: Sequence[Any], name: str, node: Node, region: Region
+    ) -> list[Any]:
+        """The results of a function, whose nodes are written out under a name scope.
+
+        Raises:
+            ValueError: the number of arguments differs, or functions call each other too deeply.
+            Broken: something in it could not be built.
+        """
+        with self._deeper(), scopes.name_scope(name or None):
+            results, effects = self.inside(body, values)
+        region.effects[node.name] = effects
+        return results
+
+    def inside(self, body: Body, values: Sequence[Any]) -> tuple[list[Any], list[Operation]]:
+        """The results of a function in the current scope, and what must have run."""
+        if len(values) != len(body.args):
+            raise ValueError(
+                f"gives {len(values)} arguments to function '{body.name}', which has "
+                f"{len(body.args)}"
+            )
+        region = Region(body, self.frames(body))
+        region.values = {arg: [value] for arg, value in zip(body.args, values, strict=True)}
+        last = [name for name in body.finally_ if self._has_effect(body.nodes[name])]
+        self.build([*(k[0] for k in body.results), *last], region)
+        results = [region.find(key) for key in body.results]
+        if any(result is None for result in results):
+            raise Broken
+        return results, [op for name in last for op in region.effects.get(name, ())]
+
+    @contextlib.contextmanager
+    def _deeper(self) -> Iterator[None]:
+        if self._depth >= _DEEPEST:
+            raise ValueError(f"functions call each other deeper than {_DEEPEST}")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+
+def reached(body: Body, names: Iterable[str]) -> Iterator[Node]:
+    """Nodes of a body that others read, these included."""
+    waiting, seen = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        node = body.nodes.get(name)
+        if node is None or name in seen:
+            continue
+        seen.add(name)
+        yield node
+        waiting += [k[0] for k in node.inputs]
+
+
+def _is_read(value: Any) -> bool:
+    return isinstance(value, Handle) and value.is_read
+
+
+def _advice(op: str) -> str:
+    """What to do about an operator that is not read."""
+    if "Table" in op or op.startswith("Parse") or op.startswith("Decode"):
+        return "take a signature behind it, or do its work before feeding"
+    if op.startswith("Cudnn"):
+        return "save the model on a machine without a GPU, which writes plain operators"
+    return "convert the model to ONNX, or cut the graph before it"
