@@ -118,7 +118,7 @@ def import_model(
     with _building(prefix):
         importer = Importer(graph, what)
         importer.weight = weights(importer, trainable)
-        return _finished(importer, {"predict": _ends(importer.main)})
+        return _finished(importer, {"predict": _ends(importer)})
 
 
 def meta_graph(folder: str, tags: Iterable[str]) -> pb.MetaGraphDef:
@@ -181,14 +181,16 @@ def _keys(infos: Mapping[str, pb.TensorInfo]) -> dict[str, Key]:
     return made
 
 
-def _ends(body: Body) -> Ends:
+def _ends(importer: Importer) -> Ends:
     """A frozen graph's placeholders, and what nothing reads."""
+    body, frames = importer.main, importer.region.frames
     read = {name for n in body.nodes.values() for name, _ in n.inputs}
     inputs = {n.name: (n.name, 0) for n in body.nodes.values() if n.op in _PLACEHOLDERS}
     outputs = {
         n.name: (n.name, 0)
         for n in body.nodes.values()
         if n.name not in read and n.name not in inputs and n.op not in ("Assert", "Const", "NoOp")
+        if not _is_inner(frames, n)
     }
     return inputs, outputs, ""
 
