@@ -44,32 +44,33 @@ class Stored:
         self._prefix, self._meta = prefix, meta
         #: node of a variable to the key of its value, and the part of it that is meant
         self.keys = dict(_restored(importer, meta.saver_def.restore_op_name))
-        self._trainable = _trainable(meta, {n: key for n, (key, _) in self.keys.items()})
+        self._known = _known(meta, {n: key for n, (key, _) in self.keys.items()})
 
-    def __call__(self, name: str) -> tuple[Array | None, bool]:
-        """The value of a variable's node, None where there is none, and whether it trains.
+    def __call__(self, name: str) -> tuple[Array | None, bool, str]:
+        """The value of a variable's node, None where there is none, whether it trains, and what
+        the program called it.
 
         Raises:
             ValueError: the checkpoint that is there has no such value.
         """
         key, part = self.keys.get(name, (name, ""))
-        trainable = self._trainable.get(name, False)
+        trainable, label = self._known.get(name, (False, ""))
         if self._source is None:
             if name in self.keys:
                 raise ValueError(
                     f"its value is not there: {self._prefix}.index is missing; copy the folder "
                     "'variables' that belongs to this SavedModel"
                 )
-            return None, trainable
+            return None, trainable, label
         entries = self._source.entries()
         known = next((k for k in (key, key.removesuffix(VALUE)) if k in entries), None)
         if known is None and name not in self.keys:
-            return None, trainable
+            return None, trainable, label
         if known is None:
             raise ValueError(
                 f"its value is not there: the checkpoint {self._prefix} has no key '{key}'"
             )
-        return _part(self._source.array(known), part), trainable
+        return _part(self._source.array(known), part), trainable, label
 
 
 def _part(array: Array, text: str) -> Array:
@@ -158,22 +159,23 @@ def _texts(body: Body, key: Key) -> list[str]:
 # ---- which train ----
 
 
-def _trainable(meta: pb.MetaGraphDef, keys: dict[str, str]) -> dict[str, bool]:
-    """Nodes of variables to whether an optimizer changes them."""
+def _known(meta: pb.MetaGraphDef, keys: dict[str, str]) -> dict[str, tuple[bool, str]]:
+    """Nodes of variables to whether an optimizer changes them, and their names in the program."""
     if meta.object_graph_def.nodes:
         objects = meta.object_graph_def.nodes
-        return {name: _object(objects, key).trainable for name, key in keys.items()}
+        found = {name: _object(objects, key) for name, key in keys.items()}
+        return {name: (entry.trainable, entry.name) for name, entry in found.items()}
     if "trainable_variables" not in meta.collection_def:
         floating = (pb.DataType.DT_FLOAT, pb.DataType.DT_DOUBLE, pb.DataType.DT_HALF)
         types = {n.name: n.attr["dtype"].type for n in meta.graph_def.node if n.op in VARIABLES}
-        return {name: types.get(name) in floating for name in keys}
+        return {name: (types.get(name) in floating, "") for name in keys}
     listed = set()
     for data in meta.collection_def["trainable_variables"].bytes_list.value:
         try:
             listed.add(pb.VariableDef.FromString(data).variable_name.partition(":")[0])
         except DecodeError:
             continue
-    return {name: name in listed for name in keys}
+    return {name: (name in listed, "") for name in keys}
 
 
 def _object(objects: Any, key: str) -> pb.SavedVariable:

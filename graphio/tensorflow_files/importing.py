@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,8 +91,8 @@ class Importer:
         source: what messages call it.
         weight: from the name of a constant in the main graph and its value to whether it becomes
             a variable: trainable (True), not trainable (False) or none (None).
-        stored: from the name of a variable to its value, or None, and whether it is trainable.
-        replaced: values to take in the place of the graph's, by key.
+        stored: from the name of a variable's node to its value, or None, whether it is trainable,
+            and what it is called, or "".
     """
 
     def __init__(
@@ -100,13 +100,12 @@ class Importer:
         graph: pb.GraphDef,
         source: str,
         weight: Callable[[str, Array], bool | None] = lambda name, value: None,
-        stored: Callable[[str], tuple[Array | None, bool]] = lambda name: (None, True),
-        replaced: Mapping[Key, Tensor] | None = None,
+        stored: Callable[[str], tuple[Array | None, bool, str]] = lambda name: (None, True, ""),
     ) -> None:
         self.problems = Problems(source)
         self.weight, self.stored = weight, stored
-        self.replaced = dict(replaced or {})
         self.variables: dict[str, Any] = {}
+        self._shared: dict[str, Any] = {}
         self.library = {f.signature.name: f for f in graph.library.function}
         self._bodies: dict[str, Body] = {}
         self._frames: dict[str, Frames] = {}
@@ -155,7 +154,8 @@ class Importer:
             total = 0
             if depth > _DEEPEST:
                 raise ValueError(f"functions call each other deeper than {_DEEPEST}")
-            for node in reached(body, names):
+            there = self.region.values if body is self.main else ()
+            for node in reached(body, names, there):
                 total += 1
                 if not self.knows(node):
                     unknown.setdefault(node.op, []).append(node.name)
@@ -220,9 +220,6 @@ class Importer:
         try:
             for name in in_order(names, needs, region.__contains__):
                 region.values[name] = self._outputs(region.body.nodes[name], region)
-                for output, _ in enumerate(region.values[name]):
-                    if region.body is self.main and (name, output) in self.replaced:
-                        region.values[name][output] = self.replaced[name, output]
         except ValueError as error:
             self.problems.add(str(error))
             raise Broken from None
@@ -319,14 +316,15 @@ class Importer:
         key = node.name
         if node.op == "VarHandleOp":
             key = call.text("shared_name", "") or node.name
-        if key not in self.variables:
-            self.variables[key] = self._new_variable(node, call, key)
-        return Handle(key, self.variables[key], node.op != "VarHandleOp")
+        if key not in self._shared:
+            made = self._shared[key] = self._new_variable(node, call, key)
+            self.variables[made.op.name] = made
+        return Handle(key, self._shared[key], node.op != "VarHandleOp")
 
     def _new_variable(self, node: Node, call: Call, key: str) -> Any:
         import graphio as tf
 
-        value, trainable = self.stored(node.name)
+        value, trainable, label = self.stored(node.name)
         first = self.initial.get(node.name)
         dtype, shape = call.dtype("dtype"), call.shape("shape")
         initial: Any = value
@@ -346,7 +344,7 @@ class Importer:
                 "the variable has no value: it is in no checkpoint and no node initializes it; "
                 "read the whole SavedModel folder, or freeze the graph"
             )
-        return tf.Variable(initial, trainable=trainable, name=valid_name(key))
+        return tf.Variable(initial, trainable=trainable, name=valid_name(label or key))
 
     def _constant(self, node: Node, name: str) -> Tensor:
         """A constant of the main graph, or the variable that it becomes."""
@@ -356,10 +354,11 @@ class Importer:
         array = array_of(Call(node, [], name).attr("value").tensor)
         kind = self.weight(node.name, array)
         if kind is None:
-            made: Tensor = tf.constant(array, name=name)
-            return made
-        self.variables[node.name] = tf.Variable(array, trainable=kind, name=name)
-        value: Tensor = self.variables[node.name].value()
+            fixed: Tensor = tf.constant(array, name=name)
+            return fixed
+        made = tf.Variable(array, trainable=kind, name=name)
+        self.variables[made.op.name] = made
+        value: Tensor = made.value()
         return value
 
     # ---- functions ----
@@ -405,9 +404,9 @@ class Importer:
             self._depth -= 1
 
 
-def reached(body: Body, names: Iterable[str]) -> Iterator[Node]:
-    """Nodes of a body that others read, these included."""
-    waiting, seen = list(names), set()
+def reached(body: Body, names: Iterable[str], there: Iterable[str] = ()) -> Iterator[Node]:
+    """Nodes of a body that others read, these included; but for what is there already."""
+    waiting, seen = list(names), set(there)
     while waiting:
         name = waiting.pop()
         node = body.nodes.get(name)

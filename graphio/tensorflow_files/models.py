@@ -16,7 +16,7 @@ from graphio.tensorflow_files.bodies import Body, Key, Node
 from graphio.tensorflow_files.calls import Handle
 from graphio.tensorflow_files.checkpoints import Stored
 from graphio.tensorflow_files.frames import Frames
-from graphio.tensorflow_files.importing import Broken, Importer
+from graphio.tensorflow_files.importing import Broken, Importer, reached
 from graphio.tensorflow_files.reading import read_graph, read_saved_model
 from graphio.tensorflow_files.weights import weights
 
@@ -48,7 +48,7 @@ class Imported:
     Attributes:
         signatures: by name; a frozen graph has one, "predict", from its placeholders to what
             nothing reads.
-        variables: by the names that they have in the file.
+        variables: by their names in the graph.
         values: tensors by node and output, "node:0".
         operations: by node, for those that are one operation.
     """
@@ -247,27 +247,48 @@ def _tensor(importer: Importer, key: Key) -> Tensor:
 # ---- tf.import_graph_def ----
 
 
-def import_nodes(graph: pb.GraphDef, replaced: Mapping[Key, Tensor]) -> Imported:
-    """All nodes of a GraphDef, but those that save and restore and those inside loops and branches,
-    which become parts of these.
+def import_nodes(
+    graph: pb.GraphDef, replaced: Mapping[str, Tensor], wanted: Sequence[str]
+) -> Imported:
+    """All nodes of a GraphDef, but those that save and restore, and those inside loops and
+    branches, which become parts of these.
 
     Args:
         graph: the message.
-        replaced: tensors to take in the place of values.
+        replaced: tensors to take in the place of values, "node" or "node:1"; their nodes are not
+            built.
+        wanted: nodes that must be there; what only others need may be unknown to graphio.
+
+    Raises:
+        ValueError: a name of replaced or wanted is none of a node.
+        UnimplementedError, InvalidArgumentError: with all problems.
     """
-    try:
-        importer = Importer(graph, "the GraphDef", replaced=replaced)
-        roots = _outermost(importer)
-    except ValueError as error:
-        raise errors.InvalidArgumentError(message=f"the GraphDef: {error}") from None
+    importer = Importer(graph, "the GraphDef")
+    missing = [key for key in replaced if key.partition(":")[0] not in importer.main.nodes]
+    if missing:
+        raise ValueError(
+            f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]"
+        )
+    for key, tensor in replaced.items():
+        node, _, output = key.partition(":")
+        outputs = importer.region.values.setdefault(node, [])
+        outputs += [None] * (int(output or "0") + 1 - len(outputs))
+        outputs[int(output or "0")] = tensor
+    for name in wanted:
+        if name not in importer.main.nodes:
+            raise ValueError(f"Requested return_element '{name}' not found in graph_def.")
+    roots = _outermost(importer, wanted)
     importer.check(roots)
     return _built(importer, roots)
 
 
-def _outermost(importer: Importer) -> list[str]:
+def _outermost(importer: Importer, wanted: Sequence[str]) -> list[str]:
     """Nodes that can be built by themselves."""
     nodes, frames = importer.main.nodes, importer.region.frames
-    left_out = _from(importer.main, [n.name for n in nodes.values() if n.op in _SAVING])
+    needed = {n.name for n in reached(importer.main, wanted, importer.region.values)}
+    spare = [n.name for n in nodes.values() if wanted and not importer.knows(n)]
+    saving = [n.name for n in nodes.values() if n.op in _SAVING]
+    left_out = _from(importer.main, [*saving, *(name for name in spare if name not in needed)])
     first = {node.name for node in importer.initial.values()}
     return [
         node.name
