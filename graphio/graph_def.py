@@ -122,8 +122,8 @@ class ModelView(View):
         if any(entry.version == 0 for entry in self._message.opset):
             self._message.Clear()
             raise DecodeError(
-                "these bytes are TensorFlow's own; graphio.tensorflow_files reads its frozen graphs "
-                "and SavedModels"
+                "these bytes are TensorFlow's own; graphio.tensorflow_files reads its frozen "
+                "graphs and SavedModels"
             )
         return length
 
@@ -220,7 +220,7 @@ class GraphDef(ModelView):
         if name == "node":
             del self.node[:]
         elif self._foreign is not None:
-            self._foreign.ClearField(name)  # type: ignore[arg-type]
+            self._foreign.ClearField(name)
         elif name not in ("versions", "library"):
             self._message.ClearField(name)
 
@@ -255,7 +255,7 @@ class GraphDef(ModelView):
     def HasField(self, name: str) -> bool:
         """Whether a part is there."""
         if self._foreign is not None:
-            return name == "node" or self._foreign.HasField(name)  # type: ignore[arg-type]
+            return name == "node" or self._foreign.HasField(name)
         return name == "versions" or (name != "library" and bool(self._message.HasField(name)))
 
 

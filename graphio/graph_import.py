@@ -93,8 +93,7 @@ def _import_foreign(
     graph = scopes.get_default_graph()
     with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map, name)
-        wanted = [element.partition(":")[0] for element in return_elements or ()]
-        found = import_nodes(graph_def, replaced, wanted)
+        found = import_nodes(graph_def, replaced, return_elements or ())
         elements = [
             _foreign_element(element, found.values, found.operations)
             for element in return_elements or ()

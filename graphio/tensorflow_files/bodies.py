@@ -143,9 +143,7 @@ def _check(body: Body, problems: Callable[[str], None]) -> None:
     for node in body.nodes.values():
         for name in (*(k[0] for k in node.inputs), *node.controls):
             if name not in known:
-                problems(
-                    f"{node.op} '{node.name}'{body.title} reads '{name}', which is not there"
-                )
+                problems(f"{node.op} '{node.name}'{body.title} reads '{name}', which is not there")
     for name in (*(k[0] for k in body.results), *body.finally_):
         if name not in known:
             problems(f"function '{body.name}' gives '{name}', which is not in it")
@@ -186,11 +184,15 @@ def in_order(
         if item in done or skip(item):
             continue
         if item in open_:
-            raise ValueError(f"'{item}' needs itself")
+            raise ValueError(f"{_name(item)} needs itself")
         open_.add(item)
         stack.append((item, True))
         for needed in reversed(needs(item)):
             if needed in open_:
-                raise ValueError(f"'{item}' and '{needed}' need each other")
+                raise ValueError(f"{_name(item)} and {_name(needed)} need each other")
             if needed not in done:
                 stack.append((needed, False))
+
+
+def _name(item: Any) -> str:
+    return f"'{item[0] if isinstance(item, tuple) else item}'"

@@ -75,7 +75,7 @@ class Call:
             raise ValueError(f"its input {i} is no tensor")
         return value
 
-    def list(self, i: int) -> TensorArray:
+    def tensor_list(self, i: int) -> TensorArray:
         """An input that is a list of tensors."""
         from graphio.ops.tensor_array import TensorArray
 

@@ -189,5 +189,3 @@ def _object(objects: Any, key: str) -> pb.SavedVariable:
         at = objects[child]
     variable: pb.SavedVariable = at.variable
     return variable
-
-

@@ -47,7 +47,7 @@ def _call(importer: Importer, node: Node, region: Region) -> Any:
 
 def _truth(value: Any) -> Tensor:
     """A predicate: numbers that are not zero hold, too."""
-    tensor = tf.convert_to_tensor(value)
+    tensor: Tensor = tf.convert_to_tensor(value)
     if tensor.dtype == tf.bool:
         return tensor
     made: Tensor = tf.not_equal(tensor, tf.zeros_like(tensor))
@@ -104,9 +104,7 @@ def _while(importer: Importer, node: Node, region: Region) -> Any:
     return _loop(
         [values[i] for i in changing],
         lambda now: importer.inside(test, _merged(values, changing, now))[0][0],
-        lambda now: _picked(
-            importer.inside(body, _merged(values, changing, now))[0], changing
-        ),
+        lambda now: _picked(importer.inside(body, _merged(values, changing, now))[0], changing),
         valid_name(node.name),
         lambda final: _merged(values, changing, final),
     )

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-
 from graphio.export import SignatureSpec, build_model
 from graphio.graph import Graph
 from graphio.rewrite import rewrite
@@ -78,5 +77,3 @@ def load(
     data = convert(source, tags=tags)
     engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
     return engine.load(data, state=state)
-
-

@@ -90,11 +90,11 @@ class Frames:
                 self._loop_switch(node)
         for node in nodes.values():
             if node.op in EXIT:
-                loop = self.of.get(node.inputs[0][0])
-                if loop is None:
+                left = self.of.get(node.inputs[0][0])
+                if left is None:
                     raise ValueError(f"Exit '{node.name}' leaves no loop")
-                self.of[node.name] = loop
-                loop.exits[node.name] = self._number(loop, node.inputs[0][0])
+                self.of[node.name] = left
+                left.exits[node.name] = self._number(left, node.inputs[0][0])
         for loop in self.loops.values():
             if loop.merges and loop.test is None:
                 raise ValueError(f"the loop '{loop.frame}' has no condition (LoopCond)")

@@ -121,7 +121,19 @@ class Importer:
                     if node.name == f"{target.name}/Assign":
                         self.initial[target.name] = node
         self._depth = 0
-        self.region = Region(self.main, self.frames(self.main))
+        with self.noting():
+            self.region = Region(self.main, self.frames(self.main))
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[None]:
+        """Raises what is noted, and a ValueError inside as one more problem of the graph."""
+        try:
+            yield
+        except ValueError as error:
+            if isinstance(error, errors.OpError):
+                raise
+            self.problems.add(str(error))
+        self.problems.raise_if_any()
 
     # ---- bodies ----
 
@@ -175,7 +187,7 @@ class Importer:
         except ValueError as error:
             self.problems.add(str(error))
         for op, names in sorted(unknown.items()):
-            shown = ", ".join(f"'{name}'" for name in names[:_SHOWN])
+            shown = ", ".join(f"'{name}'" for name in sorted(names)[:_SHOWN])
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             text = f"graphio does not read the operator {op} ({shown}{more})"
             self.problems.add(f"{text}; {_advice(op)}", unknown=True)
@@ -423,7 +435,7 @@ def _is_read(value: Any) -> bool:
 
 def _advice(op: str) -> str:
     """What to do about an operator that is not read."""
-    if "Table" in op or op.startswith("Parse") or op.startswith("Decode"):
+    if "Table" in op or op.startswith(("Parse", "Decode")):
         return "take a signature behind it, or do its work before feeding"
     if op.startswith("Cudnn"):
         return "save the model on a machine without a GPU, which writes plain operators"

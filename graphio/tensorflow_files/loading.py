@@ -37,9 +37,9 @@ def load_into(
     made = MetaGraphDef()
     made.meta_info_def.tags.extend(wanted)
     for name, signature in found.signatures.items():
-        infos = [
+        inputs, outputs = (
             {key: build_tensor_info(tensor) for key, tensor in ends.items()}
             for ends in (signature.inputs, signature.outputs)
-        ]
-        made.signature_def[name].CopyFrom(build_signature_def(*infos, signature.method))
+        )
+        made.signature_def[name].CopyFrom(build_signature_def(inputs, outputs, signature.method))
     return made

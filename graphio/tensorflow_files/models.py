@@ -118,7 +118,9 @@ def import_model(
     with _building(prefix):
         importer = Importer(graph, what)
         importer.weight = weights(importer, trainable)
-        return _finished(importer, {"predict": _ends(importer)})
+        with importer.noting():
+            ends = _ends(importer)
+        return _finished(importer, {"predict": ends})
 
 
 def meta_graph(folder: str, tags: Iterable[str]) -> pb.MetaGraphDef:
@@ -257,14 +259,15 @@ def import_nodes(
         graph: the message.
         replaced: tensors to take in the place of values, "node" or "node:1"; their nodes are not
             built.
-        wanted: nodes that must be there; what only others need may be unknown to graphio.
+        wanted: nodes or values that must be there; what only others need may be unknown.
 
     Raises:
         ValueError: a name of replaced or wanted is none of a node.
         UnimplementedError, InvalidArgumentError: with all problems.
     """
     importer = Importer(graph, "the GraphDef")
-    missing = [key for key in replaced if key.partition(":")[0] not in importer.main.nodes]
+    names = [key if ":" in key else f"{key}:0" for key in replaced]
+    missing = [name for name in names if name.partition(":")[0] not in importer.main.nodes]
     if missing:
         raise ValueError(
             f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]"
@@ -274,10 +277,12 @@ def import_nodes(
         outputs = importer.region.values.setdefault(node, [])
         outputs += [None] * (int(output or "0") + 1 - len(outputs))
         outputs[int(output or "0")] = tensor
-    for name in wanted:
-        if name not in importer.main.nodes:
-            raise ValueError(f"Requested return_element '{name}' not found in graph_def.")
-    roots = _outermost(importer, wanted)
+    elements = [element.partition(":")[0] for element in wanted]
+    for element, node in zip(wanted, elements, strict=True):
+        if node not in importer.main.nodes:
+            raise ValueError(f"Requested return_element '{element}' not found in graph_def.")
+    with importer.noting():
+        roots = _outermost(importer, elements)
     importer.check(roots)
     return _built(importer, roots)
 
@@ -285,10 +290,14 @@ def import_nodes(
 def _outermost(importer: Importer, wanted: Sequence[str]) -> list[str]:
     """Nodes that can be built by themselves."""
     nodes, frames = importer.main.nodes, importer.region.frames
-    needed = {n.name for n in reached(importer.main, wanted, importer.region.values)}
-    spare = [n.name for n in nodes.values() if wanted and not importer.knows(n)]
-    saving = [n.name for n in nodes.values() if n.op in _SAVING]
-    left_out = _from(importer.main, [*saving, *(name for name in spare if name not in needed)])
+    there = importer.region.values
+    needed = {n.name for n in reached(importer.main, wanted, there)} | set(there)
+    spare = [
+        n.name
+        for n in nodes.values()
+        if n.op in _SAVING or (wanted and n.name not in needed and not importer.knows(n))
+    ]
+    left_out = _from(importer.main, spare)
     first = {node.name for node in importer.initial.values()}
     return [
         node.name

@@ -1,4 +1,4 @@
-"""Bytes, text and messages of TensorFlow's graphs and saved models, checked before they are used."""
+"""Bytes, text and messages of TensorFlow's graphs and saved models."""
 
 from __future__ import annotations
 

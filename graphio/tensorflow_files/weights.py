@@ -26,7 +26,7 @@ PARAMETERS = {
     "Sub": (0, 1), "_FusedConv2D": (1, 2), "_FusedMatMul": (1, 2),
 }  # fmt: skip
 #: Inputs that a forward pass would update; variables, but none that an optimizer changes.
-STATISTICS = {op: (3, 4) for op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")}
+STATISTICS = dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), (3, 4))
 #: What passes weights on as they are: their first input.
 _VIEWS = ("Cast", "Enter", "ExpandDims", "Identity", "Reshape", "Split", "Squeeze", "Switch",
           "Transpose")  # fmt: skip

@@ -139,9 +139,7 @@ def while_loop() -> None:
         v1.enable_control_flow_v2()
     v1.train.write_graph(frozen, str(HERE), "while_loop.pb", as_text=False)
     v1.train.write_graph(frozen, str(HERE), "while_loop.pbtxt", as_text=True)
-    _record(
-        "while_loop", {"main/input/x": x, "main/output/y": found[0], "main/output/z": found[1]}
-    )
+    _record("while_loop", {"main/input/x": x, "main/output/y": found[0], "main/output/z": found[1]})
 
 
 class _Two(tf.Module):

@@ -66,9 +66,7 @@ def _squeeze(c: Call) -> Any:
 
 
 def _one_hot(c: Call) -> Any:
-    return tf.one_hot(
-        c[0], c.known(1), c[2], c[3], c.integer("axis", -1), c[2].dtype, name=c.name
-    )
+    return tf.one_hot(c[0], c.known(1), c[2], c[3], c.integer("axis", -1), c[2].dtype, name=c.name)
 
 
 def _pad(c: Call) -> Any:

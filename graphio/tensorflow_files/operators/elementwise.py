@@ -68,9 +68,7 @@ def _cumulative(function: str, c: Call) -> Any:
 
 
 def _batch_matmul(c: Call) -> Any:
-    return tf.matmul(
-        c[0], c[1], adjoint_a=c.flag("adj_x"), adjoint_b=c.flag("adj_y"), name=c.name
-    )
+    return tf.matmul(c[0], c[1], adjoint_a=c.flag("adj_x"), adjoint_b=c.flag("adj_y"), name=c.name)
 
 
 def _fused_matmul(c: Call) -> Any:

@@ -50,7 +50,7 @@ def _padded(c: Call, layout: _Layout, x: Any, value: float = 0.0) -> tuple[Any, 
     padding = c.text("padding")
     if padding != "EXPLICIT":
         return x, padding
-    pairs = np.reshape(c.integers("explicit_paddings"), (-1, 2))
+    pairs: Any = np.reshape(c.integers("explicit_paddings"), (-1, 2))
     order = layout.order or tuple(range(len(pairs)))
     return tf.pad(x, [pairs[axis].tolist() for axis in order], constant_values=value), "VALID"
 

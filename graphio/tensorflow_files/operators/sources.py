@@ -29,14 +29,12 @@ def _reserve(c: Call) -> Any:
 
 
 def _from_tensor(c: Call) -> Any:
-    made = tf.TensorArray(
-        c.dtype("element_dtype"), tf.shape(c[0])[0], element_shape=c[0].shape[1:]
-    )
+    made = tf.TensorArray(c.dtype("element_dtype"), tf.shape(c[0])[0], element_shape=c[0].shape[1:])
     return made.unstack(c[0], name=c.name)
 
 
 def _set_item(c: Call) -> Any:
-    return c.list(0).rewritable().write(c[1], c[2], name=c.name)
+    return c.tensor_list(0).rewritable().write(c[1], c[2], name=c.name)
 
 
 ROWS: dict[str, Row] = {
@@ -45,10 +43,10 @@ ROWS: dict[str, Row] = {
     "Placeholder": _placeholder,
     "PlaceholderV2": _placeholder,
     "TensorListFromTensor": _from_tensor,
-    "TensorListGather": lambda c: c.list(0).gather(c[1], name=c.name),
-    "TensorListGetItem": lambda c: c.list(0).read(c[1], name=c.name),
-    "TensorListLength": lambda c: c.list(0).size(name=c.name),
+    "TensorListGather": lambda c: c.tensor_list(0).gather(c[1], name=c.name),
+    "TensorListGetItem": lambda c: c.tensor_list(0).read(c[1], name=c.name),
+    "TensorListLength": lambda c: c.tensor_list(0).size(name=c.name),
     "TensorListReserve": _reserve,
     "TensorListSetItem": _set_item,
-    "TensorListStack": lambda c: c.list(0).stack(name=c.name),
+    "TensorListStack": lambda c: c.tensor_list(0).stack(name=c.name),
 }

@@ -17,9 +17,7 @@ def _read(c: Call) -> Any:
 
 
 def _gather(c: Call) -> Any:
-    return tf.gather(
-        c.handle(0).variable, c[1], batch_dims=c.integer("batch_dims", 0), name=c.name
-    )
+    return tf.gather(c.handle(0).variable, c[1], batch_dims=c.integer("batch_dims", 0), name=c.name)
 
 
 def _gather_nd(c: Call) -> Any:
