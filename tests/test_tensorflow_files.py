@@ -27,7 +27,9 @@ from graphio.schema import tensorflow_pb2 as pb
 
 ARCHIVES = Path(__file__).resolve().parent / "tensorflow_models"
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"])
-MODELS = ("mlp", "cnn", "lstm", "mobilenet", "while_loop", "signatures")
+MODELS = (
+    "mlp", "cnn", "lstm", "mobilenet", "while_loop", "signatures", "tensorflow1", "frozen_lstm",
+)  # fmt: skip
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -122,6 +124,10 @@ def test_statistics_and_counters_are_variables_that_do_not_train(folder: Path) -
     assert kinds["conv2d/kernel"] and kinds["batch_normalization/gamma"]
     assert not kinds["batch_normalization/moving_mean"]
     assert not tensorflow_files.import_model(folder / "signatures").variables["steps"].trainable
+    old = tensorflow_files.import_model(folder / "tensorflow1").variables
+    assert {n: v.trainable for n, v in old.items()} == {
+        "w/part_0": True, "w/part_1": True, "b": False,
+    }  # fmt: skip
 
 
 def test_constants_of_a_frozen_graph_train_where_they_are_weights(folder: Path) -> None:
@@ -438,6 +444,23 @@ def test_functions_that_multiply_are_refused() -> None:
     graph_def = message(x_node(), node("y", "PartitionedCall", "x", f="f0"), functions=functions)
     with pytest.raises(tf.errors.InvalidArgumentError, match="the most is"):
         tf.import_graph_def(graph_def)
+
+
+def test_a_long_chain_of_functions_is_refused() -> None:
+    functions = [
+        function(f"f{i}", node("d", "PartitionedCall", "a", f=f"f{i + 1}"), result="d:output:0")
+        for i in range(3000)
+    ]
+    graph_def = message(x_node(), node("y", "PartitionedCall", "x", f="f0"), functions=functions)
+    for read in (tf.import_graph_def, tensorflow_files.import_model):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="deep"):
+            read(graph_def)
+
+
+def test_a_long_chain_of_nodes_is_built() -> None:
+    nodes = [node("n0", "Neg", "x"), *(node(f"n{i}", "Neg", f"n{i - 1}") for i in range(1, 3000))]
+    (y,) = tf.import_graph_def(message(x_node(), *reversed(nodes)), return_elements=["n2999:0"])
+    assert y.op.inputs[0].op.inputs[0].op.name == "import/n2997"
 
 
 def test_cut_and_foreign_files_are_refused(folder: Path, tmp_path: Path) -> None:

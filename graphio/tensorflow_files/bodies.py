@@ -8,7 +8,16 @@ from typing import Any
 
 from graphio.schema import tensorflow_pb2 as pb
 
-__all__ = ["Body", "Key", "Node", "function_body", "functions_called", "graph_body", "in_order"]
+__all__ = [
+    "Body",
+    "Key",
+    "Node",
+    "function_body",
+    "functions_called",
+    "graph_body",
+    "in_order",
+    "reached",
+]
 
 #: A value: the node that makes it, or an argument, and which of its outputs it is.
 Key = tuple[str, int]
@@ -157,6 +166,19 @@ def functions_called(node: Node) -> Iterator[tuple[str, str]]:
             yield key, value.func.name
         elif value.HasField("list"):
             yield from ((key, f.name) for f in value.list.func)
+
+
+def reached(body: Body, names: Iterable[str], there: Iterable[str] = ()) -> Iterator[Node]:
+    """Nodes of a body that others read, these included; but for what is there already."""
+    waiting, seen = list(names), set(there)
+    while waiting:
+        name = waiting.pop()
+        node = body.nodes.get(name)
+        if node is None or name in seen:
+            continue
+        seen.add(name)
+        yield node
+        waiting += [k[0] for k in node.inputs]
 
 
 def in_order(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import graphio as tf
 from graphio.graph import Tensor
-from graphio.onnx.naming import valid_name
 from graphio.tensor_shape import TensorShape
 from graphio.tensorflow_files.bodies import Body, Key, Node
+from graphio.tensorflow_files.names import valid_name
 
 if TYPE_CHECKING:
     from graphio.tensorflow_files.frames import Loop
@@ -190,10 +190,13 @@ def _frame(importer: Importer, loop: Loop, region: Region) -> list[Any]:
     if any(v is None for v in (*entering, *constants.values())) or loop.test is None:
         raise Broken
 
+    changing = region.frames.changing(loop)
+
     def run(keys: Sequence[Key], now: Sequence[Any]) -> list[Any]:
         inner = Region(region.body, region.frames)
         inner.values = {name: [value] for name, value in constants.items()}
-        for merge, switches, value in zip(loop.merges, loop.switches, now, strict=True):
+        values = _merged(entering, changing, now)
+        for merge, switches, value in zip(loop.merges, loop.switches, values, strict=True):
             inner.values[merge] = [value]
             inner.values.update({name: [value, value] for name in switches})
         importer.build([k[0] for k in keys], inner)
@@ -203,11 +206,11 @@ def _frame(importer: Importer, loop: Loop, region: Region) -> list[Any]:
         return found
 
     return _loop(
-        entering,
+        _picked(entering, changing),
         lambda now: run([loop.test], now)[0] if loop.test else None,
-        lambda now: run(loop.following, now),
+        lambda now: run(_picked(loop.following, changing), now),
         valid_name(loop.frame),
-        list,
+        lambda final: _merged(entering, changing, final),
     )
 
 

@@ -151,6 +151,14 @@ class Frames:
         node = self.body.nodes[name]
         return node.op in EXIT or name in (self._inside or ())
 
+    def changing(self, loop: Loop) -> list[int]:
+        """Numbers of the loop variables that an iteration does not leave as they are."""
+        return [
+            i
+            for i, following in enumerate(loop.following)
+            if self.behind(following)[0] not in (loop.merges[i], *loop.switches[i])
+        ]
+
     # ---- branches ----
 
     def is_branch(self, node: Node) -> bool:
@@ -165,8 +173,8 @@ class Frames:
             return self.border(node)
         return list(node.inputs)
 
-    def predicate(self, key: Key) -> Key:
-        """The value that decides, behind the names that are given to it."""
+    def behind(self, key: Key) -> Key:
+        """A value behind the names that Identities give it."""
         while (node := self.body.nodes.get(key[0])) is not None and node.op in _PASSING:
             key = node.inputs[0]
         return key
@@ -210,7 +218,7 @@ class Frames:
         if node is None or node.name in self.of:
             return joined
         if node.op in SWITCH:
-            return joined | {(self.predicate(node.inputs[1]), bool(key[1]))}
+            return joined | {(self.behind(node.inputs[1]), bool(key[1]))}
         if self.is_branch(node):
             decided, _ = self.decided(node)
             return frozenset(c for c in joined if c[0] != decided)
@@ -246,5 +254,5 @@ class Frames:
         return (
             node.op in SWITCH
             and node.name not in self.of
-            and self.predicate(node.inputs[1]) == predicate
+            and self.behind(node.inputs[1]) == predicate
         )

@@ -10,7 +10,6 @@ import numpy as np
 
 from graphio import scopes
 from graphio.graph import Operation, Tensor
-from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.schema import errors
 from graphio.schema import tensorflow_pb2 as pb
@@ -26,15 +25,12 @@ from graphio.tensorflow_files.bodies import (
 )
 from graphio.tensorflow_files.calls import Call, Handle
 from graphio.tensorflow_files.frames import Frames
+from graphio.tensorflow_files.missing import DEEPEST
+from graphio.tensorflow_files.names import valid_name
 
 __all__ = ["Broken", "Importer", "Region"]
 
 Array = np.ndarray[Any, Any]
-#: The most nodes that a graph may have when its functions are written out.
-_LARGEST = 500_000
-_DEEPEST = 64  # functions that call each other
-_SHOWN = 4  # names of nodes in a message
-
 #: Operators that change something: they run where control inputs ask for them.
 _EFFECTS = (
     "Assert", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
@@ -108,6 +104,7 @@ class Importer:
         self._shared: dict[str, Any] = {}
         self.library = {f.signature.name: f for f in graph.library.function}
         self._bodies: dict[str, Body] = {}
+        self._effectful_functions: dict[str, bool] = {}
         self._frames: dict[str, Frames] = {}
         self.main = graph_body(graph, self.problems.add)
         self.problems.raise_if_any()
@@ -151,47 +148,7 @@ class Importer:
             self._frames[body.name] = Frames(body)
         return self._frames[body.name]
 
-    # ---- what is missing ----
-
-    def check(self, roots: Iterable[str]) -> None:
-        """Notes everything that graphio has not, in all functions that roots reach.
-
-        Raises:
-            UnimplementedError, InvalidArgumentError: with all that was noted.
-        """
-        unknown: dict[str, list[str]] = {}
-        sizes: dict[str, int] = {}
-
-        def size(body: Body, names: Iterable[str], depth: int) -> int:
-            total = 0
-            if depth > _DEEPEST:
-                raise ValueError(f"functions call each other deeper than {_DEEPEST}")
-            there = self.region.values if body is self.main else ()
-            for node in reached(body, names, there):
-                total += 1
-                if not self.knows(node):
-                    unknown.setdefault(node.op, []).append(node.name)
-                for called in self.called(node):
-                    if called not in sizes:
-                        sizes[called] = 0
-                        inner = self.body(called)
-                        ends = [*(k[0] for k in inner.results), *inner.finally_]
-                        sizes[called] = size(inner, ends, depth + 1)
-                    total += sizes[called]
-            return total
-
-        try:
-            total = size(self.main, roots, 0)
-            if total > _LARGEST:
-                self.problems.add(f"its functions make {total} nodes, the most is {_LARGEST}")
-        except ValueError as error:
-            self.problems.add(str(error))
-        for op, names in sorted(unknown.items()):
-            shown = ", ".join(f"'{name}'" for name in sorted(names)[:_SHOWN])
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            text = f"graphio does not read the operator {op} ({shown}{more})"
-            self.problems.add(f"{text}; {_advice(op)}", unknown=True)
-        self.problems.raise_if_any()
+    # ---- what there is ----
 
     def knows(self, node: Node) -> bool:
         """Whether there is a way to build a node."""
@@ -258,13 +215,13 @@ class Importer:
 
     def _effectful(self, name: str) -> bool:
         """Whether a function, or one that it calls, has a node with an effect."""
-        known = self.__dict__.setdefault("_known_effects", {})
+        known = self._effectful_functions
         if name not in known:
             known[name] = False
-            with contextlib.suppress(ValueError):
+            if name in self.library:
                 nodes = self.body(name).nodes.values()
                 known[name] = any(self._has_effect(node) for node in nodes)
-        return bool(known[name])
+        return known[name]
 
     def _outputs(self, node: Node, region: Region) -> list[Any]:
         """A node's outputs, None for what could not be made."""
@@ -398,17 +355,21 @@ class Importer:
             )
         region = Region(body, self.frames(body))
         region.values = {arg: [value] for arg, value in zip(body.args, values, strict=True)}
-        last = [name for name in body.finally_ if self._has_effect(body.nodes[name])]
+        last = self.last(body)
         self.build([*(k[0] for k in body.results), *last], region)
         results = [region.find(key) for key in body.results]
         if any(result is None for result in results):
             raise Broken
         return results, [op for name in last for op in region.effects.get(name, ())]
 
+    def last(self, body: Body) -> list[str]:
+        """Nodes of a function that change something although nothing reads them."""
+        return [name for name in body.finally_ if self._has_effect(body.nodes[name])]
+
     @contextlib.contextmanager
     def _deeper(self) -> Iterator[None]:
-        if self._depth >= _DEEPEST:
-            raise ValueError(f"functions call each other deeper than {_DEEPEST}")
+        if self._depth >= DEEPEST:
+            raise ValueError(f"functions call each other deeper than {DEEPEST}")
         self._depth += 1
         try:
             yield
@@ -416,27 +377,5 @@ class Importer:
             self._depth -= 1
 
 
-def reached(body: Body, names: Iterable[str], there: Iterable[str] = ()) -> Iterator[Node]:
-    """Nodes of a body that others read, these included; but for what is there already."""
-    waiting, seen = list(names), set(there)
-    while waiting:
-        name = waiting.pop()
-        node = body.nodes.get(name)
-        if node is None or name in seen:
-            continue
-        seen.add(name)
-        yield node
-        waiting += [k[0] for k in node.inputs]
-
-
 def _is_read(value: Any) -> bool:
     return isinstance(value, Handle) and value.is_read
-
-
-def _advice(op: str) -> str:
-    """What to do about an operator that is not read."""
-    if "Table" in op or op.startswith(("Parse", "Decode")):
-        return "take a signature behind it, or do its work before feeding"
-    if op.startswith("Cudnn"):
-        return "save the model on a machine without a GPU, which writes plain operators"
-    return "convert the model to ONNX, or cut the graph before it"

@@ -12,11 +12,12 @@ from graphio import scopes
 from graphio.graph import Operation, Tensor
 from graphio.schema import errors
 from graphio.schema import tensorflow_pb2 as pb
-from graphio.tensorflow_files.bodies import Body, Key, Node
+from graphio.tensorflow_files.bodies import Body, Key, Node, reached
 from graphio.tensorflow_files.calls import Handle
 from graphio.tensorflow_files.checkpoints import Stored
-from graphio.tensorflow_files.frames import Frames
-from graphio.tensorflow_files.importing import Broken, Importer, reached
+from graphio.tensorflow_files.frames import EXIT, Frames
+from graphio.tensorflow_files.importing import Broken, Importer
+from graphio.tensorflow_files.missing import check
 from graphio.tensorflow_files.reading import read_graph, read_saved_model
 from graphio.tensorflow_files.weights import weights
 
@@ -148,12 +149,18 @@ def _building(prefix: str | None) -> Iterator[None]:
         scopes.control_dependencies(None),
         scopes.name_scope(prefix),
     ):
-        try:
+        with _not_too_deep():
             yield
-        except RecursionError:
-            raise errors.InvalidArgumentError(
-                message="the graph's loops, branches and functions nest too deeply"
-            ) from None
+
+
+@contextlib.contextmanager
+def _not_too_deep() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise errors.InvalidArgumentError(
+            message="the graph's loops, branches and functions nest too deeply"
+        ) from None
 
 
 #: names of inputs and outputs to values, and the method's name
@@ -184,16 +191,20 @@ def _keys(infos: Mapping[str, pb.TensorInfo]) -> dict[str, Key]:
 
 
 def _ends(importer: Importer) -> Ends:
-    """A frozen graph's placeholders, and what nothing reads."""
+    """What nothing reads in a frozen graph, and the placeholders that this needs.
+
+    An Exit that nothing reads is what is left of a loop variable.
+    """
     body, frames = importer.main, importer.region.frames
     read = {name for n in body.nodes.values() for name, _ in n.inputs}
-    inputs = {n.name: (n.name, 0) for n in body.nodes.values() if n.op in _PLACEHOLDERS}
+    spare = (*_PLACEHOLDERS, *EXIT, "Assert", "Const", "NoOp")
     outputs = {
         n.name: (n.name, 0)
         for n in body.nodes.values()
-        if n.name not in read and n.name not in inputs and n.op not in ("Assert", "Const", "NoOp")
-        if not _is_inner(frames, n)
+        if n.name not in read and n.op not in spare and not _is_inner(frames, n)
     }
+    needed = {n.name for n in reached(body, outputs) if n.op in _PLACEHOLDERS}
+    inputs = {name: (name, 0) for name in body.nodes if name in needed}
     return inputs, outputs, ""
 
 
@@ -206,7 +217,7 @@ def _finished(importer: Importer, signatures: Mapping[str, Ends]) -> Imported:
     importer.problems.raise_if_any()
     ends = [(*inputs.values(), *outputs.values()) for inputs, outputs, _ in signatures.values()]
     roots = [node for keys in ends for node, _ in keys]
-    importer.check(roots)
+    check(importer, roots)
     found = _built(importer, roots)
     for name, (inputs, outputs, method) in signatures.items():
         made = [
@@ -265,7 +276,11 @@ def import_nodes(
         ValueError: a name of replaced or wanted is none of a node.
         UnimplementedError, InvalidArgumentError: with all problems.
     """
-    importer = Importer(graph, "the GraphDef")
+    with _not_too_deep():
+        return _nodes(Importer(graph, "the GraphDef"), replaced, wanted)
+
+
+def _nodes(importer: Importer, replaced: Mapping[str, Tensor], wanted: Sequence[str]) -> Imported:
     names = [key if ":" in key else f"{key}:0" for key in replaced]
     missing = [name for name in names if name.partition(":")[0] not in importer.main.nodes]
     if missing:
@@ -283,7 +298,7 @@ def import_nodes(
             raise ValueError(f"Requested return_element '{element}' not found in graph_def.")
     with importer.noting():
         roots = _outermost(importer, elements)
-    importer.check(roots)
+    check(importer, roots)
     return _built(importer, roots)
 
 
@@ -295,7 +310,10 @@ def _outermost(importer: Importer, wanted: Sequence[str]) -> list[str]:
     spare = [
         n.name
         for n in nodes.values()
-        if n.op in _SAVING or (wanted and n.name not in needed and not importer.knows(n))
+        if n.op in _SAVING
+        or n.attr["dtype"].type in (pb.DT_RESOURCE, pb.DT_VARIANT)
+        and n.op in _PLACEHOLDERS
+        or (wanted and n.name not in needed and not importer.knows(n))
     ]
     left_out = _from(importer.main, spare)
     first = {node.name for node in importer.initial.values()}

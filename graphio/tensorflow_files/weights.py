@@ -30,7 +30,6 @@ STATISTICS = dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNor
 #: What passes weights on as they are: their first input.
 _VIEWS = ("Cast", "Enter", "ExpandDims", "Identity", "Reshape", "Split", "Squeeze", "Switch",
           "Transpose")  # fmt: skip
-_DEEPEST = 16
 
 
 def weights(
@@ -43,7 +42,7 @@ def weights(
         trainable: True: weights become variables; False: none; or a function of a constant's name
             that says which do.
     """
-    used = _used(importer, importer.main, 0) if trainable is True else {}
+    used = _used(importer, importer.main, {}) if trainable is True else {}
 
     def kind(name: str, array: Array) -> bool | None:
         if array.dtype == object or not dtypes.as_dtype(array.dtype).is_floating:
@@ -55,11 +54,20 @@ def weights(
     return kind
 
 
-def _used(importer: Importer, body: Body, depth: int) -> dict[Key, bool]:
-    """Values that are weights (True) or statistics (False) of some operator."""
-    found: dict[Key, bool] = {}
+Used = dict[Key, bool]
+
+
+def _used(importer: Importer, body: Body, known: dict[str, Used]) -> Used:
+    """Values that are weights (True) or statistics (False) of some operator.
+
+    Args:
+        known: those of functions that were looked at.
+    """
+    if body.name in known:
+        return known[body.name]
+    found = known[body.name] = {}
     for node in body.nodes.values():
-        for place, is_trained in _places(importer, node, depth):
+        for place, is_trained in _places(importer, node, known):
             waiting = [node.inputs[place]] if place < len(node.inputs) else []
             while waiting:
                 key = waiting.pop()
@@ -72,14 +80,14 @@ def _used(importer: Importer, body: Body, depth: int) -> dict[Key, bool]:
     return found
 
 
-def _places(importer: Importer, node: Node, depth: int) -> list[tuple[int, bool]]:
+def _places(importer: Importer, node: Node, known: dict[str, Used]) -> list[tuple[int, bool]]:
     """Inputs of a node that are weights or statistics."""
     found = [(i, True) for i in PARAMETERS.get(node.op, ())]
     found += [(i, False) for i in STATISTICS.get(node.op, ())]
-    for called in importer.called(node) if depth < _DEEPEST else ():
+    for called in importer.called(node):
         if called in importer.library:
             body = importer.body(called)
-            inner = _used(importer, body, depth + 1)
+            inner = _used(importer, body, known)
             first = len(node.inputs) - len(body.args)  # behind the predicate of an If
             found += [
                 (first + i, inner[arg, 0])

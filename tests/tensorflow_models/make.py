@@ -179,6 +179,40 @@ def signatures() -> None:
     _folder("signatures", {"score": {"x": _random(3, 4)}, "embed": {"words": words}})
 
 
+def tensorflow1() -> None:
+    """What a TensorFlow 1 program's simple_save writes: a partitioned variable, one that does not
+    train, and an optimizer's."""
+    v1, x = tf.compat.v1, _random(3, 4)
+    with tf.Graph().as_default():
+        fed = v1.placeholder(tf.float32, [None, 4], name="x")
+        parts = v1.fixed_size_partitioner(2, axis=0)
+        w = v1.get_variable("w", [4, 6], partitioner=parts, use_resource=False)
+        b = v1.get_variable("b", [6], trainable=False, use_resource=True)
+        y = tf.nn.relu(tf.matmul(fed, tf.convert_to_tensor(w)) + b, name="y")
+        step = v1.train.AdamOptimizer().minimize(tf.reduce_sum(y))
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            session.run(step, {fed: x})
+            v1.saved_model.simple_save(session, str(HERE / "tensorflow1"), {"x": fed}, {"y": y})
+            found = session.run(y, {fed: x})
+    _record("tensorflow1", {"serving_default/input/x": x, "serving_default/output/y": found})
+
+
+def frozen_lstm() -> None:
+    """A Keras LSTM frozen as TensorFlow 2 does it: its loop becomes Switch and Merge again."""
+    from tensorflow.python.framework.convert_to_constants import (
+        convert_variables_to_constants_v2 as freeze,
+    )
+
+    inputs = tf.keras.Input((5, 3), name="x")
+    model = tf.keras.Model(inputs, layers.Dense(2)(layers.LSTM(4)(inputs)))
+    spec, x = tf.TensorSpec([None, 5, 3], tf.float32, name="x"), _random(2, 5, 3)
+    frozen = freeze(tf.function(model).get_concrete_function(spec))
+    tf.io.write_graph(frozen.graph.as_graph_def(), str(HERE), "frozen_lstm.pb", as_text=False)
+    (found,) = tf.nest.flatten(frozen(tf.constant(x)))
+    _record("frozen_lstm", {"main/input/x": x, "main/output/Identity": found.numpy()})
+
+
 def operators() -> None:
     """A frozen graph with a node or more of each operator that graphio reads."""
     v1, fed = tf.compat.v1, operator_cases.inputs()
@@ -206,7 +240,18 @@ def _pack(name: str) -> None:
 
 
 MODELS: dict[str, Callable[[], None]] = {
-    made.__name__: made for made in (mlp, cnn, lstm, mobilenet, while_loop, signatures, operators)
+    made.__name__: made
+    for made in (
+        mlp,
+        cnn,
+        lstm,
+        mobilenet,
+        while_loop,
+        signatures,
+        tensorflow1,
+        frozen_lstm,
+        operators,
+    )
 }
 
 if __name__ == "__main__":
