@@ -12,9 +12,16 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from graphio.node_def import NodeDef, View, message_of
-from graphio.schema import model_pb2
+from graphio.schema import model_pb2, tensorflow_pb2
 
-__all__ = ["GraphDef", "ModelView", "export_graph_def", "functions_of", "graph_def_of"]
+__all__ = [
+    "GraphDef",
+    "ModelView",
+    "export_graph_def",
+    "foreign_of",
+    "functions_of",
+    "graph_def_of",
+]
 
 #: the version of the GraphDef format that TensorFlow 1.15 writes
 PRODUCER = 134
@@ -115,8 +122,8 @@ class ModelView(View):
         if any(entry.version == 0 for entry in self._message.opset):
             self._message.Clear()
             raise DecodeError(
-                "these bytes are TensorFlow's own; convert that model to ONNX and read it by "
-                "tf.onnx.import_model"
+                "these bytes are TensorFlow's own; graphio.tensorflow_files reads its frozen "
+                "graphs and SavedModels"
             )
         return length
 
@@ -136,6 +143,9 @@ def functions_of(value: Any) -> dict[str, Any]:
 class GraphDef(ModelView):
     """A graph as a message: what Graph.as_graph_def gives and import_graph_def takes.
 
+    ParseFromString takes TensorFlow's bytes, too: then this is TensorFlow's message, with its
+    nodes and functions.
+
     Attributes:
         node: its nodes, in order of creation; they can be changed, added and deleted.
         versions, library: for programs that look at them.
@@ -143,6 +153,8 @@ class GraphDef(ModelView):
 
     def __init__(self, node: Iterable[Any] = ()) -> None:
         super().__init__()
+        #: TensorFlow's message where this is one
+        self._foreign: tensorflow_pb2.GraphDef | None = None
         self.node.extend(node)
 
     @classmethod
@@ -164,6 +176,10 @@ class GraphDef(ModelView):
 
     def CopyFrom(self, other: Any) -> None:
         """Takes over the graph of another; what else a MetaGraphDef holds stays."""
+        self._foreign = foreign_of(other)
+        if self._foreign is not None:
+            self._message.Clear()
+            return
         part, functions = GraphDef.of(graph_def_of(other))._part(), dict(functions_of(other))
         for field in _GRAPH_FIELDS:
             self._message.ClearField(field)
@@ -177,27 +193,40 @@ class GraphDef(ModelView):
     def ParseFromString(self, serialized: bytes) -> int:
         """Becomes the graph of its bytes; raises DecodeError for those of another format."""
         parsed = ModelView()
-        length = parsed.ParseFromString(serialized)
+        try:
+            length = parsed.ParseFromString(serialized)
+        except DecodeError:
+            foreign = tensorflow_pb2.GraphDef.FromString(serialized)
+            if not foreign.node or not all(node.op for node in foreign.node):
+                raise
+            self._message.Clear()
+            self._foreign = foreign
+            return len(serialized)
         self.CopyFrom(parsed)
         return length
 
     def SerializeToString(self, **options: Any) -> bytes:
         """The bytes; deterministic=True gives the same for the same graph in all versions."""
-        data: bytes = self._part().SerializeToString(**options)
+        message = self._part() if self._foreign is None else self._foreign
+        data: bytes = message.SerializeToString(**options)
         return data
 
     def ByteSize(self) -> int:
         """How many bytes SerializeToString gives."""
-        return self._part().ByteSize()
+        return (self._part() if self._foreign is None else self._foreign).ByteSize()
 
     def ClearField(self, name: str) -> None:
         """Empties a part."""
         if name == "node":
             del self.node[:]
+        elif self._foreign is not None:
+            self._foreign.ClearField(name)
         elif name not in ("versions", "library"):
             self._message.ClearField(name)
 
     def __eq__(self, other: object) -> bool:
+        if self._foreign is not None:
+            return self._foreign == foreign_of(other)
         try:
             return self._part() == GraphDef.of(graph_def_of(other))._part()
         except TypeError:
@@ -206,26 +235,35 @@ class GraphDef(ModelView):
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return str(self._part())
+        return str(self._part() if self._foreign is None else self._foreign)
 
     @property
-    def node(self) -> NodeList:
+    def node(self) -> Any:
         """The nodes."""
-        return NodeList(self._message)
+        return NodeList(self._message) if self._foreign is None else self._foreign.node
 
     @property
-    def versions(self) -> VersionDef:
+    def versions(self) -> Any:
         """Versions of TensorFlow's format, for programs that look at them."""
-        return VersionDef()
+        return VersionDef() if self._foreign is None else self._foreign.versions
 
     @property
-    def library(self) -> FunctionLibrary:
-        """Functions: none."""
-        return FunctionLibrary()
+    def library(self) -> Any:
+        """Functions: none, but in a message of TensorFlow's."""
+        return FunctionLibrary() if self._foreign is None else self._foreign.library
 
     def HasField(self, name: str) -> bool:
         """Whether a part is there."""
+        if self._foreign is not None:
+            return name == "node" or self._foreign.HasField(name)
         return name == "versions" or (name != "library" and bool(self._message.HasField(name)))
+
+
+def foreign_of(value: Any) -> tensorflow_pb2.GraphDef | None:
+    """TensorFlow's message that a GraphDef is, or that value is itself; else None."""
+    if isinstance(value, GraphDef):
+        return value._foreign
+    return value if isinstance(value, tensorflow_pb2.GraphDef) else None
 
 
 def graph_def_of(value: Any) -> model_pb2.Model:
@@ -234,6 +272,11 @@ def graph_def_of(value: Any) -> model_pb2.Model:
     Raises:
         TypeError: it is none of them.
     """
+    if foreign_of(value) is not None:
+        raise TypeError(
+            "this GraphDef is TensorFlow's own: add it to a graph by tf.import_graph_def, and take "
+            "Graph.as_graph_def()"
+        )
     message = message_of(value)
     if isinstance(message, model_pb2.Graph):
         return model_pb2.Model(graph=message)

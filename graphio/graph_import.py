@@ -6,11 +6,14 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from google.protobuf.message import Message
+
 from graphio import scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
-from graphio.graph_def import functions_of, graph_def_of
+from graphio.graph_def import GraphDef, foreign_of, functions_of, graph_def_of
 from graphio.importing import Imported, Importer
+from graphio.schema import tensorflow_pb2
 
 __all__ = ["element_of", "import_graph_def"]
 
@@ -26,7 +29,8 @@ def import_graph_def(
     """Adds the nodes of a GraphDef to the default graph; its variables have no value.
 
     Args:
-        graph_def: what Graph.as_graph_def gives. Its nodes may stand in any order.
+        graph_def: what Graph.as_graph_def gives, or TensorFlow's own: its bytes or the message of
+            them. Its nodes may stand in any order.
         input_map: names of values in it ("x:0" or "x") to tensors that are read in their place.
         return_elements: names of what to return: "y:0" a tensor, "y" an operation.
         name: prefix of the names, made unique; None: "import"; "": none.
@@ -41,9 +45,14 @@ def import_graph_def(
         ValueError: a node reads what is not there, a name of input_map or return_elements is not
             in graph_def, or a replacement is of another dtype.
         NotFoundError: a type of operation that there is not.
+        UnimplementedError, InvalidArgumentError: TensorFlow's own graph has operators that graphio
+            lacks, or contradicts itself; all problems are listed.
     """
-    model = graph_def_of(graph_def)
     _check_arguments(input_map, return_elements)
+    foreign = _tensorflow_graph(graph_def)
+    if foreign is not None:
+        return _import_foreign(foreign, input_map or {}, return_elements, name)
+    model = graph_def_of(graph_def)
     graph = scopes.get_default_graph()
     with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
         replaced = _replacements(input_map or {}, name)
@@ -55,6 +64,50 @@ def import_graph_def(
             for element in return_elements or ()
         ]
     return None if return_elements is None else found
+
+
+def _tensorflow_graph(graph_def: Any) -> Any:
+    """The message of TensorFlow's that graph_def is; None where it is one of ours."""
+    found = foreign_of(graph_def)
+    if found is not None:
+        return found
+    is_message = isinstance(graph_def, Message)
+    if is_message and graph_def.DESCRIPTOR.full_name == "tensorflow.GraphDef":
+        return tensorflow_pb2.GraphDef.FromString(graph_def.SerializeToString())
+    if isinstance(graph_def, bytes):
+        parsed = GraphDef()
+        parsed.ParseFromString(graph_def)
+        return foreign_of(parsed)
+    return None
+
+
+def _import_foreign(
+    graph_def: tensorflow_pb2.GraphDef,
+    input_map: Mapping[str, Any],
+    return_elements: Sequence[str] | None,
+    name: str | None,
+) -> list[Tensor | Operation] | None:
+    """import_graph_def of TensorFlow's own message."""
+    from graphio.tensorflow_files.models import import_nodes
+
+    graph = scopes.get_default_graph()
+    with graph.unchanged_on_error(), scopes.name_scope("import" if name is None else name):
+        replaced = _replacements(input_map, name)
+        found = import_nodes(graph_def, replaced, return_elements or ())
+        elements = [
+            _foreign_element(element, found.values, found.operations)
+            for element in return_elements or ()
+        ]
+    return None if return_elements is None else elements
+
+
+def _foreign_element(
+    name: str, values: Mapping[str, Tensor], operations: Mapping[str, Operation]
+) -> Tensor | Operation:
+    table: Mapping[str, Tensor | Operation] = values if ":" in name else operations
+    if name not in table:
+        raise ValueError(f"Requested return_element '{name}' not found in graph_def.")
+    return table[name]
 
 
 def _check_replaced(replaced: Mapping[str, Tensor], found: Imported) -> None:

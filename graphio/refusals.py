@@ -44,7 +44,8 @@ _LEFT_OUT = {
     "experimental": "there is nothing that may change without notice",
     "feature_column": "build the columns' tensors: tf.one_hot, tf.nn.embedding_lookup, tf.concat",
     "function": _EAGER,
-    "keras": "use tf.layers for layers and tf.train for training",
+    "keras": "use tf.layers for layers and tf.train for training; graphio.tensorflow_files reads "
+    "exported models",
     "lite": "write the model by tf.saved_model or export it to ONNX (tf.onnx); cinfer runs it "
     "without Python",
     "profiler": "use tf.timeline.profile, or RunOptions and RunMetadata of Session.run",

@@ -113,9 +113,9 @@ def test_bytes_and_text_give_the_same_message(graph: tf.Graph, tmp_path: Path) -
 
 def test_bytes_of_another_format_are_refused() -> None:
     node = b"\x0a\x01x\x12\x0bPlaceholder"  # TensorFlow's node { name: "x" op: "Placeholder" }
-    made = tf.GraphDef()
     with pytest.raises(DecodeError, match="TensorFlow's own"):
-        made.ParseFromString(bytes([0x0A, len(node)]) + node)
+        tf.MetaGraphDef().ParseFromString(bytes([0x0A, len(node)]) + node)
+    made = tf.GraphDef()
     with pytest.raises(DecodeError):
         made.ParseFromString(b"nothing of the sort")
     assert len(made.node) == 0

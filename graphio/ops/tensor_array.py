@@ -192,6 +192,13 @@ class TensorArray:
                 p.unsqueeze(_position(index), [0]), p.unsqueeze(tensor, [0]), shape
             )
 
+    def rewritable(self) -> TensorArray:
+        """The array, whose elements may all be written again."""
+        count = p.squeeze(p.shape_of(self._free), [0])
+        free = _numbers(scalar(0, dtypes.int64), count)
+        free.set_shape(self._free.shape)
+        return self._next(free, self._rows)
+
     @door.guarded
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of value (k, element...) at indices (k), int."""

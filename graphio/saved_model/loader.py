@@ -10,6 +10,7 @@ from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
+from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.meta_graphs import saver_of
 
@@ -32,6 +33,9 @@ def load(
 ) -> MetaGraphDef:
     """Adds a saved graph to a session's graph and gives its variables their values.
 
+    A SavedModel that TensorFlow wrote is taken, too: then what its signatures need is added, and
+    the names in `signature_def` are those in the graph.
+
     Args:
         sess: the session.
         tags: those that the graph was saved with, in any order.
@@ -46,8 +50,13 @@ def load(
     Raises:
         OSError: there is no saved model, or it is damaged; the graph is as it was.
         RuntimeError: no graph has these tags.
+        UnimplementedError: TensorFlow's graph has operators that graphio lacks; all are listed.
     """
     folder = os.fspath(export_dir)
+    if is_saved_model(folder):
+        from graphio.tensorflow_files.loading import load_into
+
+        return load_into(sess, tags, folder, import_scope)
     chosen = meta_graph(folder, tags)
     with sess.graph.as_default(), sess.graph.unchanged_on_error():
         found, _ = import_message(chosen._message, import_scope=import_scope, **saver_kwargs)

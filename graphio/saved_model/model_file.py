@@ -17,6 +17,7 @@ from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
 from graphio.saved_model import constants
 from graphio.schema import container, errors
+from graphio.tensorflow_files.reading import is_saved_model
 
 __all__ = ["load", "save"]
 
@@ -73,7 +74,8 @@ def load(
     """Opens a model file in one of the engines; neither the builder nor a graph is needed to run.
 
     Args:
-        path: of the file, or a folder that simple_save or a SavedModelBuilder wrote.
+        path: of the file, or a folder that simple_save or a SavedModelBuilder wrote, TensorFlow's
+            included.
         target: "" for the Python runtime, "cinfer" for the C library.
         state: an engine's state to share; None: one of its own with the file's values.
         lazy: True checks the bytes of big tensors when they are first used.
@@ -90,6 +92,10 @@ def load(
         raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
     engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
     is_folder = os.path.isdir(path)
+    if is_folder and is_saved_model(path):
+        from graphio import tensorflow_files
+
+        return tensorflow_files.load(path, target, state=state)
     where = os.path.join(path, constants.MODEL_FILENAME) if is_folder else path
     return engine.load(where, state=state, lazy=lazy)
 

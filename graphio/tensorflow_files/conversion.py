@@ -1,0 +1,79 @@
+"""TensorFlow's models as model files of graphio, and straight into an engine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from graphio.export import SignatureSpec, build_model
+from graphio.graph import Graph
+from graphio.rewrite import rewrite
+from graphio.schema import container
+from graphio.tensorflow_files.models import SERVING, import_model
+
+__all__ = ["convert", "load"]
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    tags: Iterable[str] = (SERVING,),
+    optimize: str = "exact",
+) -> bytes | None:
+    """Turns a model of TensorFlow's into a model file with its signatures.
+
+    Args:
+        source: folder of a SavedModel; path of a frozen graph (.pb, .pbtxt), its bytes or its
+            GraphDef message. A frozen graph's signature is "predict".
+        path: of the file to write, atomically; None: the bytes are returned.
+        tags: of the SavedModel's graph.
+        optimize: as for tf.saved_model.save: "exact", "approximate" or "none".
+
+    Raises:
+        As import_model; ValueError: another optimize.
+    """
+    graph = Graph()
+    with graph.as_default():
+        found = import_model(source, tags=tags, trainable=False)
+        specs = [
+            SignatureSpec(name, list(s.inputs.items()), list(s.outputs.items()), [], s.method)
+            for name, s in sorted(found.signatures.items())
+        ]
+        from graphio.session import Session
+
+        with Session(graph=graph) as session:
+            for variable in found.variables.values():
+                session.run(variable.initializer)
+            made = build_model(graph, specs, state=session.state)
+    model, arrays = rewrite(*made, optimize)
+    if path is None:
+        return container.pack(model, arrays)
+    container.write(path, model, arrays)
+    return None
+
+
+def load(
+    source: Any, target: str = "", *, tags: Iterable[str] = (SERVING,), state: Any = None
+) -> Any:
+    """Opens a model of TensorFlow's in an engine.
+
+    Args:
+        source, tags: as convert.
+        target: "" for the Python runtime, "cinfer" for the C library.
+        state: an engine's state to share; None: one of its own with the file's values.
+
+    Returns:
+        The engine's model.
+
+    Raises:
+        As convert; UnimplementedError also for operators that the engine lacks.
+        ValueError: an unknown target.
+    """
+    if target not in ("", "cinfer"):
+        raise ValueError(f"target is {target!r}, expected '' or 'cinfer'")
+    data = convert(source, tags=tags)
+    engine = importlib.import_module("graphio.cinfer" if target == "cinfer" else "graphio.runtime")
+    return engine.load(data, state=state)

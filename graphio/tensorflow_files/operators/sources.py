@@ -1,0 +1,52 @@
+"""What graphs begin with and what stands beside them: constants, placeholders, checks, lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import graphio as tf
+from graphio.tensorflow_files.calls import Call, Row
+from graphio.tensorflow_files.values import array_of
+
+__all__ = ["ROWS"]
+
+
+def _placeholder(c: Call) -> Any:
+    return tf.placeholder(c.dtype("dtype"), c.shape("shape"), name=c.name)
+
+
+def _assert(c: Call) -> Any:
+    return tf.Assert(c[0], c.tensors[1:], name=c.name)
+
+
+# ---- lists of tensors, which TensorFlow 2 makes of TensorArrays ----
+
+
+def _reserve(c: Call) -> Any:
+    return tf.TensorArray(
+        c.dtype("element_dtype"), c[1], element_shape=c.element_shape(0), name=c.name
+    )
+
+
+def _from_tensor(c: Call) -> Any:
+    made = tf.TensorArray(c.dtype("element_dtype"), tf.shape(c[0])[0], element_shape=c[0].shape[1:])
+    return made.unstack(c[0], name=c.name)
+
+
+def _set_item(c: Call) -> Any:
+    return c.tensor_list(0).rewritable().write(c[1], c[2], name=c.name)
+
+
+ROWS: dict[str, Row] = {
+    "Assert": _assert,
+    "Const": lambda c: tf.constant(array_of(c.attr("value").tensor), name=c.name),
+    "Placeholder": _placeholder,
+    "PlaceholderV2": _placeholder,
+    "TensorListFromTensor": _from_tensor,
+    "TensorListGather": lambda c: c.tensor_list(0).gather(c[1], name=c.name),
+    "TensorListGetItem": lambda c: c.tensor_list(0).read(c[1], name=c.name),
+    "TensorListLength": lambda c: c.tensor_list(0).size(name=c.name),
+    "TensorListReserve": _reserve,
+    "TensorListSetItem": _set_item,
+    "TensorListStack": lambda c: c.tensor_list(0).stack(name=c.name),
+}
