@@ -105,7 +105,7 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
   s->a_row = CI_ROOM_ROW;
 }
 
-#if CI_QUADS
+#if CI_QUADS && CI_LARGE
 static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
   return m >= CI_N(few_columns_rows) && t->b_panel != 0 && t->a_k == 1 && t->n > CI_VL && (t->n - 1) % CI_VL < 4;
 }
@@ -125,7 +125,7 @@ static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
 CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
-#if CI_QUADS
+#if CI_QUADS && CI_LARGE
   const int quads = CI_N(ends_in_quads)(t, m);
 #else
   enum { quads = 0 };
@@ -152,7 +152,7 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
           (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
       CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
-#if CI_QUADS
+#if CI_QUADS && CI_LARGE
     s.b = CI_N(column)(t, panel, column) + k * t->b_k;
     s.c = c + column;
     s.part = (int)(t->n - column);
@@ -370,13 +370,13 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpos
                                                       .conv_rows = CI_N(conv_rows),
 #if CI_LARGE
                                                       .conv_threes = CI_N(conv_threes),
-#endif
                                                       .conv_pixels = CI_N(conv_pixels),
+                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
+#endif
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
-                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
 #endif
 #if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
                                                       .pad = CI_N(pad),

@@ -319,7 +319,7 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
   if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
     p->tile_bytes = p->plane.bytes;
-  p->nines = p->plane.used && conv_nd_has_nines(g);
+  p->nines = CI_LARGE && p->plane.used && conv_nd_has_nines(g);
   if (p->nines) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;

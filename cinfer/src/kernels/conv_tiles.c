@@ -112,7 +112,7 @@ static void tiles_layout(ci_conv_tiles *p) {
   if (p->flat) {
     p->x.size = p->x.out = p->y.size * p->x.size;
     p->y.size = p->y.out = 1;
-    p->pixels = !p->channels_last && p->x.out >= TILES_LONG && p->depth <= p->block;
+    p->pixels = CI_LARGE && !p->channels_last && p->x.out >= TILES_LONG && p->depth <= p->block;
   }
 }
 
