@@ -60,9 +60,7 @@ CI_INLINE vf v_even(vf a, vf b) {
   return _mm512_permutex2var_ps(a, lanes, b);
 }
 
-CI_INLINE vf v_behind(vf a) {
-  return v_from_bits(_mm512_alignr_epi32(v_bits(a), _mm512_setzero_si512(), CI_VL - 1));
-}
+CI_INLINE vf v_behind(vf a) { return v_from_bits(_mm512_alignr_epi32(v_bits(a), _mm512_setzero_si512(), CI_VL - 1)); }
 
 /* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
 CI_INLINE void v_turn(vf *v) {
