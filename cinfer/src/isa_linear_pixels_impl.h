@@ -4,27 +4,26 @@
  * read where they lie, weights as they are stored.
  */
 /* clang-format off */
-#define CI_P_OUT(r, V)                                                             \
-  {                                                                                \
-    const vf bias = v_set(e->bias == NULL ? -0.0f : e->bias[r]);                   \
-    const ptrdiff_t at = (r) * t->c_row;                                           \
-    CI_V##V(CI_P_STORE, r)                                                         \
-  }
-#define CI_P_STORE(r, v)                                                           \
-  {                                                                                \
-    const int n = (v) + 1 < vectors ? CI_VL : part;                                \
-    vf y = v_add(sum[r][v], bias);                                                 \
-    if (e->after.added != NULL) y = v_add(y, CI_N(load_apart)(e->after.added + at + (v) * CI_VL, 1, n)); \
-    if (e->after.clamps) y = CI_N(clamped)(y, low, high);                          \
-    if (n == CI_VL) v_store(t->c + at + (v) * CI_VL, y);                           \
-    else v_store_part(t->c + at + (v) * CI_VL, n, y);                              \
-  }
+#define CI_P_BIAS(r, V) { const vf y = v_set(bias[r]); CI_V##V(CI_P_PLUS, r) }
+#define CI_P_PLUS(r, v) sum[r][v] = v_add(sum[r][v], y);
+#define CI_P_ADDED(r, V) CI_V##V(CI_P_ADD, r)
+#define CI_P_AT(r, v) ((r) * t->c_row + (v) * CI_VL)
+#define CI_P_ADD(r, v) sum[r][v] = v_add(sum[r][v], \
+    (v) + 1 < vectors ? v_load(added + CI_P_AT(r, v)) : v_load_part(added + CI_P_AT(r, v), part, 0.0f));
+#define CI_P_CLAMPED(r, V) CI_V##V(CI_P_CLAMP, r)
+#define CI_P_CLAMP(r, v) sum[r][v] = CI_N(clamped)(sum[r][v], low, high);
+#define CI_P_STORED(r, V) CI_V##V(CI_P_STORE, r)
+#define CI_P_STORE(r, v) v_store(t->c + CI_P_AT(r, v), sum[r][v]);
+#define CI_P_STORED_PART(r, V) CI_V##V(CI_P_STORE_PART, r)
+#define CI_P_STORE_PART(r, v) v_store_part(t->c + CI_P_AT(r, v), (v) + 1 < vectors ? CI_VL : part, sum[r][v]);
+#define CI_P_ZERO(r, unused) -0.0f,
 #define CI_PIXELS(R, V)                                                            \
   static void CI_N(pixels_##R##x##V)(const struct CI_N(tile_args) *t, const ci_conv_pixels *e) { \
     enum { vectors = V };                                                          \
     const ptrdiff_t a_row = t->a_row, a_k = t->a_k, b_k = t->b_k, b_panel = 0, ahead_step = t->ahead_step; \
     const char *ahead = t->ahead;                                                  \
     const float *b = t->b, *row[(R + 2) / 3];                                      \
+    const float *bias = e->bias, *added = e->after.added;                          \
     const vf low = v_set(e->after.low), high = v_set(e->after.high);               \
     const int part = t->part;                                                      \
     vf sum[R][V];                                                                  \
@@ -34,7 +33,14 @@
     } else {                                                                       \
       CI_T_CHAIN(R, V, t->k, V - 1)                                                \
     }                                                                              \
-    CI_R##R(CI_P_OUT, V)                                                           \
+    CI_R##R(CI_P_BIAS, V)                                                          \
+    if (added != NULL) { CI_R##R(CI_P_ADDED, V) }                                  \
+    if (e->after.clamps) { CI_R##R(CI_P_CLAMPED, V) }                              \
+    if (part == CI_VL) {                                                           \
+      CI_R##R(CI_P_STORED, V)                                                      \
+    } else {                                                                       \
+      CI_R##R(CI_P_STORED_PART, V)                                                 \
+    }                                                                              \
   }
 
 typedef void (*CI_N(pixels_fn))(const struct CI_N(tile_args) *t, const ci_conv_pixels *e);
@@ -48,11 +54,15 @@ CI_PIXELS(8, 2) CI_PIXELS(10, 2) CI_PIXELS(12, 2)
 #endif
 
 /* [outputs / 2][vectors - 1]; a height that is missing is made of smaller ones. */
+#undef CI_P_NONE
 #if CI_MANY_REGISTERS
+#define CI_P_NONE CI_R12(CI_P_ZERO, 0)
 enum { CI_N(pixels_most) = 12 };
 #elif CI_VL > 1
+#define CI_P_NONE CI_R6(CI_P_ZERO, 0)
 enum { CI_N(pixels_most) = 6 };
 #else
+#define CI_P_NONE CI_R2(CI_P_ZERO, 0)
 enum { CI_N(pixels_most) = 2 };
 #endif
 static const CI_N(pixels_fn) CI_N(pixels_table)[][2] = {
@@ -75,11 +85,13 @@ static int CI_N(pixels_height)(int outputs, int vectors) {
 
 static void CI_N(conv_pixels)(const ci_conv_pixels *t) {
   enum { line = 64 / sizeof(float) };
+  static const float no_bias[CI_N(pixels_most)] = {CI_P_NONE}; /* + -0 changes no bit */
   for (int64_t pixel = 0, count; pixel < t->pixels; pixel += count) {
     const int64_t left = t->pixels - pixel;
     const int vectors = left > CI_VL ? 2 : 1;
     count = left < vectors * CI_VL ? left : vectors * CI_VL;
     ci_conv_pixels e = *t;
+    if (t->bias == NULL) e.bias = no_bias;
     if (e.after.added != NULL) e.after.added += pixel;
     struct CI_N(tile_args) s = {.a = t->w,
                                 .b = t->x + pixel,
@@ -100,7 +112,7 @@ static void CI_N(conv_pixels)(const ci_conv_pixels *t) {
       CI_N(pixels_table)[height / 2][vectors - 1](&s, &e);
       s.a += height * s.a_row;
       s.c += height * s.c_row;
-      if (e.bias != NULL) e.bias += height;
+      if (t->bias != NULL) e.bias += height;
       if (e.after.added != NULL) e.after.added += height * s.c_row;
     }
   }

@@ -54,8 +54,7 @@ CI_THREES(3, 1) CI_THREES(3, 2) CI_THREES(4, 1) CI_THREES(4, 2)
 #endif
 #if CI_MANY_REGISTERS
 CI_THREES(5, 1) CI_THREES(5, 2) CI_THREES(6, 1) CI_THREES(6, 2) CI_THREES(7, 1) CI_THREES(7, 2) CI_THREES(8, 1)
-CI_THREES(8, 2) CI_THREES(9, 1) CI_THREES(9, 2) CI_THREES(10, 1) CI_THREES(10, 2) CI_THREES(11, 1) CI_THREES(11, 2)
-CI_THREES(12, 1) CI_THREES(12, 2)
+CI_THREES(8, 2)
 #endif
 typedef void (*CI_N(threes_fn))(const struct CI_N(threes_args) *t);
 
@@ -66,7 +65,7 @@ static const CI_N(threes_fn) CI_N(threes_table)[][2] = { /* [pixels - 1][vectors
     CI_3_BOTH(3), CI_3_BOTH(4),
 #endif
 #if CI_MANY_REGISTERS
-    CI_3_BOTH(5), CI_3_BOTH(6), CI_3_BOTH(7), CI_3_BOTH(8), CI_3_BOTH(9), CI_3_BOTH(10), CI_3_BOTH(11), CI_3_BOTH(12),
+    CI_3_BOTH(5), CI_3_BOTH(6), CI_3_BOTH(7), CI_3_BOTH(8),
 #endif
 };
 /* clang-format on */
