@@ -38,8 +38,8 @@
   X(hard_sigmoid, eu_hard_sigmoid(v, a, b))   \
   X(hard_swish, v *eu_hard_sigmoid(v, a, b))  \
   X(softsign, v / (1.0 + fabs(v)))            \
-  X(floor, floor(v))                          \
-  X(ceil, ceil(v))                            \
+  X(floor, ci_floor(v))                       \
+  X(ceil, ci_ceil(v))                         \
   X(round, eu_round(v))                       \
   X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
 
