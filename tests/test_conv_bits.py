@@ -86,6 +86,7 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "groups": ((2, 6, 8, 10), (30, 2, 3, 3), {"group": 3, "pads": [0, 1, 1, 0]}),
     "1 x 1": ((1, 300, 5, 13), (35, 300, 1, 1), {}),
     "1 x 1, long rows": ((1, 3, 31, 33), (12, 3, 1, 1), {}),
+    "1 x 1, many pixels": ((2, 6, 20, 21), (34, 3, 1, 1), {"group": 2}),
     "1 x 1 with strides": ((2, 9, 15, 13), (50, 9, 1, 1), {"strides": [2, 2]}),
     "1 x 1 with other strides": ((1, 9, 7, 40), (8, 9, 1, 1), {"strides": [1, 3]}),
     "1 x 1 with padding": ((1, 9, 7, 8), (8, 9, 1, 1), {"pads": [1, 0, 0, 2]}),
@@ -95,6 +96,18 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (1, 3, 12, 41),
         (3, 1, 3, 3),
         {"group": 3, "strides": [2, 2], "pads": [0, 0, 1, 1]},
+    ),
+    "depthwise, narrow": ((2, 3, 7, 7), (3, 1, 3, 3), {"group": 3, "pads": [2, 1, 0, 2]}),
+    "depthwise, two columns": ((1, 2, 5, 2), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+    "depthwise, in blocks of rows": (
+        (1, 2, 90, 50),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    ),
+    "depthwise, far padding": (
+        (1, 2, 4, 18),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [3, 0, 2, 5]},
     ),
     "depthwise 5 x 5": (
         (1, 2, 9, 20),
@@ -174,7 +187,7 @@ def special(x: Any, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("strange", [None, np.inf, np.nan])
-@pytest.mark.parametrize("name", [n for n, row in IMAGES.items() if row[1][2:] == (3, 3)])
+@pytest.mark.parametrize("name", IMAGES)
 def test_what_padding_does_to_a_sum_stays_where_it_is_not_computed(name: str, strange: Any) -> None:
     x_dims, w_dims, attrs = IMAGES[name]
     values = [special(numbers(*x_dims), 3), special(numbers(*w_dims, seed=1), 4)]
@@ -214,3 +227,15 @@ def test_the_largest_of_a_convolution_is_the_same_whoever_makes_it(image: str, n
             y = followed(values, attrs, POOLS[name], *way, both=both)["pool"]
             expected = y if expected is None else expected
             assert same(y, expected), (way, both)
+
+
+@pytest.mark.parametrize("name", ["1 x 1", "1 x 1, many pixels", "padded", "depthwise 3 x 3"])
+def test_what_is_added_to_a_convolution_is_added_once(name: str) -> None:
+    x_dims, w_dims, attrs = IMAGES[name]
+    values = [numbers(*x_dims), numbers(*w_dims, seed=1), numbers(w_dims[0], seed=2)]
+    plain = run("Conv", values, attrs, *WAYS[0])
+    values.append(numbers(*plain.shape, seed=3))
+    program = {"ops": ["Add", "Relu"], "operands": [0, 1, 2]}
+    for way in (*WAYS, *more_ways()):
+        y = run("FusedConv", values, {**attrs, **program}, *way, domain="graphio")
+        assert y.tobytes() == (np.maximum(plain + values[3], 0) + 0).tobytes(), way

@@ -20,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+import gen_operators  # noqa: E402
 from conformance import suite  # noqa: E402
 from gradient_table import EXPECTED, NO  # noqa: E402
 
@@ -96,6 +97,27 @@ def gradient_of(domain: str, op: str, computed: str) -> str:
     return "of its parts" if computed in ("by its body", "at import") else ""
 
 
+def standard(domain: str) -> list[tuple[str, int, set[str]]]:
+    """A domain's operators that are not deprecated: names, versions, types."""
+    import onnx.defs
+
+    if domain:
+        schemas: list[Any] = [s for s in onnx.defs.get_all_schemas() if s.domain == domain]
+        kinds = {
+            s.name: {gen_operators.type_name(t) for c in s.type_constraints
+                     for t in c.allowed_type_strs}
+            for s in schemas
+        }  # fmt: skip
+        found = [(s.name, s.since_version, kinds[s.name]) for s in schemas if not s.deprecated]
+        return sorted(found, key=lambda row: row[0])
+    rows = [operators.find("", op, NEWEST[""]) for op in operators.table().names("")]
+    return [
+        (row.op, row.version, set().union(*row.types.values()) if row.types else set())
+        for row in rows
+        if row is not None and not row.deprecated
+    ]
+
+
 def how(domain: str, op: str, kernel: bool) -> str:
     """What computes an operator: a kernel, other operators at import, or nothing."""
     import onnx.defs
@@ -160,27 +182,23 @@ def rows(outcomes: dict[str, dict[str, str]]) -> list[str]:
             cases.setdefault((domain, first.op_type), []).append(name)
     made = []
     for domain in DOMAINS:
-        for op in operators.table().names(domain):
-            row = operators.find(domain, op, NEWEST[domain])
-            if row is None or row.deprecated:
-                continue
+        for op, version, types in standard(domain):
             names = cases.get((domain, op), [])
             passed = [
                 f"{sum(not outcomes[engine][n] for n in names)}/{len(names)}" if names else ""
                 for engine in BACKENDS
             ]
-            types = sorted(set().union(*row.types.values())) if row.types else []
             timed = speed(suite.cases()[names[0]]) if names else ""
             in_builder = how(domain, op, op in in_python and not domain)
             cells = (
                 f"{domain}::{op}" if domain else op,
-                str(row.version),
+                str(version),
                 in_builder,
                 how(domain, op, op in in_c and not domain),
                 *passed,
                 gradient_of(domain, op, in_builder),
                 timed,
-                " ".join(types),
+                " ".join(sorted(types)),
             )
             made.append("| " + " | ".join(cells) + " |")
     return made

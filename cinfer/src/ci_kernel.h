@@ -48,6 +48,7 @@ struct ci_kernel {
    * many bytes. largest: the work of a step that can be joined. */
   size_t (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
+  bool *one_nan;        /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
@@ -89,6 +90,14 @@ bool k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in p
 /* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
  * reduction, so results do not depend on their number. */
 void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+/* The same where a part writes its share of out[0] and nothing else, so that elements / n of them go with each number:
+ * a result that leaves the library gets its one NaN while it is in the cache. */
+void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+
+/* The same: the run has seen to the NaN of out[0] itself. */
+CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
+  if (k->one_nan != NULL) *k->one_nan = true;
+}
 
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);

@@ -585,7 +585,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   if (plan->outputs == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
-    plan->outputs[i] = (ci_plan_output){cell, CI_NONE};
+    plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
     ci_compile_read(plan, compile_index(plan, cell), CI_END);
     if (compile_is_sessions(plan, cell)) continue;
     int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);

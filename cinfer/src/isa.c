@@ -3,6 +3,7 @@
  * No file needs a compiler flag: the regions carry their target with them. */
 #include "isa.h"
 
+#include "isa_bytes.h"
 #include "isa_linear.h"
 #include "isa_linear_lists.h"
 #include "isa_math.h"
@@ -40,12 +41,13 @@
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
-static const struct ci_isa isa_portable = {CI_ISA_PORTABLE, "portable", &isa_math_portable, &isa_linear_portable,
-                                           &isa_move_portable};
+static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",         &isa_math_portable,
+                                           &isa_linear_portable, &isa_move_portable, &isa_bytes_portable};
 
 #undef CI_REGION_FAST
 #define CI_REGION_FAST CI_FAST
@@ -58,10 +60,12 @@ CI_TARGET_BEGIN("avx2,fma")
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX2
 CI_TARGET_END
-static const struct ci_isa isa_avx2 = {CI_ISA_AVX2, "avx2", &isa_math_avx2, &isa_linear_avx2, &isa_move_avx2};
+static const struct ci_isa isa_avx2 = {CI_ISA_AVX2,      "avx2",         &isa_math_avx2,
+                                       &isa_linear_avx2, &isa_move_avx2, &isa_bytes_avx2};
 
 CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #define CI_VEC_AVX512
@@ -70,11 +74,23 @@ CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX512
 CI_TARGET_END
-static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512,
-                                         &isa_move_avx512};
+#define CI_VEC_AVX512
+#define CI_BYTES_VNNI
+#define CI_N(x) x##_avx512_vnni
+CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni,avx2,fma")
+#include "isa_bytes_impl.h"
+CI_TARGET_END
+#undef CI_N
+#undef CI_BYTES_VNNI
+#undef CI_VEC_AVX512
+static const struct ci_isa isa_avx512_vnni = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                              &isa_linear_avx512, &isa_move_avx512, &isa_bytes_avx512_vnni};
+static const struct ci_isa isa_avx512 = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                         &isa_linear_avx512, &isa_move_avx512, &isa_bytes_avx512};
 #endif
 
 #if CI_ISA_ARM
@@ -84,9 +100,11 @@ static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx5
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_NEON
-static const struct ci_isa isa_neon = {CI_ISA_NEON, "neon", &isa_math_neon, &isa_linear_neon, &isa_move_neon};
+static const struct ci_isa isa_neon = {CI_ISA_NEON,      "neon",         &isa_math_neon,
+                                       &isa_linear_neon, &isa_move_neon, &isa_bytes_neon};
 #endif
 
 #if CI_ISA_X86
@@ -103,7 +121,8 @@ static bool isa_has_avx512(void) {
 
 const struct ci_isa *ci_isa_find(int32_t id) {
 #if CI_ISA_X86
-  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && isa_has_avx512()) return &isa_avx512;
+  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && isa_has_avx512())
+    return __builtin_cpu_supports("avx512vnni") ? &isa_avx512_vnni : &isa_avx512;
   if ((id == CI_ISA_AVX2 || id == CI_ISA_BEST) && isa_has_avx2()) return &isa_avx2;
 #elif CI_ISA_ARM
   if (id == CI_ISA_NEON || id == CI_ISA_BEST) return &isa_neon;

@@ -95,6 +95,17 @@ typedef struct ci_conv_largest {
   int lanes; /* bias has so many numbers; c is read and written up to a whole number of vectors */
 } ci_conv_largest;
 
+/* y[output * y_row + pixel] = one chain over k channels of fma(x[channel * x_row + pixel], w[output * w_row + channel],
+ * .), from +0, + bias[output], then `after`. */
+typedef struct ci_conv_pixels {
+  const float *x, *w, *bias; /* bias NULL: none is added */
+  float *y;
+  ptrdiff_t x_row, w_row, y_row;
+  int64_t k, pixels;
+  int outputs;
+  ci_after after; /* added is laid out as y is */
+} ci_conv_pixels;
+
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
  * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
  * x_step other than 1 there is no padding behind a row. */
@@ -118,11 +129,24 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   int64_t rows, columns;
 } ci_windows;
 
+/* y = one chain over the taps of a 3 x 3 window of fma(x, w[tap], .), from +0, + bias, then `after`: a plane that is
+ * read in place, with zeros around it. */
+typedef struct ci_depthwise {
+  const float *x, *w, *bias; /* bias or NULL */
+  float *y;
+  int64_t height, width; /* of x */
+  int64_t above, before; /* zeros; before a row 0 or 1 */
+  int64_t rows, columns; /* of y */
+  int stride;            /* 1 or 2, along both axes */
+  ci_after after;        /* added is NULL */
+} ci_depthwise;
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
   void (*conv_rows)(const ci_conv_rows *t);
   void (*conv_threes)(const ci_conv_threes *t);
+  void (*conv_pixels)(const ci_conv_pixels *t);
   void (*conv_turn)(const ci_conv_turn *t);
   void (*conv_largest)(const ci_conv_largest *t);
   void (*pad)(const ci_padding *t);
@@ -143,6 +167,7 @@ struct ci_isa_linear {
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
   /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
   void (*depthwise_plane)(const ci_windows *t);
+  void (*depthwise_3x3)(const ci_depthwise *t);
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);

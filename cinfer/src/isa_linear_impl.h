@@ -11,6 +11,7 @@
 #endif
 
 #include "isa_linear_tiles_impl.h"
+#include "isa_linear_quads_impl.h"
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
@@ -54,6 +55,7 @@ static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrd
 }
 
 #include "isa_linear_window_impl.h"
+#include "isa_linear_pixels_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -103,16 +105,37 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
   s->a_row = CI_ROOM_ROW;
 }
 
+#if CI_QUADS
+static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
+  return m >= CI_N(few_columns_rows) && t->b_panel != 0 && t->a_k == 1 && t->n > CI_VL && (t->n - 1) % CI_VL < 4;
+}
+
+/* The last one to four columns: where whole vectors of rows end, tiles go on. */
+static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
+  for (; m >= CI_N(few_columns_rows); m -= CI_N(few_columns_rows)) {
+    CI_N(few_columns)(&s);
+    s.a += CI_N(few_columns_rows) * s.a_row;
+    s.c += CI_N(few_columns_rows) * s.c_row;
+  }
+  CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][0], 4);
+}
+#endif
+
 /* One block, or blocks of which the totals go through c. */
 CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
+#if CI_QUADS
+  const int quads = CI_N(ends_in_quads)(t, m);
+#else
+  enum { quads = 0 };
+#endif
   for (int64_t k = 0; k < t->k; k += t->block) {
     struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
     s.far = m * t->n >= CI_FAR;
-    int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+    int64_t vectors = (t->n + CI_VL - 1) / CI_VL - quads, column = 0;
     s.a = a + k * t->a_k;
     s.ahead_step =
         t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
@@ -123,12 +146,19 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
       vectors -= width;
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
-      s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
+      s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
       s.ahead =
           (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
       CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
+#if CI_QUADS
+    s.b = CI_N(column)(t, panel, column) + k * t->b_k;
+    s.c = c + column;
+    s.part = (int)(t->n - column);
+    s.ahead_step = 0;
+    if (quads) CI_N(last_columns)(s, m);
+#endif
   }
 }
 
@@ -325,6 +355,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .lanes = CI_VL,
                                                       .conv_rows = CI_N(conv_rows),
                                                       .conv_threes = CI_N(conv_threes),
+                                                      .conv_pixels = CI_N(conv_pixels),
                                                       .conv_turn = CI_N(conv_turn),
                                                       .conv_largest = CI_N(conv_largest),
                                                       .pad = CI_N(pad),
@@ -339,6 +370,7 @@ static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
                                                       .spread = CI_N(spread),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
+                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),

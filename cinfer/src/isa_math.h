@@ -1,4 +1,5 @@
-/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32.
+/* isa_math.h - what every instruction set offers to element-wise operators, reductions and training, in float32. Unary
+ * and binary functions write one NaN.
  *
  * docs/numerics.md has the rules. Vectors may overlap only where output and input are the same.
  */
@@ -34,7 +35,7 @@
   X(ceil, v_ceil(v))                                                         \
   X(round, v_round(v))                                                       \
   X(sign, v_sign(v))                                                         \
-  X(one_nan, v_select(v_is_nan(v), v_from_bits(vi_set(0x7fc00000)), v))
+  X(one_nan, v)
 
 /* Rows: name, value of vectors a and b. */
 #define CI_MATH_BINARY(X)                                           \
@@ -66,6 +67,16 @@ typedef struct ci_adam { /* numbers of one AdamStep; rate, k1, k2 as its body co
   float rate, k1, k2, epsilon;
 } ci_adam;
 
+typedef struct ci_recurrent { /* a step of n units of LSTM or GRU, of one row */
+  const float *r; /* weights in groups of units, in them [n][gate][unit], filled up with zeros */
+  const float *h; /* the state before */
+  float *to;      /* the state after; not h */
+  float *c;       /* of LSTM */
+  const float *x, *bias; /* what the inputs give to the gates; of GRU's last gate, the bias inside the reset */
+  int64_t n, block;      /* block: the longest chain */
+  bool forth;            /* from the first group to the last */
+} ci_recurrent;
+
 struct ci_isa_math {
   ci_unary_fn unary[CI_MATH_UNARY_COUNT];
   ci_binary_fn binary[CI_MATH_BINARY_COUNT];
@@ -92,8 +103,12 @@ struct ci_isa_math {
                    float momentum, bool nesterov, int64_t n);
   void (*adam)(float *new_p, float *new_m, float *new_v, const float *p, const float *m, const float *v, const float *g,
                const ci_adam *numbers, int64_t n);
-  /* A step of n units: x and g hold the sums of the gates, i o f c and z r h, one gate after the other. */
-  void (*lstm)(float *h, float *c, const float *x, const float *g, int64_t n);
-  void (*gru)(float *h, const float *x, const float *g, const float *bias, int64_t n); /* linear_before_reset */
+  /* The gates of n units: x and g hold their sums, those of i o f c and z r h so far apart. */
+  void (*lstm)(float *h, float *c, const float *x, int64_t x_gate, const float *g, int64_t g_gate, int64_t n);
+  void (*gru)(float *to, const float *h, const float *x, int64_t x_gate, const float *g, int64_t g_gate,
+              const float *bias, int64_t n); /* linear_before_reset */
+  int lstm_units, gru_units; /* of a group of ci_recurrent */
+  void (*lstm_step)(const ci_recurrent *t);
+  void (*gru_step)(const ci_recurrent *t);
 };
 #endif

@@ -24,7 +24,11 @@ static const struct ci_isa_math CI_N(isa_math) = {
     .momentum = CI_N(momentum),
     .adam = CI_N(adam),
     .lstm = CI_N(lstm),
-    .gru = CI_N(gru)};
+    .gru = CI_N(gru),
+    .lstm_units = CI_N(units_4),
+    .gru_units = CI_N(units_3),
+    .lstm_step = CI_N(lstm_step),
+    .gru_step = CI_N(gru_step)};
 #undef CI_M_UNARY_ENTRY
 #undef CI_M_BINARY_ENTRY
 #undef CI_M_GROUP

@@ -1,5 +1,6 @@
 /* layout.c - which values share memory, and where each lies in the arena. */
 #include "compile.h"
+#include "output.h"
 
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
   while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
@@ -63,6 +64,7 @@ static void layout_joined(ci_plan *plan) {
     wanted->made = step->begin;
     if (next->scratch != CI_NONE) plan->places.at[next->scratch].first = step->begin;
     next->run = run_nothing;
+    step->joins = next;
     next->joined = true;
   }
 }
@@ -393,5 +395,7 @@ ci_status ci_plan_layout(ci_plan *plan) {
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  return ci_plan_offsets(plan);
+  CI_TRY(ci_plan_offsets(plan));
+  ci_output_plan(plan);
+  return CI_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "custom.h"
 #include "isa.h"
 #include "pack.h"
 #include "threads.h"
@@ -341,7 +342,11 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   m->isa = isa;
   m->pool.allocator = &m->allocator;
   *model = m;
-  return CI_OK;
+  const ci_status status = ci_custom_take(m, options.operators, options.operator_count, error);
+  if (status == CI_OK) return CI_OK;
+  ci_close(m);
+  *model = NULL;
+  return status;
 }
 
 static ci_status model_finish(ci_model **model, ci_status status, ci_error *error) {

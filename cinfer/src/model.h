@@ -143,6 +143,8 @@ struct ci_model {
   CI_LIST(ci_generator_info) generators;
   CI_LIST(ci_signature_info) signatures;
   CI_LIST(ci_metadata_info) metadata;
+  struct ci_custom *customs; /* custom.h: the program's own operators */
+  int32_t custom_count;
 };
 
 /* ---- container.c: the file around the message ---- */

@@ -9,7 +9,8 @@ enum ci_pack_layout {
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
   CI_PACK_CONV,    /* the convolutions': their parameter tells which */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
-  CI_PACK_TREES    /* trees.c: of all inputs of the node that is the parameter */
+  CI_PACK_TREES,   /* trees.c: of all inputs of the node that is the parameter */
+  CI_PACK_SORTED   /* ml.c: places in ascending order of keys */
 };
 
 typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is 64-aligned */

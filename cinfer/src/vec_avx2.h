@@ -60,6 +60,11 @@ CI_INLINE vf v_even(vf a, vf b) {
   return _mm256_castpd_ps(_mm256_permute4x64_pd(both, 0xd8));
 }
 
+CI_INLINE vf v_behind(vf a) {
+  const vf turned = _mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
+  return _mm256_blend_ps(turned, _mm256_setzero_ps(), 1);
+}
+
 /* Pairs, then pairs of pairs, then halves. */
 CI_INLINE void v_turn(vf *v) {
 #define CI_PAIR(i) \

@@ -54,7 +54,12 @@
 #define v_max_tree CI_N(v_max_tree)
 #define v_min_tree CI_N(v_min_tree)
 #define v_even CI_N(v_even)
+#define v_behind CI_N(v_behind)
 #define v_turn CI_N(v_turn)
+#define v_quad CI_N(v_quad)
+#define v_quads CI_N(v_quads)
+#define v_quads_part CI_N(v_quads_part)
+#define v_quads_store CI_N(v_quads_store)
 #define v_abs CI_N(v_abs)
 #define v_copy_sign CI_N(v_copy_sign)
 #endif

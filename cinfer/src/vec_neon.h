@@ -59,6 +59,7 @@ CI_INLINE float v_max_tree(vf a){CI_NEON_TREE(vcgt_f32)} CI_INLINE float v_min_t
 CI_INLINE vf v_even(vf a, vf b) {
   return vuzp1q_f32(a, vextq_f32(b, b, 1));
 }
+CI_INLINE vf v_behind(vf a) { return vextq_f32(vdupq_n_f32(0.0f), a, 3); }
 CI_INLINE void v_turn(vf *v) {
   const float32x4x2_t low = vtrnq_f32(v[0], v[1]), high = vtrnq_f32(v[2], v[3]);
   v[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));

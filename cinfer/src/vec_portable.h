@@ -54,4 +54,8 @@ CI_INLINE vf v_even(vf a, vf b) {
   (void)b;
   return a;
 }
+CI_INLINE vf v_behind(vf a) {
+  (void)a;
+  return 0.0f;
+}
 CI_INLINE void v_turn(vf *v) { (void)v; }

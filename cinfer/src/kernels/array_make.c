@@ -34,7 +34,7 @@ ci_status prepare_constant_of_shape(ci_kernel *k) {
 
 ci_status run_constant_of_shape(ci_kernel *k) {
   const struct array_make_fill *fill = k->private_memory;
-  if (k->out[0]->count > 0) ci_copy_run(&fill->copy, k->out[0]->data, fill->value);
+  ci_copy_result(k, &fill->copy, fill->value);
   return CI_OK;
 }
 

@@ -11,6 +11,7 @@ typedef struct ci_broadcast {
   ptrdiff_t step[CI_MAX_RANK][CI_BROADCAST_MOST + 1]; /* bytes from index to index: inputs, then output */
   int64_t count; /* elements of the output */
   int64_t grain; /* indices of the outermost dimension that are worth a thread */
+  bool one_nan;  /* the function writes one NaN; false unless the operator says so */
 } ci_broadcast;
 
 /* n neighbouring elements; inputs whose innermost step is 0 stand still. */

@@ -230,8 +230,34 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
-void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
+static bool conv_nd_has_nines(const ci_nd *g) {
+  const int64_t *s = g->stride, *d = g->dilation, *k = g->kernel;
+  return g->rank == 2 && k[0] == 3 && k[1] == 3 && d[0] == 1 && d[1] == 1 && s[0] == s[1] && s[0] <= 2 &&
+         g->before[1] <= 1;
+}
+
+static void conv_nd_plane_nines(const ci_conv_nd_job *job, int64_t plane, const float *x) {
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  const float *bias = (const float *)(const void *)job->bias;
+  const int64_t channel = plane % p->c;
+  const ci_depthwise planes = {.x = x,
+                               .w = (const float *)(const void *)job->w + channel * g->taps,
+                               .bias = bias == NULL ? NULL : bias + channel,
+                               .y = (float *)(void *)job->y + plane * g->places,
+                               .height = g->size[0],
+                               .width = g->size[1],
+                               .above = g->before[0],
+                               .before = g->before[1],
+                               .rows = g->out[0],
+                               .columns = g->out[1],
+                               .stride = (int)g->stride[0],
+                               .after = job->after};
+  job->k->isa->linear->depthwise_3x3(&planes);
+}
+
+/* With its padding in scratch; windows of a row are lanes. */
+static void conv_nd_plane_padded(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
   const int64_t channel = plane % p->c;
@@ -243,7 +269,15 @@ void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, 
   windows.after = job->after;
   windows.y = (float *)(void *)job->y + plane * g->places;
   job->k->isa->linear->depthwise_plane(&windows);
-  if (job->program != NULL) ci_fused_rows(job->program, windows.y, (ptrdiff_t)g->places, plane, 0, 1, g->places);
+}
+
+/* float32 over one or two axes. */
+void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
+  const int64_t places = job->p->g.places;
+  float *y = (float *)(void *)job->y + plane * places;
+  if (job->p->nines) conv_nd_plane_nines(job, plane, x);
+  else conv_nd_plane_padded(job, plane, x, strip);
+  if (job->program != NULL) ci_fused_rows(job->program, y, (ptrdiff_t)places, plane, 0, 1, places);
 }
 
 static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
@@ -284,6 +318,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
   if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
     p->tile_bytes = p->plane.bytes;
+  p->nines = p->plane.used && conv_nd_has_nines(g);
+  if (p->nines) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }

@@ -23,6 +23,7 @@ typedef struct ci_conv_nd {
   size_t padded_bytes;
   ci_plane plane;       /* the same of float32 over one or two axes */
   ci_windows windows;
+  bool nines;              /* or 3 x 3 windows of a plane that is read in place */
   bool inside;             /* FusedConv: tiles or planes do what follows */
   ci_clamp clamp;          /* FusedConv: what follows, or */
   const ci_fused *program; /* in rows of a plane's windows; or NULL */

@@ -14,6 +14,7 @@ enum {
   TILES_LEAST = 8,             /* outputs that are worth a panel */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
+  TILES_LONG = 400,            /* pixels from which on they are worth a panel instead */
   TILES_NEAR = 56,             /* at a time, of long rows or of several */
   TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
   TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
@@ -99,6 +100,7 @@ static void tiles_layout(ci_conv_tiles *p) {
               x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
   p->inner = p->channels_last ? p->groups * p->ic : 1;
   p->planes = p->channels_last ? 1 : p->ic;
+  p->pixels = false;
   p->row_step = p->row = p->x.size * p->inner;
   p->plane_step = p->plane = p->row * p->y.size;
   p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->plane_step;
@@ -109,6 +111,7 @@ static void tiles_layout(ci_conv_tiles *p) {
   if (p->flat) {
     p->x.size = p->x.out = p->y.size * p->x.size;
     p->y.size = p->y.out = 1;
+    p->pixels = !p->channels_last && p->x.out >= TILES_LONG && p->depth <= p->block;
   }
 }
 
@@ -159,13 +162,15 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers)) return false;
   if (numbers > PTRDIFF_MAX / 64) return false;
   p->packed_bytes = ci_round_up((numbers + p->threes) * sizeof(float), 64);
-  const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
+  if (p->pixels) p->packed_bytes = 0; /* the weights are read as they are */
+  const size_t totals =
+      p->channels_last || p->pixels ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
   const tiles_fill fill = {p, k->isa->linear};
   const uint32_t order =
       (uint32_t)p->groups * 4 + p->threes * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
+  p->packed = p->pixels ? NULL : k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
   return true;
 }
@@ -281,6 +286,28 @@ static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, cons
   job->k->isa->linear->conv_threes(&threes);
 }
 
+static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o) {
+  const ci_conv_tiles *p = job->p;
+  const int64_t first = u->group * p->oc + o, count = tiles_least(p->width, p->oc - o);
+  const int64_t row = u->image * p->groups * p->oc + first, at = row * p->x.out + u->x0;
+  ci_conv_pixels pixels = {.x = u->base,
+                           .w = job->w + first * p->depth,
+                           .bias = job->bias == NULL ? NULL : job->bias + first,
+                           .y = job->y + at,
+                           .x_row = (ptrdiff_t)p->plane_step,
+                           .w_row = (ptrdiff_t)p->depth,
+                           .y_row = (ptrdiff_t)p->x.out,
+                           .k = p->depth,
+                           .pixels = u->x1 - u->x0,
+                           .outputs = (int)count,
+                           .after = job->after};
+  if (pixels.after.added != NULL) pixels.after.added += at;
+  job->k->isa->linear->conv_pixels(&pixels);
+  if (job->program != NULL) {
+    ci_fused_rows(job->program, pixels.y, pixels.y_row, row, u->x0, count, pixels.pixels);
+  }
+}
+
 static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
@@ -362,7 +389,7 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
-    u.weights = packed + u.group * tiles_numbers(p);
+    if (!p->pixels) u.weights = packed + u.group * tiles_numbers(p);
     if (p->flat) {
       u.x0 = strip_at * p->columns;
       u.x1 = tiles_least(u.x0 + p->columns, p->x.out);
@@ -383,12 +410,15 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
     }
     const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
     const int64_t last = job->end > 0 ? tiles_parts(job->end, p->width) : tiles_least((part + 1) * each, panels);
-    for (int64_t panel = first; panel < last; panel++) tiles_panel(job, &u, panel * p->width, totals);
+    for (int64_t panel = first; panel < last; panel++) {
+      if (p->pixels) tiles_pixels(job, &u, panel * p->width);
+      else tiles_panel(job, &u, panel * p->width, totals);
+    }
   }
 }
 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
-  if (p->packed == NULL) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
+  if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }

@@ -27,6 +27,7 @@ typedef struct ci_conv_tiles {
   int64_t rows, columns, strips, parts;     /* outputs of a unit; units of an image and of its panels */
   int64_t grain;                            /* units of a thread at least */
   bool threes;   /* windows are three wide and one apart, all weights finite: padding need not be computed */
+  bool pixels;   /* pixels are lanes instead: many of them, few channels */
   bool padded;   /* rows are copied with their padding */
   bool squeezed; /* 1 x 1 with a stride: what it reads is copied */
   bool flat;     /* 1 x 1 without: an image is one row */

@@ -30,6 +30,9 @@ void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item);
 void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
 void ci_copy_run(const ci_copy *copy, void *to, const void *from);
 
+/* The same into all of k's output, whose axes are those of the copy in their order. */
+void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from);
+
 void ci_copy_row(void *to, const void *from, size_t bytes); /* some hundred bytes */
 
 /* Strides in elements of a dense tensor. */

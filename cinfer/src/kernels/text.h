@@ -12,6 +12,7 @@ ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
 char *ci_text_append(char *to, const void *from, size_t length);
 /* Refuses an input that is no strings. */
 ci_status ci_text_input(ci_kernel *k, int i);
+bool ci_text_is_space(char c); /* of ASCII */
 /* A text without the white space at its ends, of which there is no copy. */
 ci_string ci_text_stripped(ci_string text);
 #endif
