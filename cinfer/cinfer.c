@@ -21,6 +21,7 @@
 #include "src/shape.c"
 #include "src/threads.c"
 #include "src/scalar_math.c"
+#include "src/scalar_round.c"
 #include "src/scalar_trig.c"
 
 /* models: from bytes to a verified graph */

@@ -3,6 +3,7 @@
 
 #include "copy.h"
 #include "integers.h"
+#include "../scalar_math.h"
 
 /* ---- ConstantOfShape ---- */
 
@@ -66,7 +67,7 @@ ci_status prepare_range(ci_kernel *k) {
     for (int i = 0; i < 3; i++) {
       v[i] = start->dtype == CI_FLOAT ? (double)*(const float *)k->in[i]->data : *(const double *)k->in[i]->data;
     }
-    const double exact = ceil((v[1] - v[0]) / v[2]);
+    const double exact = ci_ceil((v[1] - v[0]) / v[2]);
     if (v[2] == 0.0 || !(exact < 9e15)) {
       return k_fail(k, CI_INVALID_ARGUMENT, "from %g to %g by %g has no end", v[0], v[1], v[2]);
     }

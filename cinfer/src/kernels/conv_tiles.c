@@ -294,7 +294,7 @@ static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int6
   ci_conv_pixels pixels = {.x = u->base,
                            .w = job->w + first * p->depth,
                            .bias = job->bias == NULL ? NULL : job->bias + first,
-                           .y = job->y + at,
+                           .y = job->y + at - job->begin * p->x.out,
                            .x_row = (ptrdiff_t)p->plane_step,
                            .w_row = (ptrdiff_t)p->depth,
                            .y_row = (ptrdiff_t)p->x.out,

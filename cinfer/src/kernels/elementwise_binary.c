@@ -53,7 +53,7 @@
 #define EB_SHAPE_f64 CI_FAST EB_LOOP
 
 static double eb_floor_mod(double a, double b) {
-  const double r = fmod(a, b); /* exact, hence the same in every library */
+  const double r = ci_fmod(a, b); /* exact, hence the same in every library */
   if (r == 0.0) return copysign(0.0, b);
   return (r < 0.0) != (b < 0.0) ? r + b : r;
 }
@@ -82,9 +82,9 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
                                               : b) +
                                          0.0) EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
         EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a) EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
-            EB_SHORT(fmod_f64, double, double, fmod(a, b))
+            EB_SHORT(fmod_f64, double, double, ci_fmod(a, b))
                 EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
-                    EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, fmod(a, b))
+                    EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, ci_fmod(a, b))
                         EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 /* -1 apart: the quotient of the least number and -1 is none. */
 #define EB_DIV_S(T, W) b == 0 ? 0 : b == -1 ? (W)0 - (W)a : (W)(a / b)

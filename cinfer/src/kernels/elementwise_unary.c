@@ -28,8 +28,8 @@
   X(erf, ci_erf(v))         \
   X(relu, (0.0 > v ? 0.0 : v) + 0.0)
 #define EU_DOUBLE_ROUNDING(X) \
-  X(floor, floor(v))          \
-  X(ceil, ceil(v))            \
+  X(floor, ci_floor(v))       \
+  X(ceil, ci_ceil(v))         \
   X(round, eu_round(v))       \
   X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
 #define EU_DOUBLE_ACTIVATION(X)               \

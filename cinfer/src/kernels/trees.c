@@ -9,6 +9,7 @@
 #include "../ci_kernel.h"
 #include "../pack.h"
 #include "../session.h"
+#include "../scalar_math.h"
 
 enum {
   TREES_X,
@@ -245,10 +246,8 @@ static struct trees_rule trees_rule_of(uint8_t mode) {
     }                                                                                                            \
   }
 /* Nothing lies below -inf, and a NaN as split never holds. */
-static float trees_below_float(float x) { return x == -INFINITY ? NAN : nextafterf(x, -INFINITY); }
-static double trees_below_double(double x) {
-  return x == -(double)INFINITY ? (double)NAN : nextafter(x, -(double)INFINITY);
-}
+static float trees_below_float(float x) { return x == -INFINITY ? NAN : ci_below_float(x); }
+static double trees_below_double(double x) { return x == -(double)INFINITY ? (double)NAN : ci_below(x); }
 TREES_PACK(float, trees_below_float)
 TREES_PACK(double, trees_below_double)
 TREES_PACK_DENSE(float)
