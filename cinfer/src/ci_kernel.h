@@ -47,7 +47,7 @@ struct ci_kernel {
    * step's work, too, and writes its out[0] instead. largest: the work of a step that can be joined. */
   bool (*join)(ci_kernel *k, const ci_kernel *next);
   const ci_largest *largest;
-  bool *one_nan;        /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
+  bool *one_nan; /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 

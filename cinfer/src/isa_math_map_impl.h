@@ -9,12 +9,12 @@ CI_INLINE vf CI_N(one_nan)(vf v) { return v_select(v_is_nan(v), v_from_bits(vi_s
     int64_t i = 0;                                                                                 \
     for (; i + CI_VL <= n; i += CI_VL) {                                                           \
       const vf v = v_load(x + i);                                                                  \
-      v_store(y + i, CI_N(one_nan)(value));                                                                       \
+      v_store(y + i, CI_N(one_nan)(value));                                                        \
     }                                                                                              \
     if (i < n) {                                                                                   \
       const int part = (int)(n - i);                                                               \
       const vf v = v_load_part(x + i, part, 0.0f);                                                 \
-      v_store_part(y + i, part, CI_N(one_nan)(value));                                                            \
+      v_store_part(y + i, part, CI_N(one_nan)(value));                                             \
     }                                                                                              \
   }
 CI_MATH_UNARY(CI_M_UNARY)
@@ -23,7 +23,7 @@ CI_MATH_UNARY(CI_M_UNARY)
 #define CI_M_BINARY_LOOP(get_a, get_b, value) \
   for (; i + CI_VL <= n; i += CI_VL) {        \
     const vf a = get_a(x), b = get_b(z);      \
-    v_store(y + i, CI_N(one_nan)(value));                    \
+    v_store(y + i, CI_N(one_nan)(value));     \
   }
 #define CI_M_FULL(p) v_load(p + i)
 #define CI_M_ONE(p) v_set(p##0)
@@ -43,7 +43,7 @@ CI_MATH_UNARY(CI_M_UNARY)
       const int part = (int)(n - i);                                                                 \
       const vf a = scalar == CI_SCALAR_A ? v_set(x0) : v_load_part(x + i, part, 1.0f);               \
       const vf b = scalar == CI_SCALAR_B ? v_set(z0) : v_load_part(z + i, part, 1.0f);               \
-      v_store_part(y + i, part, CI_N(one_nan)(value));                                                              \
+      v_store_part(y + i, part, CI_N(one_nan)(value));                                               \
     }                                                                                                \
   }
 CI_MATH_BINARY(CI_M_BINARY)

@@ -31,7 +31,6 @@ static void CI_N(gru)(float *to, const float *h, const float *x, int64_t x_gate,
 #undef CI_M_SUM
 #undef CI_M_UNITS
 
-
 /* What the state gives to the gates of a group of units, to[gate][unit]: G gates of V vectors each. */
 #define CI_U_CLEAR(gate, v) sum[gate][v] = v_set(0.0f);
 #define CI_U_FMA(gate, v) sum[gate][v] = v_fma(x, v_load(r + ((gate) * vectors + (v)) * CI_VL), sum[gate][v]);
@@ -43,20 +42,19 @@ static void CI_N(gru)(float *to, const float *h, const float *x, int64_t x_gate,
 #define CI_U_GATE_CLEAR(gate, V) CI_V##V(CI_U_CLEAR, gate)
 #define CI_U_GATE_FMA(gate, V) CI_V##V(CI_U_FMA, gate)
 #define CI_U_GATE_STORE(gate, V) CI_V##V(CI_U_STORE, gate)
-#define CI_U_SUMS(G, V)                                                    \
-  enum { CI_N(units_##G) = V * CI_VL };                                    \
-  static void CI_N(sums_##G)(float *to, const float *r, const ci_recurrent *t) { \
-    enum { vectors = V };                                                  \
-    for (int64_t k = 0, end; k < t->n; k = end) {                          \
-      vf sum[G][V];                                                        \
-      CI_R##G(CI_U_GATE_CLEAR, V)                                          \
-      end = t->n - k < t->block ? t->n : k + t->block;                     \
-      for (int64_t i = k; i < end; i++, r += G * V * CI_VL) {              \
-        const vf x = v_set(t->h[i]);                                       \
-        CI_R##G(CI_U_GATE_FMA, V)                                          \
-      }                                                                    \
-      CI_R##G(CI_U_GATE_STORE, V)                                          \
-    }                                                                      \
+#define CI_U_SUMS(G, V)                                                            \
+  enum { CI_N(units_##G) = V * CI_VL };                                            \
+  static void CI_N(sums_##G)(float *to, const float *r, const ci_recurrent *t) {   \
+    enum { vectors = V };                                                          \
+    for (int64_t k = 0, end; k < t->n; k = end) {                                  \
+      vf sum[G][V];                                                                \
+      CI_R##G(CI_U_GATE_CLEAR, V) end = t->n - k < t->block ? t->n : k + t->block; \
+      for (int64_t i = k; i < end; i++, r += G * V * CI_VL) {                      \
+        const vf x = v_set(t->h[i]);                                               \
+        CI_R##G(CI_U_GATE_FMA, V)                                                  \
+      }                                                                            \
+      CI_R##G(CI_U_GATE_STORE, V)                                                  \
+    }                                                                              \
   }
 
 /* As many chains as hide the latency of one, in groups that the nearest cache holds. */
@@ -72,12 +70,12 @@ CI_U_SUMS(4, 4)
 #endif
 
 /* A step, group after group. The next one goes the other way: it begins with what this one has read last. */
-#define CI_U_STEP(G, units)                                                                  \
-  const int64_t groups = (t->n + (units)-1) / (units);                                       \
-  for (int64_t group = 0; group < groups; group++) {                                         \
-    float g[G * (units)];                                                                    \
+#define CI_U_STEP(G, units)                                                                       \
+  const int64_t groups = (t->n + (units) - 1) / (units);                                          \
+  for (int64_t group = 0; group < groups; group++) {                                              \
+    float g[G * (units)];                                                                         \
     const int64_t first = (t->forth ? group : groups - 1 - group) * (units), left = t->n - first, \
-                  n = left < (units) ? left : (units);                                       \
+                  n = left < (units) ? left : (units);                                            \
     CI_N(sums_##G)(g, t->r + first * G * t->n, t);
 
 static void CI_N(lstm_step)(const ci_recurrent *t) {

@@ -129,20 +129,20 @@ static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
 /* ---- whole rows: the best number, then where it is ---- */
 
 enum { ARG_LOOK = 64 }; /* elements that are looked at before it is asked which of them it is */
-#define ARG_FIND(name, T, is)                                                                          \
-  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) {   \
-    const T *x = in;                                                                                   \
-    const T best = *(const T *)wanted;                                                                 \
-    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                              \
-    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                               \
-      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                   \
-      int any = 0;                                                                                     \
-      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                      \
-      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {       \
-        if (is(x[i], best)) return i;                                                                  \
-      }                                                                                                \
-    }                                                                                                  \
-    return 0;                                                                                          \
+#define ARG_FIND(name, T, is)                                                                        \
+  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) { \
+    const T *x = in;                                                                                 \
+    const T best = *(const T *)wanted;                                                               \
+    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                            \
+    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                             \
+      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                 \
+      int any = 0;                                                                                   \
+      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                    \
+      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {     \
+        if (is(x[i], best)) return i;                                                                \
+      }                                                                                              \
+    }                                                                                                \
+    return 0;                                                                                        \
   }
 #define ARG_SAME(a, b) ((a) == (b))
 #define ARG_IS_NAN(a, b) ((void)(b), (a) != (a))
@@ -159,8 +159,10 @@ int64_t ci_best_float(const struct ci_isa *isa, const float *x, int64_t n, bool 
 }
 
 static int64_t arg_best_integer(const struct ci_isa *isa, int type, const void *x, int64_t n, bool least, bool last) {
-  static int64_t (*const find[])(const void *, const void *, int64_t, bool) = {
-      [CI_MOVE_i8] = arg_find_i8, [CI_MOVE_u8] = arg_find_u8, [CI_MOVE_i32] = arg_find_i32, [CI_MOVE_i64] = arg_find_i64};
+  static int64_t (*const find[])(const void *, const void *, int64_t, bool) = {[CI_MOVE_i8] = arg_find_i8,
+                                                                               [CI_MOVE_u8] = arg_find_u8,
+                                                                               [CI_MOVE_i32] = arg_find_i32,
+                                                                               [CI_MOVE_i64] = arg_find_i64};
   int64_t best;
   isa->move->row[type][least ? CI_MOVE_MIN : CI_MOVE_MAX](&best, x, n);
   return find[type](x, &best, n, last);

@@ -110,15 +110,15 @@ CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptr
 
 /* Squares of 8 x 8 bytes or 4 x 4 of two bytes in words: halves change places between rows half a square apart, then
  * quarters, then eighths. */
-#define COPY_SWAP(a, b, bits, mask)                             \
-  {                                                             \
-    const uint64_t moved = (((a) >> (bits)) ^ (b)) & (mask);    \
-    (b) ^= moved;                                               \
-    (a) ^= moved << (bits);                                     \
+#define COPY_SWAP(a, b, bits, mask)                          \
+  {                                                          \
+    const uint64_t moved = (((a) >> (bits)) ^ (b)) & (mask); \
+    (b) ^= moved;                                            \
+    (a) ^= moved << (bits);                                  \
   }
 static void copy_square8(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row) {
-#define COPY_TAKE(i)                          \
-  uint64_t w##i;                              \
+#define COPY_TAKE(i) \
+  uint64_t w##i;     \
   memcpy(&w##i, from + (i) * from_row, 8);
 #define COPY_GIVE(i) memcpy(to + (i) * to_row, &w##i, 8);
 #define COPY_PAIRS(a, b, c, d, e, f, g, h, bits, mask) \
@@ -185,7 +185,7 @@ CI_FAST static void copy_turn_each(char *to, ptrdiff_t to_row, const char *from,
 }
 
 static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
-                              int64_t rows, int64_t cols) {
+                      int64_t rows, int64_t cols) {
   if (cols < 4) {
     for (int64_t c = 0; c < cols; c++, to += to_row, from += copy->item) {
       copy_line(to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
