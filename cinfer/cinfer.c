@@ -77,6 +77,7 @@
 #include "src/kernels/conv_deform.c"
 #include "src/kernels/conv_grad.c"
 #include "src/kernels/bytes.c"
+#include "src/kernels/bytes_matmul.c"
 #include "src/kernels/conv_integer.c"
 #include "src/kernels/conv_nd.c"
 #include "src/kernels/conv_pair.c"

@@ -40,10 +40,12 @@ class Large:
 
     Attributes:
         name: in the table, the operator first.
-        shapes: of the inputs, float32.
+        shapes: of the inputs.
         constants: how many of the last inputs are weights.
         attributes: of the node.
         indices: the number of rows that an int64 last input points into; 0: there is none.
+        dtype: of the inputs.
+        given: more inputs, constants, behind the others; None: an absent one.
     """
 
     name: str
@@ -51,11 +53,17 @@ class Large:
     constants: int = 0
     attributes: tuple[tuple[str, Any], ...] = ()
     indices: int = 0
+    dtype: str = "float32"
+    given: tuple[Any, ...] = ()
 
 
 _PADS, _K3 = ("pads", (1, 1, 1, 1)), ("kernel_shape", (3, 3))
 _IMAGE, _SEQUENCE = (1, 32, 56, 56), (1, 128, 384)
 _MILLION = (1000, 1000)
+_DOUBLE = np.array([1, 1, 2, 2], np.float32)
+_SCALE = np.float32(0.02)
+_MIDDLE = (_SCALE, np.uint8(128))
+_BYTES = np.random.RandomState(2).randint(-128, 128, (300, 300)).astype(np.int8)
 LARGE = (
     Large("MatMul 256", ((256, 256), (256, 256))),
     Large("MatMul 64x1000x100 weights", ((64, 1000), (1000, 100)), 1),
@@ -82,6 +90,56 @@ LARGE = (
         Large(f"{op} 1M", (_MILLION,))
         for op in ("Relu", "Tanh", "Sigmoid", "Exp", "Erf", "Sqrt", "Gelu")
     ),
+    Large("ReduceMax int32 rows", (_MILLION,), 0, (("axes", (-1,)),), dtype="int32"),
+    Large("ReduceMax uint8 rows", (_MILLION,), 0, (("axes", (-1,)),), dtype="uint8"),
+    Large("ReduceSum int32 rows", (_MILLION,), given=(np.array([-1]),), dtype="int32"),
+    Large("ArgMax rows", (_MILLION,), 0, (("axis", -1),)),
+    Large("Hardmax rows", (_MILLION,), 0, (("axis", -1),)),
+    Large("TopK 5", (_MILLION,), given=(np.array([5]),)),
+    Large("CumSum rows", (_MILLION,), given=(np.array(1),)),
+    Large("Clip 1M", (_MILLION,), given=(np.float32(0.5), np.float32(1.0))),
+    Large("Cast float16", (_MILLION,), 0, (("to", 10),)),
+    Large("Transpose bytes", (_MILLION,), 0, (("perm", (1, 0)),), dtype="uint8"),
+    Large("Tile columns", ((1000, 100),), given=(np.array([1, 10]),)),
+    Large("Expand columns", ((1000, 1),), given=(np.array([1000, 1000]),)),
+    Large("Slice columns", (_MILLION,), given=(np.array([100]), np.array([900]), np.array([1]))),
+    Large("GatherElements rows", (_MILLION,), 0, (("axis", 1),), 1000),
+    Large(
+        "Resize nearest",
+        (_IMAGE,),
+        0,
+        (
+            ("mode", "nearest"),
+            ("coordinate_transformation_mode", "asymmetric"),
+            ("nearest_mode", "floor"),
+        ),
+        given=(None, _DOUBLE),
+    ),
+    Large("Resize linear", (_IMAGE,), 0, (("mode", "linear"),), given=(None, _DOUBLE)),
+    Large("QuantizeLinear 1M", (_MILLION,), given=(_SCALE, np.uint8(128))),
+    Large("DequantizeLinear 1M", (_MILLION,), dtype="uint8", given=(_SCALE, np.uint8(128))),
+    Large("MatMulInteger 256", ((256, 256),), dtype="uint8", given=(_BYTES[:256, :256],)),
+    Large(
+        "QLinearMatMul 256",
+        ((256, 256),),
+        dtype="uint8",
+        given=(*_MIDDLE, _BYTES[:256, :256], _SCALE, np.int8(0), np.float32(2), np.uint8(128)),
+    ),
+    *(
+        Large(
+            f"QLinearConv {name}",
+            (_IMAGE,),
+            0,
+            (("pads", (edge,) * 4), ("group", groups)),
+            dtype="uint8",
+            given=(*_MIDDLE, weights, _SCALE, np.int8(0), np.float32(2), np.uint8(128)),
+        )
+        for name, edge, groups, weights in (
+            ("3x3", 1, 1, _BYTES[:32, :288].reshape(32, 32, 3, 3)),
+            ("1x1", 0, 1, _BYTES[:64, :32].reshape(64, 32, 1, 1)),
+            ("depthwise", 1, 32, _BYTES[:32, :9].reshape(32, 1, 3, 3)),
+        )
+    ),
     Large("LSTM 32 steps", ((32, 1, 64), (1, 512, 64), (1, 512, 128)), 2, (("hidden_size", 128),)),
     Large("GRU 32 steps", ((32, 1, 64), (1, 384, 64), (1, 384, 128)), 2, (("hidden_size", 128),)),
 )
@@ -93,30 +151,36 @@ def large_model(case: Large) -> tuple[Any, list[Array]]:
     from onnx import helper, numpy_helper
 
     random = np.random.RandomState(1)
+    scale = 1 if case.dtype == "float32" else 50
     values: list[Array] = [
-        np.abs(random.standard_normal(s)).astype(np.float32) for s in case.shapes
+        (np.abs(random.standard_normal(s)) * scale).astype(case.dtype) for s in case.shapes
     ]
+    op = case.name.split()[0]
     if case.indices:
-        values.append(random.randint(0, case.indices, (1, 128)))
+        shape = case.shapes[0] if op == "GatherElements" else (1, 128)
+        values.append(random.randint(0, case.indices, shape))
     names = [f"in{i}" for i in range(len(values))]
-    if case.indices:  # what is gathered from is the weight
+    if op == "Gather":  # what is gathered from is the weight
         weights, fed = {names[0]: values[0]}, names[1:]
     else:
         fed = names[: len(names) - case.constants]
         weights = {n: v for n, v in zip(names, values, strict=True) if n not in fed}
-    op = case.name.split()[0]
-    node = helper.make_node(op, names, ["out"], **dict(case.attributes))
+    more = ["" if v is None else f"given{i}" for i, v in enumerate(case.given)]
+    weights |= {n: np.asarray(v) for n, v in zip(more, case.given, strict=True) if n}
+    node = helper.make_node(op, names + more, ["out"], **dict(case.attributes))
     if op in ("LSTM", "GRU"):
         node.output[:] = ["", "out"]
+    elif op == "TopK":
+        node.output.append("places")
     named = dict(zip(names, values, strict=True))
     types = {n: helper.np_dtype_to_tensor_dtype(v.dtype) for n, v in named.items()}
     inputs = [helper.make_tensor_value_info(n, types[n], named[n].shape) for n in fed]
-    output = helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)
+    output = helper.make_tensor_value_info("out", onnx.TensorProto.UNDEFINED, None)
     tensors = [numpy_helper.from_array(v, n) for n, v in weights.items()]
     graph = helper.make_graph([node], op, inputs, [output], tensors)
     opset = helper.make_opsetid("", 20 if op == "Gelu" else OPSET)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=8)
-    return model, [named[n] for n in fed]
+    return onnx.shape_inference.infer_shapes(model), [named[n] for n in fed]
 
 
 def standard_models() -> Iterator[tuple[str, Any, list[Array]]]:

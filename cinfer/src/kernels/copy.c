@@ -43,7 +43,7 @@ void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides) {
     for (size_t i = 0; i + (size) < bytes; i += (size)) memcpy(to + i, from + i, (size)); \
     memcpy(to + bytes - (size), from + bytes - (size), (size));                           \
   }
-enum { COPY_LONG = 512 }; /* bytes from which a call pays */
+enum { COPY_LONG = 512, COPY_SQUARES = 64 }; /* bytes from which a call pays */
 
 CI_FAST static void copy_runs(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, int64_t n,
                               size_t bytes) {
@@ -108,8 +108,84 @@ CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptr
     }                                                                             \
   }
 
-CI_FAST static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
-                              int64_t rows, int64_t cols) {
+/* Squares of 8 x 8 bytes or 4 x 4 of two bytes in words: halves change places between rows half a square apart, then
+ * quarters, then eighths. */
+#define COPY_SWAP(a, b, bits, mask)                          \
+  {                                                          \
+    const uint64_t moved = (((a) >> (bits)) ^ (b)) & (mask); \
+    (b) ^= moved;                                            \
+    (a) ^= moved << (bits);                                  \
+  }
+static void copy_square8(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row) {
+#define COPY_TAKE(i) \
+  uint64_t w##i;     \
+  memcpy(&w##i, from + (i) * from_row, 8);
+#define COPY_GIVE(i) memcpy(to + (i) * to_row, &w##i, 8);
+#define COPY_PAIRS(a, b, c, d, e, f, g, h, bits, mask) \
+  COPY_SWAP(w##a, w##b, bits, mask)                    \
+  COPY_SWAP(w##c, w##d, bits, mask)                    \
+  COPY_SWAP(w##e, w##f, bits, mask)                    \
+  COPY_SWAP(w##g, w##h, bits, mask)
+#define COPY_EIGHT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+  COPY_EIGHT(COPY_TAKE)
+  COPY_PAIRS(0, 4, 1, 5, 2, 6, 3, 7, 32, 0x00000000ffffffffu)
+  COPY_PAIRS(0, 2, 1, 3, 4, 6, 5, 7, 16, 0x0000ffff0000ffffu)
+  COPY_PAIRS(0, 1, 2, 3, 4, 5, 6, 7, 8, 0x00ff00ff00ff00ffu)
+  COPY_EIGHT(COPY_GIVE)
+#undef COPY_TAKE
+#undef COPY_GIVE
+#undef COPY_PAIRS
+#undef COPY_EIGHT
+}
+CI_FAST static void copy_square4(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row) {
+  uint64_t w[4];
+  for (int i = 0; i < 4; i++) memcpy(&w[i], from + i * from_row, 8);
+  COPY_SWAP(w[0], w[2], 32, 0x00000000ffffffffu)
+  COPY_SWAP(w[1], w[3], 32, 0x00000000ffffffffu)
+  COPY_SWAP(w[0], w[1], 16, 0x0000ffff0000ffffu)
+  COPY_SWAP(w[2], w[3], 16, 0x0000ffff0000ffffu)
+  for (int i = 0; i < 4; i++) memcpy(to + i * to_row, &w[i], 8);
+}
+
+/* Whether the first byte in memory is the lowest of a word. */
+static bool copy_low_first(void) {
+  const uint16_t one = 1;
+  uint8_t first;
+  memcpy(&first, &one, 1);
+  return first == 1;
+}
+
+static void copy_turn_each(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows, int64_t cols,
+                           size_t item);
+
+/* Whole squares, then what is right of them and below. */
+static void copy_turn_small(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows,
+                            int64_t cols, size_t item) {
+  const int64_t side = item == 1 ? 8 : 4, all_rows = rows - rows % side, all_cols = cols - cols % side;
+  for (int64_t block = 0; block < all_rows; block += COPY_SQUARES) {
+    const int64_t end = all_rows - block < COPY_SQUARES ? all_rows : block + COPY_SQUARES;
+    for (int64_t c = 0; c < all_cols; c += side) {
+      for (int64_t r = block; r < end; r += side) {
+        char *target = to + c * to_row + r * (ptrdiff_t)item;
+        const char *source = from + r * from_row + c * (ptrdiff_t)item;
+        if (item == 1) copy_square8(target, to_row, source, from_row);
+        else copy_square4(target, to_row, source, from_row);
+      }
+    }
+  }
+  copy_turn_each(to + all_cols * to_row, to_row, from + all_cols * (ptrdiff_t)item, from_row, all_rows, cols - all_cols,
+                 item);
+  copy_turn_each(to + all_rows * (ptrdiff_t)item, to_row, from + all_rows * from_row, from_row, rows - all_rows, cols,
+                 item);
+}
+
+CI_FAST static void copy_turn_each(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int64_t rows,
+                                   int64_t cols, size_t item) {
+  COPY_EACH(item, COPY_TURN)
+}
+
+static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row,
+                      int64_t rows, int64_t cols) {
   if (cols < 4) {
     for (int64_t c = 0; c < cols; c++, to += to_row, from += copy->item) {
       copy_line(to, (ptrdiff_t)copy->item, from, from_row, rows, copy->item);
@@ -122,7 +198,8 @@ CI_FAST static void copy_turn(const ci_copy *copy, char *to, ptrdiff_t to_row, c
                                  rows, cols);
     return;
   }
-  COPY_EACH(copy->item, COPY_TURN)
+  if (copy->item <= 2 && copy_low_first()) copy_turn_small(to, to_row, from, from_row, rows, cols, copy->item);
+  else copy_turn_each(to, to_row, from, from_row, rows, cols, copy->item);
 }
 
 /* The innermost axis along which the elements are next to each other, or -1. */

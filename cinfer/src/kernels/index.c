@@ -411,21 +411,21 @@ ci_status prepare_gather_elements(ci_kernel *k) {
 }
 
 /* One line of the last axis, whose step in data is `step`; gives how many indices were good. */
-#define INDEX_GATHER_LINE(I, T)                                                            \
-  {                                                                                        \
-    const I *indices = at;                                                                 \
-    const T *x = from;                                                                     \
-    T *y = to;                                                                             \
-    for (; i < n; i++) {                                                                   \
-      const int64_t index = indices[i];                                                    \
-      const uint64_t place = (uint64_t)(index + (size & (index >> 63)));                   \
-      if (place >= (uint64_t)size) break;                                                  \
-      y[i] = x[(int64_t)place * along + i * step];                                         \
-    }                                                                                      \
-    return i;                                                                              \
+#define INDEX_GATHER_LINE(I, T)                                          \
+  {                                                                      \
+    const I *indices = at;                                               \
+    const T *x = from;                                                   \
+    T *y = to;                                                           \
+    for (; i < n; i++) {                                                 \
+      const int64_t index = indices[i];                                  \
+      const uint64_t place = (uint64_t)(index + (size & (index >> 63))); \
+      if (place >= (uint64_t)size) break;                                \
+      y[i] = x[(int64_t)place * along + i * step];                       \
+    }                                                                    \
+    return i;                                                            \
   }
-#define INDEX_GATHER_TYPES(T)                      \
-  if (narrow) INDEX_GATHER_LINE(int32_t, T)        \
+#define INDEX_GATHER_TYPES(T)               \
+  if (narrow) INDEX_GATHER_LINE(int32_t, T) \
   else INDEX_GATHER_LINE(int64_t, T)
 CI_FAST static int64_t index_gather_line(void *to, const void *from, const void *at, bool narrow, int64_t n,
                                          int64_t size, ptrdiff_t along, ptrdiff_t step, size_t item) {
@@ -449,11 +449,10 @@ ci_status run_gather_elements(ci_kernel *k) {
   int64_t at[CI_MAX_RANK] = {0};
   ptrdiff_t offset = 0;
   for (int64_t line = 0; line < indices->count; line += n) {
-    const int64_t good =
-        index_gather_line((char *)k->out[0]->data + (size_t)line * p->item,
-                          (const char *)data->data + offset * (ptrdiff_t)p->item,
-                          (const char *)indices->data + (size_t)line * width, narrow, n, data->dims[p->axis],
-                          p->along, p->step[last], p->item);
+    const int64_t good = index_gather_line((char *)k->out[0]->data + (size_t)line * p->item,
+                                           (const char *)data->data + offset * (ptrdiff_t)p->item,
+                                           (const char *)indices->data + (size_t)line * width, narrow, n,
+                                           data->dims[p->axis], p->along, p->step[last], p->item);
     int64_t index;
     if (good < n) INDEX_READ(k, indices, line + good, data->dims[p->axis], index);
     for (int axis = last - 1; axis >= 0; axis--) {
