@@ -8,7 +8,8 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
           $(wildcard cinfer/include/*.h cinfer/src/*.c cinfer/src/*.h cinfer/src/*.def \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
-GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py)
+GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
+                tools/families_page.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto

@@ -184,9 +184,7 @@ def test_types_and_checkpoints_that_are_left_out_are_told(small: Library, tmp_pa
         wide = tf.cast(x, tf.float64)
         return tf.cast(wide + wide, tf.float32)
 
-    with pytest.raises(
-        Refused, match="float64, with which this cinfer does not compute: add types"
-    ):
+    with pytest.raises(Refused, match="float64, with which .* not compute: add types to"):
         small.run(built(double, 2, 2), {"x": normal(2, 2)})
     with pytest.raises(Refused, match="built without checkpoints: add checkpoints to"):
         small.save(built(lambda x: x + weight(2), 2), tmp_path / "model")

@@ -15,7 +15,7 @@
 #define CI_FAMILY_logic (1 << 2)         /* comparisons, Boolean operators, Where */
 #define CI_FAMILY_activation (1 << 3)    /* Relu and its like, Softmax */
 #define CI_FAMILY_reduction (1 << 4)     /* sums, means and norms along axes */
-#define CI_FAMILY_shape (1 << 5)         /* other shapes, orders and parts of the same elements; Gather */
+#define CI_FAMILY_shape (1 << 5)         /* other shapes, orders and parts of the same elements, and Gather */
 #define CI_FAMILY_index (1 << 6)         /* gather and scatter */
 #define CI_FAMILY_linear (1 << 7)        /* matrix products */
 #define CI_FAMILY_convolution (1 << 8)

@@ -6,7 +6,6 @@ typedef __m256 vm;
 /* 8 - n words in, a mask of which the first n lanes are set. */
 static const int32_t CI_N(part_masks)[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
-
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }

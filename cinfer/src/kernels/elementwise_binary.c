@@ -41,6 +41,12 @@
       y[i] = (R)(value);                                                                         \
     }                                                                                            \
   }
+/* Another operator with its inputs exchanged. */
+#define EB_TURNED(name, other)                                                                   \
+  static void eb_##name(void *out, const void *left, const void *right, int64_t n, int scalar) { \
+    const int turned = scalar == CI_SCALAR_A ? CI_SCALAR_B : CI_SCALAR_A;                        \
+    eb_##other(out, right, left, n, scalar == CI_NO_SCALAR ? scalar : turned);                   \
+  }
 #define EB_SHAPE_i8 EB_SHORT
 #define EB_SHAPE_i16 EB_SHORT
 #define EB_SHAPE_i32 CI_FAST EB_LOOP
@@ -134,8 +140,8 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHAPE_##name(equal_##name, T, bool, a == b)         \
   EB_SHAPE_##name(less_##name, T, bool, a < b)           \
   EB_SHAPE_##name(less_equal_##name, T, bool, a <= b)    \
-  EB_SHAPE_##name(greater_##name, T, bool, a > b)        \
-  EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
+  EB_TURNED(greater_##name, less_##name)                 \
+  EB_TURNED(greater_equal_##name, less_equal_##name)
     /* clang-format on */
     EB_COMPARE(float, f32, CI_FLOAT, float, F) EB_COMPARE(double, f64, CI_DOUBLE, double, F)
         CI_COMPUTED_INTEGERS(EB_COMPARE)
