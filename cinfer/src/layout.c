@@ -199,7 +199,8 @@ static bool layout_before(const ci_plan *plan, int32_t a, int32_t b, layout_orde
   const int32_t left = order == LAYOUT_BY_LAST ? x->last : x->first;
   const int32_t right = order == LAYOUT_BY_LAST ? y->last : y->first;
   if (order != LAYOUT_BY_BYTES && left != right) return left < right;
-  return x->bytes != y->bytes ? x->bytes > y->bytes : a < b;
+  if (x->bytes != y->bytes) return x->bytes > y->bytes;
+  return order == LAYOUT_BY_BYTES ? a > b : a < b; /* of equal ones the later lies lower: smaller ones follow it */
 }
 
 static void layout_sort(const ci_plan *plan, int32_t *at, int32_t count, layout_order order) { /* heap sort */

@@ -9,11 +9,12 @@ enum { PAIR_LEAST = 1 << 18 }; /* numbers of a value that is worth it */
 
 static int64_t pair_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Threads would write results over planes that others still read. */
+/* Of one panel alone the whole would stay in memory as long as the result. */
 size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next) {
   const ci_conv_nd *p = k->private_memory, *q = next->private_memory;
   const ci_conv_tiles *t = &p->lanes;
-  const bool panels = t->offset != NULL && (t->packed != NULL || t->pixels) && t->parts == 1 && p->groups == 1;
+  const bool several = p->oc > t->width && p->groups == 1;
+  const bool panels = several && t->offset != NULL && (t->packed != NULL || t->pixels) && t->parts == 1;
   const bool planes = q->depthwise && q->plane.used && q->n == 1 && next->n_in <= 3;
   if (!panels || !planes || k->threads > 1 || k->out[0]->count < PAIR_LEAST || q->g.places > q->g.area) return 0;
   const int64_t numbers = p->oc * q->g.places + pair_least(p->lanes.width, p->oc) * q->g.area;
