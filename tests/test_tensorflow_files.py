@@ -411,6 +411,17 @@ BROKEN: dict[str, tuple[Callable[[], pb.GraphDef], str]] = {
         lambda: message(node("a", "Neg", "b"), node("b", "Neg", "a")),
         "need each other",
     ),
+    "a predicate that is itself": (
+        lambda: message(
+            x_node(),
+            node("p", "Identity", "q"),
+            node("q", "Identity", "p"),
+            node("s", "Switch", "x", "p"),
+            node("y", "Merge", "s", "s:1"),
+        ),
+        "need each other",
+    ),
+    "a Switch of one input": (lambda: message(x_node(), node("y", "Switch", "x")), "expected 2"),
     "an output too far": (lambda: message(x_node(), node("y", "Neg", "x:7")), "number 7"),
     "an output that is none": (lambda: message(x_node(), node("y", "Neg", "x:q")), "names no out"),
     "a function that calls itself": (

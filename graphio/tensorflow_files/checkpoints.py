@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from graphio.schema import files
 from graphio.schema import tensorflow_pb2 as pb
-from graphio.tensorflow_files.bodies import Body, Key, Node
+from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.importing import VARIABLES, Importer
 from graphio.tensorflow_files.values import array_of
 from graphio.train.interop.tensorflow import VALUE, TensorFlowSource
@@ -131,7 +131,7 @@ def _assigned(
     """The variable that a node assigns a value to that it restored, with its key."""
     if node.op not in _ASSIGNING or len(node.inputs) < 2:
         return
-    target, value = (_behind(body, key) for key in node.inputs[:2])
+    target, value = (behind(body, key, _PASSING) for key in node.inputs[:2])
     variable = main.nodes.get(given.get(target[0], target)[0])
     restore = body.nodes.get(value[0])
     if variable is None or variable.op not in VARIABLES or restore is None:
@@ -141,12 +141,6 @@ def _assigned(
     names, slices = (texts.get(key[0], []) for key in restore.inputs[1:3])
     if value[1] < len(names):
         yield variable.name, (names[value[1]], (slices + [""] * len(names))[value[1]])
-
-
-def _behind(body: Body, key: Key) -> Key:
-    while (node := body.nodes.get(key[0])) is not None and node.op in _PASSING:
-        key = node.inputs[0]
-    return key
 
 
 def _texts(node: Node) -> list[str]:
