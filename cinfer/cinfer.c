@@ -6,6 +6,7 @@
 #if !defined(CI_BUILD) && !defined(CI_ONE_FILE) /* CI_BUILD: a shared library, which exports ci_... */
 #define CI_ONE_FILE
 #endif
+#define CI_LOCAL static
 #include "src/posix.h"
 
 /* shared by all parts */
@@ -16,9 +17,11 @@
 #include "src/mapping.c"
 #include "src/out.c"
 #include "src/wire.c"
+#include "src/letters.c"
 #include "src/shape.c"
 #include "src/threads.c"
 #include "src/scalar_math.c"
+#include "src/scalar_round.c"
 #include "src/scalar_trig.c"
 
 /* models: from bytes to a verified graph */
@@ -26,6 +29,7 @@
 #include "src/types.c"
 #include "src/container.c"
 #include "src/parse.c"
+#include "src/custom.c"
 #include "src/functions.c"
 #include "src/verify.c"
 #include "src/needs.c"
@@ -72,10 +76,13 @@
 #include "src/kernels/conv.c"
 #include "src/kernels/conv_deform.c"
 #include "src/kernels/conv_grad.c"
+#include "src/kernels/bytes.c"
 #include "src/kernels/conv_integer.c"
 #include "src/kernels/conv_nd.c"
+#include "src/kernels/conv_pair.c"
 #include "src/kernels/conv_tiles.c"
 #include "src/kernels/copy.c"
+#include "src/kernels/custom.c"
 #include "src/kernels/det.c"
 #include "src/kernels/einsum.c"
 #include "src/kernels/elementwise.c"
@@ -89,6 +96,7 @@
 #include "src/kernels/index.c"
 #include "src/kernels/lrn.c"
 #include "src/kernels/matmul.c"
+#include "src/kernels/ml.c"
 #include "src/kernels/nd.c"
 #include "src/kernels/nms.c"
 #include "src/kernels/nn.c"
@@ -115,6 +123,13 @@
 #include "src/kernels/state.c"
 #include "src/kernels/text.c"
 #include "src/kernels/text_numbers.c"
+#include "src/kernels/text_split.c"
+#include "src/kernels/text_normalize.c"
+#include "src/kernels/regex_parse.c"
+#include "src/kernels/regex.c"
+#include "src/kernels/tfidf.c"
+#include "src/kernels/fft.c"
+#include "src/kernels/dft.c"
 #include "src/kernels/top_k.c"
 #include "src/kernels/training.c"
 #include "src/kernels/trees.c"

@@ -39,6 +39,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "NoGradient", "NotDifferentiable", "RegisterGradient", "custom_gradient",
         "grad_pass_through",
     ),
+    "graphio.custom_operators": ("CustomOperator", "register_operator"),
     "graphio.devices": ("DeviceSpec",),
     "graphio.dtypes": (
         "DType", "as_dtype", "bfloat16", "bool", "complex128", "complex64", "double", "float16",
@@ -118,6 +119,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.conv": (),
     "graphio.ops.conv_nd": (),
     "graphio.ops.fused": (),
+    "graphio.ops.ml": (),
     "graphio.ops.trees": (),
     "graphio.ops.deform": (),
     "graphio.ops.edit_distance": ("edit_distance",),
@@ -220,6 +222,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     "graphio.ops.special": ("angle", "conj", "digamma", "imag", "lbeta", "lgamma", "real"),
     "graphio.ops.statistics": (),
     "graphio.ops.tensor_array": ("TensorArray",),
+    "graphio.ops.signal": (),
     "graphio.ops.text": ("reduce_join", "string_join", "string_split", "string_strip", "substr"),
     "graphio.ops.text_calls": (
         "decode_base64", "encode_base64", "regex_replace", "string_to_hash_bucket",

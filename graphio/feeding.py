@@ -16,6 +16,7 @@ from graphio.composite import Composite
 from graphio.constants import as_array
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
+from graphio.schema import calls
 
 Array = np.ndarray[Any, Any]
 _MOST_SHAPES = 1024
@@ -112,7 +113,7 @@ class Feeder:
         if self._inside is not None:
             return self._held(value, self._inside)
         array: Array
-        if type(value) is np.ndarray and value.dtype is self._numpy and value.flags.c_contiguous:
+        if type(value) is np.ndarray and value.dtype is self._numpy and calls.lies_plainly(value):
             array = value
         else:
             array = self._converted(value)
@@ -153,10 +154,10 @@ class Feeder:
         except ValueError as error:
             raise self._refused(ValueError, value, str(error)) from None
         if raw.dtype == self._numpy:
-            return np.asarray(raw, order="C")
+            return np.require(raw, None, ("C", "A"))
         self._check_kind(raw, value)
         with np.errstate(all="ignore"):
-            return np.asarray(raw, self._numpy, order="C")
+            return np.require(raw, self._numpy, ("C", "A"))
 
     def _check_kind(self, raw: Array, value: Any) -> None:
         wanted = self._dtype

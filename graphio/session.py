@@ -25,7 +25,7 @@ from graphio.feeding import Feeder, fed_tensors, is_simple, values_of
 from graphio.graph import Graph, Operation, Tensor
 from graphio.rewrite import rewrite
 from graphio.run_metadata import RunMetadata, divided, fill_times
-from graphio.schema import container, errors, fused
+from graphio.schema import container, custom, errors, fused
 from graphio.schema.engine import HostFunction, NodeTime
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -432,6 +432,7 @@ class _Plan:
                 and value.dtype is feeder.plain
                 and value.shape in feeder.right
                 and value.flags.c_contiguous
+                and value.flags.aligned
             )
             inputs.append(value if right else feeder(value))
         try:
@@ -500,7 +501,11 @@ class _Plan:
     def _cause(self, error: errors.OpError) -> BaseException | None:
         """What a function of the user's raised; what kernels raise is no news to anybody."""
         operation = self._graph.find_operation(error.node_name)
-        called = operation is not None and operation.op == "HostCall"
+        if operation is None:
+            return None
+        called = operation.op == "HostCall" or custom.find(
+            operation.domain, operation.op, operation.version
+        )
         return error.__cause__ if called else None
 
 

@@ -15,7 +15,7 @@ from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
 from graphio.runtime.watch import Watch
-from graphio.schema import calls, container, dtypes, errors, functions, tensors, verify
+from graphio.schema import calls, container, dtypes, errors, functions, operators, tensors, verify
 from graphio.schema import model_pb2 as pb
 from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
@@ -71,7 +71,19 @@ def _refuse_unknown(proto: pb.Model) -> None:
         ]
         raise errors.UnimplementedError(
             message=f"the model needs operators that are not there: {', '.join(names)}"
+            f"{_advice(unknown)}"
         )
+
+
+def _advice(unknown: Sequence[pb.Node]) -> str:
+    """What to do about operators of domains that are nobody's here."""
+    own = sorted({n.domain for n in unknown if not operators.table().names(n.domain)})
+    if not own:
+        return ""
+    return (
+        f"; those of {', '.join(own)} are the program's own: import what registers them "
+        "(graphio.register_operator) before the file is loaded"
+    )
 
 
 class Model:

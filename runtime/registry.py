@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, small_types
+from graphio.schema import custom, dtypes, errors, small_types
 from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
@@ -140,7 +140,25 @@ def find(domain: str, op: str, version: int) -> Row | None:
     for row in _ROWS.get((domain, op), ()):
         if row.since <= version and (row.until is None or version <= row.until):
             return row
-    return None
+    return _custom(domain, op, version)
+
+
+def _custom(domain: str, op: str, version: int) -> Row | None:
+    """The row of an operator of the program's own that has a kernel in Python."""
+    made = custom.find(domain, op, version)
+    if made is None or made.kernel is None:
+        return None
+
+    def make(call: Call) -> Function:
+        attributes = made.attributes(call.attrs)
+
+        def run(*inputs: Any) -> Any:
+            found = made.compute(inputs, attributes)
+            return found if len(found) > 1 else found[0]
+
+        return run
+
+    return Row(domain, op, 1, None, "", False, False, not made.row.stateful, {}, make)
 
 
 def known(domain: str, op: str, version: int) -> bool:

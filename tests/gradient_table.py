@@ -23,19 +23,19 @@ YES, ZERO, NO = "yes", "zero", "no"
 EXPECTED: dict[str, str] = {
     **dict.fromkeys(
         """
-        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool
-        BatchNormalization Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress
-        Concat Conv ConvTranspose Cos Cosh CumProd CumSum DeformConv DepthToSpace DequantizeLinear
-        Det Div Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND Gelu
-        Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
+        Abs Acos Acosh Add AffineGrid Asin Asinh Atan Atanh Attention AveragePool BatchNormalization
+        Cast CastLike CausalConvWithState Celu CenterCropPad Clip Col2Im Compress Concat Conv
+        ConvTranspose Cos Cosh CumProd CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div
+        Dropout Einsum Elu Erf Exp Expand Flatten GRU Gather GatherElements GatherND Gelu Gemm
+        GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HardSigmoid
         HardSwish Identity If InstanceNormalization LRN LSTM LayerNormalization LeakyRelu
         LinearAttention Log LogSoftmax Loop LpNormalization LpPool MatMul Max MaxPool MaxRoiPool
         MaxUnpool Mean MeanVarianceNormalization Min Mish Mod Mul Neg PRelu Pad Pow QuantizeLinear
         RMSNormalization RNN Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax
         ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
         ReverseSequence RoiAlign RotaryEmbedding Scan Scatter ScatterElements ScatterND Selu Shrink
-        Sigmoid Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum
-        SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
+        STFT Sigmoid Sin Sinh Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub
+        Sum SwiGLU Swish Tan Tanh TensorScatter ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze
         Upsample Where
         """.split(),
         YES,
@@ -45,9 +45,10 @@ EXPECTED: dict[str, str] = {
         """
         And ArgMax ArgMin Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
         Constant ConstantOfShape ConvInteger DynamicQuantizeLinear Equal EyeLike Greater
-        GreaterOrEqual Hardmax IsInf IsNaN Less LessOrEqual MatMulInteger Multinomial
-        NonMaxSuppression NonZero Not OneHot Or QLinearConv QLinearMatMul RandomNormal
-        RandomNormalLike RandomUniform RandomUniformLike Range Shape Size Unique Xor
+        GreaterOrEqual Hardmax ImageDecoder IsInf IsNaN Less LessOrEqual MatMulInteger
+        MelWeightMatrix Multinomial NonMaxSuppression NonZero Not OneHot Or QLinearConv
+        QLinearMatMul RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Shape Size
+        Unique Xor
         """.split(),
         NO,
     ),
@@ -214,6 +215,23 @@ row("Einsum", away(2, 3, 4), away(2, 4, 5), equation="bij,bjk->bik")
 row("Einsum", away(2, 3, 3), label="trace", equation="...ii->...")
 row("Det", away(2, 3, 3))
 row("Det", np.eye(4) + 0.1 * draw(4, 4), label="matrix")
+
+# ---- Fourier transforms ----
+
+for _inverse in (0, 1):
+    _way = "backwards" if _inverse else "forwards"
+    for _n in (5, 3, 8):
+        row("DFT", draw(2, 5, 3, 2), Const(ints(_n).reshape(())), Const(ints(1).reshape(())),
+            label=f"{_way} {_n}", inverse=_inverse)  # fmt: skip
+    row("DFT", draw(2, 5, 1), label=f"of real numbers {_way}", inverse=_inverse)
+for _n in (5, 6):
+    row("DFT", draw(2, 6, 1), Const(ints(_n).reshape(())), label=f"one side {_n}", onesided=1)
+    row("DFT", draw(2, 4, 2), Const(ints(_n).reshape(())), label=f"from one side {_n}",
+        onesided=1, inverse=1)  # fmt: skip
+row("DFT", draw(2, 4, 2), label="from one side", onesided=1, inverse=1)
+row("STFT", draw(2, 11, 1), Const(ints(3).reshape(())), draw(4))
+row("STFT", draw(1, 9, 2), Const(ints(2).reshape(())), None, Const(ints(5).reshape(())),
+    label="complex", onesided=0)  # fmt: skip
 
 # ---- reductions ----
 
@@ -453,6 +471,9 @@ row("ConstantOfShape", ints(2, 3))
 row("OneHot", ints(1, 0, 2), Const(np.array(3)), Held(np.array([0.0, 1.0])))
 row("Range", Held(np.array(0.0)), Held(np.array(2.1)), Held(np.array(0.5)))
 row("Bernoulli", Held(pos(3, 4)), fresh=True, seed=2.0)
+row("ImageDecoder", np.frombuffer(b"P6 2 1 255\nabcdef", np.uint8))
+row("MelWeightMatrix", Const(ints(4)[0]), Const(ints(16)[0]), Const(ints(8000)[0]),
+    Held(np.array(100.0)), Held(np.array(3000.0)))  # fmt: skip
 row("Multinomial", Held(X), fresh=True, sample_size=3, seed=2.0)
 row("RandomNormal", fresh=True, shape=[2, 3], seed=2.0)
 row("RandomUniform", fresh=True, shape=[2, 3], seed=2.0)

@@ -28,6 +28,14 @@ X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 Y = X @ W
 
 
+def crooked(value: Array) -> Array:
+    """The same numbers at odd addresses."""
+    made = np.empty(value.nbytes + 1, np.uint8)[1:].view(value.dtype).reshape(value.shape)
+    made[...] = value
+    assert not made.flags.aligned
+    return made
+
+
 def signature(folder: Path, build: Callable[[], tuple[dict[str, Any], dict[str, Any]]]) -> Any:
     with tf.Graph().as_default(), tf.Session() as session:
         tf.saved_model.save(folder / "model.gio", session, {"run": build()})
@@ -79,8 +87,9 @@ def test_results_go_into_arrays_that_are_given(product: Any) -> None:
     ("given", "says"),
     [
         (np.zeros((2, 2)), "is float32, the array given for it float64"),
-        (np.zeros((2, 4), np.float32)[:, ::2], "contiguous and writable"),
-        (np.frombuffer(bytes(16), np.float32).reshape(2, 2), "contiguous and writable"),
+        (np.zeros((2, 4), np.float32)[:, ::2], "contiguous, aligned and writable"),
+        (crooked(Y), "contiguous, aligned and writable"),
+        (np.frombuffer(bytes(16), np.float32).reshape(2, 2), "contiguous, aligned and writable"),
         ([np.zeros((2, 2), np.float32)] * 2, "has 1 outputs, 2 arrays were given"),
         ([[0.0]], "must be arrays, not list"),
         (np.zeros((3, 2), np.float32), r"has shape \(3, 2\), the result has \(2, 2\)"),
@@ -101,6 +110,7 @@ def test_arrays_that_cannot_take_a_result(product: Any, given: Any, says: str) -
         (X.astype(">f4"), "expected an array of float32"),
         (X.astype(np.int32), "is int32, expected"),
         (X.T, "not contiguous"),
+        (crooked(X), "not aligned"),
         (X[0], r"is float32\[3\], expected float32\[\?,3\]"),
         ([3.0], "is float, expected an array"),
     ],
@@ -110,6 +120,14 @@ def test_inputs_that_do_not_fit(product: Any, inputs: Any, says: str) -> None:
         pytest.skip("that is this machine's order")
     with pytest.raises(INVALID, match=says):
         product.run(inputs)
+
+
+def test_names_and_sessions_copy_what_lies_at_odd_addresses(product: Any) -> None:
+    np.testing.assert_array_equal(product(x=crooked(X))["y"], Y)
+    with tf.Graph().as_default(), tf.Session("cinfer") as session:
+        x = tf.placeholder(tf.float32, [2, 3])
+        np.testing.assert_array_equal(session.run(x * 2.0, {x: crooked(X)}), X * 2)
+        np.testing.assert_array_equal(session.run(x * 2.0, {x: crooked(X)}), X * 2)
 
 
 def test_wrong_calls_are_type_errors(product: Any) -> None:

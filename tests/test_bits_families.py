@@ -24,7 +24,7 @@ LEFT_OUT = set(
     "Optional OptionalGetElement OptionalHasElement HostCall Assert CheckNumerics CheckEqual "
     "CheckSparseIndices EnsureShape IndexRange BelowLimit NonZeroDivisor StringLength "
     "StringTransform Substr StringJoin StringReduceJoin StringSplit StringToNumber AsString "
-    "DecodeRaw".split()
+    "DecodeRaw StringConcat StringNormalizer RegexFullMatch TfIdfVectorizer ImageDecoder".split()
 )
 
 

@@ -86,6 +86,7 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "groups": ((2, 6, 8, 10), (30, 2, 3, 3), {"group": 3, "pads": [0, 1, 1, 0]}),
     "1 x 1": ((1, 300, 5, 13), (35, 300, 1, 1), {}),
     "1 x 1, long rows": ((1, 3, 31, 33), (12, 3, 1, 1), {}),
+    "1 x 1, many pixels": ((2, 6, 20, 21), (34, 3, 1, 1), {"group": 2}),
     "1 x 1 with strides": ((2, 9, 15, 13), (50, 9, 1, 1), {"strides": [2, 2]}),
     "1 x 1 with other strides": ((1, 9, 7, 40), (8, 9, 1, 1), {"strides": [1, 3]}),
     "1 x 1 with padding": ((1, 9, 7, 8), (8, 9, 1, 1), {"pads": [1, 0, 0, 2]}),
@@ -95,6 +96,18 @@ IMAGES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
         (1, 3, 12, 41),
         (3, 1, 3, 3),
         {"group": 3, "strides": [2, 2], "pads": [0, 0, 1, 1]},
+    ),
+    "depthwise, narrow": ((2, 3, 7, 7), (3, 1, 3, 3), {"group": 3, "pads": [2, 1, 0, 2]}),
+    "depthwise, two columns": ((1, 2, 5, 2), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+    "depthwise, in blocks of rows": (
+        (1, 2, 90, 50),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    ),
+    "depthwise, far padding": (
+        (1, 2, 4, 18),
+        (2, 1, 3, 3),
+        {"group": 2, "strides": [2, 2], "pads": [3, 0, 2, 5]},
     ),
     "depthwise 5 x 5": (
         (1, 2, 9, 20),
@@ -137,3 +150,92 @@ def test_the_largest_is_the_first_one_and_nan_wins(dims: tuple[int, ...], attrs:
     for isa in ("portable", "best"):
         y = run("MaxPool", [x], attrs, isa, 2)
         assert y.tobytes() == wide.astype(np.float32).tobytes()
+
+
+RELU = {"ops": ["Relu"], "operands": [0]}
+
+
+def followed(values: Any, attrs: Any, pool: Any, isa: str, threads: int, both: bool = False) -> Any:
+    """FusedConv with relu and MaxPool behind it; `both` results are wanted, or the last alone."""
+    b = engines.Builder()
+    names = [b.placeholder(f"in{i}", v.dtype, None) for i, v in enumerate(values)]
+    kind = [engines.tensor_type(np.float32)]
+    b.node("conv", "FusedConv", names, kind, {**attrs, **RELU}, domain="graphio")
+    b.node("pool", "MaxPool", ["conv"], kind, pool, version=12)
+    results = {"conv": "conv", "pool": "pool"} if both else {"pool": "pool"}
+    b.signature(dict(zip(names, names, strict=True)), results)
+    options = {} if isa == "best" else {"isa": isa}
+    return cinfer.load(b.bytes(), threads=threads, **options).signature()(
+        **dict(zip(names, values, strict=True))
+    )
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether all bits are, but for those of NaN."""
+    nan = np.isnan(a)
+    return bool(
+        np.array_equal(nan, np.isnan(b)) and np.array_equal(a[~nan].view("i4"), b[~nan].view("i4"))
+    )
+
+
+def special(x: Any, seed: int) -> Any:
+    """The same with zeros of both signs and numbers whose products are next to nothing."""
+    random = np.random.RandomState(seed)
+    for chance, number in ((0.1, -0.0), (0.1, 0.0), (0.2, 1e-30), (0.2, -1e-30)):
+        x[random.rand(*x.shape) < chance] = number
+    return x
+
+
+@pytest.mark.parametrize("strange", [None, np.inf, np.nan])
+@pytest.mark.parametrize("name", IMAGES)
+def test_what_padding_does_to_a_sum_stays_where_it_is_not_computed(name: str, strange: Any) -> None:
+    x_dims, w_dims, attrs = IMAGES[name]
+    values = [special(numbers(*x_dims), 3), special(numbers(*w_dims, seed=1), 4)]
+    values.append(special(numbers(w_dims[0], seed=2), 5))
+    values[0][0, 0, 0, :2] = np.nan, np.inf
+    if strange is not None:
+        values[1][0, 0, 0, 0] = strange  # only the border shows it if it is NaN times padding
+    pool = {"kernel_shape": [1, 1]}
+    plain = run("Conv", values, attrs, *WAYS[0])
+    expected = np.where(np.isnan(plain), plain, np.maximum(plain, 0) + 0)
+    for way in (*WAYS, *more_ways()):
+        assert same(followed(values, attrs, pool, *way, both=True)["conv"], expected), way
+
+
+POOLS: dict[str, dict[str, Any]] = {
+    "2 x 2": {"kernel_shape": [2, 2], "strides": [2, 2]},
+    "apart": {"kernel_shape": [1, 2], "strides": [3, 2]},
+    "in rows": {"kernel_shape": [1, 3], "strides": [1, 3]},
+    "meeting": {"kernel_shape": [3, 3], "strides": [2, 2]},
+    "padded": {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 0, 0, 1]},
+    "to the end": {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize(
+    "image", ["padded", "several strips", "strides", "groups", "1 x 1", "few outputs"]
+)
+def test_the_largest_of_a_convolution_is_the_same_whoever_makes_it(image: str, name: str) -> None:
+    x_dims, w_dims, attrs = IMAGES[image]
+    values = [special(numbers(*x_dims), 3), numbers(*w_dims, seed=1), numbers(w_dims[0], seed=2)]
+    values[0][0, 0, 1, :2] = np.nan, np.inf
+    values[2][1] = np.inf
+    expected = None
+    for way in (*WAYS, *more_ways()):
+        for both in (True, False):
+            y = followed(values, attrs, POOLS[name], *way, both=both)["pool"]
+            expected = y if expected is None else expected
+            assert same(y, expected), (way, both)
+
+
+@pytest.mark.parametrize("name", ["1 x 1", "1 x 1, many pixels", "padded", "depthwise 3 x 3"])
+def test_what_is_added_to_a_convolution_is_added_once(name: str) -> None:
+    x_dims, w_dims, attrs = IMAGES[name]
+    values = [numbers(*x_dims), numbers(*w_dims, seed=1), numbers(w_dims[0], seed=2)]
+    plain = run("Conv", values, attrs, *WAYS[0])
+    values.append(numbers(*plain.shape, seed=3))
+    program = {"ops": ["Add", "Relu"], "operands": [0, 1, 2]}
+    for way in (*WAYS, *more_ways()):
+        y = run("FusedConv", values, {**attrs, **program}, *way, domain="graphio")
+        assert y.tobytes() == (np.maximum(plain + values[3], 0) + 0).tobytes(), way

@@ -150,3 +150,18 @@ def test_training_on_batches_of_any_size_is_bit_equal(graph: tf.Graph) -> None:
             fresh.run([loss, train], {x: feeds(int(size), 1)["x"]})
             for a, b in zip(fresh.run(tf.global_variables()), after, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_a_convolution_that_pools_its_result_takes_any_batch(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [None, 3, 8, 8])
+    kernel = tf.constant(RNG.randn(3, 3, 3, 4).astype(np.float32))
+    h = tf.nn.relu(tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME", data_format="NCHW"))
+    h = tf.nn.max_pool(h, [1, 1, 2, 2], [1, 1, 2, 2], "VALID", data_format="NCHW")
+    y = tf.reshape(h, [-1, 64])
+    one = tf.Session("cinfer", graph=graph)
+    images = np.random.RandomState(2).randn(40, 3, 8, 8).astype(np.float32)
+    expected = tf.Session("runtime", graph=graph).run(y, {x: images})
+    for size in np.random.RandomState(3).permutation(40) + 1:
+        got = one.run(y, {x: images[:size]})
+        np.testing.assert_allclose(got, expected[:size], rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(got[:1], one.run(y, {x: images[:1]}))

@@ -137,6 +137,39 @@ def test_a_classifier_of_many_classes_labels_and_weighs_as_onnxruntime(
     np.testing.assert_allclose(scores, expected, rtol=2e-5, atol=1e-6)
 
 
+def test_a_classifier_leaves_as_a_regressor_and_what_follows_it() -> None:
+    random = np.random.RandomState(8)
+    lists = grown(random, "class", 9, 3, density=1)
+    outputs = {"l": TensorProto.INT64, "p": TensorProto.FLOAT}
+    model = model_of("TreeEnsembleClassifier", lists, outputs, classlabels_int64s=[7, 3, 5])
+    x = rows(random, 40)
+    tf.reset_default_graph()
+    imported = tf.onnx.import_model(model)
+    with tf.Session() as session:
+        written = tf.onnx.export(None, session, imported.inputs, imported.outputs)
+    onnx.checker.check_model(written)
+    for found, expected in zip(theirs(written, x), theirs(model, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@BOTH
+def test_equal_votes_of_a_forest_are_equal_however_many_trees_there_are(engine: str) -> None:
+    """A tenth is no binary number: ten of twenty trees against the ten others."""
+    for trees in (20, 22, 46, 60, 98):
+        lists: dict[str, list[Any]] = {
+            "nodes_treeids": list(range(trees)), "nodes_nodeids": [0] * trees,
+            "nodes_featureids": [0] * trees, "nodes_values": [0.0] * trees,
+            "nodes_modes": ["LEAF"] * trees, "nodes_truenodeids": [0] * trees,
+            "nodes_falsenodeids": [0] * trees, "class_treeids": list(range(trees)),
+            "class_nodeids": [0] * trees, "class_ids": [0] * trees,
+            "class_weights": [(t % 2) / trees for t in range(trees)],
+        }  # fmt: skip
+        outputs = {"l": TensorProto.INT64, "p": TensorProto.FLOAT}
+        model = model_of("TreeEnsembleClassifier", lists, outputs, classlabels_int64s=[4, 5])
+        labels, scores = ours(model, np.zeros((1, COLUMNS), np.float32), engine)
+        assert labels.tolist() == [4] and scores.tolist() == [[0.5, 0.5]]
+
+
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC", "SOFTMAX", "PROBIT"])
 @BOTH
 def test_one_score_for_two_classes_becomes_two_as_in_the_reference(how: str, engine: str) -> None:
@@ -189,9 +222,9 @@ def changed(**changes: Any) -> Any:
         "nodes_values": [0.0, 0.0, 0.0], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
         "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
         "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
-        "target_weights": [1.0, 2.0],
+        "target_weights": [1.0, 2.0], "n_targets": 1,
     }  # fmt: skip
-    return model_of("TreeEnsembleRegressor", lists | changes, {"y": TensorProto.FLOAT}, n_targets=1)
+    return model_of("TreeEnsembleRegressor", lists | changes, {"y": TensorProto.FLOAT})
 
 
 @pytest.mark.parametrize(
@@ -210,6 +243,13 @@ def changed(**changes: Any) -> Any:
         ({"target_nodeids": [1, 5]}, "tree 0 has no node 5"),
         ({"target_weights": [1.0]}, "target_weights has 1 entries, expected 2"),
         ({"base_values": [1.0, 2.0]}, "base_values has 2 entries, expected 1"),
+        ({"nodes_featureids": [-1, 0, 0]}, "compares column -1"),
+        ({"nodes_featureids": [1 << 32, 0, 0]}, "compares column 4294967296"),
+        ({"target_ids": [0, 1]}, "weight 1 is for target 1, expected 0 to 0"),
+        ({"target_treeids": [0]}, "target_treeids has 1 entries for 2 target_ids"),
+        ({"nodes_treeids": [0, 0]}, "nodes_treeids has 2 entries for 3 nodes"),
+        ({"n_targets": 0}, "n_targets is 0"),
+        ({"nodes_modes": [b"LEAF\xff", "LEAF", "LEAF"]}, "is no UTF-8 text"),
     ],
 )  # fmt: skip
 def test_trees_that_contradict_themselves_are_refused_at_import(
@@ -220,9 +260,67 @@ def test_trees_that_contradict_themselves_are_refused_at_import(
     assert words in str(caught.value)
 
 
-def test_every_contradiction_but_one_column_too_few_is_seen_before_a_run() -> None:
+def stump(**changes: Any) -> Any:
+    """A TreeEnsemble of one comparison with one thing wrong."""
+    lists = {
+        "tree_roots": [0], "nodes_featureids": [0], "nodes_truenodeids": [0],
+        "nodes_trueleafs": [1], "nodes_falsenodeids": [1], "nodes_falseleafs": [1],
+        "leaf_targetids": [0, 0], "n_targets": 1,
+        "nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [0]),
+        "nodes_splits": helper.make_tensor("s", TensorProto.FLOAT, [1], [0.0]),
+        "leaf_weights": helper.make_tensor("w", TensorProto.FLOAT, [2], [1.0, 2.0]),
+    }  # fmt: skip
+    given = {name: value for name, value in (lists | changes).items() if value is not None}
+    model = model_of("TreeEnsemble", given, {"y": TensorProto.FLOAT})
+    model.opset_import[1].version = 5
+    return model
+
+
+@BOTH
+def test_a_stump_in_tensors_has_two_leaves(engine: str) -> None:
+    x = np.array([[-1] * COLUMNS, [1] * COLUMNS], np.float32)
+    assert ours(stump(), x, engine)[0].tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"nodes_falseleafs": [0], "nodes_falsenodeids": [0]}, "around in a circle"),
+        ({"nodes_falsenodeids": [2]}, "node 0 leads to -3, which is not there"),
+        ({"nodes_falseleafs": [0]}, "node 0 leads to 1, which is not there"),
+        ({"nodes_truenodeids": [-2]}, "nodes_truenodeids has -2 at 0, expected 0 or more"),
+        ({"tree_roots": [1]}, "tree_roots has 1, expected 0 to 0"),
+        ({"leaf_targetids": [0]}, "1 leaf_targetids and 2 leaf_weights"),
+        ({"leaf_targetids": [0, 1]}, "weight 1 is for target 1, expected 0 to 0"),
+        ({"nodes_featureids": [0, 1]}, "nodes_featureids has 2 entries for 1 nodes"),
+        ({"nodes_trueleafs": [1, 1]}, "nodes_trueleafs has 2 entries for 1 nodes"),
+        ({"nodes_trueleafs": None}, "attribute 'nodes_trueleafs' is missing"),
+        ({"aggregate_function": 7}, "aggregate_function is 7"),
+        (
+            {"nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [7])},
+            "nodes_modes has 7, expected 0 to 6",
+        ),
+        (
+            {"nodes_modes": helper.make_tensor("m", TensorProto.UINT8, [1], [6])},
+            "membership_values has 0 sets for 1 tests",
+        ),
+    ],
+)
+def test_tensors_of_trees_that_contradict_themselves_are_refused(
+    changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(errors.InvalidArgumentError) as caught:
+        tf.onnx.import_model(stump(**changes))
+    assert words in str(caught.value)
+
+
+def test_a_column_that_is_not_there_is_seen_at_import_where_the_columns_are_known() -> None:
+    model = changed(nodes_featureids=[COLUMNS, 0, 0])
+    with pytest.raises(errors.InvalidArgumentError, match="compares column 4, but X has 4"):
+        tf.onnx.import_model(model)
+    model.graph.input[0].type.tensor_type.shape.dim[1].Clear()
     tf.reset_default_graph()
-    imported = tf.onnx.import_model(changed(nodes_featureids=[COLUMNS, 0, 0]))
+    imported = tf.onnx.import_model(model)
     for engine in NAMES:
         with (
             tf.Session(target=engine) as session,

@@ -14,6 +14,7 @@ import numpy as np
 
 import graphio as tf
 import graphio.onnx as tfonnx
+from graphio.ops.ml import index_of, pairwise_coupling
 from graphio.ops.trees import AGGREGATES, Trees, tree_ensemble
 
 call = tfonnx.call
@@ -124,6 +125,22 @@ def products(x: Tensor) -> list[Tensor]:
         call("Einsum", x, x, equation="bij,bij->b"),
         call("Det", square),
         call("Det", cast(square, "float64")),
+    ]
+
+
+@family(True, x=numbers(BATCH, 300, 2))
+def transforms(x: Tensor) -> list[Tensor]:
+    def length(n: int) -> Tensor:
+        return tf.constant(np.int64(n))
+
+    real = call("Slice", x, [0], [1], [2])
+    return [
+        *(call("DFT", x, length(n), inverse=n % 2) for n in (1, 256, 300, 67, 2 * 71)),
+        *(call("DFT", real, length(n), onesided=1) for n in (120, 143)),
+        *(call("DFT", x, length(n), onesided=1, inverse=1) for n in (120, 143)),
+        call("DFT", cast(x, "float64")),
+        call("STFT", real, length(20), tf.constant(numbers(48, seed=7))),
+        call("STFT", x, length(31), None, length(61), onesided=0),
     ]
 
 
@@ -489,7 +506,18 @@ def trees(x: Tensor) -> list[Tensor]:
             for aggregate in AGGREGATES:
                 grown = ensemble(dtype, modes, per_leaf)
                 found.append(tree_ensemble(value, grown, 4, aggregate))
+    for modes, per_leaf in ((1, 3), (6, 1)):
+        grown = ensemble(np.float32, modes, per_leaf)
+        wide = grown._replace(weights=grown.weights.astype(np.float64))
+        found.append(tree_ensemble(x, wide, 4, "SUM"))
     return found
+
+
+@family(True, x=numbers(9, 10), d=numbers(9, 10, dtype=np.float64))
+def pairs(x: Tensor, d: Tensor) -> list[Tensor]:
+    """Classes coupled, and numbers looked up among others."""
+    found = [pairwise_coupling(tf.sigmoid(value), 5) for value in (x, d)]
+    return [*found, index_of(x, tf.constant(numbers(9, 10)[::2, ::3].ravel()))]
 
 
 @family(False, n=np.float32([7.25]))

@@ -31,9 +31,11 @@ void graphio_times_free(graphio_times *times);
 void graphio_times_note(void *user, const char *name, size_t length);
 """
 
-#: What the library calls: a Python function, which graphio/cinfer/host.py defines.
+#: What the library calls: Python functions, which graphio/cinfer/host.py and custom.py define.
 CALLBACKS = """
 extern "Python" ci_status graphio_host_call(void *user, ci_host_call *call, ci_error *error);
+extern "Python" ci_status graphio_custom_shape(void *user, ci_call *call, ci_error *error);
+extern "Python" ci_status graphio_custom_run(void *user, ci_call *call, ci_error *error);
 """
 
 #: The module's own beginning is in graphio/cinfer/runner.c, which adds types to what cffi makes.

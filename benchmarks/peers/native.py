@@ -60,7 +60,7 @@ def start_program() -> Path:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     library = folder / "libcinfer.a"
     sources = [HERE / "start.c", HERE / "client.c"]
-    command = [*COMPILER, "-O2", *map(os.fspath, [*sources, library])]
+    command = [*COMPILER, "-O2", *map(os.fspath, [*sources, library]), "-Wl,--as-needed"]
     return made("start", [*command, "-lm", "-ldl", "-pthread"], [*sources, *OURS, library])
 
 

@@ -107,7 +107,7 @@ typedef struct ci_limits { /* 0: the default in brackets */
   size_t size;
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
-  uint64_t max_memory;     /* that a session may hold for values (2^40) */
+  uint64_t max_memory;     /* that a session may hold for values, and a model for packed constants (2^40) */
   uint64_t max_loop_steps; /* of one Loop (2^40) */
   uint32_t max_depth;      /* of subgraphs (16) */
 } ci_limits;
@@ -118,6 +118,57 @@ enum {
   CI_ISA_AVX512 = 3,
   CI_ISA_NEON = 4
 };
+
+/* ---- operators of the program's own ---- */
+
+typedef struct ci_call ci_call;
+/* What the functions of an operator may ask for; by address, so that a shared library of operators links nothing.
+ * Attributes: a missing one gives the default, one of another kind is CI_INVALID_ARGUMENT, which is said already. Text
+ * and lists belong to the model; text is not terminated; a missing list has count -1. */
+typedef struct ci_services {
+  size_t size;
+  int32_t (*has)(const ci_call *call, const char *name); /* 1: the node has the attribute */
+  ci_status (*get_int)(const ci_call *call, const char *name, int64_t otherwise, int64_t *value);
+  ci_status (*get_float)(const ci_call *call, const char *name, double otherwise, double *value);
+  ci_status (*get_string)(const ci_call *call, const char *name, const char **data, size_t *length);
+  ci_status (*get_ints)(const ci_call *call, const char *name, const int64_t **values, int32_t *count);
+  ci_status (*get_floats)(const ci_call *call, const char *name, const float **values, int32_t *count);
+  /* In run: calls part(argument, begin, end) for parts of [0, n) of at least `grain`, on the session's threads. Parts
+   * should split outputs, never a sum, so that results do not depend on their number. */
+  void (*parallel)(const ci_call *call, int64_t n, int64_t grain,
+                   void (*part)(void *argument, int64_t begin, int64_t end), void *argument);
+  size_t (*dtype_size)(int32_t dtype); /* as ci_dtype_size and ci_dtype_name */
+  const char *(*dtype_name)(int32_t dtype);
+} ci_services;
+struct ci_call { /* a node of such an operator, valid until the function that gets it returns */
+  size_t size;
+  int32_t version; /* that the node was written for */
+  int32_t input_count, output_count;
+  const ci_tensor *inputs; /* dtype 0: absent. `shape` sees data only where the numbers are known before the run */
+  ci_tensor *outputs; /* `shape` sets dtype, rank and dims; `run` fills data, which is dense */
+  size_t scratch_bytes; /* `shape` may set it */
+  void *scratch; /* in run: so many bytes, aligned to 64, of any content */
+  const ci_services *services;
+  void *kernel; /* the library's */
+};
+enum { CI_AT_RUN = -1 }; /* what `shape` returns when it needs the numbers of an input whose data is NULL */
+typedef struct ci_operator { /* all of it, and what it points at, must outlive the models that are opened with it */
+  size_t size; /* sizeof(ci_operator) */
+  const char *domain, *name; /* as the file has them: "com.example", "ScaledTanh" */
+  int32_t since, until; /* versions that it serves; until 0: no end */
+  int32_t min_inputs, max_inputs, min_outputs,
+      max_outputs; /* the first min_inputs are there; max -1: any number, and none is absent */
+  int32_t stateful; /* 1: never run ahead of its turn or left out of one */
+  void *user;
+  /* The types of the outputs from those of the inputs. Called while a shape is planned, for CI_AT_RUN in the run. */
+  ci_status (*shape)(void *user, ci_call *call, ci_error *error);
+  /* Called by the thread that runs the session; the same inputs must give the same bits. error is never NULL. */
+  ci_status (*run)(void *user, ci_call *call, ci_error *error);
+} ci_operator;
+/* What a shared library of operators exports for graphio.cinfer.load(..., operators=["its.so"]): an array, and its
+ * length. */
+typedef const ci_operator *(*ci_operators_fn)(int32_t *count); /* const ci_operator *ci_operators(int32_t *count) */
+
 typedef struct ci_options { /* of a model */
   size_t size;
   uint32_t abi;       /* CI_ABI as the caller was compiled */
@@ -126,6 +177,8 @@ typedef struct ci_options { /* of a model */
   int32_t borrow;     /* 1, ci_open_memory: the bytes outlive the model and are not copied */
   ci_allocator allocator;
   ci_limits limits;
+  const ci_operator *const *operators; /* pointers to the program's own, in domains of its own */
+  int32_t operator_count;
 } ci_options;
 CI_API ci_options ci_defaults(void);
 
@@ -322,7 +375,9 @@ CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tenso
  * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
  * begin it early; it is made in its turn all the same. */
 CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
-typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails */
+typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails. ImageDecoder
+                          * calls, too: the functions ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes
+                          * of a file, uint8[n], and give a picture, uint8[height, width, 3 or 1]. */
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
    * says in `error`, which is never NULL, what went wrong and returns its status. It may run other sessions, not those
@@ -355,7 +410,12 @@ CI_API ci_state *ci_session_state(ci_session *session); /* borrowed */
 /* Plans for these inputs (only dtype, rank and dims are looked at), so that runs of these shapes allocate nothing. */
 CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                             ci_error *error);
-/* Runs a signature: inputs and outputs in its order, all of them. */
+/* The same, and fills in dtype, rank, dims and bytes of the outputs as a run with these inputs will give them; rank is
+ * -1 where only the run shows. */
+CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
+                            ci_tensor *outputs, int output_count, ci_error *error);
+/* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted:
+ * when a run has failed, the memory given for outputs holds anything. */
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
 /* The strings of a borrowed CI_STRING output are ci_string elements of its data. */

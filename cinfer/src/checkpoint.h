@@ -85,37 +85,38 @@ typedef struct ci_shards {
 } ci_shards;
 
 /* All initialised variables; shard_bytes 0: one file. Free the plan also after a failure. */
-ci_status ci_shards_plan(ci_state *state, uint64_t shard_bytes, ci_shards *plan, ci_error *error);
-ci_status ci_shards_headers(ci_shards *plan, uint64_t save_id, ci_error *error);
-void ci_shards_free(ci_shards *plan);
+CI_LOCAL ci_status ci_shards_plan(ci_state *state, uint64_t shard_bytes, ci_shards *plan, ci_error *error);
+CI_LOCAL ci_status ci_shards_headers(ci_shards *plan, uint64_t save_id, ci_error *error);
+CI_LOCAL void ci_shards_free(ci_shards *plan);
 
 /* ---- checkpoint_index.c ---- */
 
-void ci_index_free(ci_index *index);
+CI_LOCAL void ci_index_free(ci_index *index);
 /* The whole file: envelope and message. */
-void ci_index_encode(const ci_index *index, ci_out *out);
+CI_LOCAL void ci_index_encode(const ci_index *index, ci_out *out);
 /* Everything that the bytes alone can tell is checked; `name` is for messages. Free the index also after a failure. */
-ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name, ci_index *index,
-                          ci_error *error);
+CI_LOCAL ci_status ci_index_decode(const ci_allocator *allocator, const ci_bytes *bytes, const char *name,
+                                   ci_index *index, ci_error *error);
 /* Reads and decodes the index `name` of a folder; `bytes` must outlive the index. Free both also after a failure. */
-ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index, ci_error *error);
+CI_LOCAL ci_status ci_index_read(const ci_folder *folder, const char *name, ci_bytes *bytes, ci_index *index,
+                                 ci_error *error);
 /* A file that nobody makes longer than `most`: a longer one is CI_DATA_LOSS. */
-ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
-                             ci_error *error);
+CI_LOCAL ci_status ci_checkpoint_read(const ci_folder *folder, const char *name, uint64_t most, ci_bytes *bytes,
+                                      ci_error *error);
 
 /* Elements between this machine's byte order and little-endian, in place. */
-void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
+CI_LOCAL void ci_checkpoint_swap(int32_t dtype, void *data, size_t bytes);
 
 /* The bytes of P.meta: the model's file without the values of its variables. */
-ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error);
+CI_LOCAL ci_status ci_checkpoint_meta(const ci_model *model, ci_out *out, ci_error *error);
 
 /* ci_save_with the bytes of P.meta themselves; NULL: no such file. What the Python binding calls. */
-ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
-                             const ci_save_options *options, ci_error *error);
+CI_LOCAL ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
+                                      const ci_save_options *options, ci_error *error);
 /* Compares the variables of a state with those of a checkpoint. What a partial restore leaves as it is, is counted, and
  * marked in `skip`, one for each variable of the index; else all of it is in one message. */
-ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial, bool *skip,
-                            int32_t *left_out, ci_error *error);
+CI_LOCAL ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *base, uint32_t partial,
+                                     bool *skip, int32_t *left_out, ci_error *error);
 
 /* ---- checkpoint_list.c: the file `checkpoint`, a hint and never the truth ---- */
 
@@ -130,39 +131,42 @@ typedef struct ci_checkpoints { /* what the file says; spans are in its bytes, s
 } ci_checkpoints;
 
 /* CI_NOT_FOUND: there is none; CI_DATA_LOSS: it cannot be read, or is absurdly long. Free it in any case. */
-ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
-void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
+CI_LOCAL ci_status ci_checkpoints_read(const ci_folder *folder, ci_checkpoints *list, ci_error *error);
+CI_LOCAL void ci_checkpoints_free(const ci_allocator *allocator, ci_checkpoints *list);
 /* Whether there is one of that name, which may be any text. */
-bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
+CI_LOCAL bool ci_checkpoint_exists(const ci_folder *folder, ci_span base);
 /* The file with `base` as the newest one. */
-void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
+CI_LOCAL void ci_checkpoints_text(const ci_checkpoints *list, const char *base, ci_out *out);
 /* The base name of the newest checkpoint of the folder. CI_NOT_FOUND: there is none. CI_DATA_LOSS: none is whole. */
-ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
+CI_LOCAL ci_status ci_checkpoints_latest(const ci_folder *folder, char base[CI_NAME_BYTES], ci_error *error);
 
 /* ---- checkpoint_keep.c ---- */
 
 /* Makes room for `base` as the newest: of the others in this folder most - 1 stay, the oldest expire. Expired are only
  * checkpoints that are there; false: out of memory. Whoever was killed after a commit has not come to list it: if the
  * run goes on from that checkpoint, `origin` brings it in. */
-bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base, const ci_origin *origin,
-                           size_t most);
+CI_LOCAL bool ci_checkpoints_expire(const ci_folder *folder, ci_checkpoints *list, const char *base,
+                                    const ci_origin *origin, size_t most);
 
 /* ---- checkpoint_clean.c: nothing here fails a save, and what cannot be deleted is left whole. What any index of the
  * folder names stays, be it one that somebody has renamed ---- */
 
 /* Whether a file is there and an index of the folder names it. */
-bool ci_checkpoint_needs(const ci_folder *folder, const char *name);
+CI_LOCAL bool ci_checkpoint_needs(const ci_folder *folder, const char *name);
 /* Removes the data files of a prefix, and the graph files beside P.meta, except those of one save; keep NULL: all. */
-void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
+CI_LOCAL void ci_checkpoint_collect(const ci_folder *folder, const char *base, const uint64_t *keep);
 /* Removes what crashes have left of prefixes other than `base` that have no index, when all of it has lain there for
  * more than `age` before the index of `base`: younger files may belong to a save under way. */
-void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
+CI_LOCAL void ci_checkpoint_remove_abandoned(const ci_folder *folder, const char *base, int64_t age);
 /* Removes temporaries of the run of `base` last written before `time`, and others `age` older than that: they may be in
  * use. */
-void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
-bool ci_checkpoint_is_temporary(const char *name);
+CI_LOCAL void ci_checkpoint_remove_temporaries(const ci_folder *folder, const char *base, int64_t time, int64_t age);
+CI_LOCAL bool ci_checkpoint_is_temporary(const char *name);
 /* What the checkpoints of one run share: the length of the name without the step, "-<digits>". */
-size_t ci_checkpoint_run_length(const char *base);
+CI_LOCAL size_t ci_checkpoint_run_length(const char *base);
 /* The index first, so that a crash leaves garbage and no half. */
-void ci_checkpoint_delete(const ci_folder *folder, const char *base);
+CI_LOCAL void ci_checkpoint_delete(const ci_folder *folder, const char *base);
+
+/* What saving and restoring say where a build has no checkpoints (families.h). */
+CI_LOCAL ci_status ci_checkpoint_left_out(ci_error *error);
 #endif

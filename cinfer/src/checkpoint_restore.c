@@ -403,6 +403,7 @@ ci_restore_options ci_restore_defaults(void) { return (ci_restore_options){.size
 
 ci_status ci_restore_with(ci_state *state, const char *prefix, const ci_restore_options *options, ci_restored *restored,
                           ci_error *error) {
+  if (!CI_HAS(checkpoints)) return ci_checkpoint_left_out(error);
   const char *base;
   ci_folder folder;
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a prefix");
@@ -436,6 +437,7 @@ static ci_status restore_newest(ci_state *state, const ci_folder *folder, const 
 
 ci_status ci_restore_latest(ci_state *state, const char *path, const ci_restore_options *options, ci_restored *restored,
                             ci_error *error) {
+  if (!CI_HAS(checkpoints)) return ci_checkpoint_left_out(error);
   const char *base;
   ci_folder folder;
   if (!state || !path || !*path) return ci_fail(error, CI_INVALID_ARGUMENT, "a restore needs a state and a folder");

@@ -387,12 +387,19 @@ static void save_free(save_job *job) {
 
 /* ---- public ---- */
 
+ci_status ci_checkpoint_left_out(ci_error *error) {
+  return ci_fail(error, CI_UNIMPLEMENTED,
+                 "this cinfer was built without checkpoints: add checkpoints to CINFER_FAMILIES (CMake) or CI_FAMILIES "
+                 "(one file)");
+}
+
 ci_save_options ci_save_defaults(void) {
   return (ci_save_options){.size = sizeof(ci_save_options), .step = -1, .write_state = 1};
 }
 
 ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_bytes, const char *prefix,
                              const ci_save_options *given, ci_error *error) {
+  if (!CI_HAS(checkpoints)) return ci_checkpoint_left_out(error);
   ci_save_options options = ci_save_defaults();
   if (!state || !prefix) return ci_fail(error, CI_INVALID_ARGUMENT, "a save needs a state and a prefix");
   CI_TRY(ci_state_idle(state, error)); /* half a step is no checkpoint */
@@ -413,6 +420,7 @@ ci_status ci_checkpoint_save(ci_state *state, const void *meta, size_t meta_byte
 
 ci_status ci_save_with(ci_state *state, const ci_model *model, const char *prefix, const ci_save_options *options,
                        ci_error *error) {
+  if (!CI_HAS(checkpoints)) return ci_checkpoint_left_out(error);
   if (!state || !model) return ci_checkpoint_save(state, NULL, 0, prefix, options, error);
   ci_out meta = {.allocator = ci_state_allocator(state)};
   ci_status status = ci_checkpoint_meta(model, &meta, error);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../include/cinfer.h"
+#include "families.h"
 
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
     defined(__NO_SIGNED_ZEROS__)
@@ -24,7 +25,7 @@
 #define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define CI_INLINE static inline __attribute__((always_inline, unused))
 #define CI_OUTLINE static __attribute__((noinline, unused)) /* one copy: size before speed */
-#if defined(__clang__)
+#if defined(__clang__) || defined(CI_SMALL)
 #define CI_FAST
 #else
 #define CI_FAST \
@@ -43,7 +44,27 @@
 #define CI_FAST
 #endif
 
-/* Internal functions: static in the one-file build, hidden in the others. */
+/* CI_SMALL: size before speed. Of what inlining makes a variant for each caller, one will do, and what is there for
+ * shapes of its own alone (CI_LARGE) is left out; the bits are the same. */
+#ifdef CI_SMALL
+#define CI_EITHER CI_OUTLINE
+#define CI_LARGE 0
+#else
+#define CI_EITHER CI_INLINE
+#define CI_LARGE 1
+#endif
+
+/* Internal functions: static in the one-file build, hidden in the others. Definitions follow a declaration, from which
+ * they have it. */
+#ifndef CI_LOCAL
+#define CI_LOCAL
+#endif
+/* What only families need that this build lacks is left to the compiler and the linker to drop. */
+#if defined(__GNUC__) && (!CI_HAS_ALL || defined(CI_SMALL))
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
+#endif
+
 typedef struct ci_span { /* bytes that belong to somebody else */
   const char *data;
   size_t length;

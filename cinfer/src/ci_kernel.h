@@ -25,6 +25,11 @@ typedef struct ci_value { /* a tensor of a running graph */
  * see one. */
 CI_INLINE bool ci_holds(int32_t dtype) { return dtype == CI_SEQUENCE || dtype == CI_NOTHING; }
 
+typedef struct ci_largest { /* windows of planes whose largest elements are wanted: inside, none meets another */
+  int64_t height, width, down, right; /* of a window; from one to the next */
+  int64_t rows, columns;              /* windows of a plane */
+} ci_largest;
+
 typedef struct ci_kernel ci_kernel;
 typedef void (*ci_part_fn)(void *argument, int64_t begin, int64_t end, int thread);
 
@@ -38,6 +43,12 @@ struct ci_kernel {
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many k_parallel may use */
+  /* Set in prepare, NULL at its start. The plan calls join if the next step alone reads out[0], as its in[0]; if it is
+   * not 0, run does that step's work, too, with its scratch, and writes its out[0] instead, which gets memory for so
+   * many bytes. largest: the work of a step that can be joined. */
+  size_t (*join)(ci_kernel *k, const ci_kernel *next);
+  const ci_largest *largest;
+  bool *one_nan; /* of k_parallel_rows, which tells it that out[0] has one NaN; NULL: out[0] stays in the plan */
   struct ci_node_run *node; /* for plan.c and the control-flow kernels alone */
 };
 
@@ -79,6 +90,14 @@ bool k_known(const ci_kernel *k, int i); /* whether in[i]->data may be read in p
 /* Runs fn over [0, n) in parts of at least `grain`, on up to k->threads threads. Parts split outputs, never a
  * reduction, so results do not depend on their number. */
 void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+/* The same where a part writes its share of out[0] and nothing else, so that elements / n of them go with each number:
+ * a result that leaves the library gets its one NaN while it is in the cache. */
+void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument);
+
+/* The same: the run has seen to the NaN of out[0] itself. */
+CI_INLINE void k_wrote_one_nan(ci_kernel *k) {
+  if (k->one_nan != NULL) *k->one_nan = true;
+}
 
 /* Errors: the message is completed to "Op 'node' (train.py:88 in f): ...". Returns `status`. */
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
@@ -103,8 +122,8 @@ int64_t ci_product(const int64_t *dims, int begin, int end);
 /* The table of operators. */
 typedef struct ci_op {
   const char *domain, *name;
-  int32_t since, until;     /* versions; until 0: no end */
-  int8_t min_in, max_in;    /* max -1: any number */
+  int32_t since, until; /* versions; until 0: no end */
+  int8_t min_in, max_in; /* max -1: any number */
   int8_t min_out, max_out;
   uint32_t flags;
   ci_status (*prepare)(ci_kernel *k);
@@ -112,17 +131,23 @@ typedef struct ci_op {
 } ci_op;
 enum {
   CI_OP_STATEFUL = 1, /* reads or changes state: never run ahead of its turn, never merged */
-  CI_OP_CONTROL = 2,  /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
+  CI_OP_CONTROL = 2, /* has subgraphs, or finds shapes of outputs in run: prepare may see unknown shapes */
   CI_OP_SHAPE_ONLY = 4, /* needs its input's shape, not the numbers */
-  CI_OP_HALF = 8,       /* float16 and bfloat16 are computed in float32 (half.h) */
-  CI_OP_HOLDS = 16      /* inputs may be sequences, or nothing */
+  CI_OP_HALF = 8, /* float16 and bfloat16 are computed in float32 (half.h) */
+  CI_OP_HOLDS = 16 /* inputs may be sequences, or nothing */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
+/* The family of an operator that this build leaves out; NULL: of no such operator. */
+const char *ci_left_out(ci_span domain, ci_span name);
 
 /* The functions of every row, so that a kernel file needs no header of its own for them. */
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
-  ci_status prepare(ci_kernel *k);                                                               \
-  ci_status run(ci_kernel *k);
+  CI_LOCAL ci_status prepare(ci_kernel *k);                                                      \
+  CI_LOCAL ci_status run(ci_kernel *k);
+#define CI_TAKES(family) 1
+#define CI_FAMILY(family)
 #include "ops.def"
 #undef CI_OP
+#undef CI_TAKES
+#undef CI_FAMILY
 #endif

@@ -240,6 +240,8 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
 
 void ci_step_reset(ci_step *step) {
   step->k.scratch_bytes = 0;
+  step->k.join = NULL;
+  step->k.largest = NULL;
   for (int o = 0; o < step->k.n_out; o++) step->alias[o] = CI_NONE;
 }
 
@@ -253,10 +255,34 @@ static ci_status compile_check_held(ci_step *step) {
   return CI_OK;
 }
 
+/* Operators that compute, which are those that widen float16, do so with the usual types where family types is left
+ * out. */
+static ci_status compile_check_types(ci_step *step) {
+  if (CI_HAS(types) || (step->node->kernel->flags & CI_OP_HALF) == 0) return CI_OK;
+  for (int i = 0; i < step->k.n_in; i++) {
+    if (step->k.in[i] == NULL) continue;
+    switch (step->k.in[i]->dtype) {
+      case CI_DOUBLE:
+      case CI_INT8:
+      case CI_INT16:
+      case CI_UINT16:
+      case CI_UINT32:
+      case CI_UINT64:
+        return k_fail(&step->k, CI_UNIMPLEMENTED,
+                      "input %d has type %s, with which this cinfer does not compute: add types to CINFER_FAMILIES "
+                      "(CMake) or CI_FAMILIES (one file)",
+                      i, ci_dtype_name(step->k.in[i]->dtype));
+      default: break;
+    }
+  }
+  return CI_OK;
+}
+
 ci_status ci_step_prepare(ci_step *step) {
   ci_step_reset(step);
   step->widens = false;
   CI_TRY(compile_check_held(step));
+  CI_TRY(compile_check_types(step));
   return ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k);
 }
 
@@ -583,7 +609,7 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   if (plan->outputs == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
-    plan->outputs[i] = (ci_plan_output){cell, CI_NONE};
+    plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};
     ci_compile_read(plan, compile_index(plan, cell), CI_END);
     if (compile_is_sessions(plan, cell)) continue;
     int32_t copy = ci_plan_place(plan, CI_HOME_ARENA, cell->value.bytes);

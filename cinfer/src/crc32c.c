@@ -34,17 +34,23 @@
   CRC_16(n, __VA_ARGS__), CRC_16(n + 16u, __VA_ARGS__), CRC_16(n + 32u, __VA_ARGS__), CRC_16(n + 48u, __VA_ARGS__)
 #define CRC_256(...) \
   {CRC_64(0u, __VA_ARGS__), CRC_64(64u, __VA_ARGS__), CRC_64(128u, __VA_ARGS__), CRC_64(192u, __VA_ARGS__)}
+#ifdef CI_SMALL
+static const uint32_t crc_tables[1][256] = {CRC_256(CRC_BASIS_0)};
+#else
 static const uint32_t crc_tables[8][256] = {CRC_256(CRC_BASIS_0), CRC_256(CRC_BASIS_1), CRC_256(CRC_BASIS_2),
                                             CRC_256(CRC_BASIS_3), CRC_256(CRC_BASIS_4), CRC_256(CRC_BASIS_5),
                                             CRC_256(CRC_BASIS_6), CRC_256(CRC_BASIS_7)};
+#endif
 
 static uint32_t crc_tabled(uint32_t crc, const uint8_t *p, size_t n) {
+#ifndef CI_SMALL
   for (; n >= 8; n -= 8, p += 8) {
     uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
     crc = crc_tables[7][low & 0xff] ^ crc_tables[6][low >> 8 & 0xff] ^ crc_tables[5][low >> 16 & 0xff] ^
           crc_tables[4][low >> 24] ^ crc_tables[3][p[4]] ^ crc_tables[2][p[5]] ^ crc_tables[1][p[6]] ^
           crc_tables[0][p[7]];
   }
+#endif
   for (; n > 0; n--, p++) crc = crc >> 8 ^ crc_tables[0][(crc ^ *p) & 0xff];
   return crc;
 }

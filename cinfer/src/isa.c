@@ -3,6 +3,7 @@
  * No file needs a compiler flag: the regions carry their target with them. */
 #include "isa.h"
 
+#include "isa_bytes.h"
 #include "isa_linear.h"
 #include "isa_linear_lists.h"
 #include "isa_math.h"
@@ -12,8 +13,25 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(CI_NO_SIMD)
 #define CI_ISA_X86 1
 #endif
-#if defined(__aarch64__) && defined(__GNUC__) && !defined(CI_NO_SIMD)
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(CI_NO_SIMD) && !defined(CI_NO_NEON)
 #define CI_ISA_ARM 1
+#endif
+
+/* Instruction sets may be left out, the portable code where there is another. */
+#if CI_ISA_X86 && !defined(CI_NO_AVX2)
+#define CI_ISA_X86_AVX2 1
+#endif
+#if CI_ISA_X86 && !defined(CI_NO_AVX512)
+#define CI_ISA_X86_AVX512 1
+#endif
+#if !defined(CI_NO_PORTABLE) || !(CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512 || CI_ISA_ARM)
+#define CI_ISA_ANYWHERE 1
+#endif
+
+#if CI_HAS(quantization)
+#define CI_BYTES(name) &isa_bytes_##name
+#else
+#define CI_BYTES(name) NULL
 #endif
 
 #define CI_PRAGMA(x) _Pragma(#x)
@@ -25,6 +43,7 @@
 #define CI_TARGET_END CI_PRAGMA(GCC pop_options)
 #endif
 
+#if CI_ISA_ANYWHERE
 /* On x86 this is for processors without AVX2 alone: there it is made small. */
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -40,17 +59,19 @@
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
-static const struct ci_isa isa_portable = {CI_ISA_PORTABLE, "portable", &isa_math_portable, &isa_linear_portable,
-                                           &isa_move_portable};
+static const struct ci_isa isa_portable = {CI_ISA_PORTABLE,      "portable",         &isa_math_portable,
+                                           &isa_linear_portable, &isa_move_portable, CI_BYTES(portable)};
+#endif
 
 #undef CI_REGION_FAST
 #define CI_REGION_FAST CI_FAST
 
-#if CI_ISA_X86
+#if CI_ISA_X86_AVX2
 CI_TARGET_BEGIN("avx2,fma")
 #define CI_VEC_AVX2
 #define CI_N(x) x##_avx2
@@ -58,11 +79,15 @@ CI_TARGET_BEGIN("avx2,fma")
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX2
 CI_TARGET_END
-static const struct ci_isa isa_avx2 = {CI_ISA_AVX2, "avx2", &isa_math_avx2, &isa_linear_avx2, &isa_move_avx2};
+static const struct ci_isa isa_avx2 = {CI_ISA_AVX2,      "avx2",         &isa_math_avx2,
+                                       &isa_linear_avx2, &isa_move_avx2, CI_BYTES(avx2)};
+#endif
 
+#if CI_ISA_X86_AVX512
 CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #define CI_VEC_AVX512
 #define CI_N(x) x##_avx512
@@ -70,11 +95,23 @@ CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_AVX512
 CI_TARGET_END
-static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx512, &isa_linear_avx512,
-                                         &isa_move_avx512};
+#define CI_VEC_AVX512
+#define CI_BYTES_VNNI
+#define CI_N(x) x##_avx512_vnni
+CI_TARGET_BEGIN("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni,avx2,fma")
+#include "isa_bytes_impl.h"
+CI_TARGET_END
+#undef CI_N
+#undef CI_BYTES_VNNI
+#undef CI_VEC_AVX512
+static const struct ci_isa isa_avx512_vnni = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                              &isa_linear_avx512, &isa_move_avx512, CI_BYTES(avx512_vnni)};
+static const struct ci_isa isa_avx512 = {CI_ISA_AVX512,      "avx512",         &isa_math_avx512,
+                                         &isa_linear_avx512, &isa_move_avx512, CI_BYTES(avx512)};
 #endif
 
 #if CI_ISA_ARM
@@ -84,17 +121,21 @@ static const struct ci_isa isa_avx512 = {CI_ISA_AVX512, "avx512", &isa_math_avx5
 #include "isa_math_impl.h"
 #include "isa_linear_impl.h"
 #include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
 #undef CI_N
 #undef CI_VEC_NEON
-static const struct ci_isa isa_neon = {CI_ISA_NEON, "neon", &isa_math_neon, &isa_linear_neon, &isa_move_neon};
+static const struct ci_isa isa_neon = {CI_ISA_NEON,      "neon",         &isa_math_neon,
+                                       &isa_linear_neon, &isa_move_neon, CI_BYTES(neon)};
 #endif
 
-#if CI_ISA_X86
+#if CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512
 /* __builtin_cpu_supports also asks whether the system saves the registers. */
 static bool isa_has_avx2(void) {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+#endif
+#if CI_ISA_X86_AVX512
 static bool isa_has_avx512(void) {
   return isa_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
@@ -102,13 +143,20 @@ static bool isa_has_avx512(void) {
 #endif
 
 const struct ci_isa *ci_isa_find(int32_t id) {
-#if CI_ISA_X86
-  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && isa_has_avx512()) return &isa_avx512;
+#if CI_ISA_X86_AVX512
+  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && isa_has_avx512())
+    return __builtin_cpu_supports("avx512vnni") ? &isa_avx512_vnni : &isa_avx512;
+#endif
+#if CI_ISA_X86_AVX2
   if ((id == CI_ISA_AVX2 || id == CI_ISA_BEST) && isa_has_avx2()) return &isa_avx2;
-#elif CI_ISA_ARM
+#endif
+#if CI_ISA_ARM
   if (id == CI_ISA_NEON || id == CI_ISA_BEST) return &isa_neon;
 #endif
-  return id == CI_ISA_PORTABLE || id == CI_ISA_BEST ? &isa_portable : NULL;
+#if CI_ISA_ANYWHERE
+  if (id == CI_ISA_PORTABLE || id == CI_ISA_BEST) return &isa_portable;
+#endif
+  return NULL;
 }
 
 static bool isa_gives(float found, uint32_t bits) {

@@ -6,6 +6,7 @@
 struct ci_isa_math;   /* isa_math.h */
 struct ci_isa_linear; /* isa_linear.h */
 struct ci_isa_move;   /* isa_move.h */
+struct ci_isa_bytes;  /* isa_bytes.h */
 
 struct ci_isa {
   int32_t id;       /* CI_ISA_... */
@@ -13,6 +14,7 @@ struct ci_isa {
   const struct ci_isa_math *math;
   const struct ci_isa_linear *linear;
   const struct ci_isa_move *move;
+  const struct ci_isa_bytes *bytes;
 };
 
 /* CI_ISA_BEST gives the fastest; NULL: this processor or this build lacks it. */

@@ -51,6 +51,21 @@ typedef struct ci_conv_rows {
   int all;
 } ci_conv_rows;
 
+/* The same of whole rows of pixels with windows three wide, one apart: what they read of a row of x is read once, taps
+ * in the padding not at all. c[pixel * c_step + lane], pixels counted through all rows; whole vectors. */
+typedef struct ci_conv_threes {
+  const float *x; /* an image of channels planes of height by width */
+  ptrdiff_t x_row, x_plane;
+  int64_t channels, height, width;
+  int64_t taps, stride, dilation, above; /* of a column of taps, and between rows of pixels; padding */
+  int64_t before;                        /* padding in front of a row, 0 or 1; behind it is no more than 1 */
+  int64_t first, rows, pixels;           /* rows of pixels, pixels of a row */
+  const float *w;
+  float *c;
+  ptrdiff_t c_step;
+  int vectors; /* 1 or 2 */
+} ci_conv_threes;
+
 /* y = min(high, max(low, y + added)) + 0. */
 typedef struct ci_after {
   const float *added; /* as y is laid out; or NULL */
@@ -68,6 +83,28 @@ typedef struct ci_conv_turn {
   int lanes;
   ci_after after;
 } ci_conv_turn;
+
+/* c[window][lane] = the first largest of c[pixel][lane] + bias[lane] over the pixels of a window, the first NaN if
+ * there is one, for rows of pixels in memory one after the other. bias NULL: none is added. */
+typedef struct ci_conv_largest {
+  float *c;
+  const float *bias;
+  ptrdiff_t c_step;
+  int64_t pixels; /* of a row */
+  int64_t height, width, down, right, rows, columns; /* as ci_largest's */
+  int lanes; /* bias has so many numbers; c is read and written up to a whole number of vectors */
+} ci_conv_largest;
+
+/* y[output * y_row + pixel] = one chain over k channels of fma(x[channel * x_row + pixel], w[output * w_row + channel],
+ * .), from +0, + bias[output], then `after`. */
+typedef struct ci_conv_pixels {
+  const float *x, *w, *bias; /* bias NULL: none is added */
+  float *y;
+  ptrdiff_t x_row, w_row, y_row;
+  int64_t k, pixels;
+  int outputs;
+  ci_after after; /* added is laid out as y is */
+} ci_conv_pixels;
 
 /* Copies planes of `rows` rows of n numbers, x_step, x_row and x_plane apart, with `above` and `below` rows of `fill`
  * and `before` numbers of it in front of each row, and behind it up to y_row. y has room for two vectors more. With an
@@ -92,34 +129,61 @@ typedef struct ci_windows { /* of a plane, padding included: y dense */
   int64_t rows, columns;
 } ci_windows;
 
+/* y = one chain over the taps of a 3 x 3 window of fma(x, w[tap], .), from +0, + bias, then `after`: a plane that is
+ * read in place, with zeros around it. */
+typedef struct ci_depthwise {
+  const float *x, *w, *bias; /* bias or NULL */
+  float *y;
+  int64_t height, width; /* of x */
+  int64_t above, before; /* zeros; before a row 0 or 1 */
+  int64_t rows, columns; /* of y */
+  int stride;            /* 1 or 2, along both axes */
+  ci_after after;        /* added is NULL */
+} ci_depthwise;
+
 struct ci_isa_linear {
   int panel; /* columns of b that a tile takes at a time */
   int lanes; /* of a vector */
-  void (*conv_rows)(const ci_conv_rows *t);
-  void (*conv_turn)(const ci_conv_turn *t);
-  void (*pad)(const ci_padding *t);
-  void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
-  void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
   /* to[c * to_row + r] = from[r * from_row + c] */
   void (*transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows, int64_t cols);
   /* y[i] = fma(beta, c[i * c_step], alpha * y[i]); alpha 1 and beta 1 skip their product */
   void (*scale_add)(float *y, float alpha, float beta, const float *c, ptrdiff_t c_step, int64_t n);
   void (*add)(float *y, const float *x, int64_t n); /* y[i] = y[i] + x[i] */
-  /* Pooling of n channels over the taps of a window, in row-major order; zeros are +0. */
-  void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
-  void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
-  /* dx[tap] += dy at the first tap that is the largest (the first NaN if there is one), += 0 at the others */
-  void (*route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n);
-  void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
+  /* y[i] = fma(a[i], b[i], y[i]) */
+  void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
+#if CI_HAS_PRODUCTS
+  void (*columns)(const ci_tile *t); /* column form: blocks of L, each one chain from +0, added in order */
+  void (*dots)(const ci_tile *t);    /* dot form: 16 or 64 lanes, then the tree */
+#endif
+#if CI_HAS_CONVOLUTIONS
+  void (*conv_rows)(const ci_conv_rows *t);
+  void (*conv_threes)(const ci_conv_threes *t);
+  void (*conv_pixels)(const ci_conv_pixels *t);
+  void (*conv_turn)(const ci_conv_turn *t);
+  void (*conv_largest)(const ci_conv_largest *t);
   /* y[c] = one chain over the taps of fma(x[tap][c], w[tap * n + c], .), from +0 */
   void (*depthwise)(float *y, const float *const *x, const float *w, int64_t taps, int64_t n);
   /* y = one chain over the taps of fma(x, w[tap], .), from +0, + bias */
   void (*depthwise_plane)(const ci_windows *t);
+  void (*depthwise_3x3)(const ci_depthwise *t);
+#endif
+#if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
+  void (*pad)(const ci_padding *t);
+#endif
+#if CI_HAS_POOLS
+  /* Pooling of n channels over the taps of a window, in row-major order; zeros are +0. */
+  void (*largest)(float *y, const float *const *x, int64_t taps, int64_t n); /* NaN wins, no tap gives -inf */
+  void (*average)(float *y, const float *const *x, int64_t taps, int64_t n); /* a chain of sums from +0, / taps */
   void (*largest_plane)(const ci_windows *t); /* the first largest, the first NaN if there is one, as it is */
   /* Chains of sums from +0 in double, over the count. x_right at most 4, behind x lie CI_WINDOWS_SLACK numbers more. */
   void (*average_plane)(const ci_windows *t);
   void (*average_whole)(float *y, const float *x, int64_t planes, int64_t area); /* the same of whole planes */
-  /* y[i] = fma(a[i], b[i], y[i]) */
-  void (*multiply_add)(float *y, const float *a, const float *b, int64_t n);
+#endif
+#if CI_HAS(training)
+  /* Gradients of pooling: dx[tap] += dy at the first tap that is the largest (the first NaN if there is one), += 0 at
+   * the others */
+  void (*route)(float *const *dx, const float *const *x, const float *dy, int64_t taps, int64_t n);
+  void (*spread)(float *const *dx, const float *dy, int64_t taps, int64_t n); /* dx[tap] += dy / taps */
+#endif
 };
 #endif

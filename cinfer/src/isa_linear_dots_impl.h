@@ -114,7 +114,8 @@ static void CI_N(dots)(const ci_tile *t) {
       for (; m < t->m; m++) CI_N(dot_far)(t, m, n);
     }
     for (; m + 4 <= t->m; m += 4) CI_N(dots_4)(t, m, n);
-    switch (t->m - m) {
+    for (; !CI_LARGE && m < t->m; m++) CI_N(dots_1)(t, m, n);
+    switch (CI_LARGE ? t->m - m : 0) {
       case 3: CI_N(dots_3)(t, m, n); break;
       case 2: CI_N(dots_2)(t, m, n); break;
       case 1: CI_N(dots_1)(t, m, n); break;

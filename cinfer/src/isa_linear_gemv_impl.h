@@ -13,14 +13,14 @@ struct CI_N(stream) {
 struct CI_N(gemv_args) {
   struct CI_N(stream) s[4];
   int64_t steps[4]; /* of each stream, descending */
-  ptrdiff_t a_k, b_k;
+  ptrdiff_t a_k, b_k, b_panel;
   int part; /* columns of the last vector, 1..CI_VL */
 };
 
 #define CI_G_ZERO(s, v) sum[s][v] = v_set(0.0f);
 #define CI_G_CLEAR(i, V) CI_V##V(CI_G_ZERO, i) const float *const a##i = t->s[i].a, *const b##i = t->s[i].b;
-#define CI_G_FMA(s, v)                                                                              \
-  sum[s][v] = v_fma(x, (v) == last ? v_load_part(b + (v) * CI_VL, part, 0.0f) : v_load(b + (v) * CI_VL), sum[s][v]);
+#define CI_G_FMA(s, v) \
+  sum[s][v] = v_fma(x, (v) == last ? v_load_part(CI_T_B(v), part, 0.0f) : v_load(CI_T_B(v)), sum[s][v]);
 #define CI_G_STEP(i, V)             \
   {                                 \
     const vf x = v_set(a##i[a_at]); \
@@ -50,7 +50,8 @@ struct CI_N(gemv_args) {
   CI_R4(CI_G_OUT, V)
 #define CI_GEMV(V)                                                          \
   static void CI_N(gemv_##V)(const struct CI_N(gemv_args) *t) {             \
-    const ptrdiff_t a_k = t->a_k, b_k = t->b_k;                             \
+    const ptrdiff_t a_k = t->a_k, b_k = t->b_k, b_panel = t->b_panel;       \
+    (void)b_panel;                                                          \
     const int part = t->part;                                               \
     ptrdiff_t a_at = 0, b_at = 0;                                           \
     int64_t step = 0;                                                       \
@@ -64,35 +65,36 @@ struct CI_N(gemv_args) {
       CI_G_BODY(V)                                                          \
     }                                                                       \
   }
-CI_GEMV(1) CI_GEMV(2)
+CI_GEMV(1) CI_GEMV(2) CI_GEMV(3)
     /* clang-format on */
 
     /* Streams are gathered until there are four, or one of another width comes, and then run. */
-    static void CI_N(gemv_flush)(struct CI_N(gemv_args) * g, int *count, bool wide) {
+    static void CI_N(gemv_flush)(struct CI_N(gemv_args) * g, int *count, int64_t vectors) {
   if (*count == 0) return;
   for (int i = *count; i < 4; i++) {
     g->s[i].a = g->s[0].a;
     g->s[i].b = g->s[0].b;
     g->steps[i] = 0;
   }
-  (wide ? CI_N(gemv_2) : CI_N(gemv_1))(g);
+  (vectors == 3 ? CI_N(gemv_3) : vectors == 2 ? CI_N(gemv_2) : CI_N(gemv_1))(g);
   *count = 0;
 }
 
 /* Row a by all columns. Panels of two whole vectors come in groups, block by block; what is left of the columns comes
- * alone. */
+ * alone, but a last single vector of many blocks with the panel before it: its chains alone would wait. */
 static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_panel) {
   const int64_t panel = 2 * CI_VL, group = t->k > 2 * t->block ? 1 : t->k > t->block ? 2 : 4;
   struct CI_N(gemv_args) g; /* filled field by field: what was written as a vector cannot be read at once in parts */
   g.a_k = t->a_k;
   g.b_k = t->b_k;
+  g.b_panel = b_panel;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
-    const bool whole = left >= panel;
+    const bool three = group == 1 && left > panel && left <= panel + CI_VL, whole = left >= panel && !three;
     int64_t panels = whole ? left / panel : 1;
     if (panels > group) panels = group;
     columns = whole ? panels * panel : left;
-    const bool wide = columns > CI_VL;
+    const int64_t vectors = whole ? 2 : (columns + CI_VL - 1) / CI_VL;
     int count = 0;
     g.part = whole ? CI_VL : (int)((left - 1) % CI_VL + 1);
     for (int64_t k = 0; k < t->k; k += t->block) {
@@ -103,9 +105,9 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
         stream->b = t->b + (first / panel + p) * b_panel + k * t->b_k;
         stream->c = c + first + p * panel;
         stream->add = t->add || k > 0;
-        if (count == 4) CI_N(gemv_flush)(&g, &count, wide);
+        if (count == 4) CI_N(gemv_flush)(&g, &count, vectors);
       }
     }
-    CI_N(gemv_flush)(&g, &count, wide);
+    CI_N(gemv_flush)(&g, &count, vectors);
   }
 }

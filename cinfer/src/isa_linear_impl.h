@@ -11,26 +11,51 @@
 #endif
 
 #include "isa_linear_tiles_impl.h"
+#include "isa_linear_quads_impl.h"
 #include "isa_linear_gemv_impl.h"
 #include "isa_linear_dots_impl.h"
 #include "isa_linear_conv_impl.h"
-/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines. */
+#include "isa_linear_threes_impl.h"
+
+#define CI_T_AHEAD(i, unused) CI_PREFETCH(at + (i) * from_row + ahead);
+#define CI_T_GET(i, unused) v[i] = v_load(at + (i) * from_row);
+#define CI_T_PUT(i, unused) v_store(to + (i) * to_row, v[i]);
+
+/* A square of them, or what there is of it. */
+CI_INLINE void CI_N(square)(float *to, ptrdiff_t to_row, const float *at, ptrdiff_t from_row, int rows, int cols) {
+  enum { ahead = 48 };
+  vf v[CI_VL];
+  if (rows == CI_VL && cols == CI_VL) {
+    CI_LANES(CI_T_AHEAD, 0)
+    CI_LANES(CI_T_GET, 0)
+    v_turn(v);
+    CI_LANES(CI_T_PUT, 0)
+    return;
+  }
+  for (int i = 0; i < CI_VL; i++) v[i] = i < rows ? v_load_part(at + i * from_row, cols, 0.0f) : v_set(0.0f);
+  v_turn(v);
+  for (int i = 0; i < cols; i++) v_store_part(to + i * to_row, rows, v[i]);
+}
+
+/* to[c * to_row + r] = from[r * from_row + c]: of a few rows at a time whole lines, which the caches are told of: they
+ * cannot follow so many rows. */
 static void CI_N(transpose)(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row, int64_t rows,
                             int64_t cols) {
-  enum { line = 16, step = CI_N(turned_rows) };
-  const int64_t squares = rows / step * step, whole = cols / 4 * 4;
-  for (int64_t c0 = 0; c0 < whole; c0 += line) {
-    const int64_t c1 = whole - c0 < line ? whole : c0 + line;
-    for (int64_t r = 0; r < squares; r += step) {
-      for (int64_t c = c0; c < c1; c += 4) v_transpose(to + c * to_row + r, to_row, from + r * from_row + c, from_row);
+  enum { line = CI_VL < 16 ? 16 : CI_VL };
+  for (int64_t c0 = 0; c0 < cols; c0 += line) {
+    const int64_t end = cols - c0 < line ? cols : c0 + line;
+    for (int64_t r = 0; r < rows; r += CI_VL) {
+      const int high = rows - r < CI_VL ? (int)(rows - r) : CI_VL;
+      for (int64_t c = c0; c < end; c += CI_VL) {
+        const int wide = end - c < CI_VL ? (int)(end - c) : CI_VL;
+        CI_N(square)(to + c * to_row + r, to_row, from + r * from_row + c, from_row, high, wide);
+      }
     }
-  }
-  for (int64_t r = 0; r < rows; r++) {
-    for (int64_t c = r < squares ? whole : 0; c < cols; c++) to[c * to_row + r] = from[r * from_row + c];
   }
 }
 
 #include "isa_linear_window_impl.h"
+#include "isa_linear_pixels_impl.h"
 
 /* Rows per sweep: their block of a stays in the second-level cache while the columns pass. */
 enum { CI_N(sweep_rows) = CI_SWEEP_ROWS / CI_TILE_ROWS * CI_TILE_ROWS };
@@ -44,9 +69,9 @@ static int64_t CI_N(width_of)(int64_t vectors, int64_t widest) {
 /* Vectors that a tile of so many rows may have. */
 static int CI_N(tile_width)(int64_t rows) {
 #if CI_MANY_REGISTERS
-  return rows <= 6 ? 4 : 2;
+  return CI_LARGE && rows <= 6 ? 4 : 2;
 #else
-  return rows <= 3 ? 4 : 2;
+  return CI_LARGE && rows <= 3 ? 4 : 2;
 #endif
 }
 
@@ -80,16 +105,37 @@ static void CI_N(gather)(struct CI_N(tile_args) * s, int64_t m, float *room) {
   s->a_row = CI_ROOM_ROW;
 }
 
+#if CI_QUADS && CI_LARGE
+static bool CI_N(ends_in_quads)(const ci_tile *t, int64_t m) {
+  return m >= CI_N(few_columns_rows) && t->b_panel != 0 && t->a_k == 1 && t->n > CI_VL && (t->n - 1) % CI_VL < 4;
+}
+
+/* The last one to four columns: where whole vectors of rows end, tiles go on. */
+static void CI_N(last_columns)(struct CI_N(tile_args) s, int64_t m) {
+  for (; m >= CI_N(few_columns_rows); m -= CI_N(few_columns_rows)) {
+    CI_N(few_columns)(&s);
+    s.a += CI_N(few_columns_rows) * s.a_row;
+    s.c += CI_N(few_columns_rows) * s.c_row;
+  }
+  CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][0], 4);
+}
+#endif
+
 /* One block, or blocks of which the totals go through c. */
 CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t m, ptrdiff_t panel) {
   const int64_t most_rows = (m + CI_TILE_ROWS - 1) / CI_TILE_ROWS;
   const int widest = CI_N(tile_width)((m + most_rows - 1) / most_rows);
+#if CI_QUADS && CI_LARGE
+  const int quads = CI_N(ends_in_quads)(t, m);
+#else
+  enum { quads = 0 };
+#endif
   for (int64_t k = 0; k < t->k; k += t->block) {
     struct CI_N(tile_args) s = {.a_row = t->a_row, .a_k = t->a_k, .b_k = t->b_k, .b_panel = panel, .c_row = t->c_row};
     s.k = t->k - k < t->block ? t->k - k : t->block;
     s.add = t->add || k > 0;
     s.far = m * t->n >= CI_FAR;
-    int64_t vectors = (t->n + CI_VL - 1) / CI_VL, column = 0;
+    int64_t vectors = (t->n + CI_VL - 1) / CI_VL - quads, column = 0;
     s.a = a + k * t->a_k;
     s.ahead_step =
         t->b_panel != 0 && CI_VL > 1 ? (ptrdiff_t)(2 * CI_VL * sizeof(float)) * CI_TILE_ROWS / (ptrdiff_t)m + 1 : 0;
@@ -100,15 +146,23 @@ CI_OUTLINE void CI_N(sweep)(const ci_tile *t, const float *a, float *c, int64_t 
       vectors -= width;
       s.b = CI_N(column)(t, panel, column) + k * t->b_k;
       s.c = c + column;
-      s.part = vectors > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
+      s.part = vectors + quads > 0 ? CI_VL : (int)(t->n - (column + (width - 1) * CI_VL));
       column += width * CI_VL;
       s.ahead =
           (const char *)(CI_N(column)(t, panel, column) + k * t->b_k); /* of the last columns, what follows them */
       CI_N(rows)(s, m, CI_TILE_ROWS, &CI_N(tile_table)[0][width - 1], 4);
     }
+#if CI_QUADS && CI_LARGE
+    s.b = CI_N(column)(t, panel, column) + k * t->b_k;
+    s.c = c + column;
+    s.part = (int)(t->n - column);
+    s.ahead_step = 0;
+    if (quads) CI_N(last_columns)(s, m);
+#endif
   }
 }
 
+#if CI_LARGE
 /* Few columns and several blocks: everything inside the kernel. */
 CI_OUTLINE void CI_N(narrow)(const ci_tile *t, ptrdiff_t panel) {
   struct CI_N(tile_args) s = {
@@ -167,16 +221,22 @@ CI_OUTLINE void CI_N(stream)(const ci_tile *t) {
   }
 }
 
+#endif
+
 static void CI_N(columns)(const ci_tile *t) {
   const ptrdiff_t panel = t->b_panel != 0 ? t->b_panel : 2 * CI_VL;
   if (t->k == 0 && !t->add) {
     for (int64_t m = 0; m < t->m; m++) memset(t->c + m * t->c_row, 0, (size_t)t->n * sizeof(float));
+#if CI_LARGE
   } else if (t->m == 1 && t->b_panel == 0 && t->n >= CI_STREAM / 4 && t->k * t->n >= CI_STREAM_FROM) {
     CI_N(stream)(t);
+#endif
   } else if (t->m == 1 || (t->m <= 3 && t->k > t->block && t->n <= 32)) {
     for (int64_t m = 0; m < t->m; m++) CI_N(gemv)(t, t->a + m * t->a_row, t->c + m * t->c_row, panel);
+#if CI_LARGE
   } else if (t->k > t->block && t->n <= 32) {
     CI_N(narrow)(t, panel);
+#endif
   } else {
     const int64_t sweeps = (t->m + CI_N(sweep_rows) - 1) / CI_N(sweep_rows);
     const int64_t most = ((t->m + sweeps - 1) / sweeps + CI_TILE_ROWS - 1) / CI_TILE_ROWS * CI_TILE_ROWS;
@@ -298,26 +358,42 @@ static void CI_N(depthwise)(float *y, const float *const *x, const float *w, int
 #undef CI_BODY
 }
 
-static const struct ci_isa_linear CI_N(isa_linear) = {.panel = 2 * CI_VL,
-                                                      .lanes = CI_VL,
-                                                      .conv_rows = CI_N(conv_rows),
-                                                      .conv_turn = CI_N(conv_turn),
-                                                      .pad = CI_N(pad),
-                                                      .columns = CI_N(columns),
-                                                      .dots = CI_N(dots),
-                                                      .transpose = CI_N(transpose),
+static const struct ci_isa_linear CI_N(isa_linear) = {.transpose = CI_N(transpose),
                                                       .scale_add = CI_N(scale_add),
                                                       .add = CI_N(add),
-                                                      .largest = CI_N(largest),
-                                                      .average = CI_N(average),
-                                                      .route = CI_N(route),
-                                                      .spread = CI_N(spread),
+                                                      .multiply_add = CI_N(multiply_add),
+#if CI_HAS_PRODUCTS
+                                                      .columns = CI_N(columns),
+                                                      .dots = CI_N(dots),
+#endif
+#if CI_HAS_CONVOLUTIONS
+                                                      .conv_rows = CI_N(conv_rows),
+#if CI_LARGE
+                                                      .conv_threes = CI_N(conv_threes),
+                                                      .conv_pixels = CI_N(conv_pixels),
+                                                      .depthwise_3x3 = CI_N(depthwise_3x3),
+#endif
+                                                      .conv_turn = CI_N(conv_turn),
+                                                      .conv_largest = CI_N(conv_largest),
                                                       .depthwise = CI_N(depthwise),
                                                       .depthwise_plane = CI_N(depthwise_plane),
+#endif
+#if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
+                                                      .pad = CI_N(pad),
+#endif
+#if CI_HAS_POOLS
+                                                      .largest = CI_N(largest),
+                                                      .average = CI_N(average),
                                                       .largest_plane = CI_N(largest_plane),
                                                       .average_plane = CI_N(average_plane),
                                                       .average_whole = CI_N(average_whole),
-                                                      .multiply_add = CI_N(multiply_add)};
+#endif
+#if CI_HAS(training)
+                                                      .route = CI_N(route),
+                                                      .spread = CI_N(spread),
+#endif
+                                                      .panel = 2 * CI_VL,
+                                                      .lanes = CI_VL};
 
 #undef CI_TILE_ROWS
 #undef CI_BLOCKS_ROWS

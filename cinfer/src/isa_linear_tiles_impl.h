@@ -141,7 +141,11 @@ CI_BLOCKS(4, 2) CI_BLOCKS(6, 2)
 #undef CI_TILES3
 #undef CI_TILES4
 #define CI_TILES2(R) [0] = CI_N(tile_##R##x1), [1] = CI_N(tile_##R##x2)
+#if CI_LARGE
 #define CI_TILES4(R) CI_TILES2(R), [3] = CI_N(tile_##R##x4)
+#else
+#define CI_TILES4 CI_TILES2
+#endif
 #if CI_MANY_REGISTERS
 #define CI_TILES3(R) [2] = CI_N(tile_##R##x3),
 #else

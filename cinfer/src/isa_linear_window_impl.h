@@ -4,7 +4,7 @@
 CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   if (step == 1) return n == CI_VL ? v_load(p) : v_load_part(p, n, 0.0f);
   if (step == 2) {
-    const int read = 2 * n - 1, second = read - (CI_VL - 1);
+    const int read = n > 0 ? 2 * n - 1 : 0, second = read - (CI_VL - 1);
     if (n == CI_VL) return v_even(v_load(p), v_load(p + CI_VL - 1));
     return v_even(v_load_part(p, read < CI_VL ? read : CI_VL, 0.0f),
                   v_load_part(p + CI_VL - 1, second > 0 ? second : 0, 0.0f));
@@ -14,17 +14,30 @@ CI_INLINE vf CI_N(load_apart)(const float *p, ptrdiff_t step, int n) {
   return v_load(lane);
 }
 
+/* n numbers and more, up to the next whole vector. */
+CI_INLINE void CI_N(fill)(float *y, int64_t n, vf v) {
+  for (int64_t i = 0; i < n; i += CI_VL) v_store(y + i, v);
+}
+
+/* What lies behind a row goes on in front of the next one. */
 static void CI_N(pad)(const ci_padding *t) {
   const vf none = v_set(t->fill);
-  const int64_t whole = t->n / CI_VL * CI_VL;
+  const int64_t whole = t->n / CI_VL * CI_VL, last = t->below > 0 ? t->planes : t->planes - 1;
   const int part = (int)(t->n - whole);
+  const bool narrow = t->x_step == 1 && t->n < CI_VL && t->y_row <= CI_VL;
+  const ptrdiff_t x_row = t->x_row, y_row = t->y_row;
   float *y = t->y;
   for (int64_t plane = 0; plane < t->planes; plane++) {
     const float *x = t->x + plane * t->x_plane;
-    for (int64_t i = 0; i < t->above * t->y_row; i += CI_VL) v_store(y + i, none);
+    CI_N(fill)(y, t->above * t->y_row + (t->rows > 0 ? t->before : 0), none);
     y += t->above * t->y_row;
-    for (int64_t row = 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
-      for (int64_t i = 0; i < t->before; i += CI_VL) v_store(y + i, none);
+    if (narrow) { /* one vector a row */
+      float *to = y + t->before;
+      for (int64_t row = 0; row < t->rows; row++)
+        v_store(to + row * y_row, v_load_part(x + row * x_row, part, t->fill));
+      y += t->rows * y_row;
+    }
+    for (int64_t row = narrow ? t->rows : 0; row < t->rows; row++, x += t->x_row, y += t->y_row) {
       float *to = y + t->before;
       int64_t i = 0;
       if (t->x_step != 1) {
@@ -36,9 +49,9 @@ static void CI_N(pad)(const ci_padding *t) {
       }
       for (; i < whole; i += CI_VL) v_store(to + i, v_load(x + i));
       if (part > 0) v_store(to + i, v_load_part(x + i, part, t->fill)), i += CI_VL;
-      for (; i < t->y_row - t->before; i += CI_VL) v_store(to + i, none);
+      CI_N(fill)(to + i, (row + 1 < t->rows || plane < last ? t->y_row : t->y_row - t->before) - i, none);
     }
-    for (int64_t i = 0; i < t->below * t->y_row; i += CI_VL) v_store(y + i, none);
+    CI_N(fill)(y, t->below * t->y_row, none);
     y += t->below * t->y_row;
   }
 }
@@ -62,75 +75,124 @@ static void CI_N(pad)(const ci_padding *t) {
 
 /* ---- depthwise convolution ---- */
 
-/* Three taps of a row of windows: w is one row of weights. */
-#define CI_W_ROW(sum, r) sum = v_fma(x2, w[r][2], v_fma(x1, w[r][1], v_fma(x0, w[r][0], sum)));
-#define CI_W_LOAD(p)                                                                  \
-  {                                                                                   \
-    const float *at = (p);                                                            \
-    x0 = step == 1 ? v_load(at) : v_even(v_load(at), v_load(at + CI_VL - 1));         \
-    x1 = step == 1 ? v_load(at + 1) : v_even(v_load(at + 1), v_load(at + CI_VL));     \
-    x2 = step == 1 ? v_load(at + 2) : v_even(v_load(at + 2), v_load(at + CI_VL + 1)); \
+/* Three taps of a row of windows, and of a row of weights. */
+#define CI_W_ROW(taps, r) sum = v_fma(taps[2], w[r][2], v_fma(taps[1], w[r][1], v_fma(taps[0], w[r][0], sum)));
+#define CI_W_LOAD(taps, row)                                  \
+  if ((row) < 0 || (row) >= t->height) {                      \
+    taps[0] = taps[1] = taps[2] = v_set(0.0f);                \
+  } else {                                                    \
+    const float *middle = t->x + (row) * t->width + at + 1;   \
+    taps[1] = CI_N(load_apart)(middle, step, lanes[1]);       \
+    taps[2] = CI_N(load_apart)(middle + 1, step, lanes[2]);   \
+    if (at < 0) {                                             \
+      taps[0] = v_behind(taps[step]);                         \
+    } else {                                                  \
+      taps[0] = CI_N(load_apart)(middle - 1, step, lanes[0]); \
+    }                                                         \
   }
 
-/* 3 x 3, no dilation, strides of `step`: two rows of windows share what they read. */
-CI_INLINE void CI_N(depthwise_3x3)(const ci_windows *t, const ptrdiff_t step) {
+#define CI_W_MOVE(to, from) to[0] = from[0], to[1] = from[1], to[2] = from[2];
+
+/* Columns of windows, some rows from the top to the bottom: what one row of x says to several rows of windows stays in
+ * registers. What later rows read is called into the cache meanwhile. */
+CI_INLINE void CI_N(depthwise_rows)(const ci_depthwise *t, int64_t first, int64_t rows, const ptrdiff_t step) {
   const vf added = v_set(t->bias == NULL ? -0.0f : *t->bias); /* + -0 changes no bit */
   const vf low = v_set(t->after.low), high = v_set(t->after.high);
-  const ptrdiff_t down = t->tap_down;
-  vf w[3][3];
-  for (int i = 0; i < 9; i++) w[i / 3][i % 3] = v_set(t->w[i]);
-  for (int64_t row = 0; row < t->rows; row += 2) {
-    const bool two = row + 1 < t->rows;
-    const float *x = t->x + row * t->x_down;
-    float *y = t->y + row * t->columns;
-    for (int64_t i = 0; i < t->columns; i += CI_VL, x += CI_VL * step) {
-      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
-      vf x0, x1, x2, sum = v_set(0.0f), next = sum;
-      CI_W_LOAD(x)
-      CI_W_ROW(sum, 0)
-      CI_W_LOAD(x + down)
-      CI_W_ROW(sum, 1)
-      if (two && step == 1) CI_W_ROW(next, 0)
-      CI_W_LOAD(x + 2 * down)
-      CI_W_ROW(sum, 2)
-      sum = v_add(sum, added);
-      v_store_part(y + i, n, t->after.clamps ? CI_N(clamped)(sum, low, high) : sum);
-      if (!two) continue;
-      if (step == 1) {
-        CI_W_ROW(next, 1)
-      } else {
-        CI_W_ROW(next, 0)
-        CI_W_LOAD(x + 3 * down)
-        CI_W_ROW(next, 1)
+  const vf w[3][3] = {{v_set(t->w[0]), v_set(t->w[1]), v_set(t->w[2])},
+                      {v_set(t->w[3]), v_set(t->w[4]), v_set(t->w[5])},
+                      {v_set(t->w[6]), v_set(t->w[7]), v_set(t->w[8])}};
+  const bool clamps = t->after.clamps;
+  const float *ahead = t->x + (first + rows) * step * t->width;
+  for (int64_t i = 0; i < t->columns; i += CI_VL) {
+    const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;
+    const int64_t at = i * step - t->before; /* of the first tap */
+    int lanes[3];                            /* of each tap, in the plane */
+    for (int tap = 0; tap < 3; tap++) {
+      const int64_t room = (t->width - at - tap + step - 1) / step;
+      lanes[tap] = room < 0 ? 0 : room < n ? (int)room : n;
+    }
+    vf x0[3], x1[3], x2[3];
+    int64_t top = first * step - t->above;
+    float *y = t->y + first * t->columns + i;
+    CI_W_LOAD(x0, top)
+    if (step == 1) {
+      CI_W_LOAD(x1, top + 1)
+    }
+    for (int64_t row = 0; row < rows; row++, top += step, y += t->columns) {
+      vf sum = v_set(0.0f);
+      for (int line = 0; line < step * step; line++, ahead += CI_VL) CI_PREFETCH_NEAR(ahead);
+      if (step == 2) {
+        CI_W_LOAD(x1, top + 1)
       }
-      CI_W_LOAD(x + (2 + step) * down)
-      CI_W_ROW(next, 2)
-      next = v_add(next, added);
-      v_store_part(y + t->columns + i, n, t->after.clamps ? CI_N(clamped)(next, low, high) : next);
+      CI_W_LOAD(x2, top + 2)
+      CI_W_ROW(x0, 0)
+      CI_W_ROW(x1, 1)
+      CI_W_ROW(x2, 2)
+      sum = v_add(sum, added);
+      if (clamps) sum = CI_N(clamped)(sum, low, high);
+      v_store_part(y, n, sum);
+      if (step == 1) {
+        CI_W_MOVE(x0, x1)
+        CI_W_MOVE(x1, x2)
+      } else {
+        CI_W_MOVE(x0, x2)
+      }
     }
   }
 }
 
-static void CI_N(depthwise_plane)(const ci_windows *t) {
-  const bool small = t->kh == 3 && t->kw == 3 && t->tap_right == 1 && t->x_down == t->tap_down * t->x_right;
-  if (small && t->x_right == 1) {
-    CI_N(depthwise_3x3)(t, 1);
-  } else if (small && t->x_right == 2) {
-    CI_N(depthwise_3x3)(t, 2);
+enum { CI_N(near_numbers) = 1 << 12 }; /* of x, in the first cache beside those that are called */
+
+CI_INLINE void CI_N(depthwise_blocks)(const ci_depthwise *t, const ptrdiff_t step) {
+  const int64_t most = CI_N(near_numbers) / (t->width * step) + 1;
+  for (int64_t row = 0; row < t->rows; row += most) {
+    CI_N(depthwise_rows)(t, row, t->rows - row < most ? t->rows - row : most, step);
+  }
+}
+
+static void CI_N(depthwise_3x3)(const ci_depthwise *t) {
+  if (t->stride == 1) {
+    CI_N(depthwise_blocks)(t, 1);
   } else {
+    CI_N(depthwise_blocks)(t, 2);
+  }
+}
+
+static void CI_N(depthwise_plane)(const ci_windows *t) {
 #define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
 #define CI_END                                            \
   if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias)); \
   if (t->after.clamps) sum = CI_N(clamped)(sum, v_set(t->after.low), v_set(t->after.high));
-    CI_EACH_WINDOW(v_set(0.0f), CI_TERM, CI_END)
+  CI_EACH_WINDOW(v_set(0.0f), CI_TERM, CI_END)
 #undef CI_TERM
 #undef CI_END
-  }
 }
 
 /* ---- the largest ---- */
 
 CI_INLINE vf CI_N(first_largest)(vf a, vf b) { return v_select(v_ge(a, b), a, v_select(v_is_nan(a), a, b)); }
+
+/* In place: what a window becomes lies in front of all that later ones read. */
+static void CI_N(conv_largest)(const ci_conv_largest *t) {
+  for (int lane = 0; lane < t->lanes; lane += CI_VL) {
+    const int count = t->lanes - lane < CI_VL ? t->lanes - lane : CI_VL;
+    const vf bias = t->bias == NULL ? v_set(-0.0f) : v_load_part(t->bias + lane, count, 0.0f);
+    float *to = t->c + lane;
+    for (int64_t row = 0; row < t->rows; row++) {
+      const float *from = t->c + lane + row * t->down * t->pixels * t->c_step;
+      for (int64_t column = 0; column < t->columns; column++, from += t->right * t->c_step, to += t->c_step) {
+        vf most = v_add(v_load(from), bias);
+        for (int64_t y = 0; y < t->height; y++) {
+          const float *pixel = from + y * t->pixels * t->c_step;
+          for (int64_t x = 0; x < t->width; x++, pixel += t->c_step) {
+            most = CI_N(first_largest)(most, v_add(v_load(pixel), bias));
+          }
+        }
+        v_store(to, most);
+      }
+    }
+  }
+}
 
 /* 2 x 2 windows that touch each other and fill the rows: neighbours of all rows at once, then rows. */
 static void CI_N(largest_quarters)(const ci_windows *t) {
@@ -196,12 +258,12 @@ static void CI_N(largest_nines)(const ci_windows *t) {
 }
 
 static void CI_N(largest_plane)(const ci_windows *t) {
-  if (t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
+  if (CI_LARGE && t->kh == 2 && t->kw == 2 && t->x_right == 2 && t->tap_right == 1 && t->tap_down == 2 * t->columns &&
       t->x_down == 2 * t->tap_down && t->columns <= 256) {
     CI_N(largest_quarters)(t);
     return;
   }
-  if (t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
+  if (CI_LARGE && t->kh == 3 && t->kw == 3 && t->x_right == 2 && t->tap_right == 1 && t->x_down == 2 * t->tap_down &&
       !CI_N(window_nan)(t)) {
     CI_N(largest_nines)(t);
     return;

@@ -72,8 +72,8 @@ CI_INLINE float CI_N(softmax_pass)(float *y, const float *x, float largest, int6
 
 /* Some rows at a time, each step for all of them: nobody waits for the end of a row. */
 enum { CI_N(softmax_rows) = 8, CI_N(softmax_cached) = 1 << 12 };
-CI_INLINE void CI_N(softmax_either)(float *y, const float *x, int64_t rows, int64_t n, bool logarithm) {
-  if (n <= 16) {
+CI_EITHER void CI_N(softmax_either)(float *y, const float *x, int64_t rows, int64_t n, bool logarithm) {
+  if (CI_LARGE && n <= 16) {
     for (; rows > 0; rows--, x += n, y += n) CI_N(softmax_short)(y, x, (int)n, logarithm);
     return;
   }

@@ -97,12 +97,48 @@ typedef struct ci_move_cast {
   void (*fn)(void *y, const void *x, int64_t n);
 } ci_move_cast;
 
+/* Rows: integers of a type, 8 to 64 bits. */
+#define CI_MOVE_INTEGERS(X) X(int8_t, i8) X(uint8_t, u8) X(int32_t, i32) X(int64_t, i64)
+enum { CI_MOVE_i8, CI_MOVE_u8, CI_MOVE_i32, CI_MOVE_i64, CI_MOVE_INTEGER_COUNT };
+enum { CI_MOVE_MAX, CI_MOVE_MIN, CI_MOVE_SUM, CI_MOVE_ROW_COUNT };
+
+/* CI_MOVE_... of an element type, or -1. */
+CI_INLINE int ci_move_integer(int32_t dtype) {
+  switch (dtype) {
+    case CI_INT8: return CI_MOVE_i8;
+    case CI_UINT8: return CI_MOVE_u8;
+    case CI_INT32: return CI_MOVE_i32;
+    case CI_INT64: return CI_MOVE_i64;
+    default: return -1;
+  }
+}
+
 struct ci_isa_move {
   ci_move_cast casts[CI_MOVE_CAST_COUNT];
   void (*one_nan)(uint64_t *y, const uint64_t *x, int64_t n); /* of float64 */
+  int32_t (*most_bits)(const uint32_t *x, int64_t n); /* the largest without its sign bit: of float32 beyond that of
+                                                         infinity if there is a NaN */
+  /* One row of n > 0 integers: the largest, the least, the sum that wraps. */
+  void (*row[CI_MOVE_INTEGER_COUNT][CI_MOVE_ROW_COUNT])(void *y, const void *x, int64_t n);
+  /* y = c ? a : b for elements of 1, 2, 4 and 8 bytes. */
+  void (*choose[4])(void *y, const uint8_t *c, const void *a, const void *b, int64_t n);
+#if CI_HAS(quantization)
+  /* quantize of x / scale to items of 1 or 2 bytes, and (x - zero) * scale of i8, u8 and i32; one: a scale and a zero
+   * point for all */
+  void (*quantize_small)(void *y, size_t item, const float *x, const float *scale, const float *zero, int64_t n,
+                         bool one, float least, float most);
+  /* quantize of (sums + add) * factor, which is finite, to bytes */
+  void (*requantize)(uint8_t *y, const int32_t *sums, int64_t n, int32_t add, float factor, float zero, float least,
+                     float most);
+  /* the same in double, without add; zero and the limits are whole numbers of 16 bits */
+  void (*requantize_wide)(uint8_t *y, const int32_t *sums, int64_t n, double factor, double zero, double least,
+                          double most);
+  void (*dequantize_integers[CI_MOVE_i64])(float *y, const void *x, const float *scale, const float *zero, int64_t n,
+                                           bool one);
   void (*divide)(float *x, const float *by, int64_t n);
   /* The nearest whole number, half to even (NaN: 0), plus zero, in the limits of a type of 16 bits or less. */
   void (*quantize)(int32_t *y, const float *x, const float *zero, int64_t n, float least, float most);
   void (*dequantize)(float *x, const float *zero, const float *scale, int64_t n); /* (x - zero) * scale */
+#endif
 };
 #endif

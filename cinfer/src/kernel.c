@@ -1,6 +1,7 @@
 /* kernel.c - what a kernel may ask for: attributes, outputs, memory, errors, random numbers. */
 #include <stdio.h>
 
+#include "output.h"
 #include "session.h"
 #include "threads.h"
 #include "wire.h"
@@ -119,7 +120,8 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
   *values = NULL;
   *count = -1;
   if (attr == NULL) return CI_OK;
-  if (attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS || attr->count > INT32_MAX) {
+  const bool empty = attr->kind == CI_PB_ATTRIBUTEVALUE_INTS && attr->count == 0; /* a list of nothing has no kind */
+  if ((attr->kind != CI_PB_ATTRIBUTEVALUE_FLOATS && !empty) || attr->count > INT32_MAX) {
     return kernel_wrong_kind(k, name, "list of floats");
   }
   if (attr->count > 0) *values = kernel_model(k)->floats.at + attr->as.first;
@@ -301,6 +303,39 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   } else {
     fn(argument, 0, n, 0);
   }
+}
+
+/* Pieces that stay in the first level of cache, with what they read. */
+enum { KERNEL_ROWS_BYTES = 1 << 13 };
+
+typedef struct kernel_rows {
+  const ci_kernel *k;
+  ci_part_fn fn;
+  void *argument;
+  int64_t n;
+} kernel_rows;
+
+static void kernel_rows_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const kernel_rows *r = argument;
+  const ci_value *y = r->k->out[0];
+  const size_t row = y->bytes / (size_t)r->n;
+  const int64_t step = row < KERNEL_ROWS_BYTES ? (int64_t)(KERNEL_ROWS_BYTES / row) : 1;
+  for (int64_t i = begin; i < end; i += step) {
+    const int64_t last = end - i < step ? end : i + step;
+    char *first = (char *)y->data + (size_t)i * row;
+    r->fn(r->argument, i, last, thread);
+    ci_one_nan(r->k->isa, first, (size_t)(last - i) * row, y->dtype);
+  }
+}
+
+void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+  if (k->one_nan == NULL || n <= 0 || k->out[0]->bytes == 0) {
+    k_parallel(k, n, grain, fn, argument);
+    return;
+  }
+  kernel_rows rows = {k, fn, argument, n};
+  k_parallel(k, n, grain, kernel_rows_part, &rows);
+  *k->one_nan = true;
 }
 
 /* ---- random numbers ---- */

@@ -1,5 +1,6 @@
 /* layout.c - which values share memory, and where each lies in the arena. */
 #include "compile.h"
+#include "output.h"
 
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
   while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
@@ -32,6 +33,39 @@ static void layout_variables(ci_compiler *c) {
       step->copies = assign->slot == step->slot && assign->position > step->begin && assign->position < cell->last_read;
     }
     if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+  }
+}
+
+/* ---- steps that do the next one's work ---- */
+
+/* Nobody else may read what the step makes. */
+static bool layout_may_join(const ci_plan *plan, const ci_step *step, const ci_step *next) {
+  if (step->k.join == NULL || step->joined || step->dynamic || step->widens || next->dynamic || next->widens)
+    return false;
+  const ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
+  bool alone = next->k.n_in > 0 && next->k.in[0] == &made->value && &plan->cells[made->root] == made &&
+               made->last_read == next->begin && made->place != CI_NONE && wanted->place != CI_NONE;
+  for (int i = 1; alone && i < next->k.n_in; i++)
+    alone = next->k.in[i] == NULL || &plan->cells[ci_cell_of(next->k.in[i])->root] != made;
+  if (!alone) return false;
+  const ci_place *from = &plan->places.at[made->place], *to = &plan->places.at[wanted->place];
+  return from->home == CI_HOME_ARENA && to->home == CI_HOME_ARENA && from->same_as == CI_NONE && to->same_as == CI_NONE;
+}
+
+/* The next step then has nothing to do. */
+static void layout_joined(ci_plan *plan) {
+  for (size_t s = 1; !plan->root.has_heap && s < plan->root.steps.count; s++) {
+    ci_step *step = plan->root.steps.at[s - 1], *next = plan->root.steps.at[s];
+    const size_t bytes = layout_may_join(plan, step, next) ? step->k.join(&step->k, &next->k) : 0;
+    if (bytes == 0) continue;
+    ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
+    plan->places.at[made->place].bytes = 0;
+    plan->places.at[wanted->place].bytes = bytes;
+    wanted->made = step->begin;
+    if (next->scratch != CI_NONE) plan->places.at[next->scratch].first = step->begin;
+    next->run = run_nothing;
+    step->joins = next;
+    next->joined = true;
   }
 }
 
@@ -355,10 +389,13 @@ ci_status ci_plan_layout(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
   layout_chain(plan);
   layout_variables(c);
+  layout_joined(plan);
   CI_TRY(layout_assigned(c));
   layout_results(plan);
   layout_in_place(c);
   layout_spans(plan);
   layout_frees(c);
-  return ci_plan_offsets(plan);
+  CI_TRY(ci_plan_offsets(plan));
+  ci_output_plan(plan);
+  return CI_OK;
 }

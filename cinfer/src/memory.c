@@ -36,7 +36,6 @@ static void *memory_default_alloc(size_t bytes) {
   uintptr_t start = (uintptr_t)(raw + sizeof(void *));
   char *block = raw + sizeof(void *) + (align - start % align) % align;
   memcpy(block - sizeof(void *), &raw, sizeof raw);
-  memory_advise(block, bytes);
   return block;
 }
 
@@ -48,8 +47,25 @@ static void memory_default_release(void *memory) {
 
 void *ci_alloc_uncleared(const ci_allocator *allocator, size_t bytes) {
   size_t size = bytes == 0 ? 1 : bytes;
-  if (allocator == NULL || allocator->alloc == NULL) return memory_default_alloc(size);
-  return allocator->alloc(allocator->user, size, MEMORY_ALIGN);
+  if (allocator != NULL && allocator->alloc != NULL) return allocator->alloc(allocator->user, size, MEMORY_ALIGN);
+  void *block = memory_default_alloc(size);
+  if (block != NULL) memory_advise(block, size);
+  return block;
+}
+
+/* Only where what is never touched costs nothing. */
+void *ci_alloc_sparse(const ci_allocator *allocator, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  if (allocator->alloc == NULL) return memory_default_alloc(bytes);
+#endif
+  (void)allocator, (void)bytes;
+  return NULL;
+}
+
+void ci_sparse_use(void *block, size_t begin, size_t end, size_t more) {
+  const size_t first = ci_round_up(begin, MEMORY_LARGE), all = end / MEMORY_LARGE * MEMORY_LARGE;
+  const size_t last = more >= MEMORY_LARGE - (end - all) ? all + MEMORY_LARGE : all;
+  if (last > first) memory_advise((char *)block + first, last - first);
 }
 
 void *ci_alloc(const ci_allocator *allocator, size_t bytes) {

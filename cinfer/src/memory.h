@@ -22,6 +22,13 @@ bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, s
   ci_grow_by(allocator, (void **)&(list)->at, &(list)->capacity, (list)->count, more, sizeof *(list)->at)
 #define CI_LIST_FREE(allocator, list) ci_release(allocator, (list)->at, (list)->capacity * sizeof *(list)->at)
 
+/* A block of which less may be used than it has, from its start on; NULL: the allocator cannot give one, or there is no
+ * memory. ci_release takes it. */
+void *ci_alloc_sparse(const ci_allocator *allocator, size_t bytes);
+/* Bytes [begin, end) of it are about to be written for the first time, and about `more` later: in large pages where
+ * these will be full. */
+void ci_sparse_use(void *block, size_t begin, size_t end, size_t more);
+
 /* Blocks that live as long as their pool. */
 typedef struct ci_pool {
   const ci_allocator *allocator;

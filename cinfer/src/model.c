@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "custom.h"
 #include "isa.h"
 #include "pack.h"
 #include "threads.h"
@@ -42,7 +43,9 @@ static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_err
 
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
   if (!CI_LIST_GROW(&m->allocator, &m->constants)) return model_memory(error);
-  CI_TRY(ci_constant_parse(m, message, data, end, &m->constants.at[m->constants.count], error));
+  ci_constant *constant = &m->constants.at[m->constants.count];
+  CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
+  if (constant->value.dtype == CI_FLOAT && constant->value.rank > 1) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
 }
@@ -317,6 +320,11 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
                    (unsigned)options.abi, CI_ABI);
   }
   const struct ci_isa *isa = ci_isa_find(options.isa);
+  if (isa == NULL && options.isa == CI_ISA_BEST) {
+    return ci_fail(error, CI_UNIMPLEMENTED,
+                   "this cinfer was built for processors with AVX2 or better: add portable to CINFER_ISAS (CMake), or "
+                   "drop CI_NO_PORTABLE (one file)");
+  }
   if (isa == NULL) {
     return ci_fail(error, CI_UNIMPLEMENTED, "this processor or build lacks instruction set %d", (int)options.isa);
   }
@@ -339,7 +347,11 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   m->isa = isa;
   m->pool.allocator = &m->allocator;
   *model = m;
-  return CI_OK;
+  const ci_status status = ci_custom_take(m, options.operators, options.operator_count, error);
+  if (status == CI_OK) return CI_OK;
+  ci_close(m);
+  *model = NULL;
+  return status;
 }
 
 static ci_status model_finish(ci_model **model, ci_status status, ci_error *error) {
@@ -394,7 +406,7 @@ static void model_free(ci_model *m) {
   CI_LIST_FREE(&allocator, &m->ints);
   CI_LIST_FREE(&allocator, &m->floats);
   CI_LIST_FREE(&allocator, &m->strings);
-  for (size_t i = 0; i < m->constants.count; i++) ci_packed_free(&allocator, atomic_load(&m->constants.at[i].packed));
+  ci_packs_free(m);
   CI_LIST_FREE(&allocator, &m->constants);
   CI_LIST_FREE(&allocator, &m->variables);
   CI_LIST_FREE(&allocator, &m->generators);

@@ -112,6 +112,12 @@ typedef struct ci_metadata_info {
   const char *key, *value;
 } ci_metadata_info;
 
+typedef struct ci_packs { /* pack.c: memory for the packed constants */
+  _Atomic(struct ci_pack_block *) blocks;
+  _Atomic(size_t) taken;
+  size_t expected; /* bytes, about, if all constants that may be packed are */
+} ci_packs;
+
 struct ci_model {
   atomic_int references;
   ci_allocator allocator;
@@ -132,10 +138,13 @@ struct ci_model {
   CI_LIST(float) floats;
   CI_LIST(ci_span) strings;
   CI_LIST(ci_constant) constants; /* Model.tensor first, then the inline ones */
+  ci_packs packs;
   CI_LIST(ci_variable_info) variables;
   CI_LIST(ci_generator_info) generators;
   CI_LIST(ci_signature_info) signatures;
   CI_LIST(ci_metadata_info) metadata;
+  struct ci_custom *customs; /* custom.h: the program's own operators */
+  int32_t custom_count;
 };
 
 /* ---- container.c: the file around the message ---- */

@@ -1,14 +1,18 @@
-/* ops.c - the table of operators. */
+/* ops.c - the table of operators, and the names of those that this build leaves out. */
 #include <string.h>
 
 #include "ci_kernel.h"
 
+#define CI_FAMILY(family)
+#define CI_TAKES(family) CI_HAS(family)
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \
   {domain, #name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run},
 static const ci_op ops_table[] = {
 #include "ops.def"
 };
 #undef CI_OP
+#undef CI_TAKES
+#undef CI_FAMILY
 
 static bool ops_same(const char *text, ci_span span) {
   return strlen(text) == span.length && (span.length == 0 || memcmp(text, span.data, span.length) == 0);
@@ -20,6 +24,35 @@ const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version) {
     const ci_op *op = &ops_table[i];
     bool fits = version >= op->since && (op->until == 0 || version <= op->until);
     if (fits && ops_same(op->name, name) && ops_same(op->domain, domain)) return op;
+  }
+  return NULL;
+}
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+/* Names one behind the other: "=family", then pairs of a domain and an operator of it. */
+#define CI_FAMILY(family) "=" #family "\0"
+#define CI_TAKES(family) !CI_HAS(family)
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) domain "\0" #name "\0"
+static const char ops_left_out[] = {
+#include "ops.def"
+    "=\0"};
+#undef CI_OP
+#undef CI_TAKES
+#undef CI_FAMILY
+
+const char *ci_left_out(ci_span domain, ci_span name) {
+  const char *family = NULL;
+  for (const char *at = ops_left_out; strcmp(at, "=") != 0;) {
+    const char *next = at + strlen(at) + 1;
+    if (at[0] == '=') {
+      family = at + 1;
+      at = next;
+    } else {
+      if (ops_same(at, domain) && ops_same(next, name)) return family;
+      at = next + strlen(next) + 1;
+    }
   }
   return NULL;
 }

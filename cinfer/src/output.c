@@ -6,7 +6,12 @@
 #include "sequence.h"
 #include "session.h"
 
-enum { OUTPUT_BLOCK = 64 }; /* bytes that are changed at once: compilers make vectors of it */
+enum {
+  OUTPUT_BLOCK = 64,   /* bytes that are changed at once: compilers make vectors of it */
+  OUTPUT_CACHED = 1 << 14, /* bytes that are looked at before they are changed */
+  OUTPUT_LARGE = 1 << 12,  /* bytes of an output that is worth pointing at the caller's memory */
+  OUTPUT_ALIGN = 16        /* of such memory */
+};
 
 /* NaN payloads are what the processor made of them; a caller sees one NaN. */
 static void output_block32(void *to, const void *from) {
@@ -24,20 +29,38 @@ static void output_block64(void *to, const void *from) {
   memcpy(to, words, OUTPUT_BLOCK);
 }
 
+static bool output_is32(int32_t dtype) { return dtype == CI_FLOAT || dtype == CI_COMPLEX64; }
+static bool output_is64(int32_t dtype) { return dtype == CI_DOUBLE || dtype == CI_COMPLEX128; }
+
+/* Seldom is there a NaN: what has none is only read. */
+static void output_clean32(const struct ci_isa *isa, float *x, int64_t n) {
+  for (int64_t i = 0; i < n; i += OUTPUT_CACHED / 4) {
+    const int64_t count = n - i < OUTPUT_CACHED / 4 ? n - i : OUTPUT_CACHED / 4;
+    if (isa->move->most_bits((const uint32_t *)(const void *)(x + i), count) <= 0x7f800000) continue;
+    isa->math->unary[CI_MATH_one_nan](x + i, x + i, count, 0.0f, 0.0f);
+  }
+}
+
+void ci_one_nan(const struct ci_isa *isa, void *data, size_t bytes, int32_t dtype) {
+  if (output_is32(dtype)) output_clean32(isa, data, (int64_t)(bytes / sizeof(float)));
+  else if (output_is64(dtype)) isa->move->one_nan(data, data, (int64_t)(bytes / sizeof(double)));
+}
+
 void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t bytes, int32_t dtype) {
-  bool words32 = dtype == CI_FLOAT || dtype == CI_COMPLEX64, words64 = dtype == CI_DOUBLE || dtype == CI_COMPLEX128;
+  const struct ci_isa *isa = plan->session->model->isa;
+  const bool words32 = output_is32(dtype), words64 = output_is64(dtype);
   size_t done = 0;
   if (!words32 && !words64) {
     if (to != from && bytes > 0) memcpy(to, from, bytes);
     return;
   }
   if (words32 && ((uintptr_t)to | (uintptr_t)from) % sizeof(float) == 0) {
-    const struct ci_isa_math *math = plan->session->model->isa->math;
-    math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
+    if (to == from) output_clean32(isa, to, (int64_t)(bytes / sizeof(float)));
+    else isa->math->unary[CI_MATH_one_nan](to, from, (int64_t)(bytes / sizeof(float)), 0.0f, 0.0f);
     return;
   }
   if (words64 && ((uintptr_t)to | (uintptr_t)from) % sizeof(double) == 0) {
-    plan->session->model->isa->move->one_nan(to, from, (int64_t)(bytes / sizeof(double)));
+    isa->move->one_nan(to, from, (int64_t)(bytes / sizeof(double)));
     return;
   }
   for (; done + OUTPUT_BLOCK <= bytes; done += OUTPUT_BLOCK) {
@@ -50,6 +73,88 @@ void ci_output_copy(const ci_plan *plan, void *to, const void *from, size_t byte
   if (words32) output_block32(rest, rest);
   else output_block64(rest, rest);
   memcpy((char *)to + done, rest, bytes - done);
+}
+
+/* ---- results in the caller's memory ---- */
+
+static int32_t output_place(const ci_plan *plan, const ci_cell *cell) {
+  const int32_t place = plan->cells[cell->root].place;
+  return place == CI_NONE ? CI_NONE : ci_plan_resolve(plan, place);
+}
+
+/* Whether the place is in the arena, plain and of no other output. */
+static bool output_is_direct(const ci_plan *plan, int32_t i) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const int32_t place = output_place(plan, plan->outputs[i].cell);
+  bool direct = place != CI_NONE && value->rank >= 0 && value->bytes >= OUTPUT_LARGE && value->dtype != CI_STRING &&
+                !ci_holds(value->dtype) && plan->outputs[i].copy == CI_NONE;
+  direct = direct && plan->places.at[place].home == CI_HOME_ARENA && plan->places.at[place].bytes == value->bytes;
+  for (int32_t o = 0; direct && o < plan->output_count; o++)
+    direct = o == i || output_place(plan, plan->outputs[o].cell) != place;
+  return direct;
+}
+
+/* The step at a position; steps are in the order of theirs. */
+static ci_step *output_step_at(const ci_plan *plan, int32_t position) {
+  size_t low = 0, high = plan->all_steps.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (plan->all_steps.at[middle]->begin < position) low = middle + 1;
+    else high = middle;
+  }
+  ci_step *step = low < plan->all_steps.count ? plan->all_steps.at[low] : NULL;
+  return step != NULL && step->begin == position ? step : NULL;
+}
+
+void ci_output_plan(ci_plan *plan) {
+  bool plain = true; /* bodies move their values themselves */
+  for (size_t s = 0; s < plan->all_steps.count; s++) {
+    plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
+    plan->all_steps.at[s]->k.one_nan = NULL;
+  }
+  for (int32_t i = 0; plain && i < plan->output_count; i++) {
+    ci_plan_output *output = &plan->outputs[i];
+    const ci_cell *root = &plan->cells[output->cell->root];
+    output->direct = output_is_direct(plan, i);
+    if (!output->direct || root->made == CI_NONE) continue;
+    ci_step *step = output_step_at(plan, root->made);
+    if (step != NULL && !step->dynamic && step->k.n_out > 0 && ci_cell_of(step->k.out[0]) == root)
+      step->k.one_nan = &output->one_nan;
+  }
+}
+
+static bool output_meets(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
+  return a != NULL && b != NULL && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+/* A caller may give an output the memory of an input, which is then read to the end first. */
+static bool output_is_apart(const ci_plan *plan, int32_t i, const ci_tensor *inputs, const ci_tensor *outputs) {
+  const size_t bytes = plan->outputs[i].cell->value.bytes;
+  const char *data = outputs[i].data;
+  bool apart = (uintptr_t)data % OUTPUT_ALIGN == 0 && outputs[i].bytes >= bytes;
+  for (int32_t j = 0; apart && j < plan->input_count; j++)
+    apart = !output_meets(data, bytes, inputs[j].data, inputs[j].bytes);
+  for (int32_t j = 0; apart && j < plan->output_count; j++)
+    apart = j == i || !output_meets(data, bytes, outputs[j].data, outputs[j].bytes);
+  return apart && !output_meets(data, bytes, plan->session->arena, plan->session->arena_bytes);
+}
+
+void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    ci_plan_output *output = &plan->outputs[i];
+    output->one_nan = false;
+    if (!output->direct) continue;
+    void *lent = outputs[i].data != NULL && output_is_apart(plan, i, inputs, outputs) ? outputs[i].data : NULL;
+    if (lent == output->lent) continue;
+    const int32_t place = output_place(plan, output->cell);
+    void *data = lent != NULL ? lent : plan->session->arena + plan->places.at[place].offset;
+    for (int32_t c = 0; c < plan->cell_count; c++) {
+      ci_cell *cell = &plan->cells[c];
+      if (cell->root == c && cell->place != CI_NONE && ci_plan_resolve(plan, cell->place) == place)
+        ci_plan_point(plan, cell, data);
+    }
+    output->lent = lent;
+  }
 }
 
 static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t wanted, ci_error *error) {
@@ -100,6 +205,19 @@ ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_erro
   return CI_OK;
 }
 
+void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const ci_value *value = &plan->outputs[i].cell->value;
+    const int32_t place = output_place(plan, plan->outputs[i].cell);
+    const bool known =
+        value->rank >= 0 && !ci_holds(value->dtype) && place != CI_NONE && plan->places.at[place].home != CI_HOME_HEAP;
+    outputs[i].dtype = value->dtype;
+    outputs[i].rank = known ? value->rank : -1;
+    outputs[i].bytes = known ? value->bytes : 0;
+    for (int32_t d = 0; known && d < value->rank; d++) outputs[i].dims[d] = value->dims[d];
+  }
+}
+
 ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
   for (int32_t i = 0; i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
@@ -116,7 +234,8 @@ ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
     } else if (output->bytes < value->bytes) {
       return output_small(plan, i, output->bytes, value->bytes, error);
     }
-    ci_output_copy(plan, to, value->data, value->bytes, value->dtype);
+    if (!plan->outputs[i].one_nan) ci_output_copy(plan, to, value->data, value->bytes, value->dtype);
+    else if (to != value->data) memcpy(to, value->data, value->bytes);
     *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
     for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];
   }

@@ -1,7 +1,10 @@
 /* pack.c - a model's packed constants: a list for each constant that only grows, until the model is freed.
  *
  * Sessions of one model plan on several threads, so a list is joined by compare and exchange. Two that pack the same at
- * the same time both do the work, and the second throws its copy away: nobody ever waits.
+ * the same time both do the work, and the second leaves its copy unused: nobody ever waits.
+ *
+ * Packed constants lie behind each other in blocks, of which the first is large enough for all where what is not used
+ * costs nothing. All together they count against the model's limit of memory.
  */
 #include "pack.h"
 
@@ -46,19 +49,95 @@ static ci_constant *pack_constant(const ci_kernel *k, int i) {
 
 bool k_is_constant(const ci_kernel *k, int i) { return pack_constant(k, i) != NULL; }
 
-static struct ci_packed *pack_make(const ci_model *model, const struct ci_packed *key) {
+/* ---- memory ---- */
+
+struct ci_pack_block { /* what was given follows, PACK_HEADER behind the start */
+  struct ci_pack_block *next;
+  size_t bytes;
+  _Atomic(size_t) used;
+  bool sparse;
+};
+_Static_assert(sizeof(struct ci_pack_block) <= PACK_HEADER, "what is given follows aligned");
+
+/* Adds to a count unless it exceeds `most` then; the count before is *before. */
+static bool pack_count(_Atomic(size_t) *count, size_t bytes, uint64_t most, size_t *before) {
+  *before = atomic_load(count);
+  do {
+    if (bytes > SIZE_MAX - *before || *before + bytes > most) return false;
+  } while (!atomic_compare_exchange_weak(count, before, *before + bytes));
+  return true;
+}
+
+static void *pack_within(struct ci_pack_block *block, size_t bytes, size_t more) {
+  size_t at;
+  if (block == NULL || !pack_count(&block->used, bytes, block->bytes, &at)) return NULL;
+  const size_t end = at + bytes, left = block->bytes - end;
+  if (block->sparse) ci_sparse_use(block, at, end, more < left ? more : left);
+  return (char *)block + at;
+}
+
+/* With room for `more` bytes, too, if that costs nothing. */
+static struct ci_pack_block *pack_block(ci_model *model, size_t bytes, size_t more) {
+  size_t least, whole;
+  if (!ci_add_size(bytes, PACK_HEADER, &least)) return NULL;
+  struct ci_pack_block *block = NULL;
+  if (more > 0 && ci_add_size(least, more, &whole)) block = ci_alloc_sparse(&model->allocator, whole);
+  const bool sparse = block != NULL;
+  if (sparse) ci_sparse_use(block, 0, least, more);
+  else block = ci_alloc_uncleared(&model->allocator, whole = least);
+  if (block == NULL) return NULL;
+  block->sparse = sparse;
+  block->bytes = whole;
+  atomic_init(&block->used, PACK_HEADER);
+  block->next = atomic_load(&model->packs.blocks);
+  return block;
+}
+
+static void *pack_take(ci_model *model, size_t bytes) {
+  size_t taken;
+  if (!pack_count(&model->packs.taken, bytes, model->limits.max_memory, &taken)) return NULL;
+  taken += bytes;
+  const size_t more = model->packs.expected > taken ? model->packs.expected - taken : 0;
+  void *memory = pack_within(atomic_load(&model->packs.blocks), bytes, more);
+  if (memory != NULL) return memory;
+  struct ci_pack_block *block = pack_block(model, bytes, more + more / 8);
+  if (block == NULL) {
+    atomic_fetch_sub(&model->packs.taken, bytes);
+    return NULL;
+  }
+  memory = pack_within(block, bytes, more);
+  while (!atomic_compare_exchange_weak(&model->packs.blocks, &block->next, block)) {
+  }
+  return memory;
+}
+
+void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes) {
+  ci_file_forget(&k->node->plan->model->file, part, bytes);
+}
+
+void ci_packs_free(ci_model *model) {
+  for (struct ci_pack_block *block = atomic_load(&model->packs.blocks), *next; block != NULL; block = next) {
+    next = block->next;
+    ci_release(&model->allocator, block, block->bytes);
+  }
+}
+
+static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key) {
   size_t whole;
-  if (key->bytes > model->limits.max_memory || !ci_add_size(key->bytes, PACK_HEADER, &whole)) return NULL;
-  struct ci_packed *made = ci_alloc_uncleared(&model->allocator, whole);
+  if (key->bytes > SIZE_MAX - PACK_HEADER - 64 || !ci_add_size(ci_round_up(key->bytes, 64), PACK_HEADER, &whole))
+    return NULL;
+  struct ci_packed *made = pack_take(model, whole);
   if (made != NULL) *made = *key;
   return made;
 }
+
+/* ---- constants ---- */
 
 const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                      const void *argument) {
   ci_constant *constant = pack_constant(k, i);
   if (constant == NULL) return NULL;
-  const ci_model *model = k->node->plan->model;
+  ci_model *model = k->node->plan->session->model;
   struct ci_packed key = {.layout = layout, .parameter = parameter, .bytes = bytes, .rank = k->in[i]->rank};
   memcpy(key.dims, k->in[i]->dims, (size_t)key.rank * sizeof *key.dims);
   struct ci_packed *head = atomic_load_explicit(&constant->packed, memory_order_acquire);
@@ -75,16 +154,6 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
       return pack_bytes(made);
     }
     found = pack_find(head, seen, &key);
-    if (found == NULL) continue;
-    ci_release(&model->allocator, made, bytes + PACK_HEADER);
-    return pack_bytes(found);
-  }
-}
-
-void ci_packed_free(const ci_allocator *allocator, struct ci_packed *first) {
-  while (first != NULL) {
-    struct ci_packed *next = first->next;
-    ci_release(allocator, first, first->bytes + PACK_HEADER);
-    first = next;
+    if (found != NULL) return pack_bytes(found);
   }
 }

@@ -9,7 +9,8 @@ enum ci_pack_layout {
   CI_PACK_DOTS,    /* product.h: columns contiguous along k */
   CI_PACK_CONV,    /* the convolutions': their parameter tells which */
   CI_PACK_RECURRENT, /* recurrent.c: directions and gates are the parameter */
-  CI_PACK_TREES    /* trees.c: of all inputs of the node that is the parameter */
+  CI_PACK_TREES,   /* trees.c: of all inputs of the node that is the parameter */
+  CI_PACK_SORTED   /* ml.c: places in ascending order of keys */
 };
 
 typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument); /* `to` is 64-aligned */
@@ -20,9 +21,11 @@ typedef void (*ci_pack_fn)(void *to, const ci_value *value, const void *argument
 const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, size_t bytes, ci_pack_fn fill,
                      const void *argument);
 
+/* In `fill`, of a large constant: a part of it that will not be read again. */
+void k_pack_forget(const ci_kernel *k, const void *part, size_t bytes);
+
 /* Whether input i is a constant of the model. */
 bool k_is_constant(const ci_kernel *k, int i);
 
-struct ci_packed;
-void ci_packed_free(const ci_allocator *allocator, struct ci_packed *first);
+void ci_packs_free(struct ci_model *model);
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "custom.h"
+
 enum { PARSE_MOST = INT32_MAX / 2 }; /* numbers of things are int32 */
 
 ci_status ci_parse_memory(ci_parser *p) { return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "no memory for the model"); }
@@ -424,6 +426,7 @@ static ci_status parse_head(ci_parser *p, const ci_scope *scope, ci_span message
   if (version == 0 || version > INT32_MAX) return ci_parse_damaged(p, "no operator version in node", node->name);
   node->version = (int32_t)version;
   node->kernel = ci_find_op(node->domain, node->op, node->version);
+  if (node->kernel == NULL) node->kernel = ci_custom_find(p->model, node->domain, node->op, node->version);
   node->file = scope->file;
   node->function = scope->function;
   node->line = scope->line;

@@ -64,11 +64,13 @@ struct ci_node_run { /* a step */
   ci_frame *bodies[2];
   uint64_t assigned_in; /* of Assign: the run that last did it */
   ci_step *makes;       /* the first of the Assigns whose values it writes into the variables themselves, or NULL */
+  ci_step *joins;       /* the next one, whose work it does, too; or NULL */
   ci_step *next_made;   /* of Assign: the next of them */
   int32_t slot;         /* of operators on a variable: index into the state */
   ci_half *half;        /* what half.c keeps, or NULL */
   bool widens;          /* prepared with inputs of float16 or bfloat16 as float32 */
   bool dynamic;         /* prepared when it runs */
+  bool joined;          /* the step before does its work */
   bool copies;          /* of a variable's reader: somebody assigns it while the value is still wanted */
 };
 
@@ -97,6 +99,9 @@ typedef struct ci_read { /* a node that may read what a variable has before anyt
 typedef struct ci_plan_output {
   ci_cell *cell;
   int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
+  bool direct;  /* its place is no other's: steps may write into the caller's memory */
+  bool one_nan; /* the step that made it has seen to its NaN in this run */
+  void *lent;   /* the caller's memory that the cells point at, or NULL */
 } ci_plan_output;
 
 struct ci_plan {

@@ -5,6 +5,7 @@
  * spoils the plan, and the caller makes one from nothing.
  */
 #include "compile.h"
+#include "output.h"
 
 bool ci_plan_may_refit(const ci_plan *plan) {
   for (size_t s = 0; s < plan->all_steps.count; s++) {
@@ -156,6 +157,19 @@ static bool refit_sizes(ci_plan *plan) {
   return true;
 }
 
+/* Steps that did the next one's work must be able to do it for these sizes. */
+static bool refit_joined(ci_plan *plan) {
+  for (size_t s = 0; s < plan->root.steps.count; s++) {
+    ci_step *step = plan->root.steps.at[s];
+    if (step->joins == NULL) continue;
+    const size_t bytes = step->k.join == NULL ? 0 : step->k.join(&step->k, &step->joins->k);
+    if (bytes == 0) return false;
+    refit_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
+    refit_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;
+  }
+  return true;
+}
+
 static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
   ci_plan *plan = c->plan;
   refit_forget(plan);
@@ -164,7 +178,9 @@ static bool refit_all(ci_compiler *c, const ci_tensor *inputs) {
     ci_step *step = plan->all_steps.at[s];
     if (refit_is_touched(step) && !refit_step(c, step)) return false;
   }
-  return refit_sizes(plan) && ci_plan_offsets(plan) == CI_OK;
+  if (!refit_joined(plan) || !refit_sizes(plan) || ci_plan_offsets(plan) != CI_OK) return false;
+  ci_output_plan(plan);
+  return true;
 }
 
 bool ci_plan_refit(ci_plan *plan, const ci_tensor *inputs) {

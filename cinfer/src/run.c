@@ -177,6 +177,7 @@ static void run_bind_arena(ci_plan *plan) {
     ci_step *step = plan->all_steps.at[s];
     if (step->scratch != CI_NONE) step->k.scratch = base + plan->places.at[step->scratch].offset;
   }
+  for (int32_t i = 0; i < plan->output_count; i++) plan->outputs[i].lent = NULL;
   plan->bound_arena = base;
 }
 

@@ -28,6 +28,11 @@ double ci_tanh(double x);
 double ci_sigmoid(double x);
 double ci_softplus(double x);
 double ci_erf(double x);
+double ci_floor(double x);
+double ci_ceil(double x);
+double ci_fmod(double x, double y);
+double ci_below(double x); /* the next number below; -inf and NaN themselves */
+float ci_below_float(float x);
 /* cos and sin of 2 pi u, 0 <= u < 1. */
 void ci_circle(double u, double *cosine, double *sine);
 #endif

@@ -199,6 +199,14 @@ static ci_status session_check_call(const ci_session *session, int signature, co
   return CI_OK;
 }
 
+static ci_status session_check_outputs(const ci_session *session, int signature, const ci_tensor *outputs, int count,
+                                       ci_error *error) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  if (count == s->output_count && (outputs != NULL || count == 0)) return CI_OK;
+  return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d outputs, %d are given", s->name,
+                 (int)s->output_count, count);
+}
+
 static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t given, size_t wanted, ci_error *error) {
   const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
@@ -323,6 +331,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
   CI_TRY(ci_plan_bind(plan, error));
   CI_TRY(ci_output_check(plan, outputs, error));
   CI_TRY(session_set_inputs(plan, inputs, error));
+  ci_output_lend(plan, inputs, outputs);
   session->run++;
   session->running = true;
   plan->error = error;
@@ -339,11 +348,7 @@ static ci_status session_go(ci_plan *plan, const ci_tensor *inputs, ci_tensor *o
 ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_tensor *outputs,
                  int output_count, ci_error *error) {
   CI_TRY(session_check_call(session, signature, inputs, input_count, error));
-  const ci_signature_info *s = &session->model->signatures.at[signature];
-  if (output_count != s->output_count || (outputs == NULL && output_count > 0)) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d outputs, %d are given", s->name,
-                   (int)s->output_count, output_count);
-  }
+  CI_TRY(session_check_outputs(session, signature, outputs, output_count, error));
   CI_TRY(ci_state_enter(session->state, error));
   ci_float_mode mode;
   ci_plan *plan;
@@ -359,14 +364,28 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   return status;
 }
 
-ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_error *error) {
-  CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+/* outputs NULL: nobody asks for them. */
+static ci_status session_reserve(ci_session *session, int signature, const ci_tensor *inputs, ci_tensor *outputs,
+                                 ci_error *error) {
   CI_TRY(ci_state_idle(session->state, error));
   ci_float_mode mode;
   ci_plan *plan;
   ci_float_enter(&mode);
   ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
-  if (status == CI_OK) plan->reserved = true;
+  if (status == CI_OK && outputs == NULL) plan->reserved = true;
   ci_float_leave(&mode);
+  if (status == CI_OK && outputs != NULL) ci_output_foresee(plan, outputs);
   return status;
+}
+
+ci_status ci_reserve(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_error *error) {
+  CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+  return session_reserve(session, signature, inputs, NULL, error);
+}
+
+ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count, ci_tensor *outputs,
+                     int output_count, ci_error *error) {
+  CI_TRY(session_check_call(session, signature, inputs, input_count, error));
+  CI_TRY(session_check_outputs(session, signature, outputs, output_count, error));
+  return session_reserve(session, signature, inputs, outputs, error);
 }

@@ -11,11 +11,14 @@
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
- *   v_transpose(to, to_row, from, from_row)   to[c * to_row + r] = from[r * from_row + c], turned_rows by 4
  *   v_abs v_copy_sign(magnitude, sign)   by bits; vi_merge(m, a, b): the bits of a where m has ones, else those of b
  *   v_scale(p, n, whole) = p * 2^n, rounded once; n from -150 to 128, as a float and as an integer; p between 1/2 and 2
  *   v_even(a, b)   lanes 0, 2, 4 ... of a, then lanes 1, 3, 5 ... of b: with a = v_load(p), b = v_load(p + CI_VL - 1)
  *                  every second number from p on
+ *   CI_QUADS   fours of lanes of a vector, 0 where these are missing: v_quad(p) four numbers in each four of lanes,
+ *              v_quads(p, row) those at p + i * row, v_quads_part and v_quads_store the first n of each,
+ *              v_pick(v, i) lane i of each four in all of it
+ *   v_behind(a)   0, then the lanes of a but the last
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.
@@ -24,6 +27,8 @@
 
 #undef CI_VL
 #undef CI_MANY_REGISTERS
+#undef CI_QUADS
+#undef v_pick
 #if defined(CI_VEC_AVX512)
 #define CI_VL 16
 #define CI_MANY_REGISTERS 1
@@ -40,6 +45,10 @@
 #define CI_VL 1
 #define CI_MANY_REGISTERS 0
 #include "vec_portable.h"
+#endif
+
+#if !defined(CI_QUADS)
+#define CI_QUADS 0
 #endif
 
 CI_INLINE vf v_abs(vf a) { return v_from_bits(vi_and(v_bits(a), vi_set(0x7fffffff))); }

@@ -6,7 +6,6 @@ typedef __m256 vm;
 /* 8 - n words in, a mask of which the first n lanes are set. */
 static const int32_t CI_N(part_masks)[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
-#include "vec_turn_x86.h"
 
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
@@ -59,6 +58,11 @@ CI_INLINE float v_sum_tree(vf a){CI_AVX2_TREE(add)} CI_INLINE float v_max_tree(v
 CI_INLINE vf v_even(vf a, vf b) {
   const __m256d both = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xd8));
   return _mm256_castpd_ps(_mm256_permute4x64_pd(both, 0xd8));
+}
+
+CI_INLINE vf v_behind(vf a) {
+  const vf turned = _mm256_permutevar8x32_ps(a, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
+  return _mm256_blend_ps(turned, _mm256_setzero_ps(), 1);
 }
 
 /* Pairs, then pairs of pairs, then halves. */

@@ -3,8 +3,6 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
-#include "vec_turn_x86.h"
-
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
@@ -45,6 +43,30 @@ CI_INLINE vf v_load_part(const float *p, int n, float fill) {
 }
 CI_INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), v); }
 
+#define CI_QUADS 4
+CI_INLINE vf v_quad(const float *p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
+#define CI_AVX512_PAIR(a, b) _mm256_insertf128_ps(_mm256_castps128_ps256(a), b, 1)
+#define CI_AVX512_FEW(p) _mm_maskz_loadu_ps((__mmask8)((1u << n) - 1u), p)
+CI_INLINE vf v_quads(const float *p, ptrdiff_t row) {
+  const __m256 high = CI_AVX512_PAIR(_mm_loadu_ps(p + 2 * row), _mm_loadu_ps(p + 3 * row));
+  return _mm512_insertf32x8(_mm512_castps256_ps512(CI_AVX512_PAIR(_mm_loadu_ps(p), _mm_loadu_ps(p + row))), high, 1);
+}
+CI_INLINE vf v_quads_part(const float *p, ptrdiff_t row, int n) {
+  const __m256 high = CI_AVX512_PAIR(CI_AVX512_FEW(p + 2 * row), CI_AVX512_FEW(p + 3 * row));
+  return _mm512_insertf32x8(_mm512_castps256_ps512(CI_AVX512_PAIR(CI_AVX512_FEW(p), CI_AVX512_FEW(p + row))), high, 1);
+}
+/* Whole vectors with a mask: of a quarter's store, compilers make an instruction that faults beyond the mask. */
+CI_INLINE void v_quads_store(float *p, ptrdiff_t row, int n, vf v) {
+  const __mmask16 some = (__mmask16)((1u << n) - 1u);
+  _mm512_mask_storeu_ps(p, some, v);
+  _mm512_mask_storeu_ps(p + row, some, _mm512_shuffle_f32x4(v, v, 1));
+  _mm512_mask_storeu_ps(p + 2 * row, some, _mm512_shuffle_f32x4(v, v, 2));
+  _mm512_mask_storeu_ps(p + 3 * row, some, _mm512_shuffle_f32x4(v, v, 3));
+}
+#define v_pick(v, i) _mm512_permute_ps(v, (i) * 0x55)
+#undef CI_AVX512_PAIR
+#undef CI_AVX512_FEW
+
 /* 16 lanes to 4, then to 1; the names of the last three steps are those of 128-bit registers. */
 #define CI_AVX512_TREE(op)                                                                           \
   const __m256 eight = _mm256_##op##_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));    \
@@ -59,6 +81,8 @@ CI_INLINE vf v_even(vf a, vf b) {
   const vi lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
   return _mm512_permutex2var_ps(a, lanes, b);
 }
+
+CI_INLINE vf v_behind(vf a) { return v_from_bits(_mm512_alignr_epi32(v_bits(a), _mm512_setzero_si512(), CI_VL - 1)); }
 
 /* Pairs, then pairs of pairs, then quarters: in a quarter lie lanes 4 apart, of four vectors. */
 CI_INLINE void v_turn(vf *v) {

@@ -45,15 +45,6 @@ CI_INLINE void v_store_part(float *p, int n, vf v) {
   vst1q_f32(lane, v);
   for (int i = 0; i < n; i++) p[i] = lane[i];
 }
-enum { CI_N(turned_rows) = 4 };
-CI_INLINE void v_transpose(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row) {
-  const float32x4x2_t high = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_row));
-  const float32x4x2_t low = vtrnq_f32(vld1q_f32(from + 2 * from_row), vld1q_f32(from + 3 * from_row));
-  vst1q_f32(to, vcombine_f32(vget_low_f32(high.val[0]), vget_low_f32(low.val[0])));
-  vst1q_f32(to + to_row, vcombine_f32(vget_low_f32(high.val[1]), vget_low_f32(low.val[1])));
-  vst1q_f32(to + 2 * to_row, vcombine_f32(vget_high_f32(high.val[0]), vget_high_f32(low.val[0])));
-  vst1q_f32(to + 3 * to_row, vcombine_f32(vget_high_f32(high.val[1]), vget_high_f32(low.val[1])));
-}
 CI_INLINE float v_sum_tree(vf a) {
   const float32x2_t two = vadd_f32(vget_low_f32(a), vget_high_f32(a));
   return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
@@ -68,6 +59,7 @@ CI_INLINE float v_max_tree(vf a){CI_NEON_TREE(vcgt_f32)} CI_INLINE float v_min_t
 CI_INLINE vf v_even(vf a, vf b) {
   return vuzp1q_f32(a, vextq_f32(b, b, 1));
 }
+CI_INLINE vf v_behind(vf a) { return vextq_f32(vdupq_n_f32(0.0f), a, 3); }
 CI_INLINE void v_turn(vf *v) {
   const float32x4x2_t low = vtrnq_f32(v[0], v[1]), high = vtrnq_f32(v[2], v[3]);
   v[0] = vcombine_f32(vget_low_f32(low.val[0]), vget_low_f32(high.val[0]));

@@ -50,14 +50,12 @@ CI_INLINE void v_store_part(float *p, int n, vf v) {
 CI_INLINE float v_sum_tree(vf a) { return a; }
 CI_INLINE float v_max_tree(vf a) { return a; }
 CI_INLINE float v_min_tree(vf a) { return a; }
-enum { CI_N(turned_rows) = 4 };
-CI_INLINE void v_transpose(float *to, ptrdiff_t to_row, const float *from, ptrdiff_t from_row) {
-  for (int r = 0; r < 4; r++) {
-    for (int c = 0; c < 4; c++) to[c * to_row + r] = from[r * from_row + c];
-  }
-}
 CI_INLINE vf v_even(vf a, vf b) {
   (void)b;
   return a;
+}
+CI_INLINE vf v_behind(vf a) {
+  (void)a;
+  return 0.0f;
 }
 CI_INLINE void v_turn(vf *v) { (void)v; }

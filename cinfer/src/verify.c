@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "wire.h"
 
 int ci_span_order(ci_span a, ci_span b) {
   size_t common = a.length < b.length ? a.length : b.length;
@@ -22,7 +23,7 @@ const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const ch
 
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
   const ci_op *op = node->kernel;
-  const bool loop = op->prepare == prepare_loop; /* it may lack its first two */
+  const bool loop = op->domain[0] == '\0' && strcmp(op->name, "Loop") == 0; /* it may lack its first two */
   for (uint32_t i = 0; i < node->input_count; i++) {
     bool optional = loop ? i < 2 : (int)i >= op->min_in && op->max_in >= 0;
     if (model->refs.at[node->inputs + i] == CI_NONE && !optional) {
@@ -49,16 +50,27 @@ ci_status ci_verify_node(const ci_model *model, const ci_node *node, ci_error *e
 /* ---- operators that this build lacks ---- */
 
 typedef struct verify_list {
-  char text[700];
+  char text[600];
   size_t used;
   int named, more;
+  char families[200]; /* of operators that were left out */
 } verify_list;
 
-static void verify_add(verify_list *list, const ci_node *node) {
+static void verify_family(verify_list *list, const char *family) {
+  const size_t used = strlen(list->families), length = strlen(family);
+  for (const char *at = list->families; (at = strstr(at, family)) != NULL; at += length) {
+    if (at[length] == '\0' || at[length] == ',') return; /* no family's name ends with another's */
+  }
+  if (used + length + sizeof ", " > sizeof list->families) return;
+  snprintf(list->families + used, sizeof list->families - used, "%s%s", used > 0 ? ", " : "", family);
+}
+
+/* `family` NULL: of no operator that cinfer has. */
+static void verify_add(verify_list *list, const ci_node *node, const char *op, const char *family) {
   char item[400];
-  int length = snprintf(item, sizeof item, "%s%.*s%s%.*s version %d (node '%.*s')", list->named > 0 ? ", " : "",
-                        CI_SPAN_ARG(node->domain), node->domain.length > 0 ? "." : "", CI_SPAN_ARG(node->op),
-                        (int)node->version, CI_SPAN_ARG(node->name));
+  int length = snprintf(item, sizeof item, "%s%s (node '%.*s'%s%s)", list->named > 0 ? ", " : "", op,
+                        CI_SPAN_ARG(node->name), family != NULL ? ", family " : "", family != NULL ? family : "");
+  if (family != NULL) verify_family(list, family);
   if (length < 0 || (size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
     list->more++;
     return;
@@ -82,17 +94,54 @@ static bool verify_listed(const ci_model *model, const bool *need, size_t node) 
   return false;
 }
 
+static void verify_node_kernel(verify_list *list, const ci_node *node) {
+  char op[320];
+  snprintf(op, sizeof op, "%.*s%s%.*s version %d", CI_SPAN_ARG(node->domain), node->domain.length > 0 ? "." : "",
+           CI_SPAN_ARG(node->op), (int)node->version);
+  verify_add(list, node, op, ci_left_out(node->domain, node->op));
+}
+
+/* The family of an operator in a fused program. */
+static const char *verify_step_family(ci_span step) {
+  if (k_span_is(step, "GeluTanh")) step.length = strlen("Gelu");
+  const char *family = ci_left_out((ci_span){"", 0}, step);
+  return family != NULL ? family : ci_left_out((ci_span){"graphio", 7}, step);
+}
+
+static bool verify_said(const verify_list *list, const char *op) {
+  const char *at = strstr(list->text, op);
+  return at != NULL && (at == list->text || at[-1] == ' ');
+}
+
+/* Operators that were fused into this one. */
+static void verify_steps(verify_list *list, const ci_model *model, const ci_node *node) {
+  const ci_attr *ops = CI_HAS_ALL ? NULL : ci_find_attr(model, node, "ops");
+  if (ops == NULL || ops->kind != CI_PB_ATTRIBUTEVALUE_STRINGS || strncmp(node->kernel->name, "Fused", 5) != 0) return;
+  for (uint32_t i = 0; i < ops->count; i++) {
+    const ci_span step = model->strings.at[ops->as.first + i];
+    const char *family = verify_step_family(step);
+    if (family == NULL) continue;
+    char op[320];
+    snprintf(op, sizeof op, "%.*s in %s", CI_SPAN_ARG(step), node->kernel->name);
+    if (!verify_said(list, op)) verify_add(list, node, op, family);
+  }
+}
+
 static ci_status verify_report(const ci_model *model, const bool *need, ci_error *error) {
   verify_list list = {.used = 0};
   for (size_t i = 0; i < model->nodes.count; i++) {
     const ci_node *node = &model->nodes.at[i];
-    if (need[i] && node->kernel == NULL && !verify_listed(model, need, i)) verify_add(&list, node);
+    if (need[i] && node->kernel == NULL && !verify_listed(model, need, i)) verify_node_kernel(&list, node);
+    if (need[i] && node->kernel != NULL) verify_steps(&list, model, node);
   }
   if (list.named + list.more == 0) return CI_OK;
-  if (list.more == 0)
-    return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s", list.text);
-  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s and %d more", list.text,
-                 list.more);
+  char more[32] = "", build[160 + sizeof list.families] = "";
+  if (list.more > 0) snprintf(more, sizeof more, " and %d more", list.more);
+  if (list.families[0] != '\0') {
+    snprintf(build, sizeof build, "; it was built without these families: add %s to CINFER_FAMILIES (CMake) or %s",
+             list.families, "CI_FAMILIES (one file)");
+  }
+  return ci_fail(error, CI_UNIMPLEMENTED, "this cinfer lacks operators of the model: %s%s%s", list.text, more, build);
 }
 
 ci_status ci_verify_operators(const ci_model *model, ci_error *error) {

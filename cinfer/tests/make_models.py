@@ -313,6 +313,19 @@ def found() -> bytes:
     return container.pack(model, [])
 
 
+def own() -> bytes:
+    """Operators of the program's own: one with attributes, one whose shape is a number's."""
+    model, line = Model(), tensor(FLOAT, None)
+    g = model.graph
+    placeholder(g, "x", line)
+    placeholder(g, "n", tensor(INT64))
+    add(g, "scaled", "com.example.Scale", ["x"], [line], version=3, by=2.0, axes=[1, 2], how="up")
+    add(g, "first", "com.example.First", ["scaled", "n"], [line], version=1)
+    add(g, "sum", "Add", ["first", "first"], [line], version=7)
+    signature(model, "all", ["x", "n"], ["scaled", "first", "sum"])
+    return container.pack(model, [])
+
+
 def array(name: str, data: bytes) -> str:
     """A model as a C array."""
     rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
@@ -330,7 +343,8 @@ def header() -> str:
         f"{array('model_everything', everything())}"
         f"{array('model_sequences', sequences())}"
         f"{array('model_called', called())}"
-        f"{array('model_found', found())}#endif\n"
+        f"{array('model_found', found())}"
+        f"{array('model_own', own())}#endif\n"
     )
 
 

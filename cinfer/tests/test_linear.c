@@ -146,6 +146,7 @@ static void test_products(const struct ci_isa *isa) {
   static const int64_t rows[] = {1, 2, 3, 4, 6, 7, 13, 15, 29};
   test_product(isa, 1, 1300, 270, 1);
   test_product(isa, 2, 301, 513, 0);
+  for (int64_t few = 1; few <= 5; few++) test_product(isa, 63 + few, 16 * few + few, 256 + few, (int)(few & 1));
   for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) {
     for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
       const size_t count = depths[k] > 300 ? 3 : sizeof rows / sizeof *rows;

@@ -524,6 +524,34 @@ static void test_philox(void) { /* known answers of Random123 */
   }
 }
 
+static bool same_double(double a, double b) { return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0; }
+
+/* Numbers of all exponents; pairs are near each other or not. */
+static double random_double(uint32_t *state) {
+  static const double special[] = {0.0,     -0.0,      0.5,       -0.5,     1.0,       0x1p52, 0x1p53,
+                                   -0x1p63, 0x1p-1074, 0x1p-1022, INFINITY, -INFINITY, NAN};
+  const uint64_t high = next_random(state), low = next_random(state);
+  const uint32_t choice = next_random(state) >> 24;
+  uint64_t bits = high << 32 | low;
+  if (choice < 13) return special[choice];
+  if (choice < 128) bits = bits << 12 >> 12 | (uint64_t)(1000 + (choice & 63)) << 52 | (uint64_t)(choice & 1) << 63;
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static void test_exact(void) {
+  uint32_t state = 7;
+  for (int i = 0; i < 200000; i++) {
+    const double x = random_double(&state), y = random_double(&state);
+    const float narrow = (float)x;
+    CHECK(same_double(ci_floor(x), floor(x)) && same_double(ci_ceil(x), ceil(x)), "floor, ceil of %a", x);
+    CHECK(same_double(ci_fmod(x, y), fmod(x, y)), "fmod(%a, %a)", x, y);
+    CHECK(same_double(ci_below(x), nextafter(x, -(double)INFINITY)), "below %a", x);
+    CHECK(bits_of(ci_below_float(narrow)) == bits_of(nextafterf(narrow, -INFINITY)), "below %a", (double)narrow);
+  }
+}
+
 int main(int argc, char **argv) {
   const bool print = argc > 1 && strcmp(argv[argc - 1], "-v") == 0;
   for (int32_t id = CI_ISA_PORTABLE; id <= CI_ISA_NEON; id++) {
@@ -534,6 +562,7 @@ int main(int argc, char **argv) {
   test_binary();
   test_fma();
   test_scalar(print);
+  test_exact();
   test_rows();
   test_columns();
   test_long_sums();

@@ -30,13 +30,16 @@ static void meter_release(void *user, void *memory, size_t bytes) {
   free(memory);
 }
 
-static ci_model *open_model(meter *m) {
+static ci_model *open_limited(meter *m, uint64_t most) {
   ci_options options = ci_defaults();
   ci_model *model = NULL;
-  options.allocator = (ci_allocator){m, meter_alloc, meter_release};
+  if (m != NULL) options.allocator = (ci_allocator){m, meter_alloc, meter_release};
+  options.limits.max_memory = most;
   CHECK(ci_open_memory(model_perceptron, sizeof model_perceptron, &options, &model, NULL) == CI_OK);
   return model;
 }
+
+static ci_model *open_model(meter *m) { return open_limited(m, 0); }
 
 /* A session with its plan made. */
 static ci_session *open_session(ci_model *model, const ci_tensor *x) {
@@ -146,7 +149,31 @@ static void test_what_is_no_constant_is_not_packed(void) {
   CHECK(atomic_load(&m.held) == 0);
 }
 
+static void test_packs_together_have_a_limit(meter *m) {
+  enum { MOST = 4096 };
+  float data[4] = {1, 2, 3, 4};
+  const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
+  ci_model *model = open_limited(m, MOST);
+  ci_session *session = open_session(model, &x);
+  ci_kernel *k = find_product(session);
+  const void *packs[MOST / 64];
+  uint32_t count = 0;
+  while (count < MOST / 64 && (packs[count] = pack(k, W, count)) != NULL) count++;
+  CHECK(count > 2 && count < MOST / 64 && k->in[W]->bytes * count <= MOST);
+  CHECK(pack(k, W, count) == NULL);
+  for (uint32_t i = 0; i < count; i++) {
+    CHECK(is_backwards(packs[i], k->in[W], (float)(i + 1)));
+    CHECK(pack(k, W, i) == packs[i]);
+  }
+  ci_session_close(session);
+  ci_close(model);
+  if (m != NULL) CHECK(atomic_load(&m->held) == 0);
+}
+
 int main(void) {
+  meter m = {0};
+  test_packs_together_have_a_limit(&m);
+  test_packs_together_have_a_limit(NULL);
   test_threads_share_one_copy();
   test_what_is_no_constant_is_not_packed();
   return CHECK_END;

@@ -10,7 +10,7 @@ import numpy as np
 from graphio.cinfer import arrays
 from graphio.cinfer._native import Runner, ffi
 from graphio.cinfer.arrays import Array
-from graphio.schema import dtypes, errors
+from graphio.schema import calls, dtypes, errors
 from graphio.schema.engine import TensorSpec
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ def _check_array(spec: TensorSpec, array: Any) -> None:
             message=f"input {spec.name!r} is {found}, expected an array of "
             f"{dtypes.of_numpy(spec.dtype).name}; call the signature by names to convert it"
         )
-    if not array.flags.c_contiguous:
+    if not calls.lies_plainly(array):
+        how = "not aligned" if array.flags.c_contiguous else "not contiguous"
         raise errors.InvalidArgumentError(
-            message=f"input {spec.name!r} is not contiguous; use numpy's ascontiguousarray"
+            message=f"input {spec.name!r} is {how}; numpy's require(array, None, 'CA') copies it"
         )
     if array.ndim > _MOST_RANK:
         raise errors.InvalidArgumentError(
@@ -80,8 +81,8 @@ def check_output(spec: TensorSpec, signature: str, array: Any) -> None:
         problem = f"arrays for results must be arrays, not {type(array).__name__} ({what})"
     elif array.dtype != spec.dtype:
         problem = f"{what} is {dtype}, the array given for it {array.dtype}"
-    elif not array.flags.c_contiguous or not array.flags.writeable:
-        problem = f"the array given for {what} must be contiguous and writable"
+    elif not calls.lies_plainly(array) or not array.flags.writeable:
+        problem = f"the array given for {what} must be contiguous, aligned and writable"
     else:
         return
     raise errors.InvalidArgumentError(message=problem)

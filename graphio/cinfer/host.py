@@ -56,6 +56,10 @@ class Host:
         found, self._raised = self._raised, None
         return found
 
+    def keep(self, raised: BaseException | None) -> None:
+        """Notes what a function of the program raised, for the error of the run."""
+        self._raised = raised
+
     def call(self, call: Any, error: Any) -> int:
         """One call from C; returns a status."""
         self.running = True
@@ -67,11 +71,11 @@ class Host:
             return _give(call, results, error)
         except errors.OpError as failed:
             self._raised = failed.__cause__
-            _say(error, failed.message)
+            say(error, failed.message)
             return failed.error_code
         except BaseException as failed:  # such as KeyboardInterrupt, which the run passes on
             self._raised = failed
-            _say(error, f"{type(failed).__name__}: {failed}")
+            say(error, f"{type(failed).__name__}: {failed}")
             return int(lib.CI_CANCELLED)
         finally:
             self.running = False
@@ -119,8 +123,8 @@ def _give(call: Any, results: list[arrays.Array], error: Any) -> int:
     return 0
 
 
-def _say(error: Any, text: str) -> None:
-    """Writes the message as far as there is room for it."""
+def say(error: Any, text: str) -> None:
+    """Writes a message into a ci_error as far as there is room for it."""
     data = text.encode(errors="replace")[: len(error.message) - 1]
     ffi.memmove(error.message, data + b"\0", len(data) + 1)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphio.cinfer import status
 from graphio.cinfer._native import ffi, lib
+from graphio.cinfer.custom import Operators
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
@@ -34,6 +35,7 @@ def load(
     isa: str = "best",
     host: Mapping[str, HostFunction] | None = None,
     parallel: int = 1,
+    operators: Sequence[str | os.PathLike[str]] = (),
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -47,6 +49,8 @@ def load(
             A name is looked up when a run reaches its node.
         parallel: how many of them may be called at the same time: those of nodes that follow each
             other and of which none reads or waits for another.
+        operators: shared libraries with operators of the program's own, beside those that
+            graphio.register_operator has made known.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
@@ -56,29 +60,39 @@ def load(
         raise errors.InvalidArgumentError(message=f"isa is {isa!r}, expected one of {list(ISA)}")
     chosen = State() if state is None else state
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
-    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls))
+    customs = Operators(operators, host_calls)
+    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls, customs))
 
 
 class Handles:
     """A model and a session of the C library, closed together. Model and Signature share it."""
 
     def __init__(
-        self, source: Any, state: State, lazy: bool, threads: int, isa: int, host: Host
+        self,
+        source: Any,
+        state: State,
+        lazy: bool,
+        threads: int,
+        isa: int,
+        host: Host,
+        customs: Operators,
     ) -> None:
         self.state = state
         self.host = host
         self.error = status.new_error()  # written under state.lock
         is_path = isinstance(source, (str, os.PathLike))
         data = None if is_path else ffi.from_buffer(source)
-        self.model = self._open_model(source if is_path else data, lazy, isa)
+        self.model = self._open_model(source if is_path else data, lazy, isa, customs)
         self.session_cell = self._open_session(threads)  # NULL in it once the model is closed
         # The borrowed bytes and the functions must outlive both handles.
-        self._closer = weakref.finalize(self, _close, self.session, self.model, (data, host))
+        kept = (data, host, customs)
+        self._closer = weakref.finalize(self, _close, self.session, self.model, kept)
         self._closer.atexit = False
 
-    def _open_model(self, source: Any, lazy: bool, isa: int) -> Any:
+    def _open_model(self, source: Any, lazy: bool, isa: int, customs: Operators) -> Any:
         options = ffi.new("ci_options *", lib.ci_defaults())
         options.abi, options.lazy, options.isa = lib.CI_ABI, int(lazy), isa
+        customs.fill(options)
         handle = ffi.new("ci_model **")
         if isinstance(source, (str, os.PathLike)):
             code = lib.ci_open(os.fsencode(source), options, handle, self.error)

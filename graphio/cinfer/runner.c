@@ -40,11 +40,13 @@ typedef PyObject *(*array_make_fn)(PyObject *type, PyObject *dtype, int nd, cons
                                    const Py_ssize_t *strides, void *data, int flags, PyObject *like);
 enum {
   ARRAY_CONTIGUOUS = 1,
+  ARRAY_ALIGNED = 0x100,
   ARRAY_NATIVE = 0x200,
   ARRAY_WRITEABLE = 0x400,
   ARRAY_MAKE = 94, /* PyArray_NewFromDescr in the table */
   ARRAY_MAJOR = 2, /* the version that is known */
-  RUNNER_FEW = 8
+  RUNNER_FEW = 8,
+  RUNNER_LARGE = 1 << 15 /* bytes of a result for which an array is made before the run, which writes into it */
 };
 
 typedef struct runner {
@@ -60,6 +62,7 @@ typedef struct runner {
   PyObject *acquire, *release; /* of the state's lock */
   PyObject *help; /* what does the rest: signature.py's Help */
   PyObject *struct_name; /* "__array_struct__" */
+  bool large; /* the latest run had a result that is worth being made where the caller wants it */
 } runner;
 
 typedef struct bound {
@@ -147,7 +150,7 @@ static PyObject *runner_item(PyObject *values, Py_ssize_t i) {
 static bool runner_take(const runner *r, PyObject *values, bool are_inputs, PyObject **held, ci_tensor *tensors) {
   const Py_ssize_t wanted = are_inputs ? r->inputs : r->outputs;
   const Py_ssize_t first = are_inputs ? 0 : r->inputs;
-  const int flags = ARRAY_CONTIGUOUS | (are_inputs ? 0 : ARRAY_WRITEABLE);
+  const int flags = ARRAY_CONTIGUOUS | ARRAY_ALIGNED | (are_inputs ? 0 : ARRAY_WRITEABLE);
   const bool one = runner_one(r, values, wanted);
   const Py_ssize_t count = one ? 1 : PyList_Check(values) ? PyList_Size(values) : PyTuple_Size(values);
   if (count != wanted) return !runner_raised(r, are_inputs ? "wrong_inputs" : "wrong_outputs", count, values);
@@ -197,10 +200,42 @@ static PyObject *runner_copy(const runner *r, Py_ssize_t i, const ci_tensor *ten
   return array;
 }
 
-static PyObject *runner_copies(const runner *r, ci_tensor *outputs) {
-  PyObject *list = PyList_New(r->outputs);
+/* The arrays of which there are some in `made` already, or none at all. */
+static PyObject *runner_copies(runner *r, ci_tensor *outputs, PyObject *made) {
+  PyObject *list = made == NULL ? PyList_New(r->outputs) : made;
+  if (made != NULL) Py_INCREF(made);
+  r->large = false;
   for (Py_ssize_t i = 0; list != NULL && i < r->outputs; i++) {
+    r->large = r->large || outputs[i].bytes >= RUNNER_LARGE;
+    if (made != NULL && PyList_GetItem(made, i) != Py_None) continue;
     PyObject *array = runner_copy(r, i, &outputs[i]);
+    if (array == NULL) Py_CLEAR(list);
+    else PyList_SetItem(list, i, array);
+  }
+  return list;
+}
+
+/* A list of arrays for the large results whose shapes are known before the run, and None for the others. NULL without
+ * an error: nothing is known, the run will say why. */
+static PyObject *runner_foresee(const runner *r, ci_tensor *tensors) {
+  ci_tensor *outputs = tensors + r->inputs;
+  PyThreadState *thread = PyEval_SaveThread();
+  const ci_status status =
+      ci_foresee(*r->session, r->signature, tensors, (int)r->inputs, outputs, (int)r->outputs, NULL);
+  PyEval_RestoreThread(thread);
+  PyObject *list = status == CI_OK ? PyList_New(r->outputs) : NULL;
+  for (Py_ssize_t i = 0; i < r->outputs; i++) {
+    Py_ssize_t dims[CI_MAX_RANK];
+    PyObject *array = Py_None;
+    outputs[i].data = NULL;
+    if (list == NULL) continue;
+    if (outputs[i].rank >= 0 && outputs[i].bytes >= RUNNER_LARGE && outputs[i].dtype == r->numbers[r->inputs + i]) {
+      for (int32_t d = 0; d < outputs[i].rank; d++) dims[d] = (Py_ssize_t)outputs[i].dims[d];
+      array = runner_empty(r, r->dtypes[r->inputs + i], outputs[i].rank, dims);
+    } else {
+      Py_INCREF(array);
+    }
+    if (array != NULL && array != Py_None) (void)runner_view(r, array, r->inputs + i, ARRAY_CONTIGUOUS, &outputs[i]);
     if (array == NULL) Py_CLEAR(list);
     else PyList_SetItem(list, i, array);
   }
@@ -241,13 +276,15 @@ static bool runner_go(const runner *r, ci_tensor *tensors) {
 }
 
 /* Runs; gives back `given`, a list that is filled already, or a list of new arrays. Steals nothing. */
-static PyObject *runner_locked(const runner *r, ci_tensor *tensors, PyObject *given) {
-  PyObject *result = NULL;
+static PyObject *runner_locked(runner *r, ci_tensor *tensors, PyObject *given) {
+  PyObject *result = NULL, *made = NULL;
   if (!runner_called(r->acquire)) return NULL;
-  if (runner_go(r, tensors)) {
-    result = given == NULL ? runner_copies(r, tensors + r->inputs) : given;
+  if (given == NULL && r->large && *r->session != NULL) made = runner_foresee(r, tensors);
+  if (PyErr_Occurred() == NULL && runner_go(r, tensors)) {
+    result = given == NULL ? runner_copies(r, tensors + r->inputs, made) : given;
     if (given != NULL) Py_INCREF(given);
   }
+  Py_XDECREF(made);
   if (result != NULL) {
     if (!runner_called(r->release)) Py_CLEAR(result);
     return result;
@@ -279,7 +316,7 @@ static bool runner_shapes_agree(const runner *r, const ci_tensor *outputs, PyObj
   return true;
 }
 
-static PyObject *runner_arrays(const runner *r, PyObject *inputs, PyObject *out, PyObject **held, ci_tensor *tensors) {
+static PyObject *runner_arrays(runner *r, PyObject *inputs, PyObject *out, PyObject **held, ci_tensor *tensors) {
   PyObject *given = NULL, *result = NULL;
   if (!runner_take(r, inputs, true, held, tensors)) return NULL;
   if (out == NULL) {
@@ -296,7 +333,7 @@ static PyObject *runner_arrays(const runner *r, PyObject *inputs, PyObject *out,
   return result;
 }
 
-static PyObject *runner_call(const runner *r, PyObject *inputs, PyObject *out) {
+static PyObject *runner_call(runner *r, PyObject *inputs, PyObject *out) {
   const size_t count = (size_t)(r->inputs + r->outputs);
   ci_tensor few[RUNNER_FEW], *tensors = few;
   PyObject *held_few[RUNNER_FEW], **held = held_few;
@@ -342,7 +379,7 @@ static PyObject *runner_run(PyObject *self, PyObject *const *given, Py_ssize_t c
     PyErr_SetString(PyExc_TypeError, "run() takes `inputs` and, if results shall go into arrays, `out`");
     return NULL;
   }
-  const runner *r = (runner *)self;
+  runner *r = (runner *)self;
   if (r->help == NULL) return PyErr_Format(PyExc_TypeError, "this Runner was not made");
   PyObject *inputs = runner_values(r, values[0], r->inputs);
   PyObject *out =

@@ -87,7 +87,7 @@ class Signature:
             if type(value) is not np.ndarray or value.dtype is not spec.dtype:
                 what = f"input {key!r} of signature {self.name!r}"
                 value = calls.convert_value(value, spec.kinds, spec.dtype, what)
-            elif not value.flags.c_contiguous:
+            elif not calls.lies_plainly(value):
                 value = value.copy(order="C")
             ready.append(value)
         return dict(zip(self.outputs, self.run(ready), strict=True))

@@ -17,7 +17,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 from graphio import errors
 from graphio.onnx.conversion import SIGNATURE, load
 
-__all__ = ["CBackend", "Prepared", "PythonBackend"]
+__all__ = ["CBackend", "Prepared", "PythonBackend", "plain"]
 
 
 class Prepared(BackendRep):
@@ -31,7 +31,7 @@ class Prepared(BackendRep):
         self.signature = model.signature(SIGNATURE)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """The outputs in the model's order, also by name.
+        """The outputs in the model's order, also by name; texts as str, as ONNX's tools have them.
 
         Args:
             inputs: a sequence in the model's order, a mapping from names, or the only one.
@@ -46,8 +46,27 @@ class Prepared(BackendRep):
             values = [inputs]
         kinds = [spec.kinds for spec in self.signature.inputs.values()]
         made = self.signature.run([_value(v, k) for v, k in zip(values, kinds, strict=False)])
-        outputs: tuple[Any, ...] = namedtupledict("Outputs", list(self.signature.outputs))(*made)
+        named = namedtupledict("Outputs", list(self.signature.outputs))
+        outputs: tuple[Any, ...] = named(*map(plain, made))
         return outputs
+
+
+def plain(value: Any) -> Any:
+    """An output whose texts are str where they are UTF-8; in graphio they are bytes."""
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if not isinstance(value, np.ndarray) or value.dtype != object:
+        return value
+    made = np.empty(value.size, object)
+    made[:] = [_text(element) for element in value.ravel()]
+    return made.reshape(value.shape)
+
+
+def _text(element: Any) -> Any:
+    try:
+        return element.decode() if isinstance(element, bytes) else element
+    except UnicodeDecodeError:
+        return element
 
 
 def _value(value: Any, kinds: Sequence[str]) -> Any:

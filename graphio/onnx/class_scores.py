@@ -3,7 +3,7 @@ two classes told by one score, and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,20 @@ from graphio import dtypes
 from graphio.constants import constant
 from graphio.graph import Tensor
 from graphio.ops.emit import node, scalar
-from graphio.ops.primitive import binary, compare, concat, gather, reduce_sum, select, unary
+from graphio.ops.primitive import (
+    binary,
+    cast,
+    compare,
+    concat,
+    gather,
+    reduce_sum,
+    reshape,
+    select,
+    unary,
+)
 from graphio.ops.shapes import dims_of
 
-__all__ = ["labels", "transformed", "two_classes"]
+__all__ = ["above", "both_signs", "labels", "names", "transformed", "two_classes"]
 
 
 def transformed(scores: Tensor, how: str, name: str | None = None) -> Tensor:
@@ -35,6 +45,41 @@ def two_classes(score: Tensor, how: str) -> Tensor:
     one = scalar(1, score.dtype)
     plain = how in ("NONE", "PROBIT")
     return concat([binary("Sub", one, score) if plain else unary("Neg", score), score], 1)
+
+
+def both_signs(score: Tensor) -> Tensor:
+    """Scores (rows, 2) from the one (rows, 1) of the second class, which the first has negative."""
+    return concat([unary("Neg", score), score], 1)
+
+
+def names(attrs: Mapping[str, Any], ints: str, strings: str) -> Sequence[int] | Sequence[bytes]:
+    """The class labels, none where both lists are absent.
+
+    Raises:
+        ValueError: both lists have entries, or a label is there twice.
+    """
+    if attrs.get(ints) and attrs.get(strings):
+        raise ValueError(f"has both {ints} and {strings}, expected one of them")
+    found: list[Any] = attrs.get(ints) or attrs.get(strings) or []
+    seen: set[Any] = set()
+    for label in found:
+        if label in seen:
+            raise ValueError(f"class label {label!r} is there twice")
+        seen.add(label)
+    return found
+
+
+def above(
+    scores: Tensor, threshold: float, names: Sequence[int] | Sequence[bytes], name: str | None
+) -> Tensor:
+    """(rows): the only label (1 if there is none) where the score (rows, 1) reaches a threshold,
+    else 0 or an empty text."""
+    reached = compare("GreaterOrEqual", scores, scalar(threshold, scores.dtype))
+    only: Any = list(names or [1])
+    table: Any = np.empty(2, object if isinstance(only[0], bytes) else np.int64)
+    table[:] = [b"" if isinstance(only[0], bytes) else 0, only[0]]
+    at = cast(reshape(reached, [-1]), dtypes.int64)
+    return gather(constant(table), at, 0, name=name)
 
 
 def labels(scores: Tensor, names: Sequence[int] | Sequence[bytes], name: str | None) -> Tensor:

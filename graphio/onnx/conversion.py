@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -21,7 +22,9 @@ def convert(
 ) -> bytes | None:
     """Turns an ONNX model into a model file with one signature, "predict".
 
-    Inputs and outputs of the signature have the names of the model's; weights are constants.
+    Inputs and outputs of the signature have the names of the model's; weights are constants. The
+    file's metadata have the model's, and for each output "y" that a ZipMap makes the labels of its
+    columns: a JSON list under "y.columns".
 
     Args:
         source: path of an ONNX file, its bytes, or an onnx.ModelProto.
@@ -35,7 +38,8 @@ def convert(
     with graph.as_default():
         found = import_model(source, trainable=False)
         spec = SignatureSpec(SIGNATURE, list(found.inputs.items()), list(found.outputs.items()))
-        made = build_model(graph, [spec], metadata=found.metadata)
+        labels = {f"{name}.columns": json.dumps(of) for name, of in found.columns.items()}
+        made = build_model(graph, [spec], metadata={**found.metadata, **labels})
     model, arrays = rewrite(*made, optimize)
     if path is None:
         return container.pack(model, arrays)

@@ -17,7 +17,7 @@ from graphio.onnx import widening
 from graphio.onnx.checking import read_names
 from graphio.onnx.ours import OURS, is_only_seen
 from graphio.onnx.problems import Problems
-from graphio.schema import errors, functions, operators, tensors
+from graphio.schema import custom, errors, functions, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
 from graphio.version import __version__
 
@@ -239,6 +239,8 @@ class Emitter:
                 self.assigned.append(variable)
         elif node.domain == "graphio":
             self._ours(node, outputs)
+        elif custom.find(node.domain, node.op, node.version):
+            self._own(node, outputs)
         elif node.op == "Constant":
             self.initializers.append(self._constant(attrs, outputs[0]))
         else:
@@ -259,6 +261,15 @@ class Emitter:
             lower(self, node, [self.name(v) if v else "" for v in node.input], outputs)
         except errors.UnimplementedError as error:
             self.problems.add(error.message, unknown=True)
+
+    def _own(self, node: Node, outputs: list[str]) -> None:
+        """An operator of the program's own, which the reader must have, too."""
+        self.domains[node.domain] = max(self.domains.get(node.domain, 1), node.version)
+        inputs = [self.name(v) if v else "" for v in node.input]
+        made = helper.make_node(node.op, inputs, outputs, name=node.name, domain=node.domain)
+        for attribute in node.attr:
+            made.attribute.append(self.attribute(node, attribute.key, attribute.value))
+        self.nodes.append(made)
 
     def _constant(self, attrs: Mapping[str, AttributeValue], name: str) -> onnx.TensorProto:
         ((key, value),) = attrs.items()

@@ -9,11 +9,13 @@ from typing import Any
 import onnx
 
 from graphio import gradient_registry, scopes
+from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
-from graphio.onnx import bodies, expansion, lowering
+from graphio.onnx import bodies, expansion, lowering, training
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
+from graphio.onnx.maps import columns, without_maps
 from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
@@ -24,7 +26,7 @@ from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
 from graphio.ops.shapes import dims_of
-from graphio.schema import errors, operators
+from graphio.schema import custom, errors, operators
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -40,10 +42,13 @@ class Imported:
     """What an ONNX model became; keys are the names in its file.
 
     Attributes:
-        inputs: placeholders by name of the model's input.
+        inputs: placeholders by name of the model's input; of one that is a map, "name.keys" and
+            "name.values", vectors of one length.
         outputs: tensors by name of the model's output, in order.
         variables: the weights that became variables.
         values: every value of the main graph.
+        columns: of each output that a ZipMap makes, which is a tensor here, the labels of its
+            columns.
         metadata: the model's own key-value pairs.
     """
 
@@ -51,6 +56,7 @@ class Imported:
     outputs: dict[str, Tensor] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     values: dict[str, Tensor] = field(default_factory=dict)
+    columns: dict[str, list[int] | list[str]] = field(default_factory=dict)
     metadata: dict[str, str] = field(default_factory=dict)
 
 
@@ -113,6 +119,18 @@ class Scope:
         raise KeyError(name)
 
 
+def _own(
+    made: custom.CustomOperator, node: onnx.NodeProto, inputs: Sequence[Tensor | None]
+) -> Sequence[Tensor | None]:
+    """The outputs of an operator of the program's own."""
+    attributes = {a.name: from_proto(a) for a in node.attribute}
+    try:
+        found = CustomOperator(made)(*inputs, name=name_of(node), **attributes)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return found if isinstance(found, tuple) else (found,)
+
+
 class Importer:
     """One import: the model, the weights, and what went wrong so far."""
 
@@ -126,6 +144,7 @@ class Importer:
             self.problems.add(str(error))
             self.problems.raise_if_any()
         without_sequences(self.model.graph)
+        without_maps(self.model.graph)
         self.functions: dict[tuple[str, str, str], onnx.FunctionProto] = {}
         for f in self.model.functions:
             if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
@@ -133,6 +152,8 @@ class Importer:
         self.problems.found += expansion.endless(self.functions, self.model.graph)
         self.problems.raise_if_any()
         self.weights = Weights(source, trainable, self.problems)
+        #: versions of the domains
+        self.domains = {o.domain: o.version for o in self.model.opset_import}
         graph = self.model.graph
         #: ranks that the model declares, for values of which nothing else is known
         self.ranks = {
@@ -159,6 +180,7 @@ class Importer:
         self.problems.raise_if_any()
         self.found.values = {n: t for n, t in scope.values.items() if t is not None and n}
         self.found.variables = self.weights.variables
+        self.found.columns = columns(graph)
         self.found.metadata = {p.key: p.value for p in self.model.metadata_props}
         return self.found
 
@@ -250,6 +272,9 @@ class Importer:
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return self.call(function, node, inputs, scope)
+        own = custom.find(domain, node.op_type, self.domains.get(domain, 1))
+        if own is not None:
+            return _own(own, node, inputs)
         row = operators.find(domain, node.op_type, OPSET)
         wrong = [] if row is None else node_problems(node, row)
         if wrong:
@@ -258,10 +283,12 @@ class Importer:
         made = None if lowered is None else lowered(node, inputs)
         if made is not None:
             return made
+        if (domain, node.op_type) == (training.DOMAIN, "Gradient"):
+            return training.gradient(self, node, inputs, scope)
         if node.op_type in bodies.CONTROL and not domain:
             return bodies.control(self, node, inputs, scope)
         if row is not None and not domain and node.op_type in operators.table().forms:
-            return self.plain(node, row.version, inputs).outputs
+            return self.plain(node, row, inputs).outputs
         body = expansion.body(node, inputs, domain)
         if body is None:
             raise errors.UnimplementedError(message=_unknown(domain, node.op_type))
@@ -274,30 +301,31 @@ class Importer:
             self.lenient -= 1
 
     def plain(
-        self, node: onnx.NodeProto, version: int, inputs: Sequence[Tensor | None]
+        self, node: onnx.NodeProto, row: operators.Operator, inputs: Sequence[Tensor | None]
     ) -> Operation:
-        """A node that the engines know, as it is."""
+        """A node that the engines know, as it is, without empty lists of texts."""
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()
         outputs = list(node.output)
-        while len(outputs) > 1 and not outputs[-1]:
+        while len(outputs) > max(1, row.min_outputs) and not outputs[-1]:
             outputs.pop()
         plain = onnx.NodeProto(
             op_type=node.op_type,
             input=[f"x{i}" if t is not None else "" for i, t in enumerate(given)],
             output=[f"y{i}" for i in range(len(outputs))],
         )
-        plain.attribute.extend(node.attribute)
-        attrs = {a.name: from_proto(a) for a in node.attribute}
+        texts = onnx.AttributeProto.STRINGS
+        plain.attribute.extend(a for a in node.attribute if a.type != texts or a.strings)
+        attrs = {a.name: from_proto(a) for a in plain.attribute}
         try:
-            types = infer(plain, version, given)
+            types = infer(plain, row.version, given)
         except ValueError:
             if not self.lenient and node.op_type not in _TOLERANT:
                 raise
-            types = [(d, None) for d in by_signature(plain, version, given)]
+            types = [(d, None) for d in by_signature(plain, row.version, given)]
         return operation(
-            node.op_type, given, types, name=name_of(node), version=version, attrs=attrs
+            node.op_type, given, types, name=name_of(node), version=row.version, attrs=attrs
         )
 
     # ---- functions ----

@@ -16,7 +16,7 @@ from graphio.constants import constant
 from graphio.dtypes import DType
 from graphio.folding import constant_value
 from graphio.graph import Tensor
-from graphio.onnx import trees
+from graphio.onnx import ml_features, ml_linear, ml_lookup, ml_svm, training, trees
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.naming import valid_name
 from graphio.onnx.reading import Source
@@ -26,6 +26,7 @@ from graphio.ops.emit import node as make_node
 from graphio.ops.image import affine_grid
 from graphio.ops.primitive import binary, compare, select
 from graphio.ops.shapes import dims_of
+from graphio.ops.signal import mel_weight_matrix
 
 __all__ = ["TABLE"]
 
@@ -167,6 +168,15 @@ def _keep_all_unless(training: Tensor, kept: Tensor) -> Tensor:
     return make_node("Or", [kept, off], dtypes.bool, dims_of(kept))
 
 
+# ---- mel bands ----
+
+
+def _mel_weight_matrix(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
+    wanted = dtypes.of_number(_attributes(node).get("output_datatype", 1))
+    found = mel_weight_matrix(*[x for x in inputs if x is not None])
+    return [math.cast(found, wanted, name=_name(node))]
+
+
 # ---- grids ----
 
 
@@ -193,5 +203,11 @@ TABLE: dict[tuple[str, str], Callable[[onnx.NodeProto, Any], Lowered | None]] = 
     ("", "Multinomial"): _multinomial,
     ("", "Dropout"): _dropout,
     ("", "AffineGrid"): _affine_grid,
+    **ml_features.TABLE,
+    **ml_linear.TABLE,
+    **ml_lookup.TABLE,
+    **ml_svm.TABLE,
+    ("", "MelWeightMatrix"): _mel_weight_matrix,
     **trees.TABLE,
+    **training.TABLE,
 }

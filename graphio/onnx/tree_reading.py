@@ -11,7 +11,7 @@ import numpy as np
 
 from graphio.ops.trees import MISSING, MODES, Trees
 
-__all__ = ["Branching", "in_order", "of_lists", "of_tensors"]
+__all__ = ["Branching", "check_ranges", "in_order", "of_lists", "of_tensors"]
 
 Values = np.ndarray[Any, Any]
 
@@ -46,6 +46,7 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
     Raises:
         ValueError: the lists contradict each other.
     """
+    _check_lengths(attrs, kind)
     names = [b"LEAF", *(f"BRANCH_{mode}".encode() for mode in MODES)]
     modes = [names.index(m) - 1 if m in names else _unknown(m) for m in attrs["nodes_modes"]]
     keys = list(zip(attrs["nodes_treeids"], attrs["nodes_nodeids"], strict=True))
@@ -54,9 +55,6 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
         twice = next(k for i, k in enumerate(keys) if place[k] != i)
         raise ValueError(f"tree {twice[0]} has two nodes {twice[1]}")
     count = len(keys)
-    for name in ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids"):
-        if len(attrs[name]) != count or len(modes) != count:
-            raise ValueError(f"{name} has {len(attrs[name])} entries for {count} nodes")
     splits = _numbers(attrs, "nodes_values", count)
     missing = attrs.get("nodes_missing_value_tracks_true") or [0] * count
     inner = [i for i in range(count) if modes[i] >= 0]
@@ -78,6 +76,29 @@ def of_lists(attrs: Mapping[str, Any], kind: str) -> Branching:
         len(outer),
         *_weights(attrs, kind, place, code),
     )
+
+
+def _check_lengths(attrs: Mapping[str, Any], kind: str) -> None:
+    """Refuses lists that are missing, or longer or shorter than others."""
+    lists = {
+        "nodes": ("nodeids", "treeids", "featureids", "truenodeids", "falsenodeids", "modes"),
+        kind: ("ids", "treeids", "nodeids"),
+    }
+    for group, parts in lists.items():
+        count = len(attrs.get(f"{group}_{parts[0]}") or ())
+        of = "nodes" if group == "nodes" else f"{group}_{parts[0]}"
+        for part in parts:
+            name = f"{group}_{part}"
+            if name not in attrs:
+                raise ValueError(f"attribute '{name}' is missing")
+            if len(attrs[name]) != count:
+                raise ValueError(f"{name} has {len(attrs[name])} entries for {count} {of}")
+    tracks = attrs.get("nodes_missing_value_tracks_true")
+    if tracks and len(tracks) != len(attrs["nodes_nodeids"]):
+        raise ValueError(
+            f"nodes_missing_value_tracks_true has {len(tracks)} entries for "
+            f"{len(attrs['nodes_nodeids'])} nodes"
+        )
 
 
 def _unknown(mode: bytes) -> int:
@@ -109,8 +130,6 @@ def _weights(
     trees, nodes, ids = (attrs[f"{kind}_{what}"] for what in ("treeids", "nodeids", "ids"))
     values = _numbers(attrs, f"{kind}_weights", len(ids))
     found = [place.get(key, -1) for key in zip(trees, nodes, strict=True)]
-    if len(found) != len(ids):
-        raise ValueError(f"{len(found)} {kind}_nodeids and {len(ids)} {kind}_ids")
     if -1 in found:
         at = found.index(-1)
         raise ValueError(f"{kind}_nodeids: tree {trees[at]} has no node {nodes[at]}")
@@ -120,6 +139,9 @@ def _weights(
 
 
 # ---- TreeEnsemble ----
+
+
+_WAYS = ("truenodeids", "falsenodeids", "trueleafs", "falseleafs")
 
 
 def of_tensors(attrs: Mapping[str, Any]) -> Branching:
@@ -134,25 +156,30 @@ def of_tensors(attrs: Mapping[str, Any]) -> Branching:
     splits = np.ravel(attrs["nodes_splits"])
     missing = np.asarray(attrs.get("nodes_missing_value_tracks_true") or [0] * count, bool)
     targets, weights = attrs["leaf_targetids"], np.ravel(attrs["leaf_weights"])
-    ways = [
-        np.where(np.asarray(attrs[f"nodes_{way}leafs"], bool), -1 - ids, ids)
-        for way in ("true", "false")
-        for ids in [np.asarray(attrs[f"nodes_{way}nodeids"], np.int64)]
-    ]
     for what, found in (
         ("nodes_featureids", features),
         ("nodes_splits", splits),
         ("nodes_missing_value_tracks_true", missing),
-        ("nodes_truenodeids", ways[0]),
-        ("nodes_falsenodeids", ways[1]),
+        *((f"nodes_{way}", attrs[f"nodes_{way}"]) for way in _WAYS),
     ):
         if len(found) != count:
             raise ValueError(f"{what} has {len(found)} entries for {count} nodes")
+    for way in ("true", "false"):
+        for i, number in enumerate(attrs[f"nodes_{way}nodeids"]):
+            if number < 0:
+                raise ValueError(f"nodes_{way}nodeids has {number} at {i}, expected 0 or more")
     if len(targets) != len(weights):
         raise ValueError(f"{len(targets)} leaf_targetids and {len(weights)} leaf_weights")
     if np.any((modes < 0) | (modes > member)):
         raise ValueError(f"nodes_modes has {int(modes.max())}, expected 0 to {member}")
-    branches = np.stack(ways, 1)
+    branches = np.stack(
+        [
+            np.where(np.asarray(attrs[f"nodes_{way}leafs"], bool), -1 - ids, ids)
+            for way in ("true", "false")
+            for ids in [np.asarray(attrs[f"nodes_{way}nodeids"], np.int64)]
+        ],
+        1,
+    )
     roots = np.asarray(attrs["tree_roots"], np.int64)
     for t, root in enumerate(roots):
         if not 0 <= root < count:
@@ -224,8 +251,29 @@ def _walked(found: Branching, mode: int) -> list[int]:
 # ---- the order ----
 
 
-def in_order(found: Branching, dtype: Any) -> Trees:
+def check_ranges(found: Branching, columns: int | None, targets: int) -> None:
+    """Refuses columns and targets that are not there; columns None: as many as one counts.
+
+    Raises:
+        ValueError: the first such.
+    """
+    most = columns if columns is not None else (1 << 31) // 4
+    for i in np.flatnonzero((found.features < 0) | (found.features >= most))[:1]:
+        there = f"X has {columns} columns" if columns is not None else f"expected 0 to {most - 1}"
+        raise ValueError(f"node {i} compares column {found.features[i]}, but {there}")
+    for i in np.flatnonzero((found.targets < 0) | (found.targets >= targets))[:1]:
+        raise ValueError(
+            f"weight {i} is for target {found.targets[i]}, expected 0 to {targets - 1}"
+        )
+
+
+def in_order(found: Branching, dtype: Any, added: Any) -> Trees:
     """The trees with every branch leading to a later node, and each leaf's weights by target.
+
+    Args:
+        found: the trees.
+        dtype: of the splits.
+        added: of the weights.
 
     Raises:
         ValueError: a branch leads nowhere, or nodes lead around in a circle.
@@ -234,7 +282,7 @@ def in_order(found: Branching, dtype: Any) -> Trees:
     code = np.arange(-found.leaves, len(order))  # indexed by -1 - leaf from behind
     code = np.roll(code, -found.leaves)
     code[order] = np.arange(len(order))
-    owners, targets, weights = _by_leaf(found, dtype)
+    owners, targets, weights = _by_leaf(found, added)
     starts = np.searchsorted(owners, np.arange(found.leaves + 1))
     return Trees(
         found.splits[order].astype(dtype),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 
 from graphio.onnx.attributes import message_value
 from graphio.ops.trees import MISSING, MODES, Trees
@@ -20,13 +21,15 @@ _Rows = list[tuple[Any, ...]]
 
 
 def tree_ensemble(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Raises UnimplementedError where the trees are no constants, or of float64: what the standard
-    has for many weights a leaf gives float32."""
+    """Raises UnimplementedError where the trees are no constants, or need float64: what the
+    standard has for many weights a leaf adds in float32."""
     arrays = [emit.known(name) for name in inputs[1:]]
     if any(a is None for a in arrays):
         _refuse(node, "its trees are computed, and ONNX has them as attributes")
     trees = Trees(*arrays)  # type: ignore[arg-type]
-    if trees.splits.dtype != np.float32:
+    wide = trees.weights.dtype == np.float64
+    rounded = wide and np.any(trees.weights.astype(np.float32) != trees.weights)
+    if trees.splits.dtype != np.float32 or rounded:
         _refuse(node, "ONNX's tree ensembles with several weights a leaf give float32, not float64")
     attrs = {a.key: message_value(a.value) for a in node.attr}
     nodes, weights = _listed(trees)
@@ -39,17 +42,21 @@ def tree_ensemble(emit: Emitter, node: Node, inputs: list[str], outputs: list[st
     columns = list(zip(*weights, strict=True)) or [(), (), (), ()]
     for name, column in zip(("treeids", "nodeids", "ids", "weights"), columns, strict=True):
         lists[f"target_{name}"] = list(column)
+    made = emit.fresh(f"{outputs[0]}/narrow") if wide else outputs[0]
     emit.add_of(
         "ai.onnx.ml",
         3,
         "TreeEnsembleRegressor",
         inputs[:1],
-        outputs[0],
+        made,
         n_targets=attrs["n_targets"],
         aggregate_function=attrs["aggregate"],
         post_transform="NONE",
         **lists,
     )
+    if wide:
+        cast = emit.add("Cast", [made], f"{outputs[0]}/wide", to=onnx.TensorProto.DOUBLE)
+        emit.rename_last(cast, outputs[0])
 
 
 def _refuse(node: Node, why: str) -> None:

@@ -10,11 +10,12 @@ import onnx
 
 from graphio import dtypes
 from graphio.constants import constant
+from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.onnx import class_scores, tree_reading
-from graphio.onnx.attributes import from_proto
-from graphio.onnx.naming import valid_name
+from graphio.onnx.ml_nodes import attributes, matrix, name_of
 from graphio.ops.primitive import binary, cast
+from graphio.ops.shapes import dims_of
 from graphio.ops.trees import AGGREGATES, tree_ensemble
 
 __all__ = ["TABLE"]
@@ -25,20 +26,25 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _NUMBERED = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    return {a.name: from_proto(a) for a in node.attribute}
-
-
-def _name(node: onnx.NodeProto) -> str:
-    return valid_name(node.name or node.output[0] or node.op_type)
-
-
-def _raw(x: Tensor, found: tree_reading.Branching, n_targets: int, aggregate: str) -> Tensor:
-    """The sums, in the widest type of x, splits and weights; whole numbers count as float32."""
+def _raw(
+    x: Tensor,
+    found: tree_reading.Branching,
+    n_targets: int,
+    aggregate: str,
+    added: DType | None = None,
+) -> Tensor:
+    """The sums, in the widest type of x and splits unless another is said; whole numbers count as
+    float32."""
+    if n_targets < 1:
+        raise ValueError(f"n_targets is {n_targets}, expected 1 or more")
     wide = x.dtype == dtypes.float64 or found.splits.dtype == np.float64
     dtype = dtypes.float64 if wide else dtypes.float32
-    trees = tree_reading.in_order(found, np.dtype(dtype.as_numpy_dtype))
-    return tree_ensemble(cast(x, dtype), trees, n_targets, aggregate)
+    rows = matrix(x, None, dtype)
+    dims = dims_of(rows)
+    tree_reading.check_ranges(found, dims[1] if dims else None, n_targets)
+    sums = np.dtype((added or dtype).as_numpy_dtype)
+    trees = tree_reading.in_order(found, np.dtype(dtype.as_numpy_dtype), sums)
+    return tree_ensemble(rows, trees, n_targets, aggregate)
 
 
 def _base(attrs: Mapping[str, Any], scores: Tensor) -> Tensor:
@@ -54,7 +60,7 @@ def _base(attrs: Mapping[str, Any], scores: Tensor) -> Tensor:
 
 
 def _classifier(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
-    attrs, (x,) = _attributes(node), inputs
+    attrs, (x,) = attributes(node), inputs
     assert x is not None
     names = attrs.get("classlabels_int64s") or attrs.get("classlabels_strings") or []
     how, ids = attrs.get("post_transform", "NONE"), attrs.get("class_ids", [])
@@ -66,11 +72,15 @@ def _classifier(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowere
     binary_case = len(set(ids)) == 1 and len(names) == 2
     if binary_case:
         found.targets = np.zeros_like(found.targets)
-    scores = _base(attrs, _raw(x, found, 1 if binary_case else len(names), "SUM"))
+    width = 1 if binary_case else len(names)
+    # Votes of a forest are often equal, and the first class then wins: sums have no error that is
+    # left after rounding.
+    scores = _base(attrs, _raw(x, found, width, "SUM", dtypes.float64))
+    scores = cast(scores, dtypes.float32 if x.dtype != dtypes.float64 else dtypes.float64)
     if binary_case:
         scores = class_scores.two_classes(scores, how)
     scores = class_scores.transformed(scores, how)
-    chosen = class_scores.labels(scores, names, _name(node))
+    chosen = class_scores.labels(scores, names, name_of(node))
     return [chosen, cast(scores, dtypes.float32)]
 
 
@@ -81,19 +91,19 @@ def _two_labels(names: Sequence[Any]) -> list[int]:
 
 
 def _regressor(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
-    attrs, (x,) = _attributes(node), inputs
+    attrs, (x,) = attributes(node), inputs
     assert x is not None
     aggregate = attrs.get("aggregate_function", "SUM")
     if aggregate not in AGGREGATES:
         raise ValueError(f"aggregate_function is {aggregate!r}, expected {', '.join(AGGREGATES)}")
     found = tree_reading.of_lists(attrs, "target")
     made = _base(attrs, _raw(x, found, attrs.get("n_targets", 1), aggregate))
-    made = class_scores.transformed(made, attrs.get("post_transform", "NONE"), _name(node))
+    made = class_scores.transformed(made, attrs.get("post_transform", "NONE"), name_of(node))
     return [cast(made, dtypes.float32)]
 
 
 def _ensemble(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
-    attrs, (x,) = _attributes(node), inputs
+    attrs, (x,) = attributes(node), inputs
     assert x is not None
     number, how = attrs.get("aggregate_function", 1), attrs.get("post_transform", 0)
     if not 0 <= number < len(_NUMBERED) or not 0 <= how < len(_TRANSFORMS):
@@ -103,7 +113,7 @@ def _ensemble(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Lowered:
         )
     found = tree_reading.of_tensors(attrs)
     made = _raw(x, found, attrs.get("n_targets", 1), _NUMBERED[number])
-    made = class_scores.transformed(made, _TRANSFORMS[how], _name(node))
+    made = class_scores.transformed(made, _TRANSFORMS[how], name_of(node))
     return [cast(made, x.dtype)]
 
 

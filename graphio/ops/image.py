@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.folding import constant_value
-from graphio.gradient_registry import gradient
+from graphio.gradient_registry import gradient, not_differentiable
 from graphio.graph import Operation, Tensor
 from graphio.ops import primitive
 from graphio.ops.emit import node, operation, scalar
@@ -19,6 +19,9 @@ def _input(op: Operation, i: int) -> Tensor:
     x: Tensor | None = op.inputs[i]
     assert x is not None
     return x
+
+
+not_differentiable("ImageDecoder")
 
 
 @gradient("Resize")

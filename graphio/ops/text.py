@@ -33,6 +33,9 @@ not_differentiable(
     "StringLength", "StringTransform", "Substr", "StringJoin", "StringReduceJoin", "StringSplit",
     domain="graphio",
 )  # fmt: skip
+not_differentiable(
+    "StringConcat", "StringSplit", "StringNormalizer", "RegexFullMatch", "TfIdfVectorizer",
+)  # fmt: skip
 
 
 def _transformed(value: Any, way: str, tf_type: str, name: str | None) -> Tensor:

@@ -33,7 +33,7 @@ class Trees(NamedTuple):
         roots: int32 (trees).
         leaf_starts: int32 (leaves + 1), places in targets and weights.
         targets: int32 (weights), ascending within a leaf.
-        weights: (weights), of x's dtype.
+        weights: (weights), of x's dtype or float64, in which they are added.
     """
 
     splits: Array
@@ -53,13 +53,13 @@ def tree_ensemble(
 
     Args:
         x: float32 or float64 (rows, columns).
-        trees: splits and weights of x's dtype.
+        trees: splits of x's dtype.
         n_targets: columns of the result.
         aggregate: one of AGGREGATES.
         name: of the node.
 
     Returns:
-        (rows, n_targets), of x's dtype. Not differentiable.
+        (rows, n_targets), of the weights' dtype. Not differentiable.
     """
     dims = dims_of(x)
     rows = None if dims is None else dims[0]
@@ -67,7 +67,7 @@ def tree_ensemble(
     return node(
         "TreeEnsemble",
         [x, *parts],
-        x.dtype,
+        parts[-1].dtype,
         (rows, n_targets),
         name=name,
         domain="graphio",

@@ -32,7 +32,7 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
     """
     if wanted == OBJECT:
         return _strings(value, what)
-    if isinstance(value, np.ndarray) and value.dtype == wanted and value.flags.c_contiguous:
+    if isinstance(value, np.ndarray) and value.dtype == wanted and lies_plainly(value):
         return value
     try:
         found = np.asarray(value)
@@ -47,7 +47,13 @@ def convert(value: Any, wanted: np.dtype[Any], what: str) -> Array:
         made = found if isinstance(value, (np.ndarray, np.generic)) else np.asarray(value, wanted)
     except OverflowError as error:
         raise errors.InvalidArgumentError(message=f"{what}: {error}") from None
-    return np.asarray(made, wanted, order="C")
+    return np.require(made, wanted, ("C", "A"))
+
+
+def lies_plainly(value: Array) -> bool:
+    """Whether an array's elements follow each other, at addresses that C can read them from."""
+    flags = value.flags
+    return flags.c_contiguous and flags.aligned
 
 
 def convert_value(value: Any, kinds: Sequence[str], wanted: np.dtype[Any], what: str) -> Any:

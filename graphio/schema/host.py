@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import calls, dtypes, errors, small_types
+from graphio.schema import calls, dtypes, errors, images, small_types
 from graphio.schema.engine import Array, HostFunction
 
 #: The declared type of an output: the element type's number; the shape, None for what is unknown.
@@ -45,14 +45,15 @@ def call(
         InvalidArgumentError: it gives something else than declared.
         OpError: what the function raised, as TensorFlow classes it, with the exception as cause.
     """
-    if name not in host:
+    function = host.get(name) or images.FUNCTIONS.get(name)
+    if function is None:
         raise errors.FailedPreconditionError(
             message=f"the host function {name!r} is not bound: a file holds its name alone; give it"
             f" when the model is loaded, load(..., host={{{name!r}: function}}), or to the graph "
             "with bind_host_function"
         )
     try:
-        results = list(host[name](list(inputs)))
+        results = list(function(list(inputs)))
         _same_count(results, outputs, name)
         return [_checked(v, t, name, i) for i, (v, t) in enumerate(zip(results, outputs))]  # noqa: B905
     except Exception as error:

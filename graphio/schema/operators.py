@@ -116,6 +116,14 @@ class Table:
             self._rows.setdefault((row.get("domain", ""), row["op"]), []).append(row)
         self._made: dict[tuple[str, str, int], Operator] = {}
 
+    def add(self, data: Mapping[str, Any]) -> Operator:
+        """Adds a row, in the place of one of the same domain, name and version."""
+        key = (data["domain"], data["op"])
+        others = [r for r in self._rows.get(key, ()) if r["version"] != data["version"]]
+        self._rows[key] = sorted([*others, data], key=lambda row: row["version"])
+        self._made.pop((*key, data["version"]), None)
+        return _operator(data)
+
     def names(self, domain: str) -> list[str]:
         """Names of a domain's operators, sorted."""
         return sorted(op for d, op in self._rows if d == domain)

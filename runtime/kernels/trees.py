@@ -37,7 +37,7 @@ def _check_shapes(x: Array, trees: tuple[Array, ...]) -> None:
         (roots, np.int32, 1, "roots"),
         (starts, np.int32, 1, "leaf_starts"),
         (targets, np.int32, 1, "targets"),
-        (weights, x.dtype, 1, "weights"),
+        (weights, weights.dtype if weights.dtype == np.float64 else x.dtype, 1, "weights"),
     ):
         _vector(array, dtype, rank, what)
     if not len(splits) == len(features) == len(modes) or branches.shape != (len(splits), 2):
@@ -221,6 +221,6 @@ def _tree_ensemble(call: Call) -> Function:
             weights.scores(_leaves(x[i : i + step], trees), aggregate)
             for i in range(0, len(x), step)
         ]
-        return np.concatenate(parts) if parts else np.zeros((0, n_targets), x.dtype)
+        return np.concatenate(parts) if parts else np.zeros((0, n_targets), trees[-1].dtype)
 
     return run

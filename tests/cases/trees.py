@@ -98,6 +98,37 @@ for rows, label in ((X[:0], "no rows"), (X[:3], "few rows"), (np.tile(X, (40, 1)
         types=FLOATS,
         label=label,
     )
+# float32 compared, float64 added: more rows than walk at a time, then leaves of one weight each.
+for aggregate in ("SUM", "AVERAGE", "MIN", "MAX"):
+    code = modes(0, 1)
+    lines = np.tile(X, (5, 1))
+    given = [v.astype(np.float32) if v.dtype == np.float64 else v for v in inputs(code, lines)]
+    case(
+        "TreeEnsemble",
+        [*given[:-1], WEIGHTS],
+        {"n_targets": 3, "aggregate": aggregate},
+        expect=(total(code, aggregate, lines),),
+        domain="graphio",
+        dtype="float64",
+        rtol=1e-15,
+        label=f"wide {aggregate}",
+    )
+VOTES = np.array([0.1, 0.2, 0.3])
+for count in (3, 45):
+    lines = np.tile(X, (5, 1))[:count]
+    given = [
+        v.astype(np.float32) if v.dtype == np.float64 else v for v in inputs(modes(0, 1), lines)
+    ]
+    case(
+        "TreeEnsemble",
+        [*given[:-3], np.arange(4, dtype=np.int32), np.zeros(3, np.int32), VOTES],
+        {"n_targets": 1, "aggregate": "SUM"},
+        expect=(VOTES[np.array(walked(modes(0, 1), lines))].sum(1, keepdims=True),),
+        domain="graphio",
+        dtype="float64",
+        rtol=1e-15,
+        label=f"wide votes {count}",
+    )
 EMPTY = np.zeros(0, np.int32)
 case(
     "TreeEnsemble",
@@ -138,3 +169,4 @@ refuse(0, X[0].astype(F32), ["x is float32[2], expected float32 of rank 2"], "ra
 refuse(1, SPLITS, ["splits is float64[2], expected float32"], "mixed types")
 refuse(1, SPLITS.astype(F32), ["n_targets is 0"], "none", n_targets=0)
 refuse(1, SPLITS.astype(F32), ["aggregate is 'MEAN'"], "aggregate", aggregate="MEAN")
+refuse(8, WEIGHTS.astype(np.float16), ["weights is float16[4], expected float32"], "weights' type")

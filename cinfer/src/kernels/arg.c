@@ -1,11 +1,16 @@
 /* arg.c - ArgMax, ArgMin, CumSum and CumProd along one axis: the tensor as [outer, n, inner]. */
+#include "../isa.h"
+#include "../isa_math.h"
+#include "../isa_move.h"
 #include "elementwise.h"
+#include "order.h"
 
 typedef void (*arg_fn)(void *y, const void *x, int64_t n, int64_t inner, int64_t select);
 
 typedef struct arg_plan { /* of both families */
   arg_fn fn;
   int64_t outer, n, inner, select, grain;
+  bool rows, least;
   size_t in, out; /* bytes of one outer index */
 } arg_plan;
 
@@ -69,7 +74,7 @@ ARG_COLUMNS(max, >)
 ARG_COLUMNS(min, <)
 ARG_BEST(max_f64, double, >, ARG_NAN)
 ARG_BEST(min_f64, double, <, ARG_NAN)
-CI_INTEGER_TYPES(ARG_TYPES)
+CI_COMPUTED_INTEGERS(ARG_TYPES)
 
 /* ---- CumSum, CumProd: a chain from +0 or 1 ---- */
 
@@ -114,12 +119,72 @@ CI_INTEGER_TYPES(ARG_TYPES)
   ARG_SCAN(ARG_SPEED_##name, sum_##name, T, W, +, 0) ARG_SCAN(ARG_SPEED_##name, product_##name, T, W, *, 1)
 ARG_SCANS(float, f32, CI_FLOAT, float, F)
 ARG_SCANS(double, f64, CI_DOUBLE, double, F)
-CI_INTEGER_TYPES(ARG_SCANS)
+CI_COMPUTED_INTEGERS(ARG_SCANS)
 
 enum { ARG_IS_MAX, ARG_IS_MIN, ARG_IS_SUM, ARG_IS_PRODUCT, ARG_KINDS };
-#define ARG_ENTRY(T, name, id, W, class) [id] = {arg_max_##name, arg_min_##name, arg_sum_##name, arg_product_##name},
-static const arg_fn arg_table[CI_DTYPES][ARG_KINDS] = {
-    ARG_ENTRY(float, f32, CI_FLOAT, float, F) ARG_ENTRY(double, f64, CI_DOUBLE, double, F) CI_INTEGER_TYPES(ARG_ENTRY)};
+#if CI_HAS(selection)
+#define ARG_SUMS(name) arg_sum_##name, arg_product_##name
+#else
+#define ARG_SUMS(name) NULL, NULL
+#endif
+#define ARG_ENTRY(T, name, id, W, class) [CI_SLOT(id)] = {arg_max_##name, arg_min_##name, ARG_SUMS(name)},
+static const arg_fn arg_table[CI_SLOTS][ARG_KINDS] = {ARG_ENTRY(float, f32, CI_FLOAT, float, F)
+                                                          CI_COMPUTED_NUMBERS(ARG_ENTRY)};
+
+/* ---- whole rows: the best number, then where it is ---- */
+
+enum { ARG_LOOK = 64 }; /* elements that are looked at before it is asked which of them it is */
+#define ARG_FIND(name, T, is)                                                                        \
+  CI_FAST static int64_t arg_find_##name(const void *in, const void *wanted, int64_t n, bool last) { \
+    const T *x = in;                                                                                 \
+    const T best = *(const T *)wanted;                                                               \
+    int64_t from = last ? n - 1 - (n - 1) % ARG_LOOK : 0;                                            \
+    for (; from >= 0 && from < n; from += last ? -ARG_LOOK : ARG_LOOK) {                             \
+      const int64_t end = n - from < ARG_LOOK ? n : from + ARG_LOOK;                                 \
+      int any = 0;                                                                                   \
+      for (int64_t i = from; i < end; i++) any |= is(x[i], best);                                    \
+      for (int64_t i = last ? end - 1 : from; any && i >= from && i < end; i += last ? -1 : 1) {     \
+        if (is(x[i], best)) return i;                                                                \
+      }                                                                                              \
+    }                                                                                                \
+    return 0;                                                                                        \
+  }
+#define ARG_SAME(a, b) ((a) == (b))
+#define ARG_IS_NAN(a, b) ((void)(b), (a) != (a))
+ARG_FIND(f32, float, ARG_SAME)
+ARG_FIND(nan, float, ARG_IS_NAN)
+ARG_FIND(i8, int8_t, ARG_SAME)
+ARG_FIND(u8, uint8_t, ARG_SAME)
+ARG_FIND(i32, int32_t, ARG_SAME)
+ARG_FIND(i64, int64_t, ARG_SAME)
+
+int64_t ci_best_float(const struct ci_isa *isa, const float *x, int64_t n, bool least, bool last) {
+  const float best = isa->math->row[least ? CI_REDUCE_MIN : CI_REDUCE_MAX](x, n);
+  return best != best ? arg_find_nan(x, &best, n, false) : arg_find_f32(x, &best, n, last);
+}
+
+static int64_t arg_best_integer(const struct ci_isa *isa, int type, const void *x, int64_t n, bool least, bool last) {
+  static int64_t (*const find[])(const void *, const void *, int64_t, bool) = {[CI_MOVE_i8] = arg_find_i8,
+                                                                               [CI_MOVE_u8] = arg_find_u8,
+                                                                               [CI_MOVE_i32] = arg_find_i32,
+                                                                               [CI_MOVE_i64] = arg_find_i64};
+  int64_t best;
+  isa->move->row[type][least ? CI_MOVE_MIN : CI_MOVE_MAX](&best, x, n);
+  return find[type](x, &best, n, last);
+}
+
+static void arg_rows_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const arg_plan *p = k->private_memory;
+  const int type = ci_move_integer(k->in[0]->dtype);
+  const bool last = p->select == ARG_LAST;
+  (void)thread;
+  for (int64_t i = begin; i < end; i++) {
+    const void *x = (const char *)k->in[0]->data + (size_t)i * p->in;
+    ((int64_t *)k->out[0]->data)[i] = type < 0 ? ci_best_float(k->isa, x, p->n, p->least, last)
+                                               : arg_best_integer(k->isa, type, x, p->n, p->least, last);
+  }
+}
 
 /* ---- prepare and run ---- */
 
@@ -128,7 +193,8 @@ static ci_status arg_prepare(ci_kernel *k, int kind, int64_t axis_wanted, int64_
   CI_TRY(k_axis(k, axis_wanted, x->rank, axis));
   arg_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  p->fn = x->dtype >= 0 && x->dtype < CI_DTYPES ? arg_table[x->dtype][kind] : NULL;
+  const int slot = CI_SLOT(x->dtype);
+  p->fn = slot < CI_SLOTS ? arg_table[slot][kind] : NULL;
   if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
   p->outer = ci_product(x->dims, 0, *axis);
   p->n = x->dims[*axis];
@@ -157,6 +223,8 @@ static ci_status arg_prepare_best(ci_kernel *k, int kind) {
   CI_TRY(k_out(k, 0, CI_INT64, rank, dims));
   arg_plan *p = k->private_memory;
   p->out = (size_t)p->inner * sizeof(int64_t);
+  p->rows = p->inner == 1 && (x->dtype == CI_FLOAT || ci_move_integer(x->dtype) >= 0);
+  p->least = kind == ARG_IS_MIN;
   if (p->n > 0 || k->out[0]->count == 0) return CI_OK;
   return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of the input has size 0: there is nothing to choose from", axis);
 }
@@ -193,6 +261,6 @@ static void arg_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status run_along_axis(ci_kernel *k) {
   const arg_plan *p = k->private_memory;
-  if (k->in[0]->count > 0) k_parallel(k, p->outer, p->grain, arg_part, k);
+  if (k->in[0]->count > 0) k_parallel(k, p->outer, p->grain, p->rows ? arg_rows_part : arg_part, k);
   return CI_OK;
 }

@@ -161,7 +161,7 @@ static ci_copy *array_copy(ci_kernel *k, size_t item) {
 }
 
 ci_status run_strided_copy(ci_kernel *k) {
-  if (k->out[0]->count > 0) ci_copy_run(k->private_memory, k->out[0]->data, k->in[0]->data);
+  ci_copy_result(k, k->private_memory, k->in[0]->data);
   return CI_OK;
 }
 
@@ -226,10 +226,17 @@ ci_status prepare_expand(ci_kernel *k) {
   return CI_OK;
 }
 
+enum { ARRAY_TILE_SOURCE = 1 << 14 }; /* bytes */
+
+typedef struct array_tile { /* axes from the innermost outwards, without those that nothing repeats */
+  int rank;
+  int64_t dims[CI_MAX_RANK], repeats[CI_MAX_RANK];
+  size_t block; /* bytes that lie together in both tensors */
+} array_tile;
+
 ci_status prepare_tile(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t repeats[CI_MAX_RANK], dims[CI_MAX_RANK];
-  ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
   int count = 0;
   size_t item;
   CI_TRY(array_item(k, x, &item));
@@ -245,14 +252,54 @@ ci_status prepare_tile(ci_kernel *k) {
     dims[i] = x->dims[i] * repeats[i];
   }
   CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
-  ci_copy *copy = array_copy(k, item);
-  if (copy == NULL) return k_no_memory(k);
-  ci_copy_strides(x->dims, x->rank, in);
-  ci_copy_strides(dims, x->rank, out);
-  for (int i = 0; i < x->rank && k->out[0]->count > 0; i++) {
-    ci_copy_axis(copy, repeats[i], 0, out[i] * (ptrdiff_t)x->dims[i]);
-    ci_copy_axis(copy, x->dims[i], in[i], out[i]);
+  array_tile *p = k_private(k, sizeof *p);
+  if (p == NULL) return k_no_memory(k);
+  p->block = item;
+  for (int i = x->rank - 1; i >= 0 && k->out[0]->count > 0; i--) {
+    if (p->rank == 0 && repeats[i] == 1) {
+      p->block *= (size_t)x->dims[i];
+    } else if (p->rank > 0 && p->repeats[p->rank - 1] == 1) { /* a stretch of this axis is one of the one inside it */
+      p->dims[p->rank - 1] *= x->dims[i];
+      p->repeats[p->rank - 1] = repeats[i];
+    } else {
+      p->dims[p->rank] = x->dims[i];
+      p->repeats[p->rank++] = repeats[i];
+    }
   }
+  return CI_OK;
+}
+
+/* Axis `axis` and those inside it; what is there once is copied behind itself. Gives the end of what was written. */
+static char *array_tile_axis(const array_tile *p, int axis, char *to, const char **from) {
+  char *end = to;
+  if (axis < 0) {
+    memcpy(to, *from, p->block);
+    *from += p->block;
+    return to + p->block;
+  }
+  if (axis == 0) { /* the blocks of the innermost axis follow each other */
+    const size_t bytes = (size_t)p->dims[0] * p->block;
+    ci_copy_row(to, *from, bytes);
+    *from += bytes;
+    end = to + bytes;
+  } else {
+    for (int64_t i = 0; i < p->dims[axis]; i++) end = array_tile_axis(p, axis - 1, end, from);
+  }
+  size_t once = (size_t)(end - to), left = once * (size_t)(p->repeats[axis] - 1);
+  for (size_t done = once; left > 0;) {
+    const size_t more = left < done ? left : done;
+    memcpy(end, to, more);
+    end += more;
+    left -= more;
+    if (done < ARRAY_TILE_SOURCE) done += more; /* a source that stays in cache */
+  }
+  return end;
+}
+
+ci_status run_tile(ci_kernel *k) {
+  const array_tile *p = k->private_memory;
+  const char *from = k->in[0]->data;
+  if (k->out[0]->count > 0) (void)array_tile_axis(p, p->rank - 1, k->out[0]->data, &from);
   return CI_OK;
 }
 

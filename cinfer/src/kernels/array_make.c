@@ -3,6 +3,7 @@
 
 #include "copy.h"
 #include "integers.h"
+#include "../scalar_math.h"
 
 /* ---- ConstantOfShape ---- */
 
@@ -33,7 +34,7 @@ ci_status prepare_constant_of_shape(ci_kernel *k) {
 
 ci_status run_constant_of_shape(ci_kernel *k) {
   const struct array_make_fill *fill = k->private_memory;
-  if (k->out[0]->count > 0) ci_copy_run(&fill->copy, k->out[0]->data, fill->value);
+  ci_copy_result(k, &fill->copy, fill->value);
   return CI_OK;
 }
 
@@ -66,7 +67,7 @@ ci_status prepare_range(ci_kernel *k) {
     for (int i = 0; i < 3; i++) {
       v[i] = start->dtype == CI_FLOAT ? (double)*(const float *)k->in[i]->data : *(const double *)k->in[i]->data;
     }
-    const double exact = ceil((v[1] - v[0]) / v[2]);
+    const double exact = ci_ceil((v[1] - v[0]) / v[2]);
     if (v[2] == 0.0 || !(exact < 9e15)) {
       return k_fail(k, CI_INVALID_ARGUMENT, "from %g to %g by %g has no end", v[0], v[1], v[2]);
     }

@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "normalize.h"
 #include "product.h"
+#if CI_HAS(attention)
 
 enum { ATTN_ROWS = 64, ATTN_FEW_ROWS = 8, ATTN_PART_WORK = 1 << 17 };
 enum { ATTN_Q, ATTN_K, ATTN_V, ATTN_MASK, ATTN_PAST_KEY, ATTN_PAST_VALUE, ATTN_LENGTHS };
@@ -432,3 +433,4 @@ ci_status prepare_attention(ci_kernel *k) {
   p->y = attn_see(k->out[0], heads > 0 ? heads : 1);
   return attn_layout(k, p);
 }
+#endif

@@ -75,6 +75,7 @@ static void broadcast_part(void *argument, int64_t begin, int64_t end, int threa
 void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, const void *context, void *y,
                       const void *const *x) {
   if (b->count == 0) return;
+  if (k->one_nan != NULL) *k->one_nan = b->one_nan; /* of an operator that runs several loops the last one says it */
   const int64_t outer = b->dims[b->rank - 1];
   if (b->rank == 1 && outer <= b->grain) {
     fn(context, y, x, outer);
@@ -82,9 +83,9 @@ void ci_broadcast_run(ci_kernel *k, const ci_broadcast *b, ci_broadcast_fn fn, c
   }
   struct broadcast_job job = {.b = b, .fn = fn, .context = context, .y = y};
   for (int i = 0; i < b->inputs; i++) job.x[i] = x[i];
-  if (outer <= b->grain || k->threads <= 1) {
-    broadcast_part(&job, 0, outer, 0);
-  } else {
+  if (b->one_nan || y != k->out[0]->data || b->count != k->out[0]->count) {
     k_parallel(k, outer, b->grain, broadcast_part, &job);
+  } else {
+    k_parallel_rows(k, outer, b->grain, broadcast_part, &job);
   }
 }

@@ -310,7 +310,7 @@ static void cast_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status run_cast(ci_kernel *k) {
   const cast_plan *p = k->private_memory;
-  if (p->runs) k_parallel(k, k->out[0]->count, CAST_GRAIN, cast_part, k);
+  if (p->runs) k_parallel_rows(k, k->out[0]->count, CAST_GRAIN, cast_part, k);
   return CI_OK;
 }
 

@@ -17,9 +17,10 @@ typedef struct ci_caster { /* source -> decoded -> middle -> encoded, each part 
 } ci_caster;
 
 /* saturate true and CI_ROUND_UP are the operators' defaults. False: one of the types has no numbers. */
-bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate, int round);
-void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n);
+CI_LOCAL bool ci_caster_make(ci_caster *c, const struct ci_isa *isa, int32_t from, int32_t to, bool saturate,
+                             int round);
+CI_LOCAL void ci_caster_run(const ci_caster *c, void *y, const void *x, int64_t n);
 
 /* One rounding to a half type of what float32 holds. */
-float ci_round_to(int32_t dtype, float v);
+CI_LOCAL float ci_round_to(int32_t dtype, float v);
 #endif

@@ -7,6 +7,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#if CI_HAS_CONVOLUTIONS
 
 static ci_status conv_mismatch(ci_kernel *k, const int64_t *x, const int64_t *w, int64_t groups) {
   return k_fail(k, CI_INVALID_ARGUMENT,
@@ -267,3 +268,4 @@ ci_status run_conv2d(ci_kernel *k) {
   k_parallel(k, p->g.pixels, p->grain, conv_pixels, &job);
   return CI_OK;
 }
+#endif

@@ -26,9 +26,10 @@ typedef struct ci_conv {
 enum { CI_CONV_TILE_BYTES = 1 << 17, CI_CONV_PART_WORK = 1 << 17 };
 
 /* Attributes and sizes from x (n, h, w, c) and w (kh, kw, c / group, m); names the mismatch. */
-ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_dims, int32_t dtype, ci_conv *p);
+CI_LOCAL ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_dims, int32_t dtype,
+                                   ci_conv *p);
 /* to[pixel][tap][channel]: taps [first, last) of `count` pixels from `at` on (moved past them), channels of group. Taps
  * in the padding are +0. */
-void ci_conv_gather(const ci_conv *p, char *to, const char *x, int64_t group, ci_pixel *at, int64_t count,
-                    int64_t first, int64_t last);
+CI_LOCAL void ci_conv_gather(const ci_conv *p, char *to, const char *x, int64_t group, ci_pixel *at, int64_t count,
+                             int64_t first, int64_t last);
 #endif

@@ -1,5 +1,6 @@
 /* conv_deform.c - DeformConv: Conv of (n, c, h, w) whose taps lie where offsets say, between pixels. */
 #include "conv_nd.h"
+#if CI_HAS(image)
 
 typedef struct deform_plan {
   ci_conv_nd conv;
@@ -116,3 +117,4 @@ ci_status run_deform_conv(ci_kernel *k) {
   ci_conv_nd_forward(&job);
   return CI_OK;
 }
+#endif

@@ -8,6 +8,7 @@
 
 #include "../isa.h"
 #include "../isa_linear.h"
+#if CI_HAS(training)
 
 typedef struct conv_grad_job {
   ci_kernel *k;
@@ -307,3 +308,4 @@ ci_status run_conv2d_grad_filter(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

@@ -1,11 +1,17 @@
 /* conv_integer.c - ConvInteger and QLinearConv: bytes less their zero points are widened to int32 in scratch and go
  * through the products of conv_nd.c. Padding is the zero point.
  */
+#include "../isa.h"
+#include "../isa_move.h"
+#include "bytes.h"
 #include "conv_nd.h"
+#if CI_HAS(quantization)
 
 typedef struct conv_bytes {
   ci_conv_nd conv;
   size_t x_bytes, w_bytes, y_bytes; /* of the widened copies, in this order before the tiles */
+  ci_bytes_conv bytes;
+  bool direct; /* by `bytes` */
 } conv_bytes;
 
 static bool conv_is_byte(const ci_value *v) { return v->dtype == CI_INT8 || v->dtype == CI_UINT8; }
@@ -82,16 +88,52 @@ static void conv_bytes_run(ci_kernel *k, int x, int w, int zero_x, int zero_w, c
   ci_conv_nd_forward(&job);
 }
 
+/* After k_out: takes the direct form where there is one. */
+static void conv_bytes_direct(ci_kernel *k, int w, conv_bytes *p) {
+  p->direct = ci_bytes_plan(k, &p->conv.g, p->conv.groups, w, &p->bytes);
+  if (p->direct) k->scratch_bytes = p->bytes.bytes;
+}
+
+static void conv_bytes_forward(ci_kernel *k, int x, int w, int zero_x, int zero_w, ci_bytes_take take) {
+  const conv_bytes *p = k->private_memory;
+  const ci_bytes_job job = {.k = k,
+                            .p = &p->bytes,
+                            .x = k->in[x],
+                            .w = k->in[w],
+                            .x_zero = conv_input(k, zero_x),
+                            .w_zero = conv_input(k, zero_w),
+                            .scratch = k->scratch,
+                            .take = take,
+                            .argument = k};
+  ci_bytes_forward(&job);
+}
+
 /* ---- ConvInteger ---- */
 
 ci_status prepare_conv_integer(ci_kernel *k) {
   conv_bytes *p;
   CI_TRY(conv_bytes_prepare(k, 0, 1, 2, 3, &p));
-  return conv_bytes_out(k, CI_INT32, p);
+  CI_TRY(conv_bytes_out(k, CI_INT32, p));
+  conv_bytes_direct(k, 1, p);
+  return CI_OK;
+}
+
+CI_FAST static void conv_add(int32_t *y, const int32_t *sums, int64_t n, int32_t add) {
+  for (int64_t i = 0; i < n; i++) y[i] = (int32_t)((uint32_t)sums[i] + (uint32_t)add);
+}
+
+static void conv_integer_take(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add) {
+  const ci_kernel *k = argument;
+  const conv_bytes *p = k->private_memory;
+  const int64_t *out = p->bytes.out;
+  int32_t *y = (int32_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
+  for (int64_t row = 0; row < out[0]; row++, y += out[1], sums += p->bytes.c_line) conv_add(y, sums, out[1], add);
 }
 
 ci_status run_conv_integer(ci_kernel *k) {
-  if (k->out[0]->count > 0) conv_bytes_run(k, 0, 1, 2, 3, NULL, k->out[0]->data);
+  const conv_bytes *p = k->private_memory;
+  if (p->direct) conv_bytes_forward(k, 0, 1, 2, 3, conv_integer_take);
+  else if (k->out[0]->count > 0) conv_bytes_run(k, 0, 1, 2, 3, NULL, k->out[0]->data);
   return CI_OK;
 }
 
@@ -114,6 +156,7 @@ ci_status prepare_qlinear_conv(ci_kernel *k) {
   if (k->out[0]->bytes > SIZE_MAX / 8) return k_no_memory(k);
   p->y_bytes = ci_round_up(k->out[0]->bytes * 4, 64);
   if (!ci_add_size(k->scratch_bytes, p->y_bytes, &k->scratch_bytes)) return k_no_memory(k);
+  conv_bytes_direct(k, 3, p);
   return CI_OK;
 }
 
@@ -127,23 +170,50 @@ static int32_t conv_round(float value, float zero, float low, float high) {
   return (int32_t)(sum < low ? low : sum > high ? high : sum);
 }
 
+/* n sums of one output, with the bias, to bytes. */
+static void conv_scale(const ci_kernel *k, int64_t output, uint8_t *y, const int32_t *sums, int64_t n, int32_t bias) {
+  const ci_value *w_scale = k->in[4];
+  const bool sign = k->out[0]->dtype == CI_INT8;
+  const float zero = (float)conv_byte(k->in[7], 0), low = sign ? -128.0f : 0.0f, high = sign ? 127.0f : 255.0f;
+  const float product =
+      *(const float *)k->in[1]->data * ((const float *)w_scale->data)[w_scale->count == 1 ? 0 : output];
+  const float factor = product / *(const float *)k->in[6]->data;
+  if (factor - factor == 0.0f) {
+    k->isa->move->requantize(y, sums, n, bias, factor, zero, low, high);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const int32_t sum = (int32_t)((uint32_t)sums[i] + (uint32_t)bias);
+    y[i] = (uint8_t)conv_round((float)sum * factor, zero, low, high);
+  }
+}
+
+static void conv_qlinear_take(void *argument, int64_t image, int64_t output, const int32_t *sums, int32_t add) {
+  const ci_kernel *k = argument;
+  const conv_bytes *p = k->private_memory;
+  const int64_t *out = p->bytes.out;
+  const ci_value *bias = conv_input(k, 8);
+  const uint32_t all = (uint32_t)add + (bias == NULL ? 0 : (uint32_t)((const int32_t *)bias->data)[output]);
+  uint8_t *y = (uint8_t *)k->out[0]->data + (image * p->conv.outputs + output) * out[0] * out[1];
+  const bool dense = p->bytes.c_line == out[1]; /* then the rows are one */
+  const int64_t rows = dense ? 1 : out[0], n = dense ? out[0] * out[1] : out[1];
+  for (int64_t row = 0; row < rows; row++, y += n, sums += p->bytes.c_line)
+    conv_scale(k, output, y, sums, n, (int32_t)all);
+}
+
 ci_status run_qlinear_conv(ci_kernel *k) {
   const conv_bytes *p = k->private_memory;
   const int64_t places = p->conv.g.places, outputs = p->conv.outputs;
   int32_t *sums = (int32_t *)(void *)((char *)k->scratch + p->x_bytes + p->w_bytes);
   if (k->out[0]->count == 0) return CI_OK;
-  conv_bytes_run(k, 0, 3, 2, 5, k->n_in > 8 && k->in[8] != NULL ? k->in[8]->data : NULL, sums);
-  const ci_value *w_scale = k->in[4];
-  const bool sign = k->out[0]->dtype == CI_INT8;
-  const float x_scale = *(const float *)k->in[1]->data, y_scale = *(const float *)k->in[6]->data;
-  const float zero = (float)conv_byte(k->in[7], 0), low = sign ? -128.0f : 0.0f, high = sign ? 127.0f : 255.0f;
-  uint8_t *y = k->out[0]->data;
-  for (int64_t row = 0; row < p->conv.n * outputs; row++) {
-    const float product = x_scale * ((const float *)w_scale->data)[w_scale->count == 1 ? 0 : row % outputs];
-    const float factor = product / y_scale;
-    for (int64_t i = row * places; i < (row + 1) * places; i++) {
-      y[i] = (uint8_t)conv_round((float)sums[i] * factor, zero, low, high);
-    }
+  if (p->direct) {
+    conv_bytes_forward(k, 0, 3, 2, 5, conv_qlinear_take);
+    return CI_OK;
   }
+  conv_bytes_run(k, 0, 3, 2, 5, k->n_in > 8 && k->in[8] != NULL ? k->in[8]->data : NULL, sums);
+  uint8_t *y = k->out[0]->data;
+  for (int64_t row = 0; row < p->conv.n * outputs; row++)
+    conv_scale(k, row % outputs, y + row * places, sums + row * places, places, 0);
   return CI_OK;
 }
+#endif

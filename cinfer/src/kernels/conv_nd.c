@@ -9,6 +9,7 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 #include "window.h"
+#if CI_HAS_CONVOLUTIONS
 
 enum {
   CONV_ND_TILE_BYTES = 1 << 18,
@@ -230,25 +231,61 @@ static void conv_nd_depthwise(void *argument, int64_t begin, int64_t end, int th
   }
 }
 
-/* float32 over one or two axes: a plane with its padding in scratch, windows of a row are lanes. */
-static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
-  const ci_conv_nd_job *job = argument;
+static bool conv_nd_has_nines(const ci_nd *g) {
+  const int64_t *s = g->stride, *d = g->dilation, *k = g->kernel;
+  return g->rank == 2 && k[0] == 3 && k[1] == 3 && d[0] == 1 && d[1] == 1 && s[0] == s[1] && s[0] <= 2 &&
+         g->before[1] <= 1;
+}
+
+static void conv_nd_plane_nines(const ci_conv_nd_job *job, int64_t plane, const float *x) {
   const ci_conv_nd *p = job->p;
   const ci_nd *g = &p->g;
-  float *strip = (float *)(void *)(job->scratch + (size_t)thread * p->tile_bytes);
-  for (int64_t plane = begin; plane < end; plane++) {
-    const int64_t channel = plane % p->c;
-    const float *bias = (const float *)(const void *)job->bias;
-    ci_windows windows = p->windows;
-    windows.x =
-        ci_plane_padded(&p->plane, job->k->isa, (const float *)(const void *)job->x + plane * g->area, 0.0f, strip);
-    windows.w = (const float *)(const void *)job->w + channel * g->taps;
-    windows.bias = bias == NULL ? NULL : bias + channel;
-    windows.after = job->after;
-    windows.y = (float *)(void *)job->y + plane * g->places;
-    job->k->isa->linear->depthwise_plane(&windows);
-    if (job->program != NULL) ci_fused_rows(job->program, windows.y, (ptrdiff_t)g->places, plane, 0, 1, g->places);
-  }
+  const float *bias = (const float *)(const void *)job->bias;
+  const int64_t channel = plane % p->c;
+  const ci_depthwise planes = {.x = x,
+                               .w = (const float *)(const void *)job->w + channel * g->taps,
+                               .bias = bias == NULL ? NULL : bias + channel,
+                               .y = (float *)(void *)job->y + plane * g->places,
+                               .height = g->size[0],
+                               .width = g->size[1],
+                               .above = g->before[0],
+                               .before = g->before[1],
+                               .rows = g->out[0],
+                               .columns = g->out[1],
+                               .stride = (int)g->stride[0],
+                               .after = job->after};
+  job->k->isa->linear->depthwise_3x3(&planes);
+}
+
+/* With its padding in scratch; windows of a row are lanes. */
+static void conv_nd_plane_padded(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
+  const ci_conv_nd *p = job->p;
+  const ci_nd *g = &p->g;
+  const int64_t channel = plane % p->c;
+  const float *bias = (const float *)(const void *)job->bias;
+  ci_windows windows = p->windows;
+  windows.x = ci_plane_padded(&p->plane, job->k->isa, x, 0.0f, strip);
+  windows.w = (const float *)(const void *)job->w + channel * g->taps;
+  windows.bias = bias == NULL ? NULL : bias + channel;
+  windows.after = job->after;
+  windows.y = (float *)(void *)job->y + plane * g->places;
+  job->k->isa->linear->depthwise_plane(&windows);
+}
+
+/* float32 over one or two axes. */
+void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip) {
+  const int64_t places = job->p->g.places;
+  float *y = (float *)(void *)job->y + plane * places;
+  if (job->p->nines) conv_nd_plane_nines(job, plane, x);
+  else conv_nd_plane_padded(job, plane, x, strip);
+  if (job->program != NULL) ci_fused_rows(job->program, y, (ptrdiff_t)places, plane, 0, 1, places);
+}
+
+static void conv_nd_depthwise_planes(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_conv_nd_job *job = argument;
+  float *strip = (float *)(void *)(job->scratch + (size_t)thread * job->p->tile_bytes);
+  for (int64_t plane = begin; plane < end; plane++)
+    ci_conv_nd_plane(job, plane, (const float *)(const void *)job->x + plane * job->p->g.area, strip);
 }
 
 /* ---- y = product(w, windows) ---- */
@@ -282,6 +319,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->depthwise = p->depthwise && conv_nd_plan_padded(k, p);
   if (p->depthwise && dtype == CI_FLOAT && ci_plane_plan(&p->plane, g, true, &p->windows))
     p->tile_bytes = p->plane.bytes;
+  p->nines = CI_LARGE && p->plane.used && conv_nd_has_nines(g);
+  if (p->nines) p->tile_bytes = 0;
   if (!ci_mul_size(threads, p->tile_bytes, scratch)) return conv_nd_large(k);
   return CI_OK;
 }
@@ -371,6 +410,20 @@ static void conv_nd_plan_tiles(ci_kernel *k, ci_conv_nd *p, int32_t *offset) {
   if (!ci_conv_tiles_plan(k, t, &k->scratch_bytes)) t->offset = NULL;
 }
 
+/* MaxPool behind it, and behind nothing but a clamp: the largest of what is clamped is what is clamped of the largest,
+ * and the bias is added first. Or a depthwise convolution. */
+static size_t conv_nd_join(ci_kernel *k, const ci_kernel *next) {
+  ci_conv_nd *p = k->private_memory;
+  size_t bytes = 0;
+  if (p->lanes.offset == NULL) return 0;
+  if (next->join == k->join) bytes = ci_conv_pair_bytes(k, next);
+  else if (next->largest != NULL && p->program == NULL && p->clamp.added == NULL &&
+           ci_conv_tiles_join(&p->lanes, next->largest))
+    bytes = next->out[0]->bytes;
+  if (bytes > 0) p->joined = next;
+  return bytes;
+}
+
 ci_status prepare_conv(ci_kernel *k) {
   const ci_value *x = k->in[0], *w = k->in[1];
   CI_TRY(conv_nd_floating(k, x, w));
@@ -385,38 +438,53 @@ ci_status prepare_conv(ci_kernel *k) {
   CI_TRY(k_out(k, 0, x->dtype, x->rank, dims));
   CI_TRY(ci_conv_nd_plan(k, x->dtype, p, &k->scratch_bytes));
   conv_nd_plan_tiles(k, p, offsets > 0 ? (int32_t *)(void *)(p + 1) : NULL);
+  k->join = conv_nd_join;
   return CI_OK;
+}
+
+static ci_after conv_nd_after(const ci_conv_nd *p) {
+  return (ci_after){.added = p->clamp.added == NULL ? NULL : p->clamp.added->data,
+                    .clamps = p->clamp.clamps,
+                    .low = p->clamp.low,
+                    .high = p->clamp.high};
+}
+
+ci_conv_tiles_job ci_conv_nd_tiles(const ci_kernel *k, float *y) {
+  const ci_conv_nd *p = k->private_memory;
+  return (ci_conv_tiles_job){.k = (ci_kernel *)(uintptr_t)k,
+                             .p = &p->lanes,
+                             .x = k->in[0]->data,
+                             .w = k->in[1]->data,
+                             .bias = (const float *)(const void *)conv_nd_optional(k, 2),
+                             .y = y,
+                             .after = conv_nd_after(p),
+                             .program = p->program};
+}
+
+ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k) {
+  const ci_conv_nd *p = k->private_memory;
+  return (ci_conv_nd_job){.k = (ci_kernel *)(uintptr_t)k,
+                          .p = p,
+                          .x = k->in[0]->data,
+                          .w = k->in[1]->data,
+                          .bias = conv_nd_optional(k, 2),
+                          .y = k->out[0]->data,
+                          .scratch = k->scratch,
+                          .after = conv_nd_after(p),
+                          .program = p->program};
 }
 
 ci_status run_conv(ci_kernel *k) {
   const ci_conv_nd *p = k->private_memory;
-  const char *bias = conv_nd_optional(k, 2);
-  const ci_after after = {.added = p->clamp.added == NULL ? NULL : p->clamp.added->data,
-                          .clamps = p->clamp.clamps,
-                          .low = p->clamp.low,
-                          .high = p->clamp.high};
-  if (p->lanes.offset != NULL) {
-    const ci_conv_tiles_job tiles = {.k = k,
-                                     .p = &p->lanes,
-                                     .x = k->in[0]->data,
-                                     .w = k->in[1]->data,
-                                     .bias = (const float *)(const void *)bias,
-                                     .y = k->out[0]->data,
-                                     .after = after,
-                                     .program = p->program};
-    ci_conv_tiles_run(&tiles);
-    return CI_OK;
+  if (p->joined != NULL && p->joined->largest == NULL) {
+    ci_conv_pair_run(k);
+  } else if (p->lanes.offset != NULL) {
+    const ci_conv_tiles_job job = ci_conv_nd_tiles(k, (p->joined == NULL ? k : p->joined)->out[0]->data);
+    ci_conv_tiles_run(&job);
+  } else {
+    const ci_conv_nd_job job = ci_conv_nd_whole(k);
+    ci_conv_nd_forward(&job);
   }
-  const ci_conv_nd_job job = {.k = k,
-                              .p = p,
-                              .x = k->in[0]->data,
-                              .w = k->in[1]->data,
-                              .bias = bias,
-                              .y = k->out[0]->data,
-                              .scratch = k->scratch,
-                              .after = after,
-                              .program = p->program};
-  ci_conv_nd_forward(&job);
   return CI_OK;
 }
 
@@ -680,3 +748,4 @@ ci_status run_conv_grad_weight(ci_kernel *k) {
   k_parallel(k, job.p->groups * job.p->tiles, 1, conv_nd_weight_units, (void *)(uintptr_t)&job);
   return CI_OK;
 }
+#endif

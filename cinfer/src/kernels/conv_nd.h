@@ -23,10 +23,12 @@ typedef struct ci_conv_nd {
   size_t padded_bytes;
   ci_plane plane;       /* the same of float32 over one or two axes */
   ci_windows windows;
+  bool nines;              /* or 3 x 3 windows of a plane that is read in place */
   bool inside;             /* FusedConv: tiles or planes do what follows */
   ci_clamp clamp;          /* FusedConv: what follows, or */
   const ci_fused *program; /* in rows of a plane's windows; or NULL */
   ci_conv_tiles lanes; /* offset NULL: this form is not taken */
+  const ci_kernel *joined; /* MaxPool or depthwise convolution whose work it does, or NULL */
 } ci_conv_nd;
 
 typedef struct ci_conv_nd_job ci_conv_nd_job;
@@ -48,10 +50,20 @@ struct ci_conv_nd_job {
   ci_conv_nd_fill fill; /* NULL: x's windows */
 };
 
+/* conv_pair.c: a convolution that does the work of a depthwise one behind it, too; see ci_kernel.join. */
+size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next);
+void ci_conv_pair_run(const ci_kernel *k);
+/* What is to be done for a kernel's outputs, which go to y: by tiles, or in one of the other ways. */
+ci_conv_tiles_job ci_conv_nd_tiles(const ci_kernel *k, float *y);
+ci_conv_nd_job ci_conv_nd_whole(const ci_kernel *k);
+/* A plane of a depthwise convolution over planes. */
+void ci_conv_nd_plane(const ci_conv_nd_job *job, int64_t plane, const float *x, float *strip);
+
 /* group, and sizes from x (n, c, ...) and w (m, c / group, ...), of one rank. */
-ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims, ci_conv_nd *p);
+CI_LOCAL ci_status ci_conv_nd_prepare(ci_kernel *k, int rank, const int64_t *x_dims, const int64_t *w_dims,
+                                      ci_conv_nd *p);
 /* The plan of y = product(w, windows of x) and its scratch, in bytes. */
-ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
-void ci_conv_nd_forward(const ci_conv_nd_job *job);
-ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype);
+CI_LOCAL ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *scratch);
+CI_LOCAL void ci_conv_nd_forward(const ci_conv_nd_job *job);
+CI_LOCAL ci_status ci_conv_nd_bias(ci_kernel *k, int input, int64_t outputs, int32_t dtype);
 #endif

@@ -7,6 +7,7 @@
 #include "conv_tiles.h"
 
 #include "../pack.h"
+#if CI_HAS_CONVOLUTIONS
 
 enum {
   TILES_EVEN = 8,              /* units of a thread from which on one more is little */
@@ -14,6 +15,7 @@ enum {
   TILES_LEAST = 8,             /* outputs that are worth a panel */
   TILES_PIXELS = 448,          /* of a unit; twice as many if there are few terms */
   TILES_SHALLOW = 32,          /* so few */
+  TILES_LONG = 400,            /* pixels from which on they are worth a panel instead */
   TILES_NEAR = 56,             /* at a time, of long rows or of several */
   TILES_NEARBY = 1 << 14,      /* numbers of a result that is in the cache anyway */
   TILES_STRIP_BYTES = 1 << 19, /* of a copy, if it has more than one row */
@@ -55,10 +57,18 @@ static int64_t tiles_numbers(const ci_conv_tiles *p) {
   return (whole + tiles_wide(p, p->oc - whole)) * p->depth;
 }
 
+/* Behind the panels: 1 if all weights are finite, else 0. */
+static void tiles_note_finite(const ci_conv_tiles *p, const float *w, float *packed) {
+  float different = 0.0f; /* NaN from the first infinity or NaN on */
+  for (int64_t i = 0; i < p->groups * p->oc * p->depth; i++) different += w[i] - w[i];
+  packed[p->groups * tiles_numbers(p)] = different == 0.0f ? 1.0f : 0.0f;
+}
+
 /* What a panel has beside its outputs is 0. */
 static void tiles_pack(const ci_conv_tiles *p, const struct ci_isa_linear *linear, const float *w, float *to) {
   const int64_t outputs = p->groups * p->oc;
   const ptrdiff_t output_step = p->channels_last ? 1 : (ptrdiff_t)p->depth;
+  if (p->threes) tiles_note_finite(p, w, to);
   for (int64_t group = 0; group < p->groups; group++, w += p->oc * output_step) {
     for (int64_t o = 0; o < p->oc; o += p->width) {
       const int64_t count = tiles_least(p->width, p->oc - o), wide = tiles_wide(p, count);
@@ -86,8 +96,12 @@ static void tiles_pack_constant(void *to, const ci_value *w, const void *argumen
 static void tiles_layout(ci_conv_tiles *p) {
   const bool inside = tiles_inside(&p->y) && tiles_inside(&p->x), one = p->y.kernel == 1 && p->x.kernel == 1;
   const bool strides = p->y.stride > 1 || p->x.stride > 1;
+  const ci_conv_axis *x = &p->x;
+  p->threes = CI_LARGE && !p->channels_last && !inside && p->depth <= p->block && x->kernel == 3 && x->stride == 1 &&
+              x->dilation == 1 && x->before <= 1 && x->out - x->before < x->size;
   p->inner = p->channels_last ? p->groups * p->ic : 1;
   p->planes = p->channels_last ? 1 : p->ic;
+  p->pixels = false;
   p->row_step = p->row = p->x.size * p->inner;
   p->plane_step = p->plane = p->row * p->y.size;
   p->image_step = p->channels_last ? p->plane_step : p->groups * p->ic * p->plane_step;
@@ -98,6 +112,7 @@ static void tiles_layout(ci_conv_tiles *p) {
   if (p->flat) {
     p->x.size = p->x.out = p->y.size * p->x.size;
     p->y.size = p->y.out = 1;
+    p->pixels = CI_LARGE && !p->channels_last && p->x.out >= TILES_LONG && p->depth <= p->block;
   }
 }
 
@@ -147,14 +162,27 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   size_t numbers;
   if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers)) return false;
   if (numbers > PTRDIFF_MAX / 64) return false;
-  p->packed_bytes = ci_round_up(numbers * sizeof(float), 64);
-  const size_t totals = p->channels_last ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
+  p->packed_bytes = ci_round_up((numbers + p->threes) * sizeof(float), 64);
+  if (p->pixels) p->packed_bytes = 0; /* the weights are read as they are */
+  const size_t totals =
+      p->channels_last || p->pixels ? 0 : (size_t)((p->rows * p->columns + lanes) * p->width) * sizeof(float);
   p->thread_bytes = p->strip_bytes + ci_round_up(totals, 64);
   tiles_offsets(p);
   const tiles_fill fill = {p, k->isa->linear};
-  const uint32_t order = (uint32_t)p->groups * 2 + p->channels_last; /* one model, one instruction set */
-  p->packed = k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
+  const uint32_t order =
+      (uint32_t)p->groups * 4 + p->threes * 2 + p->channels_last; /* one model, one instruction set */
+  p->packed = p->pixels ? NULL : k_packed(k, 1, CI_PACK_CONV, order, p->packed_bytes, tiles_pack_constant, &fill);
   *scratch = (p->packed == NULL ? p->packed_bytes : 0) + (size_t)threads * p->thread_bytes;
+  return true;
+}
+
+/* A window's rows must be of one unit. */
+bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest) {
+  const int64_t rows = p->rows / largest->down * largest->down;
+  if (p->flat || p->channels_last || rows == 0) return false;
+  p->rows = rows;
+  p->strips = tiles_parts(p->y.out, rows);
+  p->largest = largest;
   return true;
 }
 
@@ -164,6 +192,7 @@ typedef struct tiles_unit {
   int64_t image, group, y0, y1, x0, x1; /* rows, columns of outputs */
   const float *base; /* where the first of them finds its first term */
   const float *weights; /* the group's */
+  bool threes;          /* base is the first plane */
 } tiles_unit;
 
 /* Copies the rows that the strip reads, with their padding; of 1 x 1 windows only what is read of them. */
@@ -203,6 +232,83 @@ static void tiles_await(const float *y, int64_t row, int64_t begin, int64_t end,
   }
 }
 
+/* The totals of a unit become the largest of its windows, before what follows is done with fewer of them. */
+static void tiles_largest(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t first, float *totals,
+                          ci_conv_turn *turn) {
+  const ci_conv_tiles *p = job->p;
+  const ci_largest *w = p->largest;
+  const int64_t begin = u->y0 / w->down, end = u->y1 < p->y.out ? u->y1 / w->down : w->rows;
+  const int64_t plane = u->image * p->groups * p->oc + first;
+  const ci_conv_largest largest = {.c = totals,
+                                   .bias = turn->bias,
+                                   .c_step = turn->c_step,
+                                   .pixels = p->x.out,
+                                   .height = w->height,
+                                   .width = w->width,
+                                   .down = w->down,
+                                   .right = w->right,
+                                   .rows = end - begin,
+                                   .columns = w->columns,
+                                   .lanes = turn->lanes};
+  job->k->isa->linear->conv_largest(&largest);
+  turn->bias = NULL;
+  turn->y = job->y + (plane * w->rows + begin) * w->columns;
+  turn->y_row = (ptrdiff_t)(w->rows * w->columns);
+  turn->pixels = (end - begin) * w->columns;
+}
+
+/* Whether the form for windows three wide computes it. A sum differs by the sign of a zero at most from that with
+ * padding, where all weights are finite, and a clamp ends with + 0. */
+static bool tiles_in_threes(const ci_conv_tiles_job *job, const float *packed) {
+  return job->p->threes && job->after.clamps && packed[job->p->groups * tiles_numbers(job->p)] != 0.0f;
+}
+
+static void tiles_threes(const ci_conv_tiles_job *job, const tiles_unit *u, const float *w, int64_t wide,
+                         float *totals) {
+  const ci_conv_tiles *p = job->p;
+  const ci_conv_threes threes = {.x = u->base,
+                                 .x_row = (ptrdiff_t)p->row_step,
+                                 .x_plane = (ptrdiff_t)p->plane_step,
+                                 .channels = p->ic,
+                                 .height = p->y.size,
+                                 .width = p->x.size,
+                                 .taps = p->y.kernel,
+                                 .stride = p->y.stride,
+                                 .dilation = p->y.dilation,
+                                 .above = p->y.before,
+                                 .before = p->x.before,
+                                 .first = u->y0,
+                                 .rows = u->y1 - u->y0,
+                                 .pixels = p->x.out,
+                                 .w = w,
+                                 .c = totals,
+                                 .c_step = (ptrdiff_t)wide,
+                                 .vectors = wide == p->width ? 2 : 1};
+  job->k->isa->linear->conv_threes(&threes);
+}
+
+static void tiles_pixels(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o) {
+  const ci_conv_tiles *p = job->p;
+  const int64_t first = u->group * p->oc + o, count = tiles_least(p->width, p->oc - o);
+  const int64_t row = u->image * p->groups * p->oc + first, at = row * p->x.out + u->x0;
+  ci_conv_pixels pixels = {.x = u->base,
+                           .w = job->w + first * p->depth,
+                           .bias = job->bias == NULL ? NULL : job->bias + first,
+                           .y = job->y + at - job->begin * p->x.out,
+                           .x_row = (ptrdiff_t)p->plane_step,
+                           .w_row = (ptrdiff_t)p->depth,
+                           .y_row = (ptrdiff_t)p->x.out,
+                           .k = p->depth,
+                           .pixels = u->x1 - u->x0,
+                           .outputs = (int)count,
+                           .after = job->after};
+  if (pixels.after.added != NULL) pixels.after.added += at;
+  job->k->isa->linear->conv_pixels(&pixels);
+  if (job->program != NULL) {
+    ci_fused_rows(job->program, pixels.y, pixels.y_row, row, u->x0, count, pixels.pixels);
+  }
+}
+
 static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64_t o, float *totals) {
   const ci_conv_tiles *p = job->p;
   const struct ci_isa_linear *linear = job->k->isa->linear;
@@ -212,13 +318,15 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
   const int64_t first = u->group * p->oc + o, height = joined ? 1 : u->y1 - u->y0;
   const int64_t places = p->y.out * p->x.out;
   const float *w = u->weights + o * p->depth, *end = u->weights + tiles_numbers(p);
-  float *to = job->y + (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0, *c = totals;
+  const int64_t in_all = (u->image * outputs + first) * places + u->y0 * p->x.out + u->x0;
+  float *to = job->y + in_all - job->begin * places, *c = totals;
   ptrdiff_t c_step = (ptrdiff_t)wide;
   if (p->channels_last) {
     c = job->y + ((u->image * p->y.out + u->y0) * p->x.out + u->x0) * outputs + first;
     c_step = (ptrdiff_t)outputs;
   }
-  for (int64_t k = 0; k < p->depth; k += p->block) {
+  if (u->threes) tiles_threes(job, u, w, wide, totals);
+  for (int64_t k = 0; k < p->depth && !u->threes; k += p->block) {
     ci_conv_rows block = {.x_step = (ptrdiff_t)p->right,
                           .x_row = (ptrdiff_t)p->down,
                           .offset = p->offset + k,
@@ -230,7 +338,8 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                           .add = k > 0,
                           .all = (int)pixels};
     block.ahead = block.w + block.k * wide < end ? block.w + block.k * wide : block.w;
-    const bool complete = k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY;
+    const bool complete =
+        k + block.k == p->depth && !p->channels_last && outputs * places > TILES_NEARBY && !p->largest;
     const int64_t step = joined ? TILES_NEAR : columns;
     for (int64_t y = 0, rows; y < height; y += rows) {
       rows = tiles_least(columns < TILES_NEAR ? TILES_NEAR / columns : 1, height - y);
@@ -242,7 +351,7 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
         block.c = c + at * c_step;
         if (complete) tiles_await(to, places, at, at + rows * block.pixels, count);
         if (complete && job->after.added != NULL) {
-          tiles_await(job->after.added + (to - job->y), places, at, at + rows * block.pixels, count);
+          tiles_await(job->after.added + in_all, places, at, at + rows * block.pixels, count);
         }
         linear->conv_rows(&block);
       }
@@ -257,7 +366,8 @@ static void tiles_panel(const ci_conv_tiles_job *job, const tiles_unit *u, int64
                        .pixels = pixels,
                        .lanes = (int)count,
                        .after = job->after};
-  if (turn.after.added != NULL) turn.after.added += to - job->y;
+  if (turn.after.added != NULL) turn.after.added += in_all;
+  if (p->largest != NULL) tiles_largest(job, u, first, totals, &turn);
   linear->conv_turn(&turn);
   if (job->program == NULL) return;
   ci_fused_rows(job->program, to, (ptrdiff_t)places, u->image * outputs + first, u->y0 * p->x.out + u->x0, count,
@@ -276,10 +386,11 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
   float *strip = (float *)(void *)(scratch + (size_t)thread * p->thread_bytes);
   float *totals = strip + p->strip_bytes / sizeof(float);
   const int64_t panels = tiles_parts(p->oc, p->width), each = tiles_parts(panels, p->parts);
+  const bool threes = tiles_in_threes(job, packed);
   for (int64_t unit = begin; unit < end; unit++) {
     const int64_t at = unit / p->parts / p->strips, strip_at = unit / p->parts % p->strips, part = unit % p->parts;
     tiles_unit u = {.image = at / p->groups, .group = at % p->groups, .y1 = p->y.out, .x1 = p->x.out};
-    u.weights = packed + u.group * tiles_numbers(p);
+    if (!p->pixels) u.weights = packed + u.group * tiles_numbers(p);
     if (p->flat) {
       u.x0 = strip_at * p->columns;
       u.x1 = tiles_least(u.x0 + p->columns, p->x.out);
@@ -290,19 +401,26 @@ static void tiles_units(void *argument, int64_t begin, int64_t end, int thread) 
     const float *x = job->x + u.image * p->image_step;
     x += u.group * p->ic * (p->channels_last ? 1 : p->plane_step);
     u.base = x + u.y0 * p->y.stride * p->row_step + u.x0 * p->right;
-    if (p->padded || p->squeezed) {
+    u.threes = threes;
+    if (threes) {
+      u.base = x;
+    } else if (p->padded || p->squeezed) {
       const int64_t own = p->channels_last ? u.group * p->ic : 0;
       tiles_strip(job, x - own, &u, strip);
       u.base = strip + own;
     }
-    for (int64_t panel = part * each; panel < tiles_least((part + 1) * each, panels); panel++) {
-      tiles_panel(job, &u, panel * p->width, totals);
+    const int64_t first = job->end > 0 ? job->begin / p->width : part * each;
+    const int64_t last = job->end > 0 ? tiles_parts(job->end, p->width) : tiles_least((part + 1) * each, panels);
+    for (int64_t panel = first; panel < last; panel++) {
+      if (p->pixels) tiles_pixels(job, &u, panel * p->width);
+      else tiles_panel(job, &u, panel * p->width, totals);
     }
   }
 }
 
 void ci_conv_tiles_run(const ci_conv_tiles_job *job) {
   const ci_conv_tiles *p = job->p;
-  if (p->packed == NULL) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
+  if (p->packed == NULL && !p->pixels) tiles_pack(p, job->k->isa->linear, job->w, job->k->scratch);
   k_parallel(job->k, p->images * p->groups * p->strips * p->parts, p->grain, tiles_units, (void *)(uintptr_t)job);
 }
+#endif

@@ -26,11 +26,14 @@ typedef struct ci_conv_tiles {
   int64_t down, right;                      /* there, from output to output */
   int64_t rows, columns, strips, parts;     /* outputs of a unit; units of an image and of its panels */
   int64_t grain;                            /* units of a thread at least */
+  bool threes;   /* windows are three wide and one apart, all weights finite: padding need not be computed */
+  bool pixels;   /* pixels are lanes instead: many of them, few channels */
   bool padded;   /* rows are copied with their padding */
   bool squeezed; /* 1 x 1 with a stride: what it reads is copied */
   bool flat;     /* 1 x 1 without: an image is one row */
   size_t packed_bytes, strip_bytes, thread_bytes; /* of all weights; of a thread's copy, and of all of a thread */
   const float *packed; /* the model's copy, or NULL */
+  const ci_largest *largest; /* windows of the result of which y has the largest, or NULL */
   int32_t *offset; /* of each term in planes */
 } ci_conv_tiles;
 
@@ -39,11 +42,14 @@ typedef struct ci_conv_tiles_job {
   const ci_conv_tiles *p;
   const float *x, *w, *bias; /* bias: channels first only; or NULL */
   float *y;
+  int64_t begin, end;      /* outputs, of which y has the first at its start; 0, 0: all. Of one group, whole panels */
   ci_after after;          /* what follows, channels first only; added is of the whole of y */
   const ci_fused *program; /* what else follows, in rows of a plane's windows; or NULL */
 } ci_conv_tiles_job;
 
 /* Whether this form computes it; the geometry must be set. `offset` has room for ic * taps numbers. */
-bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
-void ci_conv_tiles_run(const ci_conv_tiles_job *job);
+CI_LOCAL bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch);
+/* Whether it can make the largest of windows of its result, too; y then has those alone. */
+CI_LOCAL bool ci_conv_tiles_join(ci_conv_tiles *p, const ci_largest *largest);
+CI_LOCAL void ci_conv_tiles_run(const ci_conv_tiles_job *job);
 #endif

@@ -133,11 +133,10 @@ static int copy_dense(const ci_copy *copy, const ptrdiff_t *steps) {
   return -1;
 }
 
-/* The one or two axes that are done at a time. */
-static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, int b, bool turns) {
-  const int64_t rows = b < 0 ? 1 : copy->dims[b];
+/* The one or two axes that are done at a time: rows of n elements. */
+static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, int b, bool turns, int64_t n,
+                       int64_t rows) {
   const ptrdiff_t to_row = b < 0 ? 0 : copy->to[b], from_row = b < 0 ? 0 : copy->from[b];
-  const int64_t n = copy->dims[a];
   if (turns) {
     copy_turn(copy, to, to_row, from, copy->from[a], n, rows);
   } else if (copy->to[a] == (ptrdiff_t)copy->item && copy->from[a] == copy->to[a]) {
@@ -149,33 +148,76 @@ static void copy_inner(const ci_copy *copy, char *to, const char *from, int a, i
   }
 }
 
-void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
-  int64_t at[CI_COPY_AXES] = {0};
-  char *target = to;
-  const char *source = from;
-  if (copy->rank == 0) {
-    memcpy(target, source, copy->item);
-    return;
-  }
-  for (int i = 0; i < copy->rank; i++) {
-    if (copy->dims[i] == 0) return;
-  }
+/* Whether a tile of two axes is turned: its elements lie side by side along another axis in either array. */
+static bool copy_turns(const ci_copy *copy, int *a, int *b) {
   const int to_dense = copy_dense(copy, copy->to), from_dense = copy_dense(copy, copy->from);
   const bool two = to_dense >= 0 && from_dense >= 0 && to_dense != from_dense;
   const bool turns = two && copy->item <= sizeof(uint64_t) && copy->from[to_dense] != 0 && copy->to[from_dense] != 0;
-  const int a = turns ? to_dense : copy->rank - 1, b = turns ? from_dense : copy->rank - 2;
-  for (;;) {
-    copy_inner(copy, target, source, a, b, turns);
+  *a = turns ? to_dense : copy->rank - 1;
+  *b = turns ? from_dense : copy->rank - 2;
+  return turns;
+}
+
+/* Places `begin` to `end` of the first axis. */
+static void copy_range(const ci_copy *copy, void *to, const void *from, int64_t begin, int64_t end) {
+  int64_t at[CI_COPY_AXES] = {0};
+  char *target = (char *)to + begin * copy->to[0];
+  const char *source = (const char *)from + begin * copy->from[0];
+  int a, b;
+  for (int i = 1; i < copy->rank; i++) {
+    if (copy->dims[i] == 0) return;
+  }
+  const bool turns = copy_turns(copy, &a, &b);
+  const int64_t first = end - begin, n = a == 0 ? first : copy->dims[a];
+  const int64_t rows = b < 0 ? 1 : b == 0 ? first : copy->dims[b];
+  while (first > 0) {
+    copy_inner(copy, target, source, a, b, turns, n, rows);
     int axis = copy->rank - 1;
     for (; axis >= 0; axis--) {
       if (axis == a || axis == b) continue;
       target += copy->to[axis];
       source += copy->from[axis];
-      if (++at[axis] < copy->dims[axis]) break;
+      if (++at[axis] < (axis == 0 ? first : copy->dims[axis])) break;
       target -= copy->to[axis] * (ptrdiff_t)at[axis];
       source -= copy->from[axis] * (ptrdiff_t)at[axis];
       at[axis] = 0;
     }
     if (axis < 0) return;
   }
+}
+
+void ci_copy_run(const ci_copy *copy, void *to, const void *from) {
+  if (copy->rank == 0) memcpy(to, from, copy->item);
+  else copy_range(copy, to, from, 0, copy->dims[0]);
+}
+
+/* ---- a whole result ---- */
+
+enum { COPY_GRAIN = 1 << 16 }; /* bytes that are worth a thread */
+
+typedef struct copy_job {
+  const ci_copy *copy;
+  void *to;
+  const void *from;
+} copy_job;
+
+static void copy_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const copy_job *job = argument;
+  (void)thread;
+  copy_range(job->copy, job->to, job->from, begin, end);
+}
+
+/* Tiles that are turned want many rows at a time. */
+void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from) {
+  const ci_value *y = k->out[0];
+  int a, b;
+  if (y->count == 0) return;
+  if (copy->rank == 0) {
+    memcpy(y->data, from, copy->item);
+    return;
+  }
+  copy_job job = {copy, y->data, from};
+  const int64_t grain = COPY_GRAIN / (int64_t)(y->bytes / (size_t)copy->dims[0]) + 1;
+  if (copy_turns(copy, &a, &b)) k_parallel(k, copy->dims[0], grain < 16 ? 16 : grain, copy_part, &job);
+  else k_parallel_rows(k, copy->dims[0], grain, copy_part, &job);
 }

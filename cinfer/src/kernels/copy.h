@@ -25,13 +25,16 @@ CI_INLINE void ci_copy_bytes(void *to, const void *from, size_t bytes) {
   }
 }
 
-void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item);
+CI_LOCAL void ci_copy_start(ci_copy *copy, const struct ci_isa *isa, size_t item);
 /* Adds an axis inside those before; strides in elements. Axes that continue each other become one. */
-void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
-void ci_copy_run(const ci_copy *copy, void *to, const void *from);
+CI_LOCAL void ci_copy_axis(ci_copy *copy, int64_t size, ptrdiff_t from, ptrdiff_t to);
+CI_LOCAL void ci_copy_run(const ci_copy *copy, void *to, const void *from);
 
-void ci_copy_row(void *to, const void *from, size_t bytes); /* some hundred bytes */
+/* The same into all of k's output, whose axes are those of the copy in their order. */
+CI_LOCAL void ci_copy_result(ci_kernel *k, const ci_copy *copy, const void *from);
+
+CI_LOCAL void ci_copy_row(void *to, const void *from, size_t bytes); /* some hundred bytes */
 
 /* Strides in elements of a dense tensor. */
-void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides);
+CI_LOCAL void ci_copy_strides(const int64_t *dims, int rank, ptrdiff_t *strides);
 #endif

@@ -9,6 +9,7 @@
 #include "elementwise.h"
 #include "product.h"
 #include "reduce.h"
+#if CI_HAS(algebra)
 
 enum { ES_LETTERS = 52, ES_LABELS = ES_LETTERS + CI_MAX_RANK, ES_AXES = CI_COPY_AXES, ES_ROWS = 64 };
 #define ES_PART_WORK 131072 /* multiplications that are worth a thread */
@@ -593,3 +594,4 @@ ci_status run_einsum(ci_kernel *k) {
   if (p->narrow != NULL) p->narrow(out->data, to, out->count);
   return CI_OK;
 }
+#endif

@@ -68,11 +68,15 @@ static void ew_unary_part(void *argument, int64_t begin, int64_t end, int thread
 
 ci_status run_unary(ci_kernel *k) {
   const int64_t n = k->out[0]->count;
+  const ew_unary *p = k->private_memory;
   if (n <= EW_GRAIN) {
     ew_unary_part(k, 0, n, 0);
-  } else {
+  } else if (p->vector != NULL) {
     k_parallel(k, n, EW_GRAIN, ew_unary_part, k);
+  } else {
+    k_parallel_rows(k, n, EW_GRAIN, ew_unary_part, k);
   }
+  if (p->vector != NULL) k_wrote_one_nan(k);
   return CI_OK;
 }
 
@@ -179,6 +183,7 @@ static ci_status ew_binary_plan(ci_kernel *k, ew_binary *p, int op, const ci_val
     if (p->typed == NULL) return ew_no_type(k, 0);
   }
   ci_broadcast_plan(&p->walk, k->out[0], in, 2);
+  p->walk.one_nan = p->vector != NULL;
   p->scalar = ew_scalar(&p->walk);
   return CI_OK;
 }
@@ -366,6 +371,7 @@ ci_status prepare_pow(ci_kernel *k) {
   p->exponent = ci_find_cast(k->isa, z->dtype, between);
   p->to = ci_find_cast(k->isa, between, x->dtype);
   p->compute = ci_typed_binary(CI_EW_POW, between);
+  if (p->compute == NULL) return ew_no_type(k, 1);
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);
   ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);

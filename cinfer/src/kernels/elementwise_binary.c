@@ -53,7 +53,7 @@
 #define EB_SHAPE_f64 CI_FAST EB_LOOP
 
 static double eb_floor_mod(double a, double b) {
-  const double r = fmod(a, b); /* exact, hence the same in every library */
+  const double r = ci_fmod(a, b); /* exact, hence the same in every library */
   if (r == 0.0) return copysign(0.0, b);
   return (r < 0.0) != (b < 0.0) ? r + b : r;
 }
@@ -82,9 +82,9 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
                                               : b) +
                                          0.0) EB_LOOP(relu_grad_f64, double, double, a > 0.0 ? b : 0.0)
         EB_SHORT(prelu_f64, double, double, a < 0.0 ? b * a : a) EB_SHORT(mod_f64, double, double, eb_floor_mod(a, b))
-            EB_SHORT(fmod_f64, double, double, fmod(a, b))
+            EB_SHORT(fmod_f64, double, double, ci_fmod(a, b))
                 EB_SHORT(pow_f64, double, double, b == 2.0 ? a * a : ci_pow(a, b))
-                    EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, fmod(a, b))
+                    EB_SHORT(mod_f32, float, float, eb_floor_mod(a, b)) EB_SHORT(fmod_f32, float, float, ci_fmod(a, b))
                         EB_LOOP(pow_f32, float, float, b == 2.0f ? a * a : ci_pow_float(a, b))
 /* -1 apart: the quotient of the least number and -1 is none. */
 #define EB_DIV_S(T, W) b == 0 ? 0 : b == -1 ? (W)0 - (W)a : (W)(a / b)
@@ -108,9 +108,10 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHORT(fmod_##name, T, T, EB_FMOD_##class(T, W))     \
   EB_SHORT(pow_##name, T, T, EB_POW_##class(T, W))
     /* clang-format on */
-    CI_INTEGER_TYPES(EB_INTEGER) EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
-        EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
-            EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
+    CI_COMPUTED_INTEGERS(EB_INTEGER)
+        EB_SHORT(prelu_i32, int32_t, int32_t, a < 0 ? (uint32_t)a * (uint32_t)b : (uint32_t)a)
+            EB_SHORT(prelu_i64, int64_t, int64_t, a < 0 ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+                EB_SHORT(prelu_u32, uint32_t, uint32_t, a + 0 * b) EB_SHORT(prelu_u64, uint64_t, uint64_t, a + 0 * b)
 
 /* ---- bits; a shift by nothing that the type has leaves what the sign bit gives ---- */
 
@@ -123,8 +124,8 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHORT(shift_sign_##size, S, S, (T)b < 8 * sizeof(T) ? EB_SIGN_SHIFT(a, b) : a < 0 ? -1 : 0)
 /* Of a negative number: the complement shifted, for >> of negative ones is the compiler's choice. */
 #define EB_SIGN_SHIFT(a, b) (a < 0 ? ~(~(int64_t)a >> b) : (int64_t)a >> b)
-                EB_BITS(uint8_t, int8_t, 1) EB_BITS(uint16_t, int16_t, 2) EB_BITS(uint32_t, int32_t, 4)
-                    EB_BITS(uint64_t, int64_t, 8)
+                    EB_BITS(uint8_t, int8_t, 1) EB_BITS(uint16_t, int16_t, 2) EB_BITS(uint32_t, int32_t, 4)
+                        EB_BITS(uint64_t, int64_t, 8)
 
 /* ---- comparisons, of every type ---- */
 
@@ -137,7 +138,7 @@ CI_FAST EB_LOOP(add_f64, double, double, a + b) CI_FAST EB_LOOP(sub_f64, double,
   EB_SHAPE_##name(greater_equal_##name, T, bool, a >= b)
     /* clang-format on */
     EB_COMPARE(float, f32, CI_FLOAT, float, F) EB_COMPARE(double, f64, CI_DOUBLE, double, F)
-        CI_INTEGER_TYPES(EB_COMPARE)
+        CI_COMPUTED_INTEGERS(EB_COMPARE)
 
             static bool eb_same_string(ci_string a, ci_string b) {
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
@@ -148,41 +149,62 @@ CI_FAST EB_SHORT(equal_bool, uint8_t, uint8_t, a ^ b ^ 1) CI_FAST EB_SHORT(and_b
 
 /* clang-format off */
 #define EB_COMPARE_ENTRY(T, name, id, W, class)                                            \
-  [CI_EW_EQUAL][id] = eb_equal_##name, [CI_EW_LESS][id] = eb_less_##name,                  \
-  [CI_EW_LESS_EQUAL][id] = eb_less_equal_##name, [CI_EW_GREATER][id] = eb_greater_##name,  \
-  [CI_EW_GREATER_EQUAL][id] = eb_greater_equal_##name,
+  [CI_EW_EQUAL][CI_SLOT(id)] = eb_equal_##name, [CI_EW_LESS][CI_SLOT(id)] = eb_less_##name,                  \
+  [CI_EW_LESS_EQUAL][CI_SLOT(id)] = eb_less_equal_##name, [CI_EW_GREATER][CI_SLOT(id)] = eb_greater_##name,  \
+  [CI_EW_GREATER_EQUAL][CI_SLOT(id)] = eb_greater_equal_##name,
 #define EB_ARITHMETIC_ENTRY(T, name, id, W, class)                                         \
-  [CI_MATH_add][id] = eb_add_##name, [CI_MATH_sub][id] = eb_sub_##name,                    \
-  [CI_MATH_mul][id] = eb_mul_##name, [CI_MATH_div][id] = eb_div_##name,                    \
-  [CI_MATH_max][id] = eb_max_##name, [CI_MATH_min][id] = eb_min_##name,                    \
-  [CI_MATH_relu_grad][id] = eb_relu_grad_##name, [CI_EW_MOD][id] = eb_mod_##name,          \
-  [CI_EW_FMOD][id] = eb_fmod_##name, [CI_EW_POW][id] = eb_pow_##name,
+  [CI_MATH_add][CI_SLOT(id)] = eb_add_##name, [CI_MATH_sub][CI_SLOT(id)] = eb_sub_##name,                    \
+  [CI_MATH_mul][CI_SLOT(id)] = eb_mul_##name, [CI_MATH_div][CI_SLOT(id)] = eb_div_##name,                    \
+  [CI_MATH_max][CI_SLOT(id)] = eb_max_##name, [CI_MATH_min][CI_SLOT(id)] = eb_min_##name,                    \
+  [CI_EW_POW][CI_SLOT(id)] = eb_pow_##name,
+#define EB_MOD_ENTRY(T, name, id, W, class)                                                \
+  [CI_EW_MOD][CI_SLOT(id)] = eb_mod_##name, [CI_EW_FMOD][CI_SLOT(id)] = eb_fmod_##name,
+#define EB_GRADIENT_ENTRY(T, name, id, W, class) [CI_MATH_relu_grad][CI_SLOT(id)] = eb_relu_grad_##name,
 #define EB_BITS_ENTRY(id, size, right)                                                     \
-  [CI_EW_BIT_AND][id] = eb_bit_and_##size, [CI_EW_BIT_OR][id] = eb_bit_or_##size,          \
-  [CI_EW_BIT_XOR][id] = eb_bit_xor_##size, [CI_EW_SHIFT_LEFT][id] = eb_shift_left_##size,  \
-  [CI_EW_SHIFT_RIGHT][id] = eb_shift_##right##_##size,
-static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_DTYPES] = {
-  EB_ARITHMETIC_ENTRY(double, f64, CI_DOUBLE, double, F)
-  CI_INTEGER_TYPES(EB_ARITHMETIC_ENTRY)
+  [CI_EW_BIT_AND][CI_SLOT(id)] = eb_bit_and_##size, [CI_EW_BIT_OR][CI_SLOT(id)] = eb_bit_or_##size,          \
+  [CI_EW_BIT_XOR][CI_SLOT(id)] = eb_bit_xor_##size, [CI_EW_SHIFT_LEFT][CI_SLOT(id)] = eb_shift_left_##size,  \
+  [CI_EW_SHIFT_RIGHT][CI_SLOT(id)] = eb_shift_##right##_##size,
+static const ci_typed_binary_fn eb_table[CI_EW_BINARY_COUNT][CI_SLOTS] = {
+  CI_COMPUTED_NUMBERS(EB_ARITHMETIC_ENTRY)
+#if CI_HAS(rounding)
+  CI_COMPUTED_NUMBERS(EB_MOD_ENTRY)
+  [CI_EW_MOD][CI_SLOT(CI_FLOAT)] = eb_mod_f32,
+  [CI_EW_FMOD][CI_SLOT(CI_FLOAT)] = eb_fmod_f32,
+#endif
+#if CI_HAS(training)
+  CI_COMPUTED_NUMBERS(EB_GRADIENT_ENTRY)
+#endif
+  [CI_EW_POW][CI_SLOT(CI_FLOAT)] = eb_pow_f32,
+#if !CI_HAS(types)
+  [CI_EW_POW][CI_SLOT(CI_DOUBLE)] = eb_pow_f64, /* powers of two types are made in it */
+#endif
+#if CI_HAS(activation)
+  [CI_MATH_prelu] = {[CI_SLOT(CI_INT32)] = eb_prelu_i32, [CI_SLOT(CI_INT64)] = eb_prelu_i64,
+#if CI_HAS(types)
+                     [CI_SLOT(CI_DOUBLE)] = eb_prelu_f64,
+                     [CI_SLOT(CI_UINT32)] = eb_prelu_u32, [CI_SLOT(CI_UINT64)] = eb_prelu_u64
+#endif
+  },
+#endif
+#if CI_HAS(logic)
   EB_COMPARE_ENTRY(float, f32, CI_FLOAT, float, F)
-  EB_COMPARE_ENTRY(double, f64, CI_DOUBLE, double, F)
-  CI_INTEGER_TYPES(EB_COMPARE_ENTRY)
-  [CI_MATH_prelu] = {[CI_DOUBLE] = eb_prelu_f64, [CI_INT32] = eb_prelu_i32, [CI_INT64] = eb_prelu_i64,
-                     [CI_UINT32] = eb_prelu_u32, [CI_UINT64] = eb_prelu_u64},
-  [CI_EW_MOD][CI_FLOAT] = eb_mod_f32,
-  [CI_EW_FMOD][CI_FLOAT] = eb_fmod_f32,
-  [CI_EW_POW][CI_FLOAT] = eb_pow_f32,
+  CI_COMPUTED_NUMBERS(EB_COMPARE_ENTRY)
+  [CI_EW_EQUAL][CI_SLOT(CI_STRING)] = eb_equal_string,
+  [CI_EW_EQUAL][CI_SLOT(CI_BOOL)] = eb_equal_bool,
+  [CI_EW_AND][CI_SLOT(CI_BOOL)] = eb_and_bool,
+  [CI_EW_OR][CI_SLOT(CI_BOOL)] = eb_or_bool,
+  [CI_EW_XOR][CI_SLOT(CI_BOOL)] = eb_xor_bool,
+#endif
+#if CI_HAS(bits)
   EB_BITS_ENTRY(CI_INT8, 1, sign) EB_BITS_ENTRY(CI_UINT8, 1, right)
   EB_BITS_ENTRY(CI_INT16, 2, sign) EB_BITS_ENTRY(CI_UINT16, 2, right)
   EB_BITS_ENTRY(CI_INT32, 4, sign) EB_BITS_ENTRY(CI_UINT32, 4, right)
   EB_BITS_ENTRY(CI_INT64, 8, sign) EB_BITS_ENTRY(CI_UINT64, 8, right)
-  [CI_EW_EQUAL][CI_STRING] = eb_equal_string,
-  [CI_EW_EQUAL][CI_BOOL] = eb_equal_bool,
-  [CI_EW_AND][CI_BOOL] = eb_and_bool,
-  [CI_EW_OR][CI_BOOL] = eb_or_bool,
-  [CI_EW_XOR][CI_BOOL] = eb_xor_bool};
+#endif
+};
 /* clang-format on */
 
 ci_typed_binary_fn ci_typed_binary(int op, int32_t dtype) {
-  return dtype >= 0 && dtype < CI_DTYPES ? eb_table[op][dtype] : NULL;
+  const int slot = CI_SLOT(dtype);
+  return slot < CI_SLOTS ? eb_table[op][slot] : NULL;
 }

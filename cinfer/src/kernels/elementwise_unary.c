@@ -16,32 +16,45 @@
   }
 
 /* Rows: operator of isa_math.h, its value for a double v. */
-#define EU_DOUBLE(X)                          \
-  X(abs, fabs(v))                             \
-  X(neg, -v)                                  \
-  X(sqrt, sqrt(v))                            \
-  X(reciprocal, 1.0 / v)                      \
-  X(exp, ci_exp(v))                           \
-  X(log, ci_log(v))                           \
-  X(tanh, ci_tanh(v))                         \
-  X(sigmoid, ci_sigmoid(v))                   \
-  X(erf, ci_erf(v))                           \
+#define EU_DOUBLE_PLAIN(X)  \
+  X(abs, fabs(v))           \
+  X(neg, -v)                \
+  X(sqrt, sqrt(v))          \
+  X(reciprocal, 1.0 / v)    \
+  X(exp, ci_exp(v))         \
+  X(log, ci_log(v))         \
+  X(tanh, ci_tanh(v))       \
+  X(sigmoid, ci_sigmoid(v)) \
+  X(erf, ci_erf(v))         \
+  X(relu, (0.0 > v ? 0.0 : v) + 0.0)
+#define EU_DOUBLE_ROUNDING(X) \
+  X(floor, ci_floor(v))       \
+  X(ceil, ci_ceil(v))         \
+  X(round, eu_round(v))       \
+  X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
+#define EU_DOUBLE_ACTIVATION(X)               \
   X(softplus, ci_softplus(v))                 \
   X(elu, v > 0.0 ? v : a * ci_expm1(v))       \
   X(selu, b *(v > 0.0 ? v : a * ci_expm1(v))) \
   X(leaky_relu, v < 0.0 ? a * v : v)          \
-  X(relu, (0.0 > v ? 0.0 : v) + 0.0)          \
   X(gelu, eu_gelu(v))                         \
   X(gelu_tanh, eu_gelu_tanh(v))               \
   X(mish, eu_mish(v))                         \
   X(swish, v *ci_sigmoid(a *v))               \
   X(hard_sigmoid, eu_hard_sigmoid(v, a, b))   \
   X(hard_swish, v *eu_hard_sigmoid(v, a, b))  \
-  X(softsign, v / (1.0 + fabs(v)))            \
-  X(floor, floor(v))                          \
-  X(ceil, ceil(v))                            \
-  X(round, eu_round(v))                       \
-  X(sign, v > 0.0 ? 1.0 : v < 0.0 ? -1.0 : v != v ? v : 0.0)
+  X(softsign, v / (1.0 + fabs(v)))
+#define EU_DOUBLE(X) EU_DOUBLE_PLAIN(X) EU_DOUBLE_IF_ROUNDING(X) EU_DOUBLE_IF_ACTIVATION(X)
+#if CI_HAS(rounding)
+#define EU_DOUBLE_IF_ROUNDING EU_DOUBLE_ROUNDING
+#else
+#define EU_DOUBLE_IF_ROUNDING CI_MATH_NONE
+#endif
+#if CI_HAS(activation)
+#define EU_DOUBLE_IF_ACTIVATION EU_DOUBLE_ACTIVATION
+#else
+#define EU_DOUBLE_IF_ACTIVATION CI_MATH_NONE
+#endif
 
 /* Half to even, whatever the rounding mode's function would say of its flags. */
 static double eu_round(double v) {
@@ -84,26 +97,35 @@ CI_FAST EU_LOOP(is_nan_f32, float, bool, v != v) EU_LOOP(is_nan_f64, double, boo
   EU_LOOP(neg_##name, T, T, (W)0 - (W)v)                \
   EU_LOOP(relu_##name, T, T, v > 0 ? v : 0)             \
   EU_LOOP(sign_##name, T, T, (v > 0) - (v < 0))
-                CI_INTEGER_TYPES(EU_SIGNED)
+                CI_COMPUTED_INTEGERS(EU_SIGNED)
 
-#define EU_DOUBLE_ENTRY(name, value) [CI_MATH_##name][CI_DOUBLE] = eu_##name##_f64,
-#define EU_INTEGER_ENTRY(T, name, id, W, class)                                                              \
-  [CI_MATH_abs][id] = eu_abs_##name, [CI_MATH_neg][id] = eu_neg_##name, [CI_MATH_relu][id] = eu_relu_##name, \
-  [CI_MATH_sign][id] = eu_sign_##name,
+#define EU_DOUBLE_ENTRY(name, value) [CI_MATH_##name][CI_SLOT(CI_DOUBLE)] = eu_##name##_f64,
+#define EU_INTEGER_ENTRY(T, name, id, W, class)                                           \
+  [CI_MATH_abs][CI_SLOT(id)] = eu_abs_##name, [CI_MATH_neg][CI_SLOT(id)] = eu_neg_##name, \
+  [CI_MATH_relu][CI_SLOT(id)] = eu_relu_##name, [CI_MATH_sign][CI_SLOT(id)] = eu_sign_##name,
     /* clang-format off */
-static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_DTYPES] = {
+static const ci_typed_unary_fn eu_table[CI_EW_UNARY_COUNT][CI_SLOTS] = {
+#if CI_HAS(types)
   EU_DOUBLE(EU_DOUBLE_ENTRY)
-  CI_INTEGER_TYPES(EU_INTEGER_ENTRY)
-  [CI_EW_NOT] = {[CI_BOOL] = eu_not_bool},
-  [CI_EW_BIT_NOT] = {[CI_INT8] = eu_bit_not_1, [CI_UINT8] = eu_bit_not_1, [CI_INT16] = eu_bit_not_2,
-                     [CI_UINT16] = eu_bit_not_2, [CI_INT32] = eu_bit_not_4, [CI_UINT32] = eu_bit_not_4,
-                     [CI_INT64] = eu_bit_not_8, [CI_UINT64] = eu_bit_not_8},
-  [CI_EW_IS_NAN] = {[CI_FLOAT] = eu_is_nan_f32, [CI_DOUBLE] = eu_is_nan_f64},
-  [CI_EW_IS_INF] = {[CI_FLOAT] = eu_is_inf_f32, [CI_DOUBLE] = eu_is_inf_f64}};
+#endif
+  CI_COMPUTED_INTEGERS(EU_INTEGER_ENTRY)
+#if CI_HAS(bits)
+  [CI_EW_BIT_NOT] = {[CI_SLOT(CI_INT8)] = eu_bit_not_1, [CI_SLOT(CI_UINT8)] = eu_bit_not_1,
+                     [CI_SLOT(CI_INT16)] = eu_bit_not_2, [CI_SLOT(CI_UINT16)] = eu_bit_not_2,
+                     [CI_SLOT(CI_INT32)] = eu_bit_not_4, [CI_SLOT(CI_UINT32)] = eu_bit_not_4,
+                     [CI_SLOT(CI_INT64)] = eu_bit_not_8, [CI_SLOT(CI_UINT64)] = eu_bit_not_8},
+#endif
+#if CI_HAS(logic)
+  [CI_EW_NOT] = {[CI_SLOT(CI_BOOL)] = eu_not_bool},
+  [CI_EW_IS_NAN] = {[CI_SLOT(CI_FLOAT)] = eu_is_nan_f32, [CI_SLOT(CI_DOUBLE)] = eu_is_nan_f64},
+  [CI_EW_IS_INF] = {[CI_SLOT(CI_FLOAT)] = eu_is_inf_f32, [CI_SLOT(CI_DOUBLE)] = eu_is_inf_f64},
+#endif
+};
 /* clang-format on */
 
 ci_typed_unary_fn ci_typed_unary(int op, int32_t dtype) {
-  return dtype >= 0 && dtype < CI_DTYPES ? eu_table[op][dtype] : NULL;
+  const int slot = CI_SLOT(dtype);
+  return slot < CI_SLOTS ? eu_table[op][slot] : NULL;
 }
 
 /* ---- functions of one double ---- */
@@ -138,9 +160,12 @@ ci_scalar_map_fn ci_scalar_map(int32_t dtype) {
 #define EU_CLIP_INTEGER(T, name, id, W, class) EU_CLIP(T, name, id, 0)
 EU_CLIP(float, f32, CI_FLOAT, 0.0f)
 EU_CLIP(double, f64, CI_DOUBLE, 0.0)
-CI_INTEGER_TYPES(EU_CLIP_INTEGER)
-#define EU_CLIP_ENTRY(T, name, id, W, class) [id] = eu_clip_##name,
-static const ci_clip_fn eu_clip_table[CI_DTYPES] = {
-    [CI_FLOAT] = eu_clip_f32, [CI_DOUBLE] = eu_clip_f64, CI_INTEGER_TYPES(EU_CLIP_ENTRY)};
+CI_COMPUTED_INTEGERS(EU_CLIP_INTEGER)
+#define EU_CLIP_ENTRY(T, name, id, W, class) [CI_SLOT(id)] = eu_clip_##name,
+static const ci_clip_fn eu_clip_table[CI_SLOTS] = {
+    [CI_SLOT(CI_FLOAT)] = eu_clip_f32, [CI_SLOT(CI_DOUBLE)] = eu_clip_f64, CI_COMPUTED_INTEGERS(EU_CLIP_ENTRY)};
 
-ci_clip_fn ci_typed_clip(int32_t dtype) { return dtype >= 0 && dtype < CI_DTYPES ? eu_clip_table[dtype] : NULL; }
+ci_clip_fn ci_typed_clip(int32_t dtype) {
+  const int slot = CI_SLOT(dtype);
+  return slot < CI_SLOTS ? eu_clip_table[slot] : NULL;
+}

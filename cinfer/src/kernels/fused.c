@@ -170,6 +170,9 @@ ci_status run_fused_elementwise(ci_kernel *k) {
   if (n == 0) return CI_OK;
   if (n <= FUSED_GRAIN) fused_part(k, 0, n, 0);
   else k_parallel(k, n, FUSED_GRAIN, fused_part, k);
+  const ci_fused *f = k->private_memory;
+  const int last = f->step[f->steps - 1].kind;
+  if (last == FUSED_UNARY || last == FUSED_BINARY) k_wrote_one_nan(k);
   return CI_OK;
 }
 
@@ -185,7 +188,7 @@ static void fused_epilogue_part(void *argument, int64_t begin, int64_t end, int 
 static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
   const ci_fused *f = k->private_more;
   if (status != CI_OK || k->out[0]->count == 0) return status;
-  k_parallel(k, k->out[0]->count / f->width, FUSED_GRAIN / f->width + 1, fused_epilogue_part, k);
+  k_parallel_rows(k, k->out[0]->count / f->width, FUSED_GRAIN / f->width + 1, fused_epilogue_part, k);
   return CI_OK;
 }
 
@@ -198,4 +201,6 @@ static ci_status fused_epilogue(ci_kernel *k, ci_status status) {
     return ci_fused_prepare(k, first_extra, width, &program);                       \
   }                                                                                 \
   ci_status run_fused_##name(ci_kernel *k) { return fused_epilogue(k, run(k)); }
+#if CI_HAS_CONVOLUTIONS
 FUSED_PRODUCT(conv2d, "Conv2D", run_conv2d, 2, 3)
+#endif

@@ -14,7 +14,7 @@ typedef struct ci_fused ci_fused;
  * operand 0 is the product's result, out[0], the next ones are the inputs from first_extra on, which must broadcast to
  * it. `width` is the length of the rows that ci_fused_rows counts in: out[0] is a matrix of that many columns. The
  * program lives until the next prepare. */
-ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program);
+CI_LOCAL ci_status ci_fused_prepare(ci_kernel *k, int first_extra, int64_t width, const ci_fused **program);
 
 typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0, as Relu and Clip do it */
   const ci_value *added; /* of the result's shape, or NULL */
@@ -23,11 +23,11 @@ typedef struct ci_clamp { /* y = y + added, then y = min(high, max(low, y)) + 0,
 } ci_clamp;
 
 /* Whether the program is no more than that: what most networks do behind a product. */
-bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
+CI_LOCAL bool ci_fused_clamp(const ci_kernel *k, const ci_fused *program, ci_clamp *clamp);
 
 /* Applies the program to a finished tile of the result: rows x cols floats, the first of them at y, the next row y_row
  * floats further; they are the result's elements from (row, col) on. y may be the result itself or a copy of the tile.
  * Any number of threads at the same time, if tiles do not overlap. */
-void ci_fused_rows(const ci_fused *program, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows,
-                   int64_t cols);
+CI_LOCAL void ci_fused_rows(const ci_fused *program, float *y, ptrdiff_t y_row, int64_t row, int64_t col, int64_t rows,
+                            int64_t cols);
 #endif

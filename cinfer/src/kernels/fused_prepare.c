@@ -24,8 +24,12 @@ static const fused_op fused_ops[] = {
     FUSED_VECTOR(FUSED_BINARY, "Div", CI_MATH_div),
     FUSED_VECTOR(FUSED_BINARY, "Max", CI_MATH_max),
     FUSED_VECTOR(FUSED_BINARY, "Min", CI_MATH_min),
+#if CI_HAS(training)
     FUSED_VECTOR(FUSED_BINARY, "ReluGrad", CI_MATH_relu_grad),
+#endif
+#if CI_HAS(activation)
     FUSED_VECTOR(FUSED_BINARY, "PRelu", CI_MATH_prelu),
+#endif
     FUSED_VECTOR(FUSED_TYPED, "Pow", CI_EW_POW),
     FUSED_VECTOR(FUSED_UNARY, "Abs", CI_MATH_abs),
     FUSED_VECTOR(FUSED_UNARY, "Neg", CI_MATH_neg),
@@ -33,9 +37,10 @@ static const fused_op fused_ops[] = {
     FUSED_VECTOR(FUSED_UNARY, "Reciprocal", CI_MATH_reciprocal),
     FUSED_VECTOR(FUSED_UNARY, "Exp", CI_MATH_exp),
     FUSED_VECTOR(FUSED_UNARY, "Log", CI_MATH_log),
+    FUSED_VECTOR(FUSED_UNARY, "Erf", CI_MATH_erf),
+#if CI_HAS(activation)
     FUSED_VECTOR(FUSED_UNARY, "Tanh", CI_MATH_tanh),
     FUSED_VECTOR(FUSED_UNARY, "Sigmoid", CI_MATH_sigmoid),
-    FUSED_VECTOR(FUSED_UNARY, "Erf", CI_MATH_erf),
     FUSED_VECTOR(FUSED_UNARY, "Softplus", CI_MATH_softplus),
     FUSED_VECTOR(FUSED_UNARY, "Elu", CI_MATH_elu),
     FUSED_VECTOR(FUSED_UNARY, "Selu", CI_MATH_selu),
@@ -48,11 +53,15 @@ static const fused_op fused_ops[] = {
     FUSED_VECTOR(FUSED_UNARY, "HardSigmoid", CI_MATH_hard_sigmoid),
     {"HardSwish", FUSED_UNARY, CI_MATH_hard_swish, NULL, 1.0f / 6.0f, 0.5f},
     FUSED_VECTOR(FUSED_UNARY, "Softsign", CI_MATH_softsign),
+#endif
     FUSED_VECTOR(FUSED_UNARY, "Clip", CI_MATH_clip),
+#if CI_HAS(rounding)
     FUSED_VECTOR(FUSED_UNARY, "Floor", CI_MATH_floor),
     FUSED_VECTOR(FUSED_UNARY, "Ceil", CI_MATH_ceil),
     FUSED_VECTOR(FUSED_UNARY, "Round", CI_MATH_round),
     FUSED_VECTOR(FUSED_UNARY, "Sign", CI_MATH_sign),
+#endif
+#if CI_HAS(trigonometry)
     FUSED_DOUBLE("Sin", ci_sin),
     FUSED_DOUBLE("Cos", ci_cos),
     FUSED_DOUBLE("Tan", ci_tan),
@@ -64,6 +73,7 @@ static const fused_op fused_ops[] = {
     FUSED_DOUBLE("Asinh", ci_asinh),
     FUSED_DOUBLE("Acosh", ci_acosh),
     FUSED_DOUBLE("Atanh", ci_atanh),
+#endif
 };
 
 static const fused_op *fused_find(ci_span name) {

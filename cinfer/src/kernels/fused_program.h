@@ -11,7 +11,7 @@ enum {
   FUSED_TILE = 4096, /* floats of a tile that all steps go over one by one */
   FUSED_SHORT = 64,  /* rows of at most so many floats are put together */
   FUSED_REPEATED = 2,
-  FUSED_SMALL = 256,     /* floats of a block on the stack, for tiles */
+  FUSED_SMALL = 512,     /* floats of a block on the stack, for tiles */
   FUSED_BLOCK = 1024,    /* floats of a block in scratch */
   FUSED_GRAIN = 1 << 14, /* elements that are worth a thread */
   FUSED_OUT = FUSED_REGISTERS /* the register that is the output itself */
@@ -56,5 +56,5 @@ struct ci_fused {
 };
 
 /* Runs the program for elements `at` to at + n of the output, which lie at y; registers are `block` floats each. */
-void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *registers, int64_t block);
+CI_LOCAL void ci_fused_range(const ci_fused *f, float *y, int64_t at, int64_t n, float *registers, int64_t block);
 #endif

@@ -3,6 +3,7 @@
 
 #include "../ci_kernel.h"
 #include "integers.h"
+#include "../scalar_math.h"
 
 enum { GRID_MOST_AXES = 3 };
 
@@ -120,7 +121,7 @@ static void grid_taps(const grid_plan *p, double g, int64_t n, grid_axis *t) {
   double x = p->align != 0 ? (g + 1.0) / 2.0 * (size - 1.0) : ((g + 1.0) * size - 1.0) / 2.0;
   if (!(x > -1e9)) x = -1e9; /* also NaN */
   if (x > 1e9) x = 1e9;
-  double base = floor(x);
+  double base = ci_floor(x);
   const double part = x - base;
   if (p->taps == 1) base = base + (part > 0.5 || (part == 0.5 && ((int64_t)base & 1) != 0) ? 1.0 : 0.0);
   const int first = p->taps == 4 ? -1 : 0;

@@ -1,4 +1,4 @@
-/* host.c - HostCall: functions that only the program around the library has. */
+/* host.c - HostCall, ImageDecoder: functions that only the program around the library has. */
 #include <stdio.h>
 
 #include "../session.h"
@@ -36,7 +36,26 @@ static host_plan *host_memory(ci_kernel *k, ci_span function) {
   return plan;
 }
 
-/* An output whose shape the model does not say has memory of its own, taken when the function gives it. */
+/* An output whose shape is not known has memory of its own, taken when the function gives it. */
+static ci_status host_place(ci_kernel *k, int o, const ci_type *type, ci_info *info) {
+  ci_plan *plan = k->node->plan;
+  info->dtype = type->dtype;
+  info->rank = type->rank;
+  memcpy(info->dims, type->dims, sizeof info->dims);
+  bool known = type->rank >= 0;
+  for (int32_t d = 0; d < type->rank; d++) known = known && type->dims[d] >= 0;
+  if (known) return k_out(k, o, type->dtype, type->rank, type->dims);
+  ci_cell *cell = ci_cell_of(k->out[o]);
+  int32_t place = ci_plan_place(plan, CI_HOME_HEAP, 0);
+  if (place == CI_NONE) return k_no_memory(k);
+  cell->value.dtype = type->dtype;
+  cell->value.rank = -1;
+  ci_plan_own(plan, cell, place);
+  cell->made = k->node->begin;
+  return CI_OK;
+}
+
+/* An output of the type that the model says. */
 static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   ci_plan *plan = k->node->plan;
   const ci_edge *edge = &plan->model->edges.at[k->node->node->outputs + o];
@@ -45,20 +64,7 @@ static ci_status host_declare(ci_kernel *k, int o, ci_info *info) {
   if (type.kind != CI_KIND_TENSOR || ci_dtype_size(type.dtype) == 0) {
     return k_fail(k, CI_UNIMPLEMENTED, "output %d is declared as no tensor of a known type", o);
   }
-  info->dtype = type.dtype;
-  info->rank = type.rank;
-  memcpy(info->dims, type.dims, sizeof info->dims);
-  bool known = type.rank >= 0;
-  for (int32_t d = 0; d < type.rank; d++) known = known && type.dims[d] >= 0;
-  if (known) return k_out(k, o, type.dtype, type.rank, type.dims);
-  ci_cell *cell = ci_cell_of(k->out[o]);
-  int32_t place = ci_plan_place(plan, CI_HOME_HEAP, 0);
-  if (place == CI_NONE) return k_no_memory(k);
-  cell->value.dtype = type.dtype;
-  cell->value.rank = -1;
-  ci_plan_own(plan, cell, place);
-  cell->made = k->node->begin;
-  return CI_OK;
+  return host_place(k, o, &type, info);
 }
 
 ci_status prepare_host_call(ci_kernel *k) {
@@ -71,6 +77,32 @@ ci_status prepare_host_call(ci_kernel *k) {
     CI_TRY(host_declare(k, o, &plan->outputs[o]));
   }
   return CI_OK;
+}
+
+/* Pictures are decoded by a function of the name ai.onnx.ImageDecoder/RGB, BGR or Grayscale: a vector of uint8 to
+ * [height, width, channels]. */
+ci_status prepare_image_decoder(ci_kernel *k) {
+  static const char *const names[] = {"ai.onnx.ImageDecoder/RGB", "ai.onnx.ImageDecoder/BGR",
+                                      "ai.onnx.ImageDecoder/Grayscale"};
+  const ci_value *x = k->in[0];
+  char found[128];
+  ci_span pixels;
+  int chosen = 0;
+  CI_TRY(k_attr_s(k, "pixel_format", "RGB", &pixels));
+  while (chosen < 3 && !k_span_is(pixels, strrchr(names[chosen], '/') + 1)) chosen++;
+  if (chosen == 3) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "pixel_format is '%.*s', expected RGB, BGR or Grayscale",
+                  (int)(pixels.length < 64 ? pixels.length : 64), pixels.length > 0 ? pixels.data : "");
+  }
+  if (x->dtype != CI_UINT8 || x->rank != 1) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "the input is %s, expected a vector of uint8",
+                  k_describe(x, found, sizeof found));
+  }
+  host_plan *plan = host_memory(k, (ci_span){names[chosen], strlen(names[chosen])});
+  if (plan == NULL) return k_no_memory(k);
+  plan->outputs[0].name = plan->function;
+  const ci_type type = {.dtype = CI_UINT8, .rank = 3, .dims = {-1, -1, chosen == 2 ? 1 : 3}};
+  return host_place(k, 0, &type, &plan->outputs[0]);
 }
 
 /* ---- the function gives its outputs ---- */
@@ -109,7 +141,7 @@ static bool host_fits(const ci_info *declared, const ci_value *value) {
 
 ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tensor, ci_error *error) {
   ci_value value;
-  if (call == NULL || tensor == NULL || output < 0 || output >= call->output_count) {
+  if (!CI_HAS(host) || call == NULL || tensor == NULL || output < 0 || output >= call->output_count) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "there is no output number %d", (int)output);
   }
   ci_kernel *k = call->kernel;
@@ -196,7 +228,7 @@ static bool host_independent(const ci_step *step, ci_step *const *before, size_t
 }
 
 int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next) {
-  if (call == NULL || next == NULL || n < 1) return 0;
+  if (!CI_HAS(host) || call == NULL || next == NULL || n < 1) return 0;
   const ci_kernel *k = call->kernel;
   const ci_frame *frame = &k->node->plan->root;
   size_t at = 0, ahead = (size_t)n;

@@ -410,18 +410,58 @@ ci_status prepare_gather_elements(ci_kernel *k) {
   return k_out_like(k, 0, k->in[0]->dtype, k->in[1]);
 }
 
+/* One line of the last axis, whose step in data is `step`; gives how many indices were good. */
+#define INDEX_GATHER_LINE(I, T)                                                            \
+  {                                                                                        \
+    const I *indices = at;                                                                 \
+    const T *x = from;                                                                     \
+    T *y = to;                                                                             \
+    for (; i < n; i++) {                                                                   \
+      const int64_t index = indices[i];                                                    \
+      const uint64_t place = (uint64_t)(index + (size & (index >> 63)));                   \
+      if (place >= (uint64_t)size) break;                                                  \
+      y[i] = x[(int64_t)place * along + i * step];                                         \
+    }                                                                                      \
+    return i;                                                                              \
+  }
+#define INDEX_GATHER_TYPES(T)                      \
+  if (narrow) INDEX_GATHER_LINE(int32_t, T)        \
+  else INDEX_GATHER_LINE(int64_t, T)
+CI_FAST static int64_t index_gather_line(void *to, const void *from, const void *at, bool narrow, int64_t n,
+                                         int64_t size, ptrdiff_t along, ptrdiff_t step, size_t item) {
+  int64_t i = 0;
+  switch (item) {
+    case 1: INDEX_GATHER_TYPES(uint8_t)
+    case 2: INDEX_GATHER_TYPES(uint16_t)
+    case 4: INDEX_GATHER_TYPES(uint32_t)
+    case 8: INDEX_GATHER_TYPES(uint64_t)
+    default: INDEX_GATHER_TYPES(ci_string)
+  }
+}
+
 ci_status run_gather_elements(ci_kernel *k) {
   const struct index_elements *p = k->private_memory;
-  const ci_value *indices = k->in[1];
-  const char *from = k->in[0]->data;
-  char *to = k->out[0]->data;
+  const ci_value *data = k->in[0], *indices = k->in[1];
+  const bool narrow = indices->dtype == CI_INT32;
+  const size_t width = narrow ? sizeof(int32_t) : sizeof(int64_t);
+  const int last = indices->rank - 1;
+  const int64_t n = indices->dims[last];
   int64_t at[CI_MAX_RANK] = {0};
   ptrdiff_t offset = 0;
-  for (int64_t i = 0; i < indices->count; i++, to += p->item) {
+  for (int64_t line = 0; line < indices->count; line += n) {
+    const int64_t good =
+        index_gather_line((char *)k->out[0]->data + (size_t)line * p->item,
+                          (const char *)data->data + offset * (ptrdiff_t)p->item,
+                          (const char *)indices->data + (size_t)line * width, narrow, n, data->dims[p->axis],
+                          p->along, p->step[last], p->item);
     int64_t index;
-    INDEX_READ(k, indices, i, k->in[0]->dims[p->axis], index);
-    ci_copy_bytes(to, from + (offset + (ptrdiff_t)index * p->along) * (ptrdiff_t)p->item, p->item);
-    index_elements_next(p, indices, at, &offset);
+    if (good < n) INDEX_READ(k, indices, line + good, data->dims[p->axis], index);
+    for (int axis = last - 1; axis >= 0; axis--) {
+      offset += p->step[axis];
+      if (++at[axis] < indices->dims[axis]) break;
+      offset -= p->step[axis] * (ptrdiff_t)at[axis];
+      at[axis] = 0;
+    }
   }
   return CI_OK;
 }

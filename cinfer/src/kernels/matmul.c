@@ -4,6 +4,7 @@
 #include "../isa_linear.h"
 #include "fused.h"
 #include "product.h"
+#if CI_HAS(linear)
 
 enum {
   MATMUL_PANEL = 64, /* columns that a thread takes at least: whole panels of every instruction set */
@@ -389,3 +390,4 @@ static ci_status matmul_fused(ci_kernel *k, const char *op, ci_status (*prepare)
 ci_status prepare_fused_matmul(ci_kernel *k) { return matmul_fused(k, "MatMul", prepare_matmul, 2); }
 
 ci_status prepare_fused_gemm(ci_kernel *k) { return matmul_fused(k, "Gemm", prepare_gemm, 3); }
+#endif

@@ -14,10 +14,10 @@ typedef struct ci_nd {
 } ci_nd;
 
 /* Reads strides, pads, dilations, auto_pad and, for a convolution, kernel_shape, and places the windows. */
-ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64_t *kernel, ci_nd *g);
+CI_LOCAL ci_status ci_nd_prepare(ci_kernel *k, int rank, const int64_t *size, const int64_t *kernel, ci_nd *g);
 /* The same for ConvTranspose: `in` are its input's sizes (g->out), its output's follow (g->size). */
-ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, const int64_t *kernel, ci_nd *g);
-ci_status ci_nd_totals(ci_kernel *k, ci_nd *g); /* the products; after a change of the sizes */
+CI_LOCAL ci_status ci_nd_prepare_transposed(ci_kernel *k, int rank, const int64_t *in, const int64_t *kernel, ci_nd *g);
+CI_LOCAL ci_status ci_nd_totals(ci_kernel *k, ci_nd *g); /* the products; after a change of the sizes */
 
 typedef struct ci_nd_walk { /* the windows [place, end), one tap of each, row by row */
   const ci_nd *g;
@@ -27,9 +27,9 @@ typedef struct ci_nd_walk { /* the windows [place, end), one tap of each, row by
    * of the plane on, g->stride[last] apart */
   int64_t first, count, low, high, source;
 } ci_nd_walk;
-void ci_nd_start(ci_nd_walk *walk, const ci_nd *g, int64_t tap, int64_t place, int64_t end);
-bool ci_nd_next(ci_nd_walk *walk);
+CI_LOCAL void ci_nd_start(ci_nd_walk *walk, const ci_nd *g, int64_t tap, int64_t place, int64_t end);
+CI_LOCAL bool ci_nd_next(ci_nd_walk *walk);
 
 /* Adds columns (taps, places) to one plane of float32 or float64, taps ascending. */
-void ci_nd_scatter(const ci_nd *g, const struct ci_isa *isa, int32_t dtype, void *plane, const void *columns);
+CI_LOCAL void ci_nd_scatter(const ci_nd *g, const struct ci_isa *isa, int32_t dtype, void *plane, const void *columns);
 #endif

@@ -8,6 +8,7 @@
 #include "integers.h"
 #include "normalize.h"
 #include "reduce.h"
+#if CI_HAS_SOFTMAX
 
 enum { NN_PART_WORK = 1 << 13 }; /* elements that are worth a thread */
 
@@ -149,6 +150,7 @@ ci_status run_softmax(ci_kernel *k) {
   return CI_OK;
 }
 
+#if CI_HAS(training)
 /* ---- cross entropies: their bodies (schema/graphio_operators.json) row by row ---- */
 
 typedef struct entropy_plan {
@@ -266,3 +268,5 @@ ci_status run_cross_entropy(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif
+#endif

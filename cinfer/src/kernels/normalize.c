@@ -10,6 +10,7 @@
 #include "elementwise.h"
 #include "product.h"
 #include "reduce.h"
+#if CI_HAS_PRODUCTS
 
 /* ONNX's defaults are floats; as literals in an expression they may have the precision of double. */
 static const float norm_epsilon = 1e-5f, norm_momentum = 0.9f;
@@ -535,3 +536,4 @@ ci_status run_lp_normalization(ci_kernel *k) {
   norm_parallel(k, p->rows, norm_lp_part);
   return CI_OK;
 }
+#endif

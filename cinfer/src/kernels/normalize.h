@@ -22,12 +22,12 @@ CI_INLINE double ci_number_get(int32_t dtype, const void *at) {
 }
 
 /* y = a op b for n elements of float32 or float64; op: CI_MATH_..., scalar: CI_SCALAR_... */
-void ci_vector_binary(const ci_kernel *k, int32_t dtype, int op, void *y, const void *a, const void *b, int64_t n,
-                      int scalar);
+CI_LOCAL void ci_vector_binary(const ci_kernel *k, int32_t dtype, int op, void *y, const void *a, const void *b,
+                               int64_t n, int scalar);
 /* The dot product of docs/numerics.md of two rows. */
-ci_number ci_vector_dot(const ci_kernel *k, int32_t dtype, const void *a, const void *b, int64_t n);
+CI_LOCAL ci_number ci_vector_dot(const ci_kernel *k, int32_t dtype, const void *a, const void *b, int64_t n);
 /* float32 or float64, and the same for the first n inputs that are there. */
-ci_status ci_same_floats(ci_kernel *k, int n);
+CI_LOCAL ci_status ci_same_floats(ci_kernel *k, int n);
 /* The softmax of docs/numerics.md of rows of float64. */
-void ci_softmax_double(double *y, const double *x, int64_t rows, int64_t n, bool logarithm);
+CI_LOCAL void ci_softmax_double(double *y, const double *x, int64_t rows, int64_t n, bool logarithm);
 #endif

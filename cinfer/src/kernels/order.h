@@ -5,5 +5,7 @@
 #include "../ci_kernel.h"
 
 /* keys[i] of element begin + i * step: unsigned, ordered as the elements. False: the type has no such keys. */
-bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys);
+CI_LOCAL bool ci_order_keys(const ci_value *v, int64_t begin, int64_t step, int64_t n, uint64_t *keys);
+/* Where the largest or least of n > 0 neighbours is: the first of equals, or the last; the first NaN beats all. */
+CI_LOCAL int64_t ci_best_float(const struct ci_isa *isa, const float *x, int64_t n, bool least, bool last);
 #endif

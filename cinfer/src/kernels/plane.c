@@ -1,5 +1,6 @@
 /* plane.c - a plane of float32 with its padding. */
 #include "plane.h"
+#if CI_HAS_CONVOLUTIONS || CI_HAS_POOLS
 
 enum { PLANE_MOST = 1 << 26 };
 
@@ -54,3 +55,4 @@ const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const 
   isa->linear->pad(&padding);
   return copy;
 }
+#endif

@@ -14,7 +14,8 @@ typedef struct ci_plane { /* a plane and its padding in scratch */
 
 /* False: more axes, or a copy of more than 2^26 numbers. Fills all of `windows` but x, w, bias and y. copy: the plane
  * is copied even if it has no padding. */
-bool ci_plane_plan(ci_plane *p, const ci_nd *g, bool copy, ci_windows *windows);
+CI_LOCAL bool ci_plane_plan(ci_plane *p, const ci_nd *g, bool copy, ci_windows *windows);
 /* The plane, or its copy with `fill` around it. */
-const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const float *x, float fill, float *copy);
+CI_LOCAL const float *ci_plane_padded(const ci_plane *p, const struct ci_isa *isa, const float *x, float fill,
+                                      float *copy);
 #endif

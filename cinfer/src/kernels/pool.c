@@ -4,6 +4,7 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 #include "window.h"
+#if CI_HAS_POOLS
 
 typedef struct pool_plan {
   ci_window g;
@@ -166,6 +167,7 @@ static void pool_forward_pixels(void *argument, int64_t begin, int64_t end, int 
   }
 }
 
+#if CI_HAS(training)
 /* The outputs of an image in ascending order: overlapping windows add up in that order. */
 static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int thread) {
   const pool_job *job = argument;
@@ -195,12 +197,6 @@ static void pool_gradient_images(void *argument, int64_t begin, int64_t end, int
   }
 }
 
-static ci_status pool_forward(ci_kernel *k, bool largest) {
-  pool_job job = {.k = k, .p = k->private_memory, .x = k->in[0]->data, .y = k->out[0]->data, .largest = largest};
-  if (k->out[0]->count > 0) k_parallel(k, job.p->g.pixels, job.p->grain, pool_forward_pixels, &job);
-  return CI_OK;
-}
-
 static ci_status pool_gradient(ci_kernel *k, bool largest) {
   const pool_plan *p = k->private_memory;
   pool_job job = {.k = k, .p = p, .x = k->in[0]->data, .dy = k->in[1]->data, .y = k->out[0]->data, .largest = largest};
@@ -208,7 +204,16 @@ static ci_status pool_gradient(ci_kernel *k, bool largest) {
   return CI_OK;
 }
 
-ci_status run_max_pool2d(ci_kernel *k) { return pool_forward(k, true); }
-ci_status run_average_pool2d(ci_kernel *k) { return pool_forward(k, false); }
 ci_status run_max_pool2d_grad(ci_kernel *k) { return pool_gradient(k, true); }
 ci_status run_average_pool2d_grad(ci_kernel *k) { return pool_gradient(k, false); }
+#endif
+
+static ci_status pool_forward(ci_kernel *k, bool largest) {
+  pool_job job = {.k = k, .p = k->private_memory, .x = k->in[0]->data, .y = k->out[0]->data, .largest = largest};
+  if (k->out[0]->count > 0) k_parallel(k, job.p->g.pixels, job.p->grain, pool_forward_pixels, &job);
+  return CI_OK;
+}
+
+ci_status run_max_pool2d(ci_kernel *k) { return pool_forward(k, true); }
+ci_status run_average_pool2d(ci_kernel *k) { return pool_forward(k, false); }
+#endif

@@ -5,6 +5,7 @@
 #include "../scalar_math.h"
 #include "integers.h"
 #include "plane.h"
+#if CI_HAS_POOLS
 
 typedef enum nd_kind { ND_MAX, ND_AVERAGE, ND_LP, ND_SPREAD } nd_kind;
 typedef enum nd_divisor { ND_WINDOW, ND_PADDED, ND_ONE } nd_divisor;
@@ -19,6 +20,7 @@ typedef struct nd_plan {
   ci_plane plane; /* of the largest of float32, see plane.h */
   ci_windows windows;
   bool whole; /* a window is the plane */
+  ci_largest largest; /* of MaxPool */
 } nd_plan;
 
 typedef struct nd_window { /* taps lo..hi of each axis lie in the image, from the corner `start` */
@@ -389,6 +391,20 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
     k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
 }
 
+/* Lets a step in front of this one do its work. */
+static void nd_plan_largest(ci_kernel *k, nd_plan *p) {
+  const ci_plane *plane = &p->plane;
+  const ci_windows *w = &p->windows;
+  if (!plane->used || plane->padded || w->tap_right != 1 || w->tap_down != plane->row) return;
+  p->largest = (ci_largest){.height = w->kh,
+                            .width = w->kw,
+                            .down = w->x_down / plane->row,
+                            .right = w->x_right,
+                            .rows = w->rows,
+                            .columns = w->columns};
+  if (w->kh <= p->largest.down && w->kw <= w->x_right) k->largest = &p->largest;
+}
+
 ci_status prepare_max_pool(ci_kernel *k) {
   nd_plan *p;
   int64_t order;
@@ -396,7 +412,9 @@ ci_status prepare_max_pool(ci_kernel *k) {
   CI_TRY(nd_forward_prepare(k, true, false, &p));
   p->column_major = order != 0;
   if (k->n_out > 1) return k_out_like(k, 1, CI_INT64, k->out[0]);
-  if (k->out[0]->dtype == CI_FLOAT && k->out[0]->count > 0) nd_plan_plane(k, p, false);
+  if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0) return CI_OK;
+  nd_plan_plane(k, p, false);
+  nd_plan_largest(k, p);
   return CI_OK;
 }
 
@@ -532,3 +550,4 @@ ci_status run_max_unpool(ci_kernel *k) {
   }
   return CI_OK;
 }
+#endif

@@ -4,6 +4,7 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 #include "../pack.h"
+#if CI_HAS_PRODUCTS
 
 static int64_t product_at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -79,6 +80,7 @@ ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy) {
 
 /* ---- panels, and constants ---- */
 
+enum { PRODUCT_FILL_COLUMNS = 128 };
 enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE = 512 }; /* from which it pays */
 
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
@@ -115,20 +117,33 @@ size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrd
 
 typedef struct product_constant {
   const ci_matmul *p;
-  const struct ci_isa *isa;
+  const ci_kernel *k;
   ci_operand b;
 } product_constant;
+
+/* Columns of a turned matrix are one run: some panels at a time, so that both copies are never whole in memory. */
+static void product_fill_turned(const product_constant *c, const float *from, float *to) {
+  const int64_t step = (int64_t)ci_round_up(PRODUCT_FILL_COLUMNS, (size_t)c->k->isa->linear->panel);
+  ci_matmul part = *c->p;
+  for (int64_t n = 0; n < c->p->n; n += step, to += step * part.k) {
+    part.n = product_at_most(step, c->p->n - n);
+    const float *columns = from + n * c->b.col;
+    ci_matmul_pack_panels(&part, c->k->isa, (ci_operand){columns, 1, c->b.col}, to);
+    k_pack_forget(c->k, columns, (size_t)(part.n * c->b.col) * sizeof *columns);
+  }
+}
 
 static void product_fill(void *to, const ci_value *value, const void *argument) {
   const product_constant *c = argument;
   const ci_operand b = {value->data, c->b.row, c->b.col};
   if (c->p->dots) ci_matmul_pack_b(c->p, b, to);
-  else ci_matmul_pack_panels(c->p, c->isa, b, to);
+  else if (b.row == 1 && b.col == c->p->k) product_fill_turned(c, b.data, to);
+  else ci_matmul_pack_panels(c->p, c->k->isa, b, to);
 }
 
 /* A constant may be read as matrices of several shapes, turned or not: K and that say which. */
 const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b) {
-  const product_constant c = {p, k->isa, b};
+  const product_constant c = {p, k, b};
   const size_t bytes = p->dots ? ci_matmul_b_bytes(p, b.row, b.col) : ci_matmul_panel_bytes(p, k->isa);
   if (bytes == 0 || p->k > INT32_MAX) return NULL;
   const uint32_t which = (uint32_t)p->k << 1 | (b.col == 1 ? 1 : 0);
@@ -242,3 +257,4 @@ void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_ma
     isa->linear->columns(&tile);
   }
 }
+#endif

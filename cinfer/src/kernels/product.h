@@ -16,26 +16,26 @@ typedef struct ci_matmul { /* the order of summation, a function of K and N of t
 } ci_matmul;
 
 /* dtype: float32, float64, int32, int64, uint32, uint64. False: there is no product of this type. */
-bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
+CI_LOCAL bool ci_matmul_rule(ci_matmul *p, int32_t dtype, int64_t n, int64_t k);
 
 /* The kernels of float32 want b's columns contiguous in the column form; a's rows and b's columns contiguous along k
  * in the dot form. Bytes for a copy in that order, 0 when the operand can be read in place. */
-size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
-size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);
+CI_LOCAL size_t ci_matmul_a_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
+CI_LOCAL size_t ci_matmul_b_bytes(const ci_matmul *p, ptrdiff_t b_row, ptrdiff_t b_col);
 /* The copies; they return the operand to compute with (the given one when it needs none). */
-ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
-ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
+CI_LOCAL ci_operand ci_matmul_pack_a(const ci_matmul *p, int64_t m, ci_operand a, void *copy);
+CI_LOCAL ci_operand ci_matmul_pack_b(const ci_matmul *p, ci_operand b, void *copy);
 
 /* b as the column form reads it fastest: panels of isa->linear->panel columns, one after the other, of which the last
  * may hold fewer. 0 bytes: there is no such order for this product. */
-size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
-ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
+CI_LOCAL size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa);
+CI_LOCAL ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, ci_operand b, void *copy);
 /* In prepare: the matrix b of input i, its data aside, in memory of the model: in panels, or for the dot form. NULL: no
  * constant of the model (pack.h), or one that is best read in place. */
-const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b);
+CI_LOCAL const void *ci_matmul_constant(const ci_matmul *p, ci_kernel *k, int i, ci_operand b);
 
 /* Whether a product of so many rows is large enough to have a put together block by block, and in how much memory. */
-size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
+CI_LOCAL size_t ci_matmul_room_bytes(const ci_matmul *p, int64_t m, ptrdiff_t a_row, ptrdiff_t a_col);
 
 typedef struct ci_matmul_part { /* some rows and columns of one product, or the next blocks of its K */
   ci_operand a, b;
@@ -46,9 +46,9 @@ typedef struct ci_matmul_part { /* some rows and columns of one product, or the 
   void *room; /* NULL, or memory of ci_matmul_room_bytes that no other part uses meanwhile: the same, faster */
   bool add; /* c holds the total of the blocks before; k is then counted from a block's start */
 } ci_matmul_part;
-void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part);
+CI_LOCAL void ci_matmul_compute(const ci_matmul *p, const struct ci_isa *isa, const ci_matmul_part *part);
 
 /* Fills columns x rows, transposed, of float32 or float64: to[c * rows + r] = from[r * row + c * col]. */
-void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
-                       ptrdiff_t col);
+CI_LOCAL void ci_transpose_copy(size_t item, void *to, const void *from, int64_t rows, int64_t cols, ptrdiff_t row,
+                                ptrdiff_t col);
 #endif

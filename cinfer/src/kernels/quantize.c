@@ -1,9 +1,11 @@
 /* quantize.c - QuantizeLinear, DequantizeLinear, MatMulInteger, QLinearMatMul (docs/numerics.md, "Quantisation"). */
 #include "../isa.h"
 #include "../isa_move.h"
+#include "bytes_matmul.h"
 #include "cast.h"
+#if CI_HAS(quantization)
 
-enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12 };
+enum { QUANT_PIECE = 256, QUANT_GRAIN = 1 << 12, QUANT_RUN = 16 };
 
 /* One scale and zero point for all, for each index of an axis, or for each block along an axis. */
 typedef struct quant_grid {
@@ -15,7 +17,7 @@ typedef struct quant_plan {
   quant_grid grid;
   int64_t scales;
   bool one; /* scale for all */
-  bool integers;
+  bool integers, quantizes;
   int32_t precision;
   int64_t least, most;
   ci_caster load, scale, zero, store; /* zero: to float32 */
@@ -143,6 +145,7 @@ ci_status prepare_quantize_linear(ci_kernel *k) {
   if (zero != NULL && zero->dtype != to) return quant_refuse(k, "the zero point", zero->dtype, ci_dtype_name(to));
   if (!quant_is_precision(p->precision)) p->precision = CI_FLOAT;
   p->integers = !quant_is_small_float(to);
+  p->quantizes = true;
   CI_TRY(quant_grid_of(k, p));
   CI_TRY(quant_scratch(k, p));
   if (!ci_caster_make(&p->load, k->isa, x->dtype, CI_FLOAT, true, CI_ROUND_UP) ||
@@ -240,6 +243,50 @@ static void quant_make(const ci_kernel *k, const quant_plan *p, quant_piece *pie
   ci_caster_run(&p->store, y, piece->x, n);
 }
 
+/* ---- float32 to and from bytes, without the pieces between them ---- */
+
+/* n neighbours with one scale, or with one each. */
+static void quant_direct_run(const ci_kernel *k, const quant_plan *p, int64_t at, int64_t n, int64_t scale, bool one) {
+  const float *scales = (const float *)k->scratch + scale;
+  const float *zeros = (const float *)(const void *)((const char *)k->scratch + p->zeros) + scale;
+  const struct ci_isa_move *move = k->isa->move;
+  if (p->quantizes) {
+    const size_t item = ci_dtype_size(k->out[0]->dtype);
+    move->quantize_small((char *)k->out[0]->data + (size_t)at * item, item, (const float *)k->in[0]->data + at, scales,
+                         zeros, n, one, (float)p->least, (float)p->most);
+  } else {
+    move->dequantize_integers[ci_move_integer(k->in[0]->dtype)](
+        (float *)k->out[0]->data + at, (const char *)k->in[0]->data + (size_t)at * p->load.from_bytes, scales, zeros, n,
+        one);
+  }
+}
+
+static void quant_direct_part(void *argument, int64_t begin, int64_t end, int thread) {
+  const ci_kernel *k = argument;
+  const quant_plan *p = k->private_memory;
+  const quant_grid *g = &p->grid;
+  (void)thread;
+  if (p->one) {
+    quant_direct_run(k, p, begin, end - begin, 0, true);
+    return;
+  }
+  const int64_t run = g->inner == 1 ? g->axis : g->inner; /* neighbours that follow one rule */
+  for (int64_t at = begin; at < end;) {
+    const int64_t rest = run - at % run, n = rest < end - at ? rest : end - at;
+    quant_direct_run(k, p, at, n, g->inner == 1 ? at % run : at / g->inner % g->axis, g->inner != 1);
+    at += n;
+  }
+}
+
+static bool quant_is_direct(const ci_kernel *k, const quant_plan *p) {
+  const int32_t from = k->in[0]->dtype, to = k->out[0]->dtype;
+  const bool bytes = p->quantizes
+                         ? from == CI_FLOAT && p->precision == CI_FLOAT && p->integers && ci_dtype_bits(to) >= 8
+                         : to == CI_FLOAT && ci_move_integer(from) >= 0 && from != CI_INT64;
+  const quant_grid *g = &p->grid;
+  return bytes && (p->one || (!g->outer && (g->inner == 1 ? g->axis : g->inner) >= QUANT_RUN));
+}
+
 static void quant_part(ci_kernel *k, int64_t begin, int64_t end, bool quantizes) {
   const quant_plan *p = k->private_memory;
   const float *scales = k->scratch, *zeros = (const float *)(const void *)((const char *)k->scratch + p->zeros);
@@ -276,7 +323,7 @@ static ci_status quant_run(ci_kernel *k, ci_part_fn part) {
   ci_caster_run(&p->scale, scratch, k->in[1]->data, p->scales);
   if (zero != NULL) ci_caster_run(&p->zero, scratch + p->zeros, zero->data, p->scales);
   else memset(scratch + p->zeros, 0, (size_t)p->scales * sizeof(float));
-  k_parallel(k, k->out[0]->count, QUANT_GRAIN, part, k);
+  k_parallel_rows(k, k->out[0]->count, QUANT_GRAIN, quant_is_direct(k, p) ? quant_direct_part : part, k);
   return CI_OK;
 }
 
@@ -408,7 +455,11 @@ static ci_status quant_prepare_product(ci_kernel *k, const quant_product *q, int
   if (!quant_room_of(k, q, wide.count, keeps, &room) || !ci_add_size(k->scratch_bytes, room.end, &k->scratch_bytes)) {
     return k_no_memory(k);
   }
-  return k_out_like(k, 0, to, &wide);
+  CI_TRY(k_out_like(k, 0, to, &wide));
+  const ci_bytes_matmul *p = ci_bytes_matmul_plan(k, q->a, q->b, a_zero, b_zero);
+  if (p == NULL) return k_no_memory(k);
+  if (p->steps == 0) return CI_OK;
+  return ci_add_size(room.end, p->bytes, &k->scratch_bytes) ? CI_OK : k_no_memory(k);
 }
 
 /* (x ^ 0x80) - 0x80 is x read with its sign. */
@@ -444,6 +495,12 @@ CI_FAST static void quant_add(uint32_t *y, const float *part, int64_t n) {
 static ci_status quant_run_product(ci_kernel *k, const quant_product *q, void *y, const quant_room *room) {
   char *scratch = k->scratch;
   const size_t bytes = k->scratch_bytes;
+  const ci_bytes_matmul *direct = k->private_more;
+  if (direct->steps > 0) {
+    ci_bytes_matmul_run(k, direct, q->a, q->b, quant_optional(k, q->a_zero), quant_optional(k, q->b_zero),
+                        scratch + room->end, y);
+    return CI_OK;
+  }
   const ci_value *left = k->in[q->a], *right = k->in[q->b];
   ci_value a = quant_wide(left, true), b = quant_wide(right, false), part = *k->out[0];
   const int64_t depth = left->dims[quant_axis(left, true)];
@@ -523,6 +580,16 @@ static int64_t quant_scale_at(const ci_value *matrix, const ci_value *scale, con
   return at * matrix->dims[rows ? matrix->rank - 2 : matrix->rank - 1] + i;
 }
 
+/* n sums with one factor. */
+static void quant_integers(const ci_kernel *k, uint8_t *y, const int32_t *x, int64_t n, double factor, double zero,
+                           double least) {
+  if (factor - factor == 0.0) {
+    k->isa->move->requantize_wide(y, x, n, factor, zero, least, least + 255.0);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++) y[i] = (uint8_t)quant_integer((double)x[i] * factor, zero, least, least + 255.0);
+}
+
 static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room *room) {
   const ci_value *a = k->in[quant_qlinear.a], *b = k->in[quant_qlinear.b], *y = k->out[0];
   const ci_value *a_scale = k->in[quant_qlinear.a_scale], *b_scale = k->in[quant_qlinear.b_scale];
@@ -538,14 +605,14 @@ static void quant_requantize(ci_kernel *k, const int32_t *wide, const quant_room
   const bool same = b_scale->count == 1;
   uint8_t *to = y->data;
   double factor = 0.0;
-  for (int64_t i = 0; i < y->count; i++) {
+  for (int64_t i = 0; i < y->count; i += same ? n : 1) {
     if (i % n == 0 || !same) {
       const int64_t batch = i / n / m;
       const float one = left[quant_scale_at(a, a_scale, y, axes, batch, true, i / n % m)];
       const float other = right[quant_scale_at(b, b_scale, y, axes, batch, false, i % n)];
       factor = (double)ci_round_to(dtype, ci_round_to(dtype, one * other) / y_scale);
     }
-    to[i] = (uint8_t)quant_integer((double)wide[i] * factor, (double)y_zero, least, least + 255.0);
+    quant_integers(k, to + i, wide + i, same ? n : 1, factor, (double)y_zero, least);
   }
 }
 
@@ -597,3 +664,4 @@ ci_status run_dynamic_quantize_linear(ci_kernel *k) {
   *(uint8_t *)k->out[2]->data = zero;
   return CI_OK;
 }
+#endif

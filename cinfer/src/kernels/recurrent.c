@@ -12,6 +12,7 @@
 #include "../scalar_math.h"
 #include "integers.h"
 #include "product.h"
+#if CI_HAS(recurrent)
 
 typedef enum rec_name {
   REC_RELU,
@@ -51,13 +52,12 @@ static const rec_activation rec_activations[REC_NAMES] = {
 
 enum { REC_RNN = 1, REC_GRU = 3, REC_LSTM = 4 }; /* also the number of gates */
 enum { REC_X, REC_W, REC_R, REC_B, REC_LENGTHS, REC_H0, REC_C0, REC_P, REC_INPUTS };
-enum { REC_NEAR = 8192, REC_GROUP = 128, REC_VECTOR = 16 }; /* see rec_cut */
 enum { REC_PART_WORK = 1 << 16 }; /* multiplications that are worth a thread */
 
 typedef struct rec_matrix { /* some gates of W or of R, as the products read them */
   ci_matmul rule;     /* block and form are those of all gates */
   bool panels;
-  int64_t groups, near; /* of columns, see rec_cut; groups 0: not in groups */
+  int64_t units; /* of a group of ci_recurrent; 0: not in groups */
   int64_t first;      /* the first of its gates' units */
   size_t bytes;       /* of one direction in that order; 0: read in place */
   const void *packed; /* all directions, in memory of the model; NULL: each run makes a copy at `copy` */
@@ -67,7 +67,8 @@ typedef struct rec_matrix { /* some gates of W or of R, as the products read the
 typedef struct rec {
   int gates, directions, per_direction;
   bool backward, batch_first, coupled, before_reset, clips;
-  bool usual[2]; /* of a direction: float32, sigmoid and tanh, nothing clipped: a step is one function */
+  bool alone; /* one row with the usual functions: a step is one ci_recurrent */
+  bool usual[2]; /* of a direction: float32, sigmoid and tanh, nothing clipped: the gates are one function */
   double clip;
   rec_activation f[6];
   int64_t steps, batch, width, hidden, columns; /* columns: gates * hidden */
@@ -257,48 +258,31 @@ static int64_t rec_length(const rec_job *j, int64_t b) {
   return ci_read_integer(k->in[REC_LENGTHS], b);
 }
 
-/* Where a group of columns begins. A batch of one reads all of R in every step, group after group, each from its first
- * number to its last. The first and the last group are small enough for the nearest cache: steps go forth and back, so
- * that the next one begins with what this one has read last. */
-static int64_t rec_cut(const rec_matrix *m, int64_t group) {
-  if (group == 0 || group == m->groups) return group == 0 ? 0 : m->rule.n;
-  return group == m->groups - 1 ? m->rule.n - m->near : m->near + (group - 1) * REC_GROUP;
-}
-
-static void rec_make_groups(rec_matrix *m) {
-  const int64_t fits = REC_NEAR / m->rule.k / REC_VECTOR * REC_VECTOR;
-  m->near = fits > REC_GROUP ? REC_GROUP : fits < REC_VECTOR ? REC_VECTOR : fits;
-  const int64_t middle = m->rule.n - 2 * m->near;
-  m->groups = middle > 0 ? 2 + (middle + REC_GROUP - 1) / REC_GROUP : 0;
-}
-
 /* sums of rows [begin, end) and of the gates of matrix r[which]: state times R */
-static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which, bool forth) {
+static void rec_product(const rec_job *j, size_t state, int64_t begin, int64_t end, int which) {
   const rec *p = j->p;
   const rec_matrix *r = &p->r[which];
-  ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
-                         .b = j->r[which],
-                         .panels = r->panels,
-                         .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
-                         .c_row = (ptrdiff_t)p->columns,
-                         .m = end - begin,
-                         .n = r->rule.n,
-                         .k = p->hidden};
-  if (r->groups == 0) ci_matmul_compute(&r->rule, j->k->isa, &part);
-  float *const sums = part.c;
-  for (int64_t i = 0; i < r->groups; i++) {
-    const int64_t group = forth ? i : r->groups - 1 - i, from = rec_cut(r, group);
-    part.n = rec_cut(r, group + 1) - from;
-    part.b = (ci_operand){(const float *)j->r[which].data + from * p->hidden, (ptrdiff_t)part.n, 1};
-    part.c = sums + from;
-    ci_matmul_compute(&r->rule, j->k->isa, &part);
-  }
+  const ci_matmul_part part = {.a = {rec_at(j, state, begin, p->hidden), (ptrdiff_t)p->hidden, 1},
+                               .b = j->r[which],
+                               .panels = r->panels,
+                               .c = rec_at(j, p->sums, begin, p->columns) + (size_t)r->first * p->item,
+                               .c_row = (ptrdiff_t)p->columns,
+                               .m = end - begin,
+                               .n = r->rule.n,
+                               .k = p->hidden};
+  ci_matmul_compute(&r->rule, j->k->isa, &part);
+}
+
+/* What the inputs give to row b in step t. */
+static const char *rec_input_sums(const rec_job *j, int64_t b, int64_t t) {
+  const rec *p = j->p;
+  return rec_at(j, p->products, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
 }
 
 static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
   const rec *p = j->p;
   const int64_t n = p->hidden;
-  const char *x = rec_at(j, p->products, p->batch_first ? b * p->steps + t : t * p->batch + b, p->columns);
+  const char *x = rec_input_sums(j, b, t);
   char *g = rec_at(j, p->sums, b, p->columns), *h = rec_at(j, p->h, b, n), *aside = rec_at(j, p->aside, b, n);
   if (gates) {
     rec_step_gru_gates(j, x, g, h, aside);
@@ -308,9 +292,10 @@ static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
     const ci_kernel *k = j->k;
     float *state = (void *)h;
     if (p->gates == REC_GRU) {
-      k->isa->math->gru(state, (const void *)x, (const void *)g, (const void *)rec_at(j, p->bias, p->gates, n), n);
+      k->isa->math->gru(state, state, (const void *)x, n, (const void *)g, n,
+                        (const void *)rec_at(j, p->bias, p->gates, n), n);
     } else {
-      k->isa->math->lstm(state, (void *)rec_at(j, p->c, b, n), (const void *)x, (const void *)g, n);
+      k->isa->math->lstm(state, (void *)rec_at(j, p->c, b, n), (const void *)x, n, (const void *)g, n, n);
     }
   } else if (p->gates == REC_GRU) {
     rec_step_gru(j, x, g, h, rec_at(j, p->bias, p->gates, n));
@@ -319,8 +304,8 @@ static void rec_row(const rec_job *j, int64_t b, int64_t t, bool gates) {
   }
 }
 
-/* Output row of a step: the state, or 0 behind the sequence's end. */
-static void rec_give(const rec_job *j, int64_t b, int64_t t, bool ended) {
+/* Output row of a step: the state h, or 0 behind the sequence's end. */
+static void rec_give(const rec_job *j, int64_t b, int64_t t, const void *h, bool ended) {
   const rec *p = j->p;
   const size_t row = (size_t)p->hidden * p->item;
   const int64_t at =
@@ -330,7 +315,7 @@ static void rec_give(const rec_job *j, int64_t b, int64_t t, bool ended) {
   if (ended) {
     memset(y, 0, row);
   } else {
-    memcpy(y, rec_at(j, p->h, b, p->hidden), row);
+    memcpy(y, h, row);
   }
 }
 
@@ -340,19 +325,45 @@ static void rec_rows(void *argument, int64_t begin, int64_t end, int thread) {
   (void)thread;
   for (int64_t s = 0; s < p->steps; s++) {
     const bool twice = p->gates == REC_GRU;
-    rec_product(j, p->h, begin, end, 0, s % 2 == 0);
+    rec_product(j, p->h, begin, end, 0);
     for (int pass = twice && !p->usual[j->d] ? 0 : 1; pass < 2; pass++) {
       for (int64_t b = begin; b < end; b++) {
         const int64_t length = rec_length(j, b);
         if (s < length) rec_row(j, b, j->backward ? length - 1 - s : s, pass == 0);
       }
-      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1, s % 2 == 0);
+      if (pass == 0 && !p->before_reset) rec_product(j, p->aside, begin, end, 1);
     }
     for (int64_t b = begin; b < end; b++) {
       const int64_t length = rec_length(j, b);
-      rec_give(j, b, j->backward && s < length ? length - 1 - s : s, s >= length);
+      rec_give(j, b, j->backward && s < length ? length - 1 - s : s, rec_at(j, p->h, b, p->hidden), s >= length);
     }
   }
+}
+
+/* All steps of a batch of one. A step reads all of R. */
+static void rec_alone(const rec_job *j) {
+  const rec *p = j->p;
+  const struct ci_isa_math *math = j->k->isa->math;
+  void (*const step)(const ci_recurrent *) = p->gates == REC_LSTM ? math->lstm_step : math->gru_step;
+  const int64_t length = rec_length(j, 0);
+  float *const h = (void *)rec_at(j, p->h, 0, 0), *other = (void *)rec_at(j, p->aside, 0, 0), *now = h;
+  ci_recurrent cell = {.r = j->r[0].data,
+                       .c = (void *)rec_at(j, p->c, 0, 0),
+                       .bias = (const void *)rec_at(j, p->bias, p->gates, p->hidden),
+                       .n = p->hidden,
+                       .block = p->r[0].rule.block};
+  for (int64_t s = 0; s < p->steps; s++) {
+    const int64_t t = j->backward && s < length ? length - 1 - s : s;
+    if (s < length) {
+      cell.x = (const void *)rec_input_sums(j, 0, t);
+      cell.h = now;
+      cell.to = now = now == h ? other : h;
+      cell.forth = !cell.forth;
+      step(&cell);
+    }
+    rec_give(j, 0, t, now, s >= length);
+  }
+  if (now != h) memcpy(h, now, (size_t)p->hidden * sizeof *h);
 }
 
 /* What the inputs give to rows [begin, end) of all steps. */
@@ -433,14 +444,24 @@ static ci_operand rec_given_matrix(const rec_matrix *m, const void *data, int64_
   return (ci_operand){(const char *)data + at, 1, (ptrdiff_t)m->rule.k};
 }
 
+/* In groups of units, see ci_recurrent. */
+static void rec_group(const rec_matrix *m, int gates, const float *from, float *to) {
+  const int64_t n = m->rule.k;
+  for (int64_t unit = 0; unit < n; unit += m->units) {
+    const int64_t units = n - unit < m->units ? n - unit : m->units;
+    for (int64_t k = 0; k < n; k++) {
+      for (int gate = 0; gate < gates; gate++, to += m->units) {
+        const float *own = from + (gate * n + unit) * n + k;
+        for (int64_t i = 0; i < m->units; i++) to[i] = i < units ? own[i * n] : 0.0f;
+      }
+    }
+  }
+}
+
 static ci_operand rec_ordered(const rec_matrix *m, const struct ci_isa *isa, ci_operand from, void *to) {
   if (m->panels) return ci_matmul_pack_panels(&m->rule, isa, from, to);
-  if (m->groups == 0) return ci_matmul_pack_b(&m->rule, from, to);
-  for (int64_t i = 0; i < m->groups; i++) {
-    const int64_t first = rec_cut(m, i), columns = rec_cut(m, i + 1) - first;
-    ci_transpose_copy(sizeof(float), (float *)to + first * m->rule.k, (const float *)from.data + first * from.col,
-                      columns, m->rule.k, from.col, from.row);
-  }
+  if (m->units == 0) return ci_matmul_pack_b(&m->rule, from, to);
+  rec_group(m, (int)(m->rule.n / m->rule.k), from.data, to);
   return (ci_operand){to, 0, 1};
 }
 
@@ -477,7 +498,8 @@ static void rec_direction(rec_job *j) {
   const int64_t each = p->columns * (p->width > 0 ? p->width : 1), rows = p->steps * p->batch;
   k_parallel(k, rows, REC_PART_WORK / each + 1, rec_input_rows, &in);
   const int64_t row_work = p->columns * p->hidden; /* of one step */
-  k_parallel(k, p->batch, REC_PART_WORK / row_work / (p->steps > 0 ? p->steps : 1) + 1, rec_rows, j);
+  if (p->alone) rec_alone(j);
+  else k_parallel(k, p->batch, REC_PART_WORK / row_work / (p->steps > 0 ? p->steps : 1) + 1, rec_rows, j);
   if (k->n_out > 1) rec_state(j, p->h, k->out[1]->data, true);
   if (k->n_out > 2) rec_state(j, p->c, k->out[2]->data, true);
 }
@@ -634,14 +656,19 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
   ci_matmul_rule(&m->rule, p->dtype, p->columns, k->in[input]->dims[2]);
   m->first = first * p->hidden;
   m->rule.n = (last - first) * p->hidden;
-  m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
-  if (m->bytes > 0 && input == REC_R && p->batch == 1) rec_make_groups(m);
-  m->panels = m->bytes > 0 && m->groups == 0;
-  if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
   size_t all;
+  if (input == REC_R && p->alone) {
+    m->units = p->gates == REC_LSTM ? k->isa->math->lstm_units : k->isa->math->gru_units;
+    const size_t units = ci_round_up((size_t)p->hidden, (size_t)m->units);
+    if (!ci_mul_size(units, (size_t)p->columns * sizeof(float), &m->bytes)) return false;
+  } else {
+    m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
+    m->panels = m->bytes > 0;
+    if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
+  }
   if (m->bytes == 0 || !ci_mul_size(m->bytes, (size_t)p->directions, &all)) return m->bytes == 0;
   const rec_fill fill = {m, k->isa, p->directions, p->columns};
-  const uint32_t which = (uint32_t)((m->groups > 0) << 16 | p->directions << 8 | first << 4 | last);
+  const uint32_t which = (uint32_t)((m->units > 0) << 16 | p->directions << 8 | first << 4 | last);
   m->packed = k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
   return m->packed != NULL || rec_reserve(k, p, &m->copy, (int64_t)(m->bytes / p->item), 1);
 }
@@ -671,7 +698,11 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
   CI_TRY(rec_check_inputs(k, p));
   if (p->batch == 0 || p->hidden == 0) return CI_OK;
   const bool peepholes = k->n_in > REC_P && k->in[REC_P] != NULL;
-  for (int d = 0; d < p->directions; d++) p->usual[d] = rec_is_usual(p, d, peepholes);
+  p->alone = p->batch == 1;
+  for (int d = 0; d < p->directions; d++) {
+    p->usual[d] = rec_is_usual(p, d, peepholes);
+    p->alone = p->alone && p->usual[d];
+  }
   size_t all_rows;
   const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
                     rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
@@ -686,3 +717,4 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
 ci_status prepare_rnn(ci_kernel *k) { return rec_prepare(k, REC_RNN, 1); }
 ci_status prepare_gru(ci_kernel *k) { return rec_prepare(k, REC_GRU, 2); }
 ci_status prepare_lstm(ci_kernel *k) { return rec_prepare(k, REC_LSTM, 3); }
+#endif

@@ -6,7 +6,9 @@
 #include "reduce.h"
 
 #include "../isa.h"
+#include "../isa_move.h"
 #include "copy.h"
+#if CI_HAS_PRODUCTS
 
 typedef struct reduce_plan {
   bool mean, empty, copy_alone; /* copy_alone: nothing is reduced */
@@ -19,6 +21,7 @@ typedef struct reduce_plan {
   int64_t column_grain; /* columns */
   size_t item;
   const ci_typed_reduce *typed;
+  ci_typed_row_fn typed_row;
   ci_row_fn row; /* float32 */
   ci_columns_fn columns;
   bool transposed;
@@ -139,6 +142,13 @@ static void reduce_parts(reduce_plan *p) {
 static bool reduce_choose(const ci_kernel *k, reduce_plan *p, int op) {
   const int32_t dtype = k->in[0]->dtype;
   p->typed = ci_find_reduce(op, dtype);
+  const int integer = ci_move_integer(dtype == CI_BOOL ? CI_UINT8 : dtype);
+  if (p->typed != NULL) p->typed_row = p->typed->row;
+  if (p->typed != NULL && integer >= 0 && op != CI_REDUCE_PROD) {
+    p->typed_row = k->isa->move->row[integer][op == CI_REDUCE_MAX   ? CI_MOVE_MAX
+                                              : op == CI_REDUCE_MIN ? CI_MOVE_MIN
+                                                                    : CI_MOVE_SUM];
+  }
   p->row = dtype == CI_FLOAT ? k->isa->math->row[op] : NULL;
   p->columns = dtype == CI_FLOAT ? k->isa->math->columns[op] : NULL;
   return p->typed != NULL;
@@ -256,7 +266,7 @@ static void reduce_one_row(const reduce_plan *p, char *y, const char *x, int64_t
     const float value = p->row((const float *)(const void *)x, n);
     memcpy(y, &value, sizeof value);
   } else {
-    p->typed->row(y, x, n);
+    p->typed_row(y, x, n);
   }
 }
 
@@ -411,3 +421,4 @@ void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const vo
   }
   reduce_sum_once(math, dtype, y, x, n);
 }
+#endif

@@ -21,7 +21,7 @@ typedef struct ci_typed_reduce {
 } ci_typed_reduce;
 
 /* op: CI_REDUCE_... NULL: the operator does not take the type. float32 has divide and fill only. */
-const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype);
+CI_LOCAL const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype);
 
 /* The parts of a norm around its sum (reduce_norm.c). The tensor is [outer, n, inner]; `top` has the largest of each
  * [outer, inner] and is read by the exponential alone. y may be x. */
@@ -36,12 +36,13 @@ struct ci_reduce_map {
   const void *x, *top;
   void *y;
 };
-void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count);
-void ci_reduce_finite(int32_t dtype, void *top, int64_t n);
-void ci_reduce_after(ci_kernel *k, int after, const void *top); /* top: NULL, or added to the logarithm */
+CI_LOCAL void ci_reduce_before(ci_kernel *k, struct ci_reduce_map *m, int64_t count);
+CI_LOCAL void ci_reduce_finite(int32_t dtype, void *top, int64_t n);
+CI_LOCAL void ci_reduce_after(ci_kernel *k, int after, const void *top); /* top: NULL, or added to the logarithm */
 
 /* The sum of one row of float32 or float64 by the whole rule, pieces included. Rows beyond CI_REDUCE_LONGEST use
  * `partial`, which has room for ci_sum_partials(n) elements. */
-void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n, void *partial);
-int64_t ci_sum_partials(int64_t n);
+CI_LOCAL void ci_sum_row(const struct ci_isa_math *math, int32_t dtype, void *y, const void *x, int64_t n,
+                         void *partial);
+CI_LOCAL int64_t ci_sum_partials(int64_t n);
 #endif

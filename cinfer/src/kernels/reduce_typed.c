@@ -109,7 +109,7 @@
     const int64_t count = *(const int64_t *)by;                               \
     for (int64_t i = 0; i < n; i++) y[i] = (T)RT_DIVIDE_##class(y[i], count); \
   }
-CI_INTEGER_TYPES(RT_INTEGER)
+CI_COMPUTED_INTEGERS(RT_INTEGER)
 
 RT_ORDERED(sum_f64, RT_SUM, 0.0, -0.0)
 RT_ORDERED(prod_f64, RT_PROD, 1.0, -0.0)
@@ -133,21 +133,20 @@ static void rt_divide_f32(void *out, const void *by, int64_t n) {
 
 #define RT_ENTRY(op, name) {rt_row_##op##_##name, rt_columns_##op##_##name, rt_divide_##name, rt_fill_##op##_##name}
 #define RT_ENTRY_F32(op) {NULL, NULL, rt_divide_f32, rt_fill_##op##_f32}
-#define RT_ENTRIES(T, name, id, W, class)          \
-  [id] = {[CI_REDUCE_SUM] = RT_ENTRY(sum, name),   \
-          [CI_REDUCE_PROD] = RT_ENTRY(prod, name), \
-          [CI_REDUCE_MAX] = RT_ENTRY(max, name),   \
-          [CI_REDUCE_MIN] = RT_ENTRY(min, name)},
+#define RT_ENTRIES(T, name, id, W, class)                   \
+  [CI_SLOT(id)] = {[CI_REDUCE_SUM] = RT_ENTRY(sum, name),   \
+                   [CI_REDUCE_PROD] = RT_ENTRY(prod, name), \
+                   [CI_REDUCE_MAX] = RT_ENTRY(max, name),   \
+                   [CI_REDUCE_MIN] = RT_ENTRY(min, name)},
 /* clang-format off */
-static const ci_typed_reduce rt_table[CI_DTYPES][CI_REDUCE_COUNT] = {
-  CI_INTEGER_TYPES(RT_ENTRIES)
-  RT_ENTRIES(double, f64, CI_DOUBLE, double, F)
-  [CI_FLOAT] = {[CI_REDUCE_SUM] = RT_ENTRY_F32(sum), [CI_REDUCE_PROD] = RT_ENTRY_F32(prod),
+static const ci_typed_reduce rt_table[CI_SLOTS][CI_REDUCE_COUNT] = {
+  CI_COMPUTED_NUMBERS(RT_ENTRIES)
+  [CI_SLOT(CI_FLOAT)] = {[CI_REDUCE_SUM] = RT_ENTRY_F32(sum), [CI_REDUCE_PROD] = RT_ENTRY_F32(prod),
                 [CI_REDUCE_MAX] = RT_ENTRY_F32(max), [CI_REDUCE_MIN] = RT_ENTRY_F32(min)}};
 /* clang-format on */
 
 const ci_typed_reduce *ci_find_reduce(int op, int32_t dtype) {
   if (dtype == CI_BOOL && (op == CI_REDUCE_MAX || op == CI_REDUCE_MIN)) dtype = CI_UINT8; /* any, all */
-  if (dtype < 0 || dtype >= CI_DTYPES || rt_table[dtype][op].fill == NULL) return NULL;
-  return &rt_table[dtype][op];
+  const int slot = CI_SLOT(dtype);
+  return slot < CI_SLOTS && rt_table[slot][op].fill != NULL ? &rt_table[slot][op] : NULL;
 }

@@ -5,6 +5,7 @@
 #include "copy.h"
 #include "elementwise.h"
 #include "integers.h"
+#include "../scalar_math.h"
 
 typedef enum resize_mode { RS_NEAREST, RS_LINEAR, RS_CUBIC } resize_mode;
 enum { RS_MOST_TAPS = 1 << 20 };
@@ -128,11 +129,11 @@ static ci_status resize_sizes(ci_kernel *k, resize_plan *p, int at, const int *a
   }
   for (int i = 0; i < count; i++) {
     resize_axis *a = &p->axis[axes[i]];
-    double out = floor(a->exact);
+    double out = ci_floor(a->exact);
     if (sizes != NULL && p->policy != 0) {
       a->scale = common;
       a->exact = common * (double)a->size;
-      out = floor(a->exact + 0.5);
+      out = ci_floor(a->exact + 0.5);
     }
     if (!(out >= 0.0 && out < 2147483648.0) || (out > 0.0 && a->size == 0)) {
       return k_fail(k, CI_INVALID_ARGUMENT, "axis %d of size %lld cannot be resized: scales or sizes ask for %g",
@@ -153,7 +154,7 @@ static ci_status resize_taps(ci_kernel *k, const resize_plan *p, resize_axis *a)
   if (p->mode == RS_NEAREST) return CI_OK;
   const double reach = p->mode == RS_LINEAR ? 1.0 : 2.0;
   a->narrow = p->antialias != 0 && a->scale < 1.0 ? a->scale : 1.0;
-  const double first = floor(-reach / a->narrow) + 1.0, taps = 2.0 - 2.0 * first;
+  const double first = ci_floor(-reach / a->narrow) + 1.0, taps = 2.0 - 2.0 * first;
   if (!(taps < (double)RS_MOST_TAPS && taps <= 4.0 * (double)a->size + 64.0)) {
     return k_fail(k, CI_INVALID_ARGUMENT, "the scale %g of an axis of size %lld is too small", a->scale,
                   (long long)a->size);
@@ -193,7 +194,7 @@ static int64_t resize_clip(int64_t i, int64_t size) { return i < 0 || size == 0 
 
 static void resize_table(const resize_plan *p, const resize_axis *a, int64_t i) {
   const double x = resize_origin(p, a, i);
-  double base = ceil(x) - 1.0, sum = 0.0;
+  double base = ci_ceil(x) - 1.0, sum = 0.0;
   a->outside[i] = p->coordinates == RS_CROP && !(x >= 0.0 && x <= (double)(a->size - 1));
   if (!(base > -2147483648.0)) base = -2147483648.0;
   if (base > 2147483648.0) base = 2147483648.0;

@@ -3,6 +3,7 @@
 
 #include "../ci_kernel.h"
 #include "integers.h"
+#include "../scalar_math.h"
 
 typedef struct roi_plan {
   bool maximum, half, grad;
@@ -110,8 +111,8 @@ static roi_box roi_box_of(const roi_plan *p, const ci_value *rois, int64_t r) {
   if (!p->half && !(h > 1.0)) h = 1.0;
   roi_box b = {c[1], c[0], h / (double)p->oh, w / (double)p->ow, p->ratio, p->ratio};
   const double most = 65536.0;
-  if (p->ratio == 0) b.rows = b.bin_h > 0.0 ? (int64_t)ceil(b.bin_h < most ? b.bin_h : most) : 0;
-  if (p->ratio == 0) b.columns = b.bin_w > 0.0 ? (int64_t)ceil(b.bin_w < most ? b.bin_w : most) : 0;
+  if (p->ratio == 0) b.rows = b.bin_h > 0.0 ? (int64_t)ci_ceil(b.bin_h < most ? b.bin_h : most) : 0;
+  if (p->ratio == 0) b.columns = b.bin_w > 0.0 ? (int64_t)ci_ceil(b.bin_w < most ? b.bin_w : most) : 0;
   return b;
 }
 
@@ -215,10 +216,11 @@ ci_status prepare_max_roi_pool(ci_kernel *k) {
 
 /* Bin i of `out` between two ends, which are rounded half away from 0, within [0, n). */
 static void roi_range(double low, double high, int64_t out, int64_t i, int64_t n, int64_t *begin, int64_t *end) {
-  const double first = low >= 0.0 ? floor(low + 0.5) : -floor(-low + 0.5);
-  const double last = high >= 0.0 ? floor(high + 0.5) : -floor(-high + 0.5);
+  const double first = low >= 0.0 ? ci_floor(low + 0.5) : -ci_floor(-low + 0.5);
+  const double last = high >= 0.0 ? ci_floor(high + 0.5) : -ci_floor(-high + 0.5);
   const double size = last - first + 1.0, step = (size > 1.0 ? size : 1.0) / (double)out;
-  const double from = floor((double)i * step) + first, to = ceil((double)(i + 1) * step) + first, most = (double)n;
+  const double from = ci_floor((double)i * step) + first, to = ci_ceil((double)(i + 1) * step) + first,
+               most = (double)n;
   *begin = (int64_t)(from < 0.0 ? 0.0 : from > most ? most : from);
   *end = (int64_t)(to < 0.0 ? 0.0 : to > most ? most : to);
 }

@@ -1,5 +1,6 @@
 /* rotary.c - RotaryEmbedding: pairs of numbers of each head turned by an angle that depends on the place. */
 #include "normalize.h"
+#if CI_HAS(attention)
 
 enum { ROTARY_PART_WORK = 1 << 13 };
 
@@ -122,3 +123,4 @@ ci_status run_rotary_embedding(ci_kernel *k) {
   if (p->rows > 0) k_parallel(k, p->rows, p->grain, rotary_part, k);
   return CI_OK;
 }
+#endif

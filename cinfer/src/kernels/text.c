@@ -1,5 +1,4 @@
-/* text.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin, StringSplit: texts are bytes, perhaps
- * of UTF-8. */
+/* text.c - StringLength, StringTransform, Substr, StringJoin, StringReduceJoin: texts are bytes, perhaps of UTF-8. */
 #include "text.h"
 
 #include "../session.h"
@@ -89,12 +88,12 @@ ci_status run_string_length(ci_kernel *k) {
 
 /* ---- lower, upper, strip ---- */
 
-static bool text_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool ci_text_is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 ci_string ci_text_stripped(ci_string text) {
   size_t begin = 0, end = text.length;
-  while (begin < end && text_is_space(text.data[begin])) begin++;
-  while (end > begin && text_is_space(text.data[end - 1])) end--;
+  while (begin < end && ci_text_is_space(text.data[begin])) begin++;
+  while (end > begin && ci_text_is_space(text.data[end - 1])) end--;
   return (ci_string){end > begin ? text.data + begin : NULL, end - begin};
 }
 
@@ -280,118 +279,6 @@ ci_status run_string_reduce_join(ci_kernel *k) {
       text = ci_text_append(text, line[n * p->inner].data, line[n * p->inner].length);
     }
     y[i] = (ci_string){begin, (size_t)(text - begin)};
-  }
-  return CI_OK;
-}
-
-/* ---- split: texts (m) -> places (n, 2), parts (n), shape (m, most parts of a text) ---- */
-
-typedef struct text_cutter {
-  ci_span separator;
-  bool letters; /* each byte of the separator separates, and none if there is none */
-  bool skips;   /* parts that are empty are left out */
-  int64_t limit; /* of cuts; negative: none */
-} text_cutter;
-
-typedef struct text_cut { /* where a text is being cut; at > length: it is done */
-  ci_string text;
-  size_t at;
-  int64_t cuts;
-} text_cut;
-
-static ci_string text_slice(ci_string text, size_t begin, size_t end) {
-  return (ci_string){end > begin ? text.data + begin : NULL, end - begin};
-}
-
-/* The part up to `end`, after which `skip` bytes separate. */
-static bool text_take(text_cut *c, size_t end, size_t skip, ci_string *part) {
-  *part = text_slice(c->text, c->at, end);
-  c->at = end + skip;
-  c->cuts++;
-  return true;
-}
-
-static bool text_next_letters(const text_cutter *p, text_cut *c, ci_string *part) {
-  const size_t length = c->text.length;
-  if (p->separator.length == 0) return c->at < length && text_take(c, c->at + 1, 0, part);
-  while (c->at <= length) {
-    size_t end = c->at;
-    while (end < length && memchr(p->separator.data, c->text.data[end], p->separator.length) == NULL) end++;
-    (void)text_take(c, end, 1, part);
-    if (part->length > 0 || !p->skips) return true;
-  }
-  return false;
-}
-
-static bool text_next_word(const text_cutter *p, text_cut *c, ci_string *part) {
-  const size_t length = c->text.length;
-  while (c->at < length && text_is_space(c->text.data[c->at])) c->at++;
-  if (c->at >= length) return false;
-  size_t end = c->at;
-  while (end < length && (c->cuts == p->limit || !text_is_space(c->text.data[end]))) end++;
-  return text_take(c, end, 0, part);
-}
-
-static bool text_next(const text_cutter *p, text_cut *c, ci_string *part) {
-  const size_t length = c->text.length, size = p->separator.length;
-  if (p->letters) return text_next_letters(p, c, part);
-  if (size == 0) return text_next_word(p, c, part);
-  if (c->at > length) return false;
-  for (size_t end = c->at; c->cuts != p->limit && end + size <= length; end++) {
-    if (memcmp(c->text.data + end, p->separator.data, size) == 0) return text_take(c, end, size, part);
-  }
-  return text_take(c, length, 1, part);
-}
-
-static ci_status text_cutter_of(ci_kernel *k, text_cutter *p) {
-  int64_t letters, skips;
-  CI_TRY(k_attr_s(k, "separator", "", &p->separator));
-  CI_TRY(k_attr_i(k, "letters", 0, &letters));
-  CI_TRY(k_attr_i(k, "skip_empty", 0, &skips));
-  CI_TRY(k_attr_i(k, "limit", -1, &p->limit));
-  p->letters = letters != 0;
-  p->skips = skips != 0;
-  return CI_OK;
-}
-
-ci_status prepare_string_split(ci_kernel *k) {
-  const ci_value *x = k->in[0];
-  char found[128];
-  int64_t count = 0, two = 2;
-  ci_string part;
-  text_cutter *p = k_private(k, sizeof *p);
-  if (p == NULL) return k_no_memory(k);
-  CI_TRY(ci_text_input(k, 0));
-  CI_TRY(text_cutter_of(k, p));
-  if (x->rank != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector", k_describe(x, found, sizeof found));
-  }
-  if (x->count > 0 && !k_known(k, 0)) return CI_PENDING;
-  for (int64_t i = 0; i < x->count; i++) {
-    text_cut cut = {.text = ((const ci_string *)x->data)[i]};
-    while (text_next(p, &cut, &part)) count++;
-  }
-  CI_TRY(k_out(k, 0, CI_INT64, 2, (int64_t[]){count, 2}));
-  CI_TRY(k_out(k, 1, CI_STRING, 1, &count));
-  return k_out(k, 2, CI_INT64, 1, &two);
-}
-
-ci_status run_string_split(ci_kernel *k) {
-  const text_cutter *p = k->private_memory;
-  int64_t *places = k->out[0]->data, *shape = k->out[2]->data;
-  ci_string *parts = k->out[1]->data;
-  shape[0] = k->in[0]->count;
-  shape[1] = 0;
-  for (int64_t i = 0; i < shape[0]; i++) {
-    text_cut cut = {.text = ((const ci_string *)k->in[0]->data)[i]};
-    ci_string part; /* also written for parts that are left out */
-    int64_t column = 0;
-    for (; text_next(p, &cut, &part); column++) {
-      *parts++ = part;
-      *places++ = i;
-      *places++ = column;
-    }
-    shape[1] = column > shape[1] ? column : shape[1];
   }
   return CI_OK;
 }

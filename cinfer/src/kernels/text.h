@@ -4,14 +4,15 @@
 #include "../ci_kernel.h"
 
 /* Adds a length to the bytes of texts; more than the session's limit is an error. */
-ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
+CI_LOCAL ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length);
 /* In run: memory for texts that lasts until the next run. A kernel that takes some has CI_OP_STATEFUL, since what is
  * computed ahead of a run must last longer. */
-ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
+CI_LOCAL ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text);
 /* Copies bytes; returns where the next ones go. */
-char *ci_text_append(char *to, const void *from, size_t length);
+CI_LOCAL char *ci_text_append(char *to, const void *from, size_t length);
 /* Refuses an input that is no strings. */
-ci_status ci_text_input(ci_kernel *k, int i);
+CI_LOCAL ci_status ci_text_input(ci_kernel *k, int i);
+CI_LOCAL bool ci_text_is_space(char c); /* of ASCII */
 /* A text without the white space at its ends, of which there is no copy. */
-ci_string ci_text_stripped(ci_string text);
+CI_LOCAL ci_string ci_text_stripped(ci_string text);
 #endif

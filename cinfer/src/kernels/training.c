@@ -4,6 +4,7 @@
 #include "../ci_kernel.h"
 #include "../isa.h"
 #include "../isa_math.h"
+#if CI_HAS(training)
 
 enum { TRAINING_GRAIN = 1 << 14 };
 
@@ -180,3 +181,4 @@ ci_status run_adam_step(ci_kernel *k) {
   k_parallel(k, k->out[0]->count, TRAINING_GRAIN, adam_part, k);
   return CI_OK;
 }
+#endif

@@ -9,6 +9,7 @@
 #include "../ci_kernel.h"
 #include "../pack.h"
 #include "../session.h"
+#include "../scalar_math.h"
 
 enum {
   TREES_X,
@@ -42,7 +43,8 @@ struct trees_node_double {
 struct trees_plan {
   int64_t columns, targets, nodes, leaves, trees, entries;
   int aggregate;
-  bool is_double, dense; /* dense: every leaf has a weight for every target */
+  bool is_double, wide; /* x and splits, weights and y: float64 */
+  bool dense;           /* every leaf has a weight for every target */
   size_t at_roots, at_depths, at_flags, at_dense, at_heights, bytes; /* in the pack; nodes come first */
   const char *memory; /* the pack, where the trees are constants of the model; else made in scratch by each run */
 };
@@ -70,7 +72,8 @@ static ci_status trees_shapes(ci_kernel *k, struct trees_plan *p) {
   CI_TRY(trees_vector(k, TREES_ROOTS, CI_INT32, 1, "roots"));
   CI_TRY(trees_vector(k, TREES_STARTS, CI_INT32, 1, "leaf_starts"));
   CI_TRY(trees_vector(k, TREES_TARGETS, CI_INT32, 1, "targets"));
-  CI_TRY(trees_vector(k, TREES_WEIGHTS, x->dtype, 1, "weights"));
+  p->wide = x->dtype == CI_DOUBLE || k->in[TREES_WEIGHTS]->dtype == CI_DOUBLE;
+  CI_TRY(trees_vector(k, TREES_WEIGHTS, p->wide ? CI_DOUBLE : CI_FLOAT, 1, "weights"));
   const int64_t n = k->in[TREES_SPLITS]->count, m = k->in[TREES_TARGETS]->count;
   const ci_value *branches = k->in[TREES_BRANCHES];
   if (k->in[TREES_FEATURES]->count != n || k->in[TREES_MODES]->count != n || branches->dims[0] != n ||
@@ -175,10 +178,10 @@ static ci_status trees_check_leaves(ci_kernel *k, const struct trees_plan *p) {
 /* ---- the pack ---- */
 
 static bool trees_layout(struct trees_plan *p) {
-  const size_t item = p->is_double ? sizeof(double) : sizeof(float);
+  const size_t item = p->wide ? sizeof(double) : sizeof(float);
   const size_t node = p->is_double ? sizeof(struct trees_node_double) : sizeof(struct trees_node_float);
   size_t roots, weights = 0;
-  p->dense = p->aggregate <= TREES_AVERAGE && p->leaves > 0 && p->entries / p->leaves >= (p->targets + 1) / 2;
+  p->dense = p->aggregate <= TREES_AVERAGE && p->leaves > 0 && p->entries / p->leaves >= p->targets - p->targets / 2;
   if (!ci_mul_size((size_t)(p->nodes + p->leaves), node, &p->at_roots)) return false;
   if (!ci_mul_size((size_t)p->trees, 2 * sizeof(int32_t), &roots)) return false;
   if (p->dense &&
@@ -232,22 +235,23 @@ static struct trees_rule trees_rule_of(uint8_t mode) {
       to[i] = (struct trees_node_##T){.next = {(int32_t)i, (int32_t)i}};                                            \
     }                                                                                                               \
     return all;                                                                                                     \
-  }                                                                                                                 \
-  static void trees_pack_dense_##T(const ci_kernel *k, const struct trees_plan *p, T *to) {                         \
-    const int32_t *starts = k->in[TREES_STARTS]->data, *targets = k->in[TREES_TARGETS]->data;                       \
-    const T *weights = k->in[TREES_WEIGHTS]->data;                                                                  \
-    memset(to, 0, (size_t)p->leaves * (size_t)p->targets * sizeof(T));                                              \
-    for (int64_t leaf = 0; leaf < p->leaves; leaf++) {                                                              \
-      for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) to[leaf * p->targets + targets[e]] = weights[e];    \
-    }                                                                                                               \
+  }
+#define TREES_PACK_DENSE(T)                                                                                      \
+  static void trees_pack_dense_##T(const ci_kernel *k, const struct trees_plan *p, T *to) {                      \
+    const int32_t *starts = k->in[TREES_STARTS]->data, *targets = k->in[TREES_TARGETS]->data;                    \
+    const T *weights = k->in[TREES_WEIGHTS]->data;                                                               \
+    memset(to, 0, (size_t)p->leaves * (size_t)p->targets * sizeof(T));                                           \
+    for (int64_t leaf = 0; leaf < p->leaves; leaf++) {                                                           \
+      for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) to[leaf * p->targets + targets[e]] = weights[e]; \
+    }                                                                                                            \
   }
 /* Nothing lies below -inf, and a NaN as split never holds. */
-static float trees_below_float(float x) { return x == -INFINITY ? NAN : nextafterf(x, -INFINITY); }
-static double trees_below_double(double x) {
-  return x == -(double)INFINITY ? (double)NAN : nextafter(x, -(double)INFINITY);
-}
+static float trees_below_float(float x) { return x == -INFINITY ? NAN : ci_below_float(x); }
+static double trees_below_double(double x) { return x == -(double)INFINITY ? (double)NAN : ci_below(x); }
 TREES_PACK(float, trees_below_float)
 TREES_PACK(double, trees_below_double)
+TREES_PACK_DENSE(float)
+TREES_PACK_DENSE(double)
 
 /* How many steps the longest walk of each tree has: children come after their parents. */
 static void trees_pack_roots(const ci_kernel *k, const struct trees_plan *p, char *memory) {
@@ -270,11 +274,11 @@ static void trees_pack(const ci_kernel *k, const struct trees_plan *p, char *mem
   trees_pack_roots(k, p, memory);
   if (p->is_double) {
     flags = trees_pack_nodes_double(k, p, (struct trees_node_double *)(void *)memory);
-    if (p->dense) trees_pack_dense_double(k, p, (double *)(void *)(memory + p->at_dense));
   } else {
     flags = trees_pack_nodes_float(k, p, (struct trees_node_float *)(void *)memory);
-    if (p->dense) trees_pack_dense_float(k, p, (float *)(void *)(memory + p->at_dense));
   }
+  if (p->dense && p->wide) trees_pack_dense_double(k, p, (double *)(void *)(memory + p->at_dense));
+  if (p->dense && !p->wide) trees_pack_dense_float(k, p, (float *)(void *)(memory + p->at_dense));
   memcpy(memory + p->at_flags, &flags, sizeof flags);
 }
 
@@ -328,46 +332,48 @@ struct trees_run { /* what the parts of a run share */
   uint32_t flags;
 };
 
-#define TREES_SUMS(T)                                                                                              \
-  static void trees_begin_##T(const struct trees_plan *p, T *y, int64_t rows) {                                    \
-    const T start = p->aggregate == TREES_MIN ? (T)INFINITY : p->aggregate == TREES_MAX ? -(T)INFINITY : (T)0;     \
-    for (int64_t i = 0; i < rows * p->targets; i++) y[i] = start;                                                  \
-  }                                                                                                                \
-  /* One leaf into a row; named[target] says that some leaf has a weight for it. */                                \
-  static void trees_add_##T(const struct trees_run *r, int32_t leaf, T *y) {                                       \
-    const struct trees_plan *p = r->p;                                                                             \
-    if (p->dense) {                                                                                                \
-      const T *w = (const T *)(const void *)(r->memory + p->at_dense) + leaf * p->targets;                         \
-      for (int64_t c = 0; c < p->targets; c++) y[c] = y[c] + w[c];                                                 \
-      return;                                                                                                      \
-    }                                                                                                              \
-    const int32_t *starts = r->k->in[TREES_STARTS]->data, *targets = r->k->in[TREES_TARGETS]->data;                \
-    const T *weights = r->k->in[TREES_WEIGHTS]->data;                                                              \
-    for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) {                                                    \
-      T *to = y + targets[e];                                                                                      \
-      if (p->aggregate == TREES_MIN) {                                                                             \
-        *to = weights[e] < *to ? weights[e] : *to;                                                                 \
-      } else if (p->aggregate == TREES_MAX) {                                                                      \
-        *to = weights[e] > *to ? weights[e] : *to;                                                                 \
-      } else {                                                                                                     \
-        *to = *to + weights[e];                                                                                    \
-      }                                                                                                            \
-    }                                                                                                              \
-  }                                                                                                                \
-  /* A target that no leaf names is 0. */                                                                          \
-  static void trees_end_##T(const struct trees_plan *p, T *y, int64_t rows) {                                      \
-    if (p->aggregate == TREES_SUM) return;                                                                         \
-    const T start = p->aggregate == TREES_MIN ? (T)INFINITY : -(T)INFINITY, count = (T)p->trees;                   \
-    for (int64_t i = 0; i < rows * p->targets; i++) {                                                              \
-      if (p->aggregate == TREES_AVERAGE) {                                                                         \
-        y[i] = p->trees > 0 ? y[i] / count : (T)0;                                                                 \
-      } else if (y[i] == start) {                                                                                  \
-        y[i] = (T)0;                                                                                               \
-      }                                                                                                            \
-    }                                                                                                              \
-  }                                                                                                                \
+#define TREES_SUMS(T)                                                                                          \
+  static void trees_begin_##T(const struct trees_plan *p, T *y, int64_t rows) {                                \
+    const T start = p->aggregate == TREES_MIN ? (T)INFINITY : p->aggregate == TREES_MAX ? -(T)INFINITY : (T)0; \
+    for (int64_t i = 0; i < rows * p->targets; i++) y[i] = start;                                              \
+  }                                                                                                            \
+  /* One leaf into a row; named[target] says that some leaf has a weight for it. */                            \
+  static void trees_add_##T(const struct trees_run *r, int32_t leaf, T *y) {                                   \
+    const struct trees_plan *p = r->p;                                                                         \
+    if (p->dense) {                                                                                            \
+      const T *w = (const T *)(const void *)(r->memory + p->at_dense) + leaf * p->targets;                     \
+      for (int64_t c = 0; c < p->targets; c++) y[c] = y[c] + w[c];                                             \
+      return;                                                                                                  \
+    }                                                                                                          \
+    const int32_t *starts = r->k->in[TREES_STARTS]->data, *targets = r->k->in[TREES_TARGETS]->data;            \
+    const T *weights = r->k->in[TREES_WEIGHTS]->data;                                                          \
+    for (int32_t e = starts[leaf]; e < starts[leaf + 1]; e++) {                                                \
+      T *to = y + targets[e];                                                                                  \
+      if (p->aggregate == TREES_MIN) {                                                                         \
+        *to = weights[e] < *to ? weights[e] : *to;                                                             \
+      } else if (p->aggregate == TREES_MAX) {                                                                  \
+        *to = weights[e] > *to ? weights[e] : *to;                                                             \
+      } else {                                                                                                 \
+        *to = *to + weights[e];                                                                                \
+      }                                                                                                        \
+    }                                                                                                          \
+  }                                                                                                            \
+  /* A target that no leaf names is 0. */                                                                      \
+  static void trees_end_##T(const struct trees_plan *p, T *y, int64_t rows) {                                  \
+    if (p->aggregate == TREES_SUM) return;                                                                     \
+    const T start = p->aggregate == TREES_MIN ? (T)INFINITY : -(T)INFINITY, count = (T)p->trees;               \
+    for (int64_t i = 0; i < rows * p->targets; i++) {                                                          \
+      if (p->aggregate == TREES_AVERAGE) {                                                                     \
+        y[i] = p->trees > 0 ? y[i] / count : (T)0;                                                             \
+      } else if (y[i] == start) {                                                                              \
+        y[i] = (T)0;                                                                                           \
+      }                                                                                                        \
+    }                                                                                                          \
+  }
+/* T: of x, W: of weights and y. */
+#define TREES_PARTS(T, W, N)                                                                                       \
   /* Up to TREES_ROWS rows, tree after tree: a tree stays in the cache while they walk through it. */              \
-  static void trees_rows_##T(const struct trees_run *r, const T *x, int64_t rows, T *y) {                          \
+  static void trees_rows_##N(const struct trees_run *r, const T *x, int64_t rows, W *y) {                          \
     const struct trees_plan *p = r->p;                                                                             \
     const int32_t *roots = (const int32_t *)(const void *)(r->memory + p->at_roots);                               \
     const int32_t *depths = (const int32_t *)(const void *)(r->memory + p->at_depths);                             \
@@ -379,13 +385,13 @@ struct trees_run { /* what the parts of a run share */
         (r->flags != 0 ? trees_down_general_##T : trees_down_##T)((const void *)r->memory, x + first * p->columns, \
                                                                   (ptrdiff_t)p->columns, at, depths[t]);           \
         for (int64_t l = i; l < first + TREES_LANES; l++) {                                                        \
-          trees_add_##T(r, at[l - first] - (int32_t)p->nodes, y + l * p->targets);                                 \
+          trees_add_##W(r, at[l - first] - (int32_t)p->nodes, y + l * p->targets);                                 \
         }                                                                                                          \
       }                                                                                                            \
     }                                                                                                              \
   }                                                                                                                \
   /* One row, eight trees side by side. */                                                                         \
-  static void trees_row_##T(const struct trees_run *r, const T *x, T *y) {                                         \
+  static void trees_row_##N(const struct trees_run *r, const T *x, W *y) {                                         \
     const struct trees_plan *p = r->p;                                                                             \
     const int32_t *roots = (const int32_t *)(const void *)(r->memory + p->at_roots);                               \
     const int32_t *depths = (const int32_t *)(const void *)(r->memory + p->at_depths);                             \
@@ -397,30 +403,33 @@ struct trees_run { /* what the parts of a run share */
         if (l < lanes && depths[t + l] > depth) depth = depths[t + l];                                             \
       }                                                                                                            \
       (r->flags != 0 ? trees_across_general_##T : trees_across_##T)((const void *)r->memory, x, 0, at, depth);     \
-      for (int l = 0; l < lanes; l++) trees_add_##T(r, at[l] - (int32_t)p->nodes, y);                              \
+      for (int l = 0; l < lanes; l++) trees_add_##W(r, at[l] - (int32_t)p->nodes, y);                              \
     }                                                                                                              \
   }                                                                                                                \
-  static void trees_part_##T(void *argument, int64_t begin, int64_t end, int thread) {                             \
+  static void trees_part_##N(void *argument, int64_t begin, int64_t end, int thread) {                             \
     const struct trees_run *r = argument;                                                                          \
     const struct trees_plan *p = r->p;                                                                             \
     (void)thread;                                                                                                  \
     for (int64_t row = begin; row < end; row += TREES_ROWS) {                                                      \
       const int64_t rows = end - row < TREES_ROWS ? end - row : TREES_ROWS;                                        \
       const T *x = (const T *)r->k->in[TREES_X]->data + row * p->columns;                                          \
-      T *y = (T *)r->k->out[0]->data + row * p->targets;                                                           \
-      trees_begin_##T(p, y, rows);                                                                                 \
+      W *y = (W *)r->k->out[0]->data + row * p->targets;                                                           \
+      trees_begin_##W(p, y, rows);                                                                                 \
       if (rows >= TREES_LANES) {                                                                                   \
-        trees_rows_##T(r, x, rows, y);                                                                             \
+        trees_rows_##N(r, x, rows, y);                                                                             \
       } else {                                                                                                     \
-        for (int64_t i = 0; i < rows; i++) trees_row_##T(r, x + i * p->columns, y + i * p->targets);               \
+        for (int64_t i = 0; i < rows; i++) trees_row_##N(r, x + i * p->columns, y + i * p->targets);               \
       }                                                                                                            \
-      trees_end_##T(p, y, rows);                                                                                   \
+      trees_end_##W(p, y, rows);                                                                                   \
     }                                                                                                              \
   }
 TREES_WALKS(float)
 TREES_WALKS(double)
 TREES_SUMS(float)
 TREES_SUMS(double)
+TREES_PARTS(float, float, float)
+TREES_PARTS(float, double, mixed)
+TREES_PARTS(double, double, double)
 
 /* ---- the operator ---- */
 
@@ -452,7 +461,7 @@ ci_status prepare_tree_ensemble(ci_kernel *k) {
   if (p == NULL) return k_no_memory(k);
   CI_TRY(trees_shapes(k, p));
   CI_TRY(trees_attributes(k, p));
-  CI_TRY(k_out(k, 0, k->in[TREES_X]->dtype, 2, (int64_t[]){k->in[TREES_X]->dims[0], p->targets}));
+  CI_TRY(k_out(k, 0, p->wide ? CI_DOUBLE : CI_FLOAT, 2, (int64_t[]){k->in[TREES_X]->dims[0], p->targets}));
   if (!trees_layout(p)) return k_no_memory(k);
   if (trees_are_constants(k)) {
     CI_TRY(trees_check(k, p));
@@ -474,6 +483,7 @@ ci_status run_tree_ensemble(ci_kernel *k) {
   }
   memcpy(&r.flags, r.memory + p->at_flags, sizeof r.flags);
   const int64_t grain = 1 + TREES_WORK / (1 + p->trees);
-  k_parallel(k, k->in[TREES_X]->dims[0], grain, p->is_double ? trees_part_double : trees_part_float, &r);
+  const ci_part_fn part = p->is_double ? trees_part_double : p->wide ? trees_part_mixed : trees_part_float;
+  k_parallel(k, k->in[TREES_X]->dims[0], grain, part, &r);
   return CI_OK;
 }

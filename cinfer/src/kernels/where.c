@@ -2,60 +2,59 @@
 #include <math.h>
 
 #include "../isa.h"
+#include "../isa_move.h"
 #include "broadcast.h"
 #include "elementwise.h"
 
-enum { WHERE_GRAIN = 1 << 14 };
+enum { WHERE_GRAIN = 1 << 14, WHERE_PIECE = 2048 /* bytes */ };
 
 /* ---- Where: condition, x, y ---- */
 
-typedef struct where_sixteen { /* complex128, strings */
-  uint64_t part[2];
-} where_sixteen;
+typedef struct where_plan {
+  ci_broadcast walk;
+  size_t item;
+  void (*choose)(void *y, const uint8_t *c, const void *a, const void *b, int64_t n); /* NULL: 16 bytes */
+} where_plan;
 
-/* CHOOSE(T, c, a, b): c ? a : b */
-#define WHERE_IF(T, c, a, b) (c) ? (a) : (b)
-#define WHERE_MASK(T, c, a, b) (T)(((a) & (T)(0 - (T)(c))) | ((b) & (T)((T)(c) - 1))) /* what is loaded anyway */
-#define WHERE_LOOP(name, T, CHOOSE)                                                            \
-  static void where_##name(const void *context, void *out, const void *const *in, int64_t n) { \
-    const ci_broadcast *walk = context;                                                        \
-    const bool *c = in[0];                                                                     \
-    const T *a = in[1], *b = in[2];                                                            \
-    T *y = out;                                                                                \
-    const bool still_c = ci_broadcast_still(walk, 0);                                          \
-    const ptrdiff_t as = !ci_broadcast_still(walk, 1), bs = !ci_broadcast_still(walk, 2);      \
-    if (still_c) { /* one of the two, whole */                                                 \
-      const T *x = *c ? a : b;                                                                 \
-      const ptrdiff_t xs = *c ? as : bs;                                                       \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = x[i * xs];                                      \
-    } else if (as && bs) {                                                                     \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], a[i], b[i]);                    \
-    } else if (as) {                                                                           \
-      const T one = *b;                                                                        \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], a[i], one);                     \
-    } else {                                                                                   \
-      const T one = *a;                                                                        \
-      for (ptrdiff_t i = 0; i < n; i++) y[i] = CHOOSE(T, c[i], one, b[i * bs]);                \
-    }                                                                                          \
-  }
-CI_FAST WHERE_LOOP(1, uint8_t, WHERE_MASK) WHERE_LOOP(2, uint16_t, WHERE_IF) CI_FAST WHERE_LOOP(4, uint32_t, WHERE_MASK)
-CI_FAST WHERE_LOOP(8, uint64_t, WHERE_MASK) WHERE_LOOP(16, where_sixteen, WHERE_IF)
+/* One element again and again: what is there already is copied behind it. */
+static void where_fill(char *y, const void *x, size_t item, int64_t n) {
+  size_t done = item;
+  const size_t bytes = item * (size_t)n;
+  memcpy(y, x, item);
+  for (; done < bytes; done *= 2) memcpy(y + done, y, bytes - done < done ? bytes - done : done);
+}
 
-    static ci_broadcast_fn where_function(size_t item) {
-  switch (item) {
-    case 1: return where_1;
-    case 2: return where_2;
-    case 4: return where_4;
-    case 8: return where_8;
-    case 16: return where_16;
-    default: return NULL;
+static void where_sixteen(char *y, const uint8_t *c, const char *a, const char *b, int64_t n) {
+  for (int64_t i = 0; i < n; i++, y += 16, a += 16, b += 16) memmove(y, c[i] ? a : b, 16);
+}
+
+/* Operands that are one number are filled up to the length of a piece. */
+static void where_pieces(const where_plan *p, char *y, const uint8_t *c, const char *a, const char *b, int64_t n,
+                         bool one_a, bool one_b) {
+  char filled[2][WHERE_PIECE];
+  const int64_t most = one_a || one_b ? WHERE_PIECE / (int64_t)p->item : n, all = n < most ? n : most;
+  if (one_a) where_fill(filled[0], a, p->item, all);
+  if (one_b) where_fill(filled[1], b, p->item, all);
+  for (int64_t i = 0; i < n; i += most) {
+    const size_t at = (size_t)i * p->item;
+    const int64_t count = n - i < most ? n - i : most;
+    const char *left = one_a ? filled[0] : a + at, *right = one_b ? filled[1] : b + at;
+    if (p->choose != NULL) p->choose(y + at, c + i, left, right, count);
+    else where_sixteen(y + at, c + i, left, right, count);
   }
 }
 
-typedef struct where_plan {
-  ci_broadcast walk;
-  ci_broadcast_fn fn;
-} where_plan;
+static void where_run(const void *context, void *y, const void *const *in, int64_t n) {
+  const where_plan *p = context;
+  const uint8_t *c = in[0]; /* bytes, of which compilers make vectors */
+  const bool one_a = ci_broadcast_still(&p->walk, 1), one_b = ci_broadcast_still(&p->walk, 2);
+  if (ci_broadcast_still(&p->walk, 0)) { /* one of the two, whole; it may be where the result is */
+    if (*c ? one_a : one_b) where_fill(y, in[*c ? 1 : 2], p->item, n);
+    else memmove(y, in[*c ? 1 : 2], (size_t)n * p->item);
+  } else {
+    where_pieces(p, y, c, in[1], in[2], n, one_a, one_b);
+  }
+}
 
 ci_status prepare_where(ci_kernel *k) {
   const ci_value *in[3] = {k->in[0], k->in[1], k->in[2]};
@@ -72,8 +71,10 @@ ci_status prepare_where(ci_kernel *k) {
   CI_TRY(k_out(k, 0, in[1]->dtype, rank, dims));
   where_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
-  p->fn = where_function(ci_dtype_size(in[1]->dtype));
-  if (p->fn == NULL) return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(in[1]->dtype));
+  p->item = ci_dtype_size(in[1]->dtype);
+  if (p->item == 0) return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(in[1]->dtype));
+  const struct ci_isa_move *move = k->isa->move;
+  if (p->item < 16) p->choose = move->choose[p->item == 1 ? 0 : p->item == 2 ? 1 : p->item == 4 ? 2 : 3];
   ci_broadcast_plan(&p->walk, k->out[0], in, 3);
   for (int i = 1; i < 3; i++) {
     if (in[i]->bytes == k->out[0]->bytes) k_in_place(k, 0, i);
@@ -84,7 +85,7 @@ ci_status prepare_where(ci_kernel *k) {
 ci_status run_where(ci_kernel *k) {
   const where_plan *p = k->private_memory;
   const void *x[3] = {k->in[0]->data, k->in[1]->data, k->in[2]->data};
-  ci_broadcast_run(k, &p->walk, p->fn, &p->walk, k->out[0]->data, x);
+  ci_broadcast_run(k, &p->walk, where_run, p, k->out[0]->data, x);
   return CI_OK;
 }
 
@@ -135,5 +136,6 @@ static void clip_part(void *argument, int64_t begin, int64_t end, int thread) {
 
 ci_status run_clip(ci_kernel *k) {
   k_parallel(k, k->out[0]->count, WHERE_GRAIN, clip_part, k);
+  if (k->in[0]->dtype == CI_FLOAT) k_wrote_one_nan(k);
   return CI_OK;
 }

@@ -19,18 +19,19 @@ typedef struct ci_pixel { /* an output's place, walked in row-major order */
 enum { CI_PAD_NOTSET, CI_PAD_VALID, CI_PAD_SAME_UPPER, CI_PAD_SAME_LOWER };
 
 /* An attribute of `most` numbers, least to CI_WINDOW_MOST; `out` stays as it is when the attribute is absent. */
-ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out);
+CI_LOCAL ci_status ci_window_ints(ci_kernel *k, const char *name, int most, int64_t least, int64_t *out);
 /* auto_pad, one of CI_PAD_. */
-ci_status ci_window_mode(ci_kernel *k, int *mode);
+CI_LOCAL ci_status ci_window_mode(ci_kernel *k, int *mode);
 
 /* Reads strides, pads, dilations and auto_pad and fills g from x_dims (n, h, w, c) and the window (kh, kw).
  * pools: no dilations, and padding must be smaller than the window. */
-ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools, ci_window *g);
+CI_LOCAL ci_status ci_window_prepare(ci_kernel *k, const int64_t *x_dims, int64_t kh, int64_t kw, bool pools,
+                                     ci_window *g);
 
 /* Addresses of the taps of one pixel, all channels; a tap in the padding is `none`, or left out when that is NULL
  * (pools, no dilation). Returns how many were written. */
-int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
-                       const char **taps);
+CI_LOCAL int64_t ci_window_taps(const ci_window *g, size_t item, const char *x, const ci_pixel *at, const char *none,
+                                const char **taps);
 
 CI_INLINE ci_pixel ci_window_at(const ci_window *g, int64_t pixel) {
   const int64_t area = g->oh * g->ow, image = pixel / area, rest = pixel - image * area;

@@ -1,0 +1,68 @@
+/* families.h - the families of operators, and which of them a build has.
+ *
+ * Nothing said: all. Else -DCI_FAMILIES=... names a preset or families, as in
+ *
+ *   cc -O2 -DCI_FAMILIES=CI_INFERENCE -Icinfer/include app.c cinfer/cinfer.c -lm -pthread
+ *   cc -O2 '-DCI_FAMILIES=CI_INFERENCE|CI_FAMILY_ml' ...
+ *
+ * Models that need another family are refused at load, with one message that names operators and families. CMake has
+ * CINFER_FAMILIES and CINFER_PRESET. The operators of each are in docs/families.md. */
+#ifndef CI_FAMILIES_H
+#define CI_FAMILIES_H
+
+#define CI_FAMILY_core (1 << 0)          /* constants, placeholders, variables: always there */
+#define CI_FAMILY_arithmetic (1 << 1)    /* sums, products, powers, casts, fused chains */
+#define CI_FAMILY_logic (1 << 2)         /* comparisons, Boolean operators, Where */
+#define CI_FAMILY_activation (1 << 3)    /* Relu and its like, Softmax */
+#define CI_FAMILY_reduction (1 << 4)     /* sums, means and norms along axes */
+#define CI_FAMILY_shape (1 << 5)         /* other shapes, orders and parts of the same elements; Gather */
+#define CI_FAMILY_index (1 << 6)         /* gather and scatter */
+#define CI_FAMILY_linear (1 << 7)        /* matrix products */
+#define CI_FAMILY_convolution (1 << 8)
+#define CI_FAMILY_pooling (1 << 9)
+#define CI_FAMILY_normalization (1 << 10)
+#define CI_FAMILY_recurrent (1 << 11)    /* RNN, GRU, LSTM */
+#define CI_FAMILY_attention (1 << 12)
+#define CI_FAMILY_control (1 << 13)      /* branches and loops */
+#define CI_FAMILY_bits (1 << 14)         /* of integers */
+#define CI_FAMILY_rounding (1 << 29)
+#define CI_FAMILY_signal (1 << 30)       /* Fourier transforms */
+
+#define CI_FAMILY_trigonometry (1 << 15)
+#define CI_FAMILY_selection (1 << 16)    /* by value: the largest, the different, the marked; cumulative sums */
+#define CI_FAMILY_quantization (1 << 17) /* integers of eight bits and less */
+#define CI_FAMILY_image (1 << 18)        /* resizing, regions, boxes, transposed convolution */
+#define CI_FAMILY_ml (1 << 19)           /* decision trees and other classical learners */
+#define CI_FAMILY_algebra (1 << 20)      /* einsum, factors of matrices, equations */
+#define CI_FAMILY_sequence (1 << 21)     /* sequences and optional values */
+#define CI_FAMILY_text (1 << 22)         /* strings */
+#define CI_FAMILY_random (1 << 23)
+#define CI_FAMILY_training (1 << 24)     /* gradients and steps of optimizers */
+#define CI_FAMILY_checks (1 << 25)       /* assertions */
+#define CI_FAMILY_host (1 << 26)         /* functions of the program's own */
+/* no operators: */
+#define CI_FAMILY_checkpoints (1 << 27)  /* ci_save and ci_restore */
+#define CI_FAMILY_types (1 << 28)        /* arithmetic of float64 and of integers but int32, int64, uint8 */
+
+#define CI_FAMILY_custom 0x80000000      /* operators of the program's own */
+
+#define CI_ALL_FAMILIES 0xffffffff
+/* What the usual networks need to predict: perceptrons, convolutional and recurrent ones, transformers. */
+#define CI_INFERENCE                                                                                       \
+  (CI_FAMILY_arithmetic | CI_FAMILY_logic | CI_FAMILY_activation | CI_FAMILY_reduction | CI_FAMILY_shape | \
+   CI_FAMILY_linear | CI_FAMILY_convolution | CI_FAMILY_pooling | CI_FAMILY_normalization | CI_FAMILY_recurrent)
+
+#ifndef CI_FAMILIES
+#define CI_FAMILIES CI_ALL_FAMILIES
+#endif
+#define CI_HAS(family) (((CI_FAMILIES | CI_FAMILY_core) & CI_FAMILY_##family) != 0)
+#define CI_HAS_ALL (((CI_FAMILIES | CI_FAMILY_core) & CI_ALL_FAMILIES) == CI_ALL_FAMILIES)
+
+/* What several families share: kernels and their vector code (isa_*.h) are there together or not at all. */
+#define CI_HAS_CONVOLUTIONS (CI_HAS(convolution) || CI_HAS(training) || CI_HAS(quantization) || CI_HAS(image))
+#define CI_HAS_POOLS (CI_HAS(pooling) || CI_HAS(training))
+#define CI_HAS_SOFTMAX (CI_HAS(activation) || CI_HAS(attention) || CI_HAS(training))
+#define CI_HAS_PRODUCTS                                                                                        \
+  (CI_HAS_CONVOLUTIONS || CI_HAS(linear) || CI_HAS(normalization) || CI_HAS(recurrent) || CI_HAS(attention) || \
+   CI_HAS(reduction) || CI_HAS(algebra))
+#endif

@@ -1,0 +1,36 @@
+/* conv_pair.c - a convolution and the depthwise one that reads it, panel by panel.
+ *
+ * The value between them is the largest of many nets. A panel of its channels is made, which the depthwise convolution
+ * reads while it is in the cache, and then the next in the same memory, which lies behind the result.
+ */
+#include "conv_nd.h"
+
+enum { PAIR_LEAST = 1 << 18 }; /* numbers of a value that is worth it */
+
+static int64_t pair_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Threads would write results over planes that others still read. */
+size_t ci_conv_pair_bytes(const ci_kernel *k, const ci_kernel *next) {
+  const ci_conv_nd *p = k->private_memory, *q = next->private_memory;
+  const ci_conv_tiles *t = &p->lanes;
+  const bool panels = t->offset != NULL && (t->packed != NULL || t->pixels) && t->parts == 1 && p->groups == 1;
+  const bool planes = q->depthwise && q->plane.used && q->n == 1 && next->n_in <= 3;
+  if (!panels || !planes || k->threads > 1 || k->out[0]->count < PAIR_LEAST || q->g.places > q->g.area) return 0;
+  const int64_t numbers = p->oc * q->g.places + pair_least(p->lanes.width, p->oc) * q->g.area;
+  return (size_t)numbers * sizeof(float); /* no more than both values have */
+}
+
+void ci_conv_pair_run(const ci_kernel *k) {
+  const ci_conv_nd *p = k->private_memory;
+  const ci_conv_nd_job planes = ci_conv_nd_whole(p->joined);
+  const ci_nd *g = &planes.p->g;
+  float *panel = (float *)(void *)planes.y + p->oc * g->places;
+  ci_conv_tiles_job tiles = ci_conv_nd_tiles(k, panel);
+  for (int64_t c = 0; c < p->oc; c = tiles.end) {
+    tiles.begin = c;
+    tiles.end = pair_least(c + p->lanes.width, p->oc);
+    ci_conv_tiles_run(&tiles);
+    for (int64_t i = c; i < tiles.end; i++)
+      ci_conv_nd_plane(&planes, i, panel + (i - c) * g->area, (float *)(void *)planes.scratch);
+  }
+}

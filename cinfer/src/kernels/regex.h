@@ -1,0 +1,34 @@
+/* regex.h - regular expressions of RE2's syntax as programs of steps with relative jumps. */
+#ifndef CI_REGEX_H
+#define CI_REGEX_H
+#include "../ci_kernel.h"
+
+enum { REGEX_CHAR, REGEX_SPLIT, REGEX_JUMP, REGEX_ASSERT, REGEX_MATCH };
+
+typedef struct regex_step { /* SPLIT goes on at the next step, and where it points */
+  int32_t kind;
+  int32_t operand; /* a class; how far to go; a letter of "^$AzbB" */
+} regex_step;
+
+typedef struct regex_range {
+  int32_t first, last; /* first REGEX_WITHOUT: what is not in the group of that number (`last`) */
+} regex_range;
+enum { REGEX_WITHOUT = -1 };
+
+typedef struct regex_class { /* ranges begin .. begin + count, with folded forms */
+  int32_t begin, count;
+  bool negated, fold;
+} regex_class;
+
+typedef struct regex_program {
+  regex_step *steps; /* NULL while a pattern is measured, as the other lists */
+  regex_class *classes;
+  regex_range *ranges;
+  int32_t step_count, class_count, range_count;
+} regex_program;
+
+/* Reads a pattern into a program whose lists are NULL (then only their sizes are found) or large enough. */
+ci_status ci_regex_parse(ci_kernel *k, ci_span pattern, regex_program *program);
+/* Whether a group of ASCII characters (of regex_range) has a character. */
+bool ci_regex_in_group(int32_t group, uint32_t c);
+#endif

@@ -1,0 +1,255 @@
+/* test_custom.c - operators of the program's own: what they are given, what they give, what goes wrong. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cinfer.h"
+#include "models.h"
+
+typedef struct own { /* how the operators behave */
+  enum { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS } way;
+  int shapes, runs;
+  long fail_at, calls; /* of the allocator */
+} own;
+
+static void *own_alloc(void *user, size_t bytes, size_t align) {
+  own *o = user;
+  (void)align;
+  return ++o->calls == o->fail_at ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void own_release(void *user, void *memory, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(memory);
+}
+
+static ci_status scale_shape(void *user, ci_call *call, ci_error *error) {
+  own *o = user;
+  o->shapes++;
+  CHECK(call->size == sizeof *call && call->version == 3 && call->input_count == 1 && call->output_count == 1);
+  CHECK((call->inputs[0].data == NULL || o->way == WAITS) && error != NULL);
+  call->outputs[0] = call->inputs[0];
+  call->scratch_bytes = 100;
+  if (o->way == BAD_RANK) call->outputs[0].rank = 17;
+  if (o->way == BAD_TYPE) call->outputs[0].dtype = CI_STRING;
+  if (o->way == WAITS) return CI_AT_RUN;
+  return CI_OK;
+}
+
+typedef struct scale_job {
+  const float *x;
+  float *y, by;
+} scale_job;
+
+static void scale_part(void *argument, int64_t begin, int64_t end) {
+  const scale_job *j = argument;
+  for (int64_t i = begin; i < end; i++) j->y[i] = j->x[i] * j->by;
+}
+
+static void scale_attributes(const ci_call *call) {
+  const ci_services *s = call->services;
+  const int64_t *ints;
+  const float *floats;
+  const char *text;
+  size_t length;
+  int32_t count;
+  int64_t number;
+  CHECK(s->has(call, "by") == 1 && s->has(call, "other") == 0);
+  CHECK(s->get_int(call, "other", 7, &number) == CI_OK && number == 7);
+  CHECK(s->get_ints(call, "axes", &ints, &count) == CI_OK && count == 2 && ints[1] == 2);
+  CHECK(s->get_floats(call, "other", &floats, &count) == CI_OK && count == -1);
+  CHECK(s->get_string(call, "how", &text, &length) == CI_OK && length == 2 && memcmp(text, "up", 2) == 0);
+  CHECK(s->dtype_size(CI_FLOAT) == 4 && strcmp(s->dtype_name(CI_FLOAT), "float32") == 0);
+}
+
+static ci_status scale_run(void *user, ci_call *call, ci_error *error) {
+  own *o = user;
+  double by;
+  int64_t wrong;
+  o->runs++;
+  scale_attributes(call);
+  memset(call->scratch, 7, call->scratch_bytes);
+  if (o->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
+  if (o->way == FAILS_SILENTLY) return CI_UNAVAILABLE;
+  if (o->way == NO_STATUS) return -7;
+  if (o->way == WRONG_KIND) return call->services->get_int(call, "by", 0, &wrong);
+  CHECK(call->services->get_float(call, "by", 1.0, &by) == CI_OK);
+  scale_job job = {call->inputs[0].data, call->outputs[0].data, (float)by};
+  call->services->parallel(call, call->inputs[0].dims[0], 2, scale_part, &job);
+  return CI_OK;
+}
+
+static ci_status first_shape(void *user, ci_call *call, ci_error *error) {
+  const int64_t *n = call->inputs[1].data;
+  (void)user;
+  (void)error;
+  if (n == NULL) return CI_AT_RUN;
+  call->outputs[0] = (ci_tensor){.dtype = CI_FLOAT, .rank = 1, .dims = {*n}};
+  return CI_OK;
+}
+
+static ci_status first_run(void *user, ci_call *call, ci_error *error) {
+  (void)user;
+  (void)error;
+  CHECK(call->scratch == NULL);
+  if (call->outputs[0].bytes > call->inputs[0].bytes) return CI_OUT_OF_RANGE;
+  if (call->outputs[0].bytes > 0) memcpy(call->outputs[0].data, call->inputs[0].data, call->outputs[0].bytes);
+  return CI_OK;
+}
+
+typedef struct opened { /* a model in a session, and what it is run with */
+  ci_operator scale, first;
+  const ci_operator *all[2];
+  ci_options options;
+  ci_model *model;
+  ci_session *session;
+  float x[8];
+  int64_t n;
+  ci_tensor outputs[3];
+} opened;
+
+static void opened_fill(opened *c, own *o) {
+  const ci_operator made = {.size = sizeof(ci_operator),
+                            .domain = "com.example",
+                            .name = "Scale",
+                            .since = 2,
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .min_outputs = 1,
+                            .max_outputs = 1,
+                            .user = o,
+                            .shape = scale_shape,
+                            .run = scale_run};
+  memset(c, 0, sizeof *c);
+  c->scale = c->first = made;
+  c->first.name = "First";
+  c->first.since = 1, c->first.until = 1;
+  c->first.min_inputs = c->first.max_inputs = 2;
+  c->first.shape = first_shape, c->first.run = first_run;
+  c->all[0] = &c->scale, c->all[1] = &c->first;
+  c->options = ci_defaults();
+  c->options.operators = c->all, c->options.operator_count = 2;
+  if (o->fail_at > 0) c->options.allocator = (ci_allocator){o, own_alloc, own_release};
+}
+
+static ci_status opened_start(opened *c, ci_error *error) {
+  ci_session_options options = ci_session_defaults();
+  options.allocator = c->options.allocator;
+  options.threads = 2;
+  const ci_status status = ci_open_memory(model_own, sizeof model_own, &c->options, &c->model, error);
+  return status == CI_OK ? ci_session_open(c->model, NULL, &options, &c->session, error) : status;
+}
+
+static ci_status opened_run(opened *c, int64_t size, int64_t n, ci_error *error) {
+  for (int i = 0; i < 8; i++) c->x[i] = (float)i + 1;
+  c->n = n;
+  ci_tensor inputs[2] = {{c->x, (size_t)size * sizeof(float), CI_FLOAT, 1, {size}}, {&c->n, 8, CI_INT64, 0, {0}}};
+  memset(c->outputs, 0, sizeof c->outputs);
+  return ci_run(c->session, 0, inputs, 2, c->outputs, 3, error);
+}
+
+static void opened_close(opened *c) {
+  ci_session_close(c->session);
+  ci_close(c->model);
+}
+
+static void test_results(void) {
+  own o = {GOOD};
+  opened c;
+  ci_error error;
+  opened_fill(&c, &o);
+  CHECK(opened_start(&c, &error) == CI_OK);
+  for (int64_t n = 8; n >= 0; n--) {
+    CHECK(opened_run(&c, 8, n, &error) == CI_OK);
+    const float *scaled = c.outputs[0].data, *sum = c.outputs[2].data;
+    CHECK(c.outputs[0].dims[0] == 8 && scaled[7] == 16.0f);
+    CHECK(c.outputs[1].dims[0] == n && c.outputs[2].dims[0] == n);
+    CHECK(n == 0 || sum[n - 1] == 4.0f * (float)n);
+  }
+  CHECK(o.shapes == 1 && o.runs == 9);
+  CHECK(opened_run(&c, 4, 5, &error) == CI_OUT_OF_RANGE);
+  CHECK(strstr(error.message, "First 'first'") != NULL);
+  CHECK(strstr(error.message, "run of operator com.example.First failed") != NULL);
+  opened_close(&c);
+}
+
+static void test_failures(void) {
+  static const struct {
+    int way;
+    ci_status status;
+    const char *words;
+  } rows[] = {{FAILS, CI_OUT_OF_RANGE, "Scale 'scaled' (make.py:3 in build): over"},
+              {FAILS_SILENTLY, CI_UNAVAILABLE, "run of operator com.example.Scale failed"},
+              {NO_STATUS, CI_UNKNOWN, "run of operator com.example.Scale failed"},
+              {WRONG_KIND, CI_INVALID_ARGUMENT, "attribute by is no integer"},
+              {BAD_RANK, CI_INVALID_ARGUMENT, "says float32 of rank 17 for output 0"},
+              {BAD_TYPE, CI_INVALID_ARGUMENT, "says string of rank 1 for output 0"},
+              {WAITS, CI_UNKNOWN, "shape of operator com.example.Scale failed"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    own o = {.way = rows[i].way};
+    opened c;
+    ci_error error;
+    opened_fill(&c, &o);
+    CHECK(opened_start(&c, &error) == CI_OK);
+    CHECK(opened_run(&c, 4, 2, &error) == rows[i].status);
+    CHECK(strstr(error.message, rows[i].words) != NULL);
+    CHECK(opened_run(&c, 4, 2, NULL) == rows[i].status);
+    o.way = GOOD;
+    CHECK(opened_run(&c, rows[i].way == WAITS ? 5 : 4, 2, &error) == CI_OK);
+    opened_close(&c);
+  }
+}
+
+static void test_declarations_are_checked(void) {
+  own o = {GOOD};
+  opened c;
+  ci_error error;
+#define REFUSED(change, words)                                                 \
+  do {                                                                         \
+    opened_fill(&c, &o);                                                       \
+    change;                                                                    \
+    CHECK(opened_start(&c, &error) == CI_INVALID_ARGUMENT && c.model == NULL); \
+    CHECK(strstr(error.message, words) != NULL);                               \
+  } while (0)
+  REFUSED(c.scale.domain = "graphio", "the domain belongs to the library");
+  REFUSED(c.scale.domain = "", "domain and name");
+  REFUSED(c.scale.size = 8, "sizeof(ci_operator)");
+  REFUSED(c.all[1] = NULL, "operator 1 of ci_options");
+  REFUSED(c.scale.since = 0, "versions");
+  REFUSED(c.scale.max_inputs = 200, "inputs");
+  REFUSED(c.scale.min_outputs = 2, "outputs");
+  REFUSED(c.scale.run = NULL, "shape or run is NULL");
+  REFUSED(c.options.operator_count = -1, "-1 operators");
+  REFUSED(c.options.operators = NULL, "their addresses");
+  opened_fill(&c, &o);
+  c.scale.until = 2; /* the node is of version 3 */
+  CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
+  CHECK(strstr(error.message, "com.example.Scale version 3") != NULL);
+}
+
+static void test_every_allocation_may_fail(void) {
+  bool failed = true;
+  for (long at = 1; failed && at < 1000; at++) {
+    own o = {.fail_at = at};
+    opened c;
+    ci_error error;
+    opened_fill(&c, &o);
+    ci_status status = opened_start(&c, &error);
+    if (status == CI_OK) status = opened_run(&c, 4, 2, &error);
+    failed = o.calls >= at;
+    CHECK(failed ? status == CI_RESOURCE_EXHAUSTED || status == CI_OK : status == CI_OK);
+    opened_close(&c);
+  }
+  CHECK(!failed);
+}
+
+int main(void) {
+  test_results();
+  test_failures();
+  test_declarations_are_checked();
+  test_every_allocation_may_fail();
+  return CHECK_END;
+}
