@@ -12,6 +12,7 @@ __all__ = [
     "Body",
     "Key",
     "Node",
+    "behind",
     "function_body",
     "functions_called",
     "graph_body",
@@ -42,6 +43,13 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "TopKV2": ("values", "indices"),
     "Unique": ("y", "idx"),
     "UniqueV2": ("y", "idx"),
+}  # fmt: skip
+
+
+#: How many inputs the operators have that are followed before anything is built.
+_INPUTS = {
+    "Enter": 1, "Exit": 1, "Identity": 1, "LoopCond": 1, "NextIteration": 1, "RefEnter": 1,
+    "RefExit": 1, "RefIdentity": 1, "RefNextIteration": 1, "RefSwitch": 2, "Switch": 2,
 }  # fmt: skip
 
 
@@ -150,6 +158,12 @@ def _check(body: Body, problems: Callable[[str], None]) -> None:
     """Everything that is read is there."""
     known = {*body.nodes, *body.args}
     for node in body.nodes.values():
+        count = _INPUTS.get(node.op, len(node.inputs))
+        if len(node.inputs) != count:
+            problems(
+                f"{node.op} '{node.name}'{body.title} has {len(node.inputs)} inputs, expected "
+                f"{count}"
+            )
         for name in (*(k[0] for k in node.inputs), *node.controls):
             if name not in known:
                 problems(f"{node.op} '{node.name}'{body.title} reads '{name}', which is not there")
@@ -179,6 +193,18 @@ def reached(body: Body, names: Iterable[str], there: Iterable[str] = ()) -> Iter
         seen.add(name)
         yield node
         waiting += [k[0] for k in node.inputs]
+
+
+def behind(body: Body, key: Key, passing: Sequence[str]) -> Key:
+    """A value behind the nodes of some operators that pass their first input on."""
+    seen: set[Key] = set()
+    while key not in seen:
+        seen.add(key)
+        node = body.nodes.get(key[0])
+        if node is None or node.op not in passing or not node.inputs:
+            return key
+        key = node.inputs[0]
+    return key
 
 
 def in_order(

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from graphio.schema import files
 from graphio.schema import tensorflow_pb2 as pb
-from graphio.tensorflow_files.bodies import Body, Key, Node
+from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.importing import VARIABLES, Importer
 from graphio.tensorflow_files.values import array_of
 from graphio.train.interop.tensorflow import VALUE, TensorFlowSource
@@ -105,11 +105,12 @@ def _restored(importer: Importer, name: str) -> Iterator[tuple[str, tuple[str, s
         called = importer.called(restore)
         body = importer.body(called[0]) if called else main
         given = dict(zip(body.args, restore.inputs, strict=False))
-        for node in body.nodes.values():
-            yield from _assigned(main, body, node, given)
-        return
-    for node in _before(main, restore):
-        yield from _assigned(main, main, node, {})
+        found = list(body.nodes.values())
+    else:
+        body, given, found = main, {}, _before(main, restore)
+    texts = {n.name: _texts(n) for n in found if n.op == "Const"}
+    for node in found:
+        yield from _assigned(main, body, node, given, texts)
 
 
 def _before(body: Body, node: Node) -> list[Node]:
@@ -125,35 +126,29 @@ def _before(body: Body, node: Node) -> list[Node]:
 
 
 def _assigned(
-    main: Body, body: Body, node: Node, given: dict[str, Key]
+    main: Body, body: Body, node: Node, given: dict[str, Key], texts: dict[str, list[str]]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     """The variable that a node assigns a value to that it restored, with its key."""
     if node.op not in _ASSIGNING or len(node.inputs) < 2:
         return
-    target, value = (_behind(body, key) for key in node.inputs[:2])
+    target, value = (behind(body, key, _PASSING) for key in node.inputs[:2])
     variable = main.nodes.get(given.get(target[0], target)[0])
     restore = body.nodes.get(value[0])
     if variable is None or variable.op not in VARIABLES or restore is None:
         return
     if restore.op != "RestoreV2" or len(restore.inputs) < 3:
         return
-    names, slices = (_texts(body, key) for key in restore.inputs[1:3])
+    names, slices = (texts.get(key[0], []) for key in restore.inputs[1:3])
     if value[1] < len(names):
         yield variable.name, (names[value[1]], (slices + [""] * len(names))[value[1]])
 
 
-def _behind(body: Body, key: Key) -> Key:
-    while (node := body.nodes.get(key[0])) is not None and node.op in _PASSING:
-        key = node.inputs[0]
-    return key
-
-
-def _texts(body: Body, key: Key) -> list[str]:
-    node = body.nodes.get(key[0])
-    if node is None or node.op != "Const" or "value" not in node.attr:
+def _texts(node: Node) -> list[str]:
+    """The texts of a constant; none where it holds something else."""
+    proto = node.attr["value"].tensor if "value" in node.attr else pb.TensorProto()
+    if proto.dtype != pb.DataType.DT_STRING:
         return []
-    values = array_of(node.attr["value"].tensor).reshape(-1)
-    return [bytes(v).decode(errors="replace") if isinstance(v, bytes) else "" for v in values]
+    return [bytes(text).decode(errors="replace") for text in array_of(proto).reshape(-1)]
 
 
 # ---- which train ----

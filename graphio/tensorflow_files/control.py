@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import graphio as tf
 from graphio.graph import Tensor
 from graphio.tensor_shape import TensorShape
-from graphio.tensorflow_files.bodies import Body, Key, Node
+from graphio.tensorflow_files.bodies import Body, Key, Node, behind
 from graphio.tensorflow_files.names import valid_name
 
 if TYPE_CHECKING:
@@ -112,10 +112,7 @@ def _while(importer: Importer, node: Node, region: Region) -> Any:
 
 def _unchanged(body: Body, i: int) -> bool:
     """Whether a loop variable leaves an iteration as it came."""
-    key = body.results[i]
-    while key[0] in body.nodes and body.nodes[key[0]].op == "Identity":
-        key = body.nodes[key[0]].inputs[0]
-    return key[0] == body.args[i]
+    return behind(body, body.results[i], ("Identity",))[0] == body.args[i]
 
 
 def _merged(values: Sequence[Any], places: Sequence[int], found: Sequence[Any]) -> list[Any]:

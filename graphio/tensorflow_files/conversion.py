@@ -45,8 +45,7 @@ def convert(
         from graphio.session import Session
 
         with Session(graph=graph) as session:
-            for variable in found.variables.values():
-                session.run(variable.initializer)
+            session.run([variable.initializer for variable in found.variables.values()])
             made = build_model(graph, specs, state=session.state)
     model, arrays = rewrite(*made, optimize)
     if path is None:

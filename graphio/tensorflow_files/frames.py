@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from graphio.tensorflow_files.bodies import Body, Key, Node, in_order
+from graphio.tensorflow_files.bodies import Body, Key, Node, behind, in_order
 
 __all__ = ["Frames", "Loop"]
 
@@ -175,9 +175,7 @@ class Frames:
 
     def behind(self, key: Key) -> Key:
         """A value behind the names that Identities give it."""
-        while (node := self.body.nodes.get(key[0])) is not None and node.op in _PASSING:
-            key = node.inputs[0]
-        return key
+        return behind(self.body, key, _PASSING)
 
     def decided(self, merge: Node) -> tuple[Key, list[bool]]:
         """The predicate of a branch, and for which of its values each input of its Merge is made.

@@ -31,6 +31,8 @@ from graphio.tensorflow_files.names import valid_name
 __all__ = ["Broken", "Importer", "Region"]
 
 Array = np.ndarray[Any, Any]
+_SHOWN = 4  # problems of a function in a message
+
 #: Operators that change something: they run where control inputs ask for them.
 _EFFECTS = (
     "Assert", "Assign", "AssignAdd", "AssignAddVariableOp", "AssignSub", "AssignSubVariableOp",
@@ -135,11 +137,15 @@ class Importer:
     # ---- bodies ----
 
     def body(self, name: str) -> Body:
-        """A function. Raises ValueError where there is none."""
+        """A function. Raises ValueError where there is none, or where it contradicts itself."""
         if name not in self._bodies:
             if name not in self.library:
                 raise ValueError(f"calls the function '{name}', which is not in the library")
-            self._bodies[name] = function_body(self.library[name], self.problems.add)
+            wrong: list[str] = []
+            self._bodies[name] = function_body(self.library[name], wrong.append)
+            if wrong:
+                del self._bodies[name]
+                raise ValueError("; ".join(wrong[:_SHOWN]))
         return self._bodies[name]
 
     def frames(self, body: Body) -> Frames:

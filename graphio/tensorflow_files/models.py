@@ -169,7 +169,8 @@ Ends = tuple[dict[str, Key], dict[str, Key], str]
 
 def _saved(folder: str, meta: pb.MetaGraphDef) -> Imported:
     importer = Importer(meta.graph_def, f"the SavedModel {folder}")
-    importer.stored = Stored(folder, meta, importer)
+    with importer.noting():
+        importer.stored = Stored(folder, meta, importer)
     signatures = {
         name: (_keys(s.inputs), _keys(s.outputs), s.method_name)
         for name, s in sorted(meta.signature_def.items())
