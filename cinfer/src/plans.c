@@ -128,7 +128,8 @@ ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, 
                  k_describe(&wanted, expected, sizeof expected));
 }
 
-/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such. */
+/* The oldest plan of the signature that may be fitted to other shapes, if there are as many as are kept of such: few of
+ * those that are fitted in no time, of others as many as there is room for. */
 static int plans_to_refit(const ci_plans *plans, int signature) {
   int oldest = CI_NONE, count = 0;
   for (int p = 0; p < plans->count; p++) {
@@ -137,7 +138,9 @@ static int plans_to_refit(const ci_plans *plans, int signature) {
     count++;
     if (oldest == CI_NONE || plans->used[p] < plans->used[oldest]) oldest = p;
   }
-  return count < CI_KEPT_PLANS ? CI_NONE : oldest;
+  if (oldest == CI_NONE) return CI_NONE;
+  const bool small = plans->at[oldest]->all_steps.count <= CI_FEW_STEPS;
+  return (small && count >= CI_KEPT_PLANS) || plans->count == CI_MOST_PLANS ? oldest : CI_NONE;
 }
 
 /* Fits an old plan to the shapes, which takes a fraction of the time that a new one does. */

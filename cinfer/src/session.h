@@ -11,7 +11,8 @@ typedef struct ci_retired { /* memory that views of this run may still show */
 
 enum {
   CI_MOST_PLANS = 64,
-  CI_KEPT_PLANS = 8 /* of those of a signature that can be fitted to other shapes at little cost */
+  CI_FEW_STEPS = 32, /* a plan that is fitted to other shapes at little cost */
+  CI_KEPT_PLANS = 8  /* of such of a signature */
 };
 
 typedef struct ci_plans { /* plans.c */

@@ -228,6 +228,9 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   const int64_t parts = k->threads < n ? k->threads : n;
   for (int64_t i = 0; i < parts; i++) fn(argument, n * i / parts, n * (i + 1) / parts, (int)i);
 }
+void k_parallel_rows(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *argument) {
+  k_parallel(k, n, grain, fn, argument);
+}
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
