@@ -56,12 +56,14 @@ EXPECTED: dict[str, str] = {
 
 _STATE = "the first state is differentiable as every later one; truncated training needs it"
 _BOUND = "what is clipped is the bound"
+_LINEAR = "marked as having none; a Fourier transform is linear, and so is what a window does"
 #: (operator, input): why its gradient is not what the standard's mark says.
 DIFFERENCES: dict[tuple[str, str], str] = {
     ("AffineGrid", "theta"): "the grid is linear in theta, which spatial transformers train",
     ("CausalConvWithState", "past_state"): _STATE,
     ("Clip", "max"): _BOUND,
     ("Clip", "min"): _BOUND,
+    ("DFT", "input"): _LINEAR,
     ("GRU", "initial_h"): _STATE,
     ("GridSample", "grid"): "the samples move with the grid, which spatial transformers train",
     ("Hardmax", "input"): "marked differentiable; it is constant in pieces, so none",
@@ -71,6 +73,8 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("Mod", "B"): "between its jumps either remainder is A - n B with a constant n",
     ("Pad", "constant_value"): "the border is this value",
     ("RNN", "initial_h"): _STATE,
+    ("STFT", "signal"): _LINEAR,
+    ("STFT", "window"): _LINEAR,
 }
 
 

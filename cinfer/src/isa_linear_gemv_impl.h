@@ -65,7 +65,13 @@ struct CI_N(gemv_args) {
       CI_G_BODY(V)                                                          \
     }                                                                       \
   }
-CI_GEMV(1) CI_GEMV(2) CI_GEMV(3)
+CI_GEMV(1) CI_GEMV(2)
+#if CI_LARGE
+CI_GEMV(3)
+#define CI_GEMV_3 CI_N(gemv_3)
+#else
+#define CI_GEMV_3 CI_N(gemv_2)
+#endif
     /* clang-format on */
 
     /* Streams are gathered until there are four, or one of another width comes, and then run. */
@@ -76,7 +82,7 @@ CI_GEMV(1) CI_GEMV(2) CI_GEMV(3)
     g->s[i].b = g->s[0].b;
     g->steps[i] = 0;
   }
-  (vectors == 3 ? CI_N(gemv_3) : vectors == 2 ? CI_N(gemv_2) : CI_N(gemv_1))(g);
+  (vectors == 3 ? CI_GEMV_3 : vectors == 2 ? CI_N(gemv_2) : CI_N(gemv_1))(g);
   *count = 0;
 }
 
@@ -90,7 +96,7 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
   g.b_panel = b_panel;
   for (int64_t first = 0, columns; first < t->n; first += columns) {
     const int64_t left = t->n - first;
-    const bool three = group == 1 && left > panel && left <= panel + CI_VL, whole = left >= panel && !three;
+    const bool three = CI_LARGE && group == 1 && left > panel && left <= panel + CI_VL, whole = left >= panel && !three;
     int64_t panels = whole ? left / panel : 1;
     if (panels > group) panels = group;
     columns = whole ? panels * panel : left;
@@ -111,3 +117,4 @@ static void CI_N(gemv)(const ci_tile *t, const float *a, float *c, ptrdiff_t b_p
     CI_N(gemv_flush)(&g, &count, vectors);
   }
 }
+#undef CI_GEMV_3

@@ -6,6 +6,8 @@
  */
 #include "conv_nd.h"
 
+#if CI_HAS_CONVOLUTIONS
+
 enum { PAIR_LEAST = 1 << 18 }; /* numbers of a value that is worth it */
 
 static int64_t pair_least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -41,3 +43,4 @@ void ci_conv_pair_run(const ci_kernel *k) {
       ci_conv_nd_plane(&planes, i, panel + (i - c) * g->area, (float *)(void *)planes.scratch);
   }
 }
+#endif

@@ -55,7 +55,7 @@ static ci_status dft_tables(ci_kernel *k, int64_t n, const char *name, dft_plan 
 ci_status prepare_dft(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t inverse, onesided, wanted = -2, dims[CI_MAX_RANK];
-  int axis;
+  int axis = 0;
   dft_plan *p;
   CI_TRY(dft_type(k, x));
   CI_TRY(k_attr_i(k, "inverse", 0, &inverse));

@@ -235,7 +235,7 @@ static int32_t regex_perl(uint32_t c, bool *others) {
 }
 
 static ci_status regex_escape(regex_reader *r) {
-  uint32_t c;
+  uint32_t c = 0;
   bool others;
   CI_TRY(regex_next(r, &c));
   const int32_t group = regex_perl(c, &others);
@@ -316,7 +316,7 @@ static ci_status regex_bracket(regex_reader *r) {
 static ci_status regex_flags(regex_reader *r, bool *group) {
   int flags = r->flags;
   bool negative = false, some = false;
-  uint32_t c;
+  uint32_t c = 0;
   for (;;) {
     CI_TRY(regex_next(r, &c));
     const int flag = c == 'i'   ? REGEX_FOLD
@@ -450,7 +450,7 @@ static ci_status regex_dot(regex_reader *r) {
 static ci_status regex_one(regex_reader *r) {
   const bool lines = (r->flags & REGEX_LINES) != 0;
   int32_t least, most;
-  uint32_t c;
+  uint32_t c = 0;
   CI_TRY(regex_next(r, &c));
   switch (c) {
     case '(': return regex_open(r);
