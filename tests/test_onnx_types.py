@@ -134,8 +134,10 @@ def test_center_crop_pad_takes_a_shape_of_int32(target: str) -> None:
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i1", "i4", "i8", "u2", "bool"])
 def test_numbers_are_read_from_texts(target: str, kind: str) -> None:
     given = np.array([b"0", b"1", b"3.5", b" 1e2 ", b"+7"], object)
+    if kind[0] in "iu":
+        given[2:4] = [b"-0", b" 100"]
     to = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-    expected = np.array([0, 1, 3.5, 100, 7]).astype(kind)
+    expected = np.array([0, 1, 0 if kind[0] in "iu" else 3.5, 100, 7]).astype(kind)
     np.testing.assert_array_equal(run("Cast", [given], target, to=to)[0], expected)
     like = np.zeros(1, kind)
     np.testing.assert_array_equal(run("CastLike", [given, like], target)[0], expected)
@@ -148,6 +150,73 @@ def test_texts_of_what_is_no_number_are_read_or_refused(target: str) -> None:
     np.testing.assert_array_equal(found, np.float32([np.nan, -np.inf, np.inf]))
     with pytest.raises(Exception, match="seven"):
         run("Cast", [np.array([b"seven"], object)], target, to=TensorProto.FLOAT)
+
+
+@ENGINES
+def test_integers_in_texts_are_read_exactly(target: str) -> None:
+    given = np.array([b"9007199254740993", b"-9223372036854775808"], object)
+    found = run("Cast", [given], target, to=TensorProto.INT64)[0]
+    np.testing.assert_array_equal(found, [2**53 + 1, -(2**63)])
+    with pytest.raises(Exception, match="2.5"):
+        run("Cast", [np.array([b"2.5"], object)], target, to=TensorProto.INT32)
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_floats_are_written_with_as_few_digits_as_tell_them_apart(target: str, kind: str) -> None:
+    """Against numpy's shortest texts, which turn to exponents elsewhere."""
+    bits = RNG.integers(0, 2**63, 2000).astype(f"i{kind[1]}").view(kind)
+    given = np.concatenate([RNG.normal(0, 1e3, 500).astype(kind), bits[np.isfinite(bits)]])
+    (found,) = run("Cast", [given], target, to=TensorProto.STRING)
+
+    def digits(word: str) -> str:
+        return word.lstrip("-").partition("e")[0].replace(".", "").strip("0")
+
+    words = [t.decode() for t in found]
+    np.testing.assert_array_equal(np.array(words, kind), given)
+    assert [digits(w) for w in words] == [digits(w) for w in given.astype(str)]
+    assert all(("e" in w) != (1e-4 <= abs(v) < 1e16) for w, v in zip(words, given, strict=True))
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (0, "0.0"), (-0.0, "-0.0"), (1, "1.0"), (-2.5, "-2.5"), (0.1, "0.1"),
+        (1.5e15, "1500000000000000.0"),
+        (1e16, "1e+16"), (3e-5, "3e-05"), (314.159, "314.159"), (np.nan, "nan"), (-np.inf, "-inf"),
+    ],
+)  # fmt: skip
+def test_floats_are_written_plainly(target: str, value: float, word: str) -> None:
+    given = np.full(1, value, np.float32)
+    assert run("Cast", [given], target, to=TensorProto.STRING)[0][0].decode() == word
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", ["bool", *INTEGERS, "int4", "uint2", "float16", "bfloat16"])
+def test_numbers_are_written_plainly(target: str, kind: str) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, kind, None) or kind)
+    given = np.array([0, 1, 2, 3 if kind[0] == "u" else -2]).astype(dtype)
+    (found,) = run("CastLike", [given, texts(np.zeros(1))], target)
+    as_python = bool if kind == "bool" else float if "float" in kind else int
+    assert [t.decode() for t in found] == [str(as_python(v)) for v in given]
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", FLOAT8)
+def test_a_product_of_float8_is_rounded_once(target: str, kind: str) -> None:
+    small = getattr(ml_dtypes, kind)
+    a, b = (RNG.normal(size=s).astype(small) for s in ((2, 3, 4), (4, 5)))
+    rows, columns = RNG.uniform(0.5, 2, 3), RNG.uniform(0.5, 2, 5)
+    scales = [rows.astype(np.float32), columns.astype(np.float32), np.float32([0.25])]
+    zeros = [np.zeros(s.shape, small) for s in scales]
+    given = [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]]
+    (y,) = run("QLinearMatMul", given, target)
+    left = a.astype(np.float64) * scales[0][:, None]
+    exact = left @ (b.astype(np.float64) * scales[1]) / 0.25
+    step = 2.0 ** -(4 if "e4m3" in kind else 3)
+    assert y.dtype == small
+    np.testing.assert_allclose(y.astype(np.float64), exact, rtol=step * 1.001, atol=0.01)
 
 
 # ---- elements that are moved ----
@@ -202,5 +271,19 @@ def test_col2im_adds_integers_as_integers_are_added(target: str, kind: str) -> N
     want = np.zeros((3, 3), kind)
     for part in range(4):
         for at in range(4):
-            want[at // 2 + part // 2, at % 2 + part % 2] += x[0, part, at]
+            place = np.s_[at // 2 + part // 2, at % 2 + part % 2]
+            want[place] = np.add(want[place][None], x[0, part, at])[0]  # arrays wrap silently
     np.testing.assert_array_equal(y[0, 0], want)
+
+
+def test_numbers_read_from_texts_leave_as_a_cast() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)],
+        "test",
+        [helper.make_tensor_value_info("x", TensorProto.STRING, [2])],
+        [onnx.ValueInfoProto(name="y")],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+    left = tfonnx.from_model(tfonnx.convert(made))
+    assert {node.op_type for node in left.graph.node} == {"Cast", "Identity"}
+    onnx.checker.check_model(left, full_check=True)

@@ -4,6 +4,7 @@ other types, between casts, or moves numbers of elements in the elements' place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,9 +13,9 @@ from graphio import dtypes
 from graphio.constants import constant
 from graphio.dtypes import DType
 from graphio.graph import Tensor
-from graphio.ops import text_numbers
+from graphio.ops import shapes, text_numbers
 from graphio.ops.emit import node as make_node
-from graphio.ops.primitive import binary, cast, concat, count, gather, reshape_to, shape_of
+from graphio.ops.primitive import binary, cast, concat, count, gather, reshape_to, select, shape_of
 from graphio.ops.shapes import dims_of
 
 __all__ = ["retyped"]
@@ -99,17 +100,63 @@ def _float_test(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | N
     return make([_cast(inputs[0], dtypes.float32)])
 
 
-def _from_text(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
-    """Texts are read as float64, from which the node casts."""
-    x = inputs[0]
-    if x is None or x.dtype.base_dtype != dtypes.string:
-        return None
+def _cast_rule(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
+    """Casts from texts and to texts."""
     to = next((a.i for a in node.attribute if a.name == "to"), None)
     wanted = _type(inputs[1]) if len(inputs) > 1 else None if to is None else dtypes.of_number(to)
-    if wanted == dtypes.string:
+    x = inputs[0]
+    if x is None or wanted is None or (x.dtype == dtypes.string) == (wanted == dtypes.string):
         return None
-    number = text_numbers.string_to_number(x, dtypes.float64)
-    return [number] if wanted == dtypes.float64 else make([number, *inputs[1:]])
+    return [_text_of(x)] if wanted == dtypes.string else _from_text(x, wanted, inputs, make)
+
+
+def _text_of(x: Tensor) -> Tensor:
+    """Numbers as plain as they can be: 314.15926, 2.0, 17; True and False.
+
+    Raises:
+        ValueError: they are complex.
+    """
+    dtype = x.dtype.base_dtype
+    if dtype == dtypes.bool:
+        yes, no = (constant(np.asarray(word, object)) for word in (b"True", b"False"))
+        return select(x, yes, no)
+    if dtype.is_complex:
+        raise ValueError(f"the standard has no text of {dtype.name}; cast the parts")
+    if dtype.is_floating and dtype != dtypes.float64:
+        x = cast(x, dtypes.float32)
+    elif dtype.is_integer and dtype.name in ("int4", "uint4", "int2", "uint2"):
+        x = cast(x, dtypes.int32)
+    options: dict[str, Any] = {"scientific": 0, "shortest": 0, "width": -1, "fill": ""}
+    options["precision"] = -2 if dtype.is_floating else -1
+    return make_node("AsString", [x], dtypes.string, dims_of(x), domain="graphio", **options)
+
+
+def _from_text(x: Tensor, wanted: DType, inputs: Inputs, make: Make) -> Outputs:
+    """Texts are read as integers for an integer type, else as float64, and then cast."""
+    read = dtypes.int64 if wanted.is_integer else dtypes.float64
+    number = text_numbers.string_to_number(x, read)
+    return [number] if wanted == read else make([number, *inputs[1:]])
+
+
+def _q_linear_mat_mul(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
+    """Where one of the three is of float8, the product of what they stand for in float32."""
+    if len(inputs) != 8 or any(x is None for x in inputs):
+        return None
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (x for x in inputs if x is not None)
+    if not any(x.dtype.name in _FLOAT8 for x in (a, b, y_zero)):
+        return None
+    rows, columns = -2, -1
+    left = _dequantized(a, a_scale, a_zero, rows)
+    right = _dequantized(b, b_scale, b_zero, columns)
+    dims = shapes.matmul(dims_of(a), dims_of(b), node.op_type)
+    product = make_node("MatMul", [left, right], dtypes.float32, dims)
+    given = [product, cast(y_scale, dtypes.float32), y_zero]
+    return [make_node("QuantizeLinear", given, y_zero.dtype, dims, axis=rows)]
+
+
+def _dequantized(x: Tensor, scale: Tensor, zero: Tensor, axis: int) -> Tensor:
+    given = [x, cast(scale, dtypes.float32), zero]
+    return make_node("DequantizeLinear", given, dtypes.float32, dims_of(x), axis=axis)
 
 
 # ---- elements that are moved by their numbers ----
@@ -191,13 +238,14 @@ def _col2im(node: onnx.NodeProto, inputs: Inputs, make: Make) -> Outputs | None:
 _RULES: dict[str, Callable[[onnx.NodeProto, Inputs, Make], Outputs | None]] = {
     "Attention": _mixed((0, 0, 2, 0)),
     "BatchNormalization": _mixed((0, 3, 3)),
-    "Cast": _from_text,
-    "CastLike": _from_text,
+    "Cast": _cast_rule,
+    "CastLike": _cast_rule,
     "CenterCropPad": _center_crop_pad,
     "Col2Im": _col2im,
     "GridSample": _grid_sample,
     "IsInf": _float_test,
     "IsNaN": _float_test,
     "RMSNormalization": _mixed((1,)),
+    "QLinearMatMul": _q_linear_mat_mul,
     "Resize": _resize,
 }
