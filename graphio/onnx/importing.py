@@ -11,7 +11,7 @@ import onnx
 from graphio import gradient_registry, scopes
 from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
-from graphio.onnx import bodies, expansion, lowering, training
+from graphio.onnx import bodies, expansion, lowering, retyping, training
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
@@ -279,6 +279,14 @@ class Importer:
         wrong = [] if row is None else node_problems(node, row)
         if wrong:
             raise ValueError("; ".join(wrong))
+        if not domain:
+
+            def again(given: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+                return self.emit(node, list(given), scope)
+
+            other = retyping.retyped(node, inputs, again)
+            if other is not None:
+                return other
         lowered = lowering.TABLE.get((domain, node.op_type))
         made = None if lowered is None else lowered(node, inputs)
         if made is not None:

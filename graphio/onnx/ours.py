@@ -95,6 +95,11 @@ def _scatter_sum(emit: Emitter, node: Node, inputs: list[str], outputs: list[str
     emit.rename_last(made, outputs[0])
 
 
+def _string_to_number(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """What is no number fails in a way of each engine's own."""
+    emit.rename_last(emit.add("Cast", inputs, node.name, to=_dtype(node)), outputs[0])
+
+
 OURS: dict[str, Lower] = {
     "NoOp": _nothing,
     "Assert": _nothing,
@@ -104,6 +109,7 @@ OURS: dict[str, Lower] = {
     "RandomNormal": _random("RandomNormalLike"),
     "RandomInteger": _random_integer,
     "ScatterSum": _scatter_sum,
+    "StringToNumber": _string_to_number,
     "Conv2DGradInput": ours_windows.conv_2d_grad_input,
     "Conv2DGradFilter": ours_windows.conv_2d_grad_filter,
     "ConvGradInput": ours_windows.conv_grad_input,

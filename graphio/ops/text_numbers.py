@@ -101,7 +101,7 @@ def as_string(
             dims_of(x),
             at,
             "AsString",
-            precision=int(precision),
+            precision=max(int(precision), -1),
             scientific=int(scientific),
             shortest=int(shortest),
             width=int(width),

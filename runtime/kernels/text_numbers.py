@@ -64,6 +64,8 @@ def _as_string(call: Call) -> Function:
     form = _form(call, dtypes.name(number))
     if form == "":
         return lambda x: _map(lambda value: b"true" if value else b"false", x)
+    if call.integer("precision", -1) == _FEWEST and dtypes.name(number) in ("float32", "float64"):
+        return lambda x: _map(_fewest, x)
     plain = form.replace("%0", "%")  # C fills words with blanks
 
     def one(value: Any) -> str:
@@ -72,6 +74,20 @@ def _as_string(call: Call) -> Function:
     if dtypes.name(number).startswith("complex"):
         return lambda x: _map(lambda v: f"({one(v.real)},{one(v.imag)})".encode(), x)
     return lambda x: _map(lambda value: one(value).encode(), x)
+
+
+def _fewest(value: Any) -> bytes:
+    """As few digits as tell it from all others of its type; plain from 1e-4 to 1e16."""
+    if not np.isfinite(value):
+        return b"nan" if np.isnan(value) else b"inf" if value > 0 else b"-inf"
+    for digits in range(17):
+        word = f"{value:.{digits}e}"
+        if type(value)(float(word)) == value:
+            break
+    if value != 0 and not 1e-4 <= abs(float(value)) < 1e16:
+        return word.encode()
+    points = digits - int(word.partition("e")[2])
+    return f"{float(word):.{max(points, 1)}f}".encode()
 
 
 def _form(call: Call, name: str) -> str:
@@ -96,6 +112,7 @@ def _form(call: Call, name: str) -> str:
     return form + str("d" if not floating else letters[0] or letters[1] or "f")
 
 
+_FEWEST = -2
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 

@@ -61,6 +61,8 @@ for _label, _value, _options, _expected in (
     ("float", np.float32([1.5, -0.1]), {}, ("1.500000", "-0.100000")),
     ("a large float", np.float32([1e20]), {}, ("100000002004087734272.000000",)),
     ("double", np.array([1e300]), {"shortest": 1}, ("1e+300",)),
+    ("fewest digits", np.float32([0.1, 2e20]), {"precision": -2}, ("0.1", "2e+20")),
+    ("fewest of double", np.array([2 / 3, 3]), {"precision": -2}, ("0.6666666666666666", "3.0")),
     ("precision", np.array([2 / 3]), {"precision": 20}, ("0.66666666666666662966",)),
     ("scientific", np.float32([1.5]), {"scientific": 1, "precision": 1}, ("1.5e+00",)),
     ("filled", np.array([1.5]), {"width": 10, "fill": "0"}, ("001.500000",)),

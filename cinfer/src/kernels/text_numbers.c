@@ -4,7 +4,12 @@
 
 #include "text.h"
 
-enum { TEXT_NUMBER = 1000, TEXT_WIDTH = 100, TEXT_ROOM = 1024 }; /* a number's text, its format, room for it */
+enum {
+  TEXT_NUMBER = 1000,
+  TEXT_WIDTH = 100,
+  TEXT_ROOM = 1024,
+  TEXT_FEWEST = -2
+}; /* a number's text, its format, room for it; a precision */
 
 static ci_status words_like(ci_kernel *k, int32_t dtype) {
   CI_TRY(ci_text_input(k, 0));
@@ -128,6 +133,8 @@ ci_status run_string_to_number(ci_kernel *k) {
 
 typedef struct words_form { /* private memory of AsString */
   char format[64]; /* of printf, for long long, unsigned long long or double */
+  bool fewest;     /* as few digits as tell a number from all others of its type */
+  bool narrow;     /* that is float32 */
 } words_form;
 
 static bool words_is_whole(int32_t dtype) {
@@ -171,14 +178,32 @@ ci_status prepare_as_string(ci_kernel *k) {
   const bool sign = dtype == CI_INT8 || dtype == CI_INT16 || dtype == CI_INT32 || dtype == CI_INT64;
   const char *letter = floating ? (scientific != 0 ? "e" : shortest != 0 ? "g" : "f") : sign ? "lld" : "llu";
   (void)snprintf(form->format, sizeof form->format, "%%%s%s%s%s", flag, digits, points, letter);
+  form->fewest = precision == TEXT_FEWEST && (dtype == CI_FLOAT || dtype == CI_DOUBLE);
+  form->narrow = dtype == CI_FLOAT;
   return k_out_like(k, 0, CI_STRING, k->in[0]);
+}
+
+/* Plain from 1e-4 to 1e16, else with an exponent. */
+static int words_fewest(double value, bool narrow, char *to) {
+  double read;
+  int digits = 0;
+  do {
+    (void)snprintf(to, TEXT_ROOM / 2, "%.*e", digits++, value);
+    read = strtod(to, NULL);
+  } while (digits < 17 && (narrow ? (double)(float)read : read) != value);
+  const double size = value < 0 ? -value : value;
+  if (size != 0 && !(size >= 1e-4 && size < 1e16)) return (int)strlen(to);
+  const int points = digits - 1 - atoi(strchr(to, 'e') + 1);
+  return snprintf(to, TEXT_ROOM / 2, "%.*f", points > 1 ? points : 1, read);
 }
 
 static size_t words_double(const words_form *form, double value, char *to) {
   static const uint64_t bits = (uint64_t)0x7ff8 << 48;
   if (value != value) memcpy(&value, &bits, sizeof value); /* without a sign */
   char point[TEXT_POINT];
-  if (snprintf(to, TEXT_ROOM / 2, form->format, value) < 0) return 0;
+  const int length =
+      form->fewest ? words_fewest(value, form->narrow, to) : snprintf(to, TEXT_ROOM / 2, form->format, value);
+  if (length < 0) return 0;
   return words_exchange(to, point, words_point(point), ".", 1);
 }
 
