@@ -271,6 +271,10 @@ class Saver(Described):
         """
         self._background.wait()
 
+    def finish(self) -> None:
+        """As wait, but what went wrong is left to the next call that tells it."""
+        self._background.join()
+
     def close(self) -> None:
         """As wait, and lets the memory of the snapshot go; the Saver may be used again."""
         try:

@@ -171,8 +171,10 @@ class TrainingLoop:
             self._let_go()
 
     def _let_go(self) -> None:
-        """The Saver may be the program's own: it inspects nothing any more."""
+        """Waits for a save in the background, whose error its next user gets. The Saver may be the
+        program's own: it inspects nothing any more."""
         if self._scaffold.saver is not None:
+            self._scaffold.saver.finish()
             self._scaffold.saver.inspect = None
 
     def _running(self) -> MonitoredSession:
