@@ -147,63 +147,65 @@ struct coupling_run {
   bool is_double;
 };
 
-#define COUPLING(T)                                                                             \
-  static void coupling_quadratic_##T(const T *r, int64_t n, T *q) {                             \
-    for (int64_t i = 0; i < n; i++) q[i * n + i] = 0;                                           \
-    for (int64_t t = 0; t < n; t++) {                                                           \
-      for (int64_t j = 0; j < n; j++) {                                                         \
-        const int64_t low = t < j ? t : j, high = t < j ? j : t;                                \
-        if (j == t) continue;                                                                   \
-        const T of_low = r[low * (2 * n - low - 1) / 2 + high - low - 1], of_high = 1 - of_low; \
-        const T theirs = j == low ? of_low : of_high, ours = j == low ? of_high : of_low;       \
-        q[t * n + t] = q[t * n + t] + theirs * theirs;                                          \
-        q[t * n + j] = -theirs * ours;                                                          \
-      }                                                                                         \
-    }                                                                                           \
-  }                                                                                             \
-  /* Q p; returns p Q p. */                                                                     \
-  static T coupling_products_##T(const T *q, const T *p, int64_t n, T *qp) {                    \
-    T total = 0;                                                                                \
-    for (int64_t t = 0; t < n; t++) {                                                           \
-      qp[t] = 0;                                                                                \
-      for (int64_t j = 0; j < n; j++) qp[t] = qp[t] + q[t * n + j] * p[j];                      \
-      total = total + p[t] * qp[t];                                                             \
-    }                                                                                           \
-    return total;                                                                               \
-  }                                                                                             \
-  static void coupling_sweep_##T(const T *q, T *p, T *qp, int64_t n, T total) {                 \
-    for (int64_t t = 0; t < n; t++) {                                                           \
-      const T step = (total - qp[t]) / q[t * n + t], one = 1 + step;                            \
-      p[t] = p[t] + step;                                                                       \
-      total = (total + step * (step * q[t * n + t] + 2 * qp[t])) / one / one;                   \
-      for (int64_t j = 0; j < n; j++) {                                                         \
-        qp[j] = (qp[j] + step * q[t * n + j]) / one;                                            \
-        p[j] = p[j] / one;                                                                      \
-      }                                                                                         \
-    }                                                                                           \
-  }                                                                                             \
-  static bool coupling_is_done_##T(const T *qp, int64_t n, T total) {                           \
-    const T least = (T)0.005 / (T)n;                                                            \
-    for (int64_t t = 0; t < n; t++) {                                                           \
-      const T error = qp[t] - total;                                                            \
-      if (!((error < 0 ? -error : error) < least)) return false;                                \
-    }                                                                                           \
-    return true;                                                                                \
-  }                                                                                             \
-  static void coupling_part_##T(void *argument, int64_t begin, int64_t end, int thread) {       \
-    const struct coupling_run *run = argument;                                                  \
-    const int64_t n = run->classes, sweeps = n > 100 ? n : 100;                                 \
-    T *q = (T *)run->k->scratch + thread * n * (n + 1), *qp = q + n * n;                        \
-    for (int64_t row = begin; row < end; row++) {                                               \
-      T *p = (T *)run->k->out[0]->data + row * n;                                               \
-      coupling_quadratic_##T((const T *)run->k->in[0]->data + row * run->pairs, n, q);          \
-      for (int64_t t = 0; t < n; t++) p[t] = (T)(1.0 / (double)n);                              \
-      for (int64_t i = 0; i < sweeps; i++) {                                                    \
-        const T total = coupling_products_##T(q, p, n, qp);                                     \
-        if (coupling_is_done_##T(qp, n, total)) break;                                          \
-        coupling_sweep_##T(q, p, qp, n, total);                                                 \
-      }                                                                                         \
-    }                                                                                           \
+/* Casts round where a compiler keeps float32 in float64. */
+#define COUPLING(T)                                                                                \
+  static void coupling_quadratic_##T(const T *r, int64_t n, T *q) {                                \
+    for (int64_t i = 0; i < n; i++) q[i * n + i] = 0;                                              \
+    for (int64_t t = 0; t < n; t++) {                                                              \
+      for (int64_t j = 0; j < n; j++) {                                                            \
+        const int64_t low = t < j ? t : j, high = t < j ? j : t;                                   \
+        if (j == t) continue;                                                                      \
+        const T of_low = r[low * (2 * n - low - 1) / 2 + high - low - 1], of_high = 1 - of_low;    \
+        const T theirs = j == low ? of_low : of_high, ours = j == low ? of_high : of_low;          \
+        q[t * n + t] = q[t * n + t] + (T)(theirs * theirs);                                        \
+        q[t * n + j] = -theirs * ours;                                                             \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+  /* Q p; returns p Q p. */                                                                        \
+  static T coupling_products_##T(const T *q, const T *p, int64_t n, T *qp) {                       \
+    T total = 0;                                                                                   \
+    for (int64_t t = 0; t < n; t++) {                                                              \
+      qp[t] = 0;                                                                                   \
+      for (int64_t j = 0; j < n; j++) qp[t] = qp[t] + (T)(q[t * n + j] * p[j]);                    \
+      total = total + (T)(p[t] * qp[t]);                                                           \
+    }                                                                                              \
+    return total;                                                                                  \
+  }                                                                                                \
+  static void coupling_sweep_##T(const T *q, T *p, T *qp, int64_t n, T total) {                    \
+    for (int64_t t = 0; t < n; t++) {                                                              \
+      const T step = (T)(total - qp[t]) / q[t * n + t], one = 1 + step;                            \
+      p[t] = p[t] + step;                                                                          \
+      const T slope = (T)(step * q[t * n + t]) + (T)(2 * qp[t]), more = total + (T)(step * slope); \
+      total = (T)(more / one) / one;                                                               \
+      for (int64_t j = 0; j < n; j++) {                                                            \
+        qp[j] = (T)(qp[j] + (T)(step * q[t * n + j])) / one;                                       \
+        p[j] = p[j] / one;                                                                         \
+      }                                                                                            \
+    }                                                                                              \
+  }                                                                                                \
+  static bool coupling_is_done_##T(const T *qp, int64_t n, T total) {                              \
+    const T least = (T)0.005 / (T)n;                                                               \
+    for (int64_t t = 0; t < n; t++) {                                                              \
+      const T error = qp[t] - total;                                                               \
+      if (!((error < 0 ? -error : error) < least)) return false;                                   \
+    }                                                                                              \
+    return true;                                                                                   \
+  }                                                                                                \
+  static void coupling_part_##T(void *argument, int64_t begin, int64_t end, int thread) {          \
+    const struct coupling_run *run = argument;                                                     \
+    const int64_t n = run->classes, sweeps = n > 100 ? n : 100;                                    \
+    T *q = (T *)run->k->scratch + thread * n * (n + 1), *qp = q + n * n;                           \
+    for (int64_t row = begin; row < end; row++) {                                                  \
+      T *p = (T *)run->k->out[0]->data + row * n;                                                  \
+      coupling_quadratic_##T((const T *)run->k->in[0]->data + row * run->pairs, n, q);             \
+      for (int64_t t = 0; t < n; t++) p[t] = (T)(1.0 / (double)n);                                 \
+      for (int64_t i = 0; i < sweeps; i++) {                                                       \
+        const T total = coupling_products_##T(q, p, n, qp);                                        \
+        if (coupling_is_done_##T(qp, n, total)) break;                                             \
+        coupling_sweep_##T(q, p, qp, n, total);                                                    \
+      }                                                                                            \
+    }                                                                                              \
   }
 COUPLING(float)
 COUPLING(double)
