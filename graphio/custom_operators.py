@@ -211,6 +211,11 @@ def register_operator(
         NotFoundError: there is no such library.
     """
     problems = _problems(domain, name, version, inputs, outputs, types or {}, attributes or {})
+    problems += [
+        f"{what} is {type(given).__name__}, expected a function"
+        for what, given in (("shape", shape), ("kernel", kernel), ("gradient", gradient))
+        if not callable(given) and (what == "shape" or given is not None)
+    ]
     if kernel is None and library is None:
         problems.append("neither kernel nor library is given: nothing could run it")
     if problems:

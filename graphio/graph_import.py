@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from graphio import scopes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Operation, Tensor
 from graphio.graph_def import GraphDef, foreign_of, functions_of, graph_def_of
 from graphio.importing import Imported, Importer
-from graphio.schema import tensorflow_pb2
+from graphio.schema import errors, tensorflow_pb2
 
 __all__ = ["element_of", "import_graph_def"]
 
@@ -76,7 +76,13 @@ def _tensorflow_graph(graph_def: Any) -> Any:
         return tensorflow_pb2.GraphDef.FromString(graph_def.SerializeToString())
     if isinstance(graph_def, bytes):
         parsed = GraphDef()
-        parsed.ParseFromString(graph_def)
+        try:
+            parsed.ParseFromString(graph_def)
+        except DecodeError as error:
+            raise errors.DataLossError(
+                message=f"the {len(graph_def)} bytes given as graph_def are no GraphDef, or are "
+                f"damaged or cut off ({error})"
+            ) from None
         return foreign_of(parsed)
     return None
 

@@ -179,6 +179,13 @@ def test_what_is_wrong_with_a_declaration_is_said_at_once() -> None:
         assert part in str(found.value)
 
 
+def test_a_shape_rule_that_fails_is_named() -> None:
+    with pytest.raises(ValueError, match=r"the shape rule of com\.example\.ScaledTanh failed"):
+        scaled(shape=lambda shapes, scale: [("q",)])(X)
+    with pytest.raises(ValueError, match="shape is int, expected a function.*gradient is str"):
+        scaled(shape=5, gradient="none")
+
+
 @pytest.mark.parametrize(
     ("name", "domain"), [("Relu", ""), ("Relu", "ai.onnx"), ("F", "graphio"), ("no name", "a.b")]
 )

@@ -551,3 +551,8 @@ def test_bytes_are_the_same_for_the_same_file(folder: Path) -> None:
     assert first is not None and first == second
     assert container.MAGIC == first[: len(container.MAGIC)]
     assert text_format.Parse("", pb.GraphDef()) == pb.GraphDef()
+
+
+def test_bytes_that_are_no_graph_are_said_so() -> None:
+    with pytest.raises(tf.errors.DataLossError, match="the 9 bytes given as graph_def are no"):
+        tf.import_graph_def(b"\x99\x88garbage")

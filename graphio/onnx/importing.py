@@ -405,5 +405,5 @@ def _unknown(domain: str, op: str) -> str:
         return f"the standard has no operator {op} in {domain or 'ai.onnx'}"
     return (
         f"operator {domain}.{op} is not the standard's and the model has no function of that name; "
-        "export the model with its function, or replace the node"
+        "export the model with its function, or register it (tf.register_operator)"
     )

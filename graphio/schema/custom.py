@@ -80,14 +80,17 @@ class CustomOperator:
         Raises:
             OpError: the rule raised, or gave what is no list of shapes.
         """
+        count = len(self.row.outputs)
         try:
             found = self.shape(list(inputs), **attributes)
-            count = len(self.row.outputs)
             if count == 1 and all(d is None or isinstance(d, (int, np.integer)) for d in found):
                 found = [found]
             made = [tuple(None if d is None else int(d) for d in dims) for dims in found]
         except Exception as error:
-            raise host.failure(error) from error
+            known = host.failure(error)
+            raise type(known)(
+                message=f"the shape rule of {self.title} failed, or gave no shapes: {known.message}"
+            ) from error
         if len(made) != count:
             raise errors.InvalidArgumentError(
                 message=f"the shape rule of {self.title} gave {len(made)} shapes for {count} "

@@ -36,7 +36,7 @@ def decode(data: Array, pixels: str) -> Array:
         ResourceExhaustedError: the picture is larger than Pillow takes.
     """
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise errors.UnimplementedError(
             message="pictures are decoded by Pillow; `pip install graphio[images]` adds it"
@@ -49,9 +49,9 @@ def decode(data: Array, pixels: str) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # Pillow's decoders raise of many kinds
+        why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
         raise errors.InvalidArgumentError(
-            message=f"{data.size} bytes are no picture of {', '.join(_FORMATS)}, or it is damaged: "
-            f"{error}"
+            message=f"{data.size} bytes are no picture of {', '.join(_FORMATS)}, or damaged{why}"
         ) from None
     if pixels == "Grayscale":
         return made[:, :, None]
