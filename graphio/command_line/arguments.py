@@ -1,0 +1,48 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from graphio.command_line.exits import Refused
+
+__all__ = ["Engine", "Signature", "Sizes", "parse_sizes"]
+
+Signature = Annotated[
+    str | None, typer.Option("--signature", "-s", help="Which signature; needless if there is one.")
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size",
+        metavar="NAME=SIZES",
+        help="Sizes of an input, image=1,3,224,224, or of a named dimension, batch=8. "
+        "What is not said is 1.",
+    ),
+]
+
+
+class Engine(str, Enum):
+    """Who runs a model."""
+
+    cinfer = "cinfer"
+    runtime = "runtime"
+
+
+def parse_sizes(given: list[str] | None) -> dict[str, tuple[int, ...]]:
+    """By name of an input or dimension: its sizes.
+
+    Raises:
+        Refused: one has another form.
+    """
+    sizes = {}
+    for text in given or ():
+        name, equals, numbers = text.rpartition("=")
+        parts = [part.strip() for part in numbers.split(",") if part.strip()]
+        if not equals or not name or not all(part.isdigit() for part in parts):
+            raise Refused(f"--size is '{text}', expected NAME=SIZES such as image=1,3,224,224", 2)
+        sizes[name] = tuple(map(int, parts))
+    return sizes
