@@ -23,11 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from graphio import cinfer, costs
-from graphio.profile import Profile
-from graphio.run_metadata import RunMetadata, divided, fill_times
+from graphio import cinfer, costs, profile
 from graphio.schema import container, fused
-from graphio.schema.model_pb2 import Model
 
 from .peers.models import ROOT
 from .peers.native import COMPILER, made
@@ -159,28 +156,6 @@ def table(rows: list[Row], most: Limits) -> str:
     return "\n".join(lines)
 
 
-def observed(signature: Any, inputs: list[Array], runs: int) -> list[list[Any]]:
-    """The times of the nodes of several runs, after one that plans."""
-    signature.run(inputs)
-    found: list[list[Any]] = []
-    for _ in range(runs):
-        found.append([])
-        signature.run_watched(inputs, found[-1], None)
-    return found
-
-
-def profile_of(model: Model, runs: list[list[Any]]) -> Profile:
-    """The runs as a profile with the nodes that fused ones stand for."""
-    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
-    made = []
-    for times in runs:
-        metadata = RunMetadata()
-        told = [part for time in times for part in divided(time, parts)]
-        fill_times(metadata, told, nodes, "cinfer")
-        made.append(metadata.step_stats)
-    return Profile(made)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -195,14 +170,14 @@ def main() -> None:
     with cinfer.load(data) as loaded:
         signature = loaded.signature(chosen.signature)
         inputs = inputs_of(signature, chosen.batch)
-        runs = observed(signature, inputs, chosen.runs)
+        runs = profile.observed(signature, inputs, chosen.runs)
     least: dict[str, float] = {}
     for time in (time for times in runs for time in times):
         seconds = (time.end - time.start) * 1e-9
         least[time.name] = min(seconds, least.get(time.name, seconds))
     print(table(rows_of(data, signature.name, inputs, least), limits()))
     if chosen.trace:
-        profile_of(container.unpack(data)[0], runs).save(chosen.trace)
+        profile.of_runs(container.unpack(data)[0], runs).save(chosen.trace)
 
 
 if __name__ == "__main__":

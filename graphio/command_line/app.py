@@ -12,7 +12,19 @@ import click
 import typer
 
 from graphio.command_line import exits
-from graphio.command_line.commands import convert, diff, inspect, ls, run, verify
+from graphio.command_line.commands import (
+    bench,
+    convert,
+    diff,
+    export_c,
+    inspect,
+    ls,
+    profile,
+    run,
+    selftest,
+    show,
+    verify,
+)
 from graphio.schema import errors
 from graphio.version import __version__
 
@@ -36,7 +48,7 @@ app = typer.Typer(
     rich_markup_mode="rich" if sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (inspect, ls, verify, diff, convert, run):
+for module in (inspect, ls, verify, diff, convert, run, bench, profile, show, export_c, selftest):
     app.command(module.NAME)(module.command)
 
 

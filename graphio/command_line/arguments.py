@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from graphio.command_line.exits import Refused
 
-__all__ = ["Engine", "Signature", "Sizes", "parse_sizes"]
+__all__ = ["Engine", "Inputs", "Signature", "Sizes", "parse_sizes"]
 
 Signature = Annotated[
     str | None, typer.Option("--signature", "-s", help="Which signature; needless if there is one.")
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="[NAME=]FILE",
+        help=".npz, .npy, .csv, .parquet, pictures (NAME='*.png'); none: random numbers.",
+    ),
 ]
 Sizes = Annotated[
     list[str] | None,
@@ -30,6 +39,16 @@ class Engine(str, Enum):
 
     cinfer = "cinfer"
     runtime = "runtime"
+
+    def open(self, data: bytes, threads: int = 1) -> Any:
+        """A model file's bytes in this engine."""
+        if self is Engine.cinfer:
+            from graphio import cinfer
+
+            return cinfer.load(data, threads=threads)
+        from graphio import runtime
+
+        return runtime.load(data)
 
 
 def parse_sizes(given: list[str] | None) -> dict[str, tuple[int, ...]]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from graphio import cinfer
-from graphio.command_line.random_inputs import random_inputs, sizes_of
+from graphio.command_line.giving import given_inputs
 from graphio.costs import node_costs
-from graphio.describing import describe
-from graphio.schema import container
 
 __all__ = ["cost_of"]
 
 
-def cost_of(
-    data: bytes, signature: str | None, sizes: Mapping[str, tuple[int, ...]]
-) -> dict[str, Any]:
+def cost_of(data: bytes, signature: str | None, size: list[str] | None) -> dict[str, Any]:
     """Runs a model once in each engine, on random numbers.
 
     Args:
         data: bytes of a model file.
         signature: which; None: the only one.
-        sizes: see graphio.command_line.random_inputs.sizes_of.
+        size: what --size was given.
 
     Returns:
         signature, inputs (name to sizes), operations (a multiply-add is two), moved (bytes read and
@@ -30,10 +27,7 @@ def cost_of(
     """
     with cinfer.load(data) as model:
         run = model.signature(signature)
-        model_proto, _ = container.unpack(data, lazy=True)
-        described = next(s for s in describe(model_proto)["signatures"] if s["name"] == run.name)
-        shapes = sizes_of(described["inputs"], sizes)
-        inputs = random_inputs(run.inputs, shapes)
+        inputs = given_inputs(data, run, None, size)
         run(**inputs)
         held = model.stats().arena_bytes
     rows = node_costs(data, run.name, list(inputs.values()))
@@ -41,7 +35,7 @@ def cost_of(
     ordered = sorted(rows, key=lambda row: -(row.operations or 0))
     return {
         "signature": run.name,
-        "inputs": shapes,
+        "inputs": {name: list(np.shape(value)) for name, value in inputs.items()},
         "operations": total,
         "moved": sum(row.moved for row in rows),
         "arena_bytes": held,

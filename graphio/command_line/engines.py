@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphio.command_line import opening
+from graphio.command_line.arguments import Engine
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema.engine import TensorSpec
 
 __all__ = ["NAMES", "Loaded", "installed", "load"]
 
-OURS = ("cinfer", "runtime")
+OURS = tuple(engine.value for engine in Engine)
 #: those that read the ONNX file itself
 OTHERS = ("onnxruntime", "openvino")
 NAMES = (*OURS, *OTHERS)
@@ -25,14 +26,15 @@ class Loaded:
     Attributes:
         engine: its name.
         run: a call on arrays by name.
-        inputs: the signature's, where the engine is one of ours.
         name: of the signature.
+        inputs, data: the signature's, and the model file's bytes, where the engine is ours.
     """
 
     engine: str
     run: Callable[[Mapping[str, Any]], dict[str, Any]]
-    inputs: Mapping[str, TensorSpec]
-    name: str
+    name: str = "predict"
+    inputs: Mapping[str, TensorSpec] = field(default_factory=dict)
+    data: bytes = b""
 
 
 def installed(engine: str) -> bool:
@@ -61,15 +63,8 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
 
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
     data = opening.model_bytes(path)
-    if engine == "cinfer":
-        from graphio import cinfer
-
-        found: Any = cinfer.load(data, threads=threads).signature(signature)
-    else:
-        from graphio import runtime
-
-        found = runtime.load(data).signature(signature)
-    return Loaded(engine, lambda inputs: found(**inputs), found.inputs, found.name)
+    found = Engine(engine).open(data, threads).signature(signature)
+    return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
 
 
 def _onnxruntime(path: str, threads: int) -> Loaded:
@@ -84,7 +79,7 @@ def _onnxruntime(path: str, threads: int) -> Loaded:
     def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         return dict(zip(names, session.run(None, dict(inputs)), strict=True))
 
-    return Loaded("onnxruntime", run, {}, "predict")
+    return Loaded("onnxruntime", run)
 
 
 def _openvino(path: str, threads: int) -> Loaded:
@@ -99,7 +94,7 @@ def _openvino(path: str, threads: int) -> Loaded:
         found = compiled(dict(inputs))
         return {name: found[name] for name in names}
 
-    return Loaded("openvino", run, {}, "predict")
+    return Loaded("openvino", run)
 
 
 _OPENERS = {"onnxruntime": _onnxruntime, "openvino": _openvino}

@@ -170,7 +170,8 @@ def _pictures(pattern: str, spec: TensorSpec) -> Array:
     if first:
         batch = batch.transpose(0, 3, 1, 2)
     if spec.dtype.kind == "f":
-        return (batch / np.float32(255)).astype(spec.dtype)
+        scaled: Array = (batch / np.float32(255)).astype(spec.dtype)
+        return scaled
     return np.ascontiguousarray(batch)
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.tree import Tree
 
 from graphio.command_line import opening, output
-from graphio.command_line.arguments import Signature, Sizes, parse_sizes
+from graphio.command_line.arguments import Signature, Sizes
 from graphio.command_line.commands import ls
 from graphio.schema import errors
 
@@ -41,7 +41,7 @@ def command(
     if cost:
         from graphio.command_line.cost import cost_of
 
-        facts["cost"] = cost_of(opening.model_bytes(file), signature, parse_sizes(size))
+        facts["cost"] = cost_of(opening.model_bytes(file), signature, size)
     output.show(facts, as_json, lambda console: console.print(tree(facts)))
     if not all(engine["runs"] for engine in facts["engines"].values()):
         raise typer.Exit(1)

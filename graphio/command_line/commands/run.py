@@ -9,10 +9,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from graphio.command_line import engines, exits, opening, output, writing_outputs
-from graphio.command_line.arguments import Engine, Signature, Sizes, parse_sizes
-from graphio.command_line.random_inputs import random_inputs, sizes_of
-from graphio.command_line.reading_inputs import read_inputs
+from graphio.command_line import engines, exits, output, writing_outputs
+from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes
+from graphio.command_line.giving import given_inputs
 
 NAME = "run"
 Facts = dict[str, Any]
@@ -22,15 +21,7 @@ _SHOWN = 8  # numbers of an output
 
 def command(
     model: Annotated[str, typer.Argument(help="A model, also of ONNX or TensorFlow.")],
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="[NAME=]FILE",
-            help=".npz, .npy, .csv, .parquet, pictures (NAME='*.png'); none: random numbers.",
-        ),
-    ] = None,
+    inputs: Inputs = None,
     out: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help=".npz, .npy, .csv, .parquet"),
@@ -56,10 +47,7 @@ def command(
     if out is not None:
         writing_outputs.check_ending(out)
     loaded = engines.load(engine.value, model, signature, threads)
-    if inputs:
-        given = read_inputs(inputs, loaded.inputs)
-    else:
-        given = random_inputs(loaded.inputs, _sizes(model, loaded.name, size))
+    given = given_inputs(loaded.data, loaded, inputs, size)
     results = _run(loaded, given, batch)
     facts: Facts = {"model": model, "signature": loaded.name, "engine": loaded.engine}
     facts["inputs"] = {name: list(np.shape(value)) for name, value in given.items()}
@@ -75,15 +63,6 @@ def command(
     output.show(facts, as_json, lambda console: _print(console, facts))
     if not all(facts[key]["agrees"] for key in ("compared", "expected") if key in facts):
         raise typer.Exit(exits.NO)
-
-
-def _sizes(path: str, name: str, size: list[str] | None) -> dict[str, tuple[int, ...]]:
-    from graphio.describing import describe
-    from graphio.schema import container
-
-    model, _ = container.unpack(opening.model_bytes(path), lazy=True)
-    found = next(s for s in describe(model)["signatures"] if s["name"] == name)
-    return sizes_of(found["inputs"], parse_sizes(size))
 
 
 def _run(loaded: engines.Loaded, inputs: Mapping[str, Any], batch: int) -> dict[str, Any]:
