@@ -1,4 +1,4 @@
-"""C source for a model: a header with a typed function a signature, and a program that calls them."""
+"""C source for a model: a header with a function a signature, and a program that calls them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _TYPES = {
     "bfloat16": ("uint16_t", "CI_BFLOAT16"),
 }
 _WORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline "
-    "int long register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while bool true false main session error status".split()
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while bool true false main session error status".split()
 )
 
 

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import click
 import typer
 
 from graphio.command_line import exits
@@ -80,12 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = app(given, prog_name="graphio", standalone_mode=False)
-    except click.exceptions.Abort:
-        return exits.INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        app(given, prog_name="graphio")
+    except SystemExit as end:  # with which typer tells wrong usage, too
+        return end.code if isinstance(end.code, int) else exits.DONE
     except KeyboardInterrupt:
         return exits.INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough
@@ -95,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, "--debug" in given)
     except Exception as error:
         return _fault(error, "--debug" in given)
-    return code if isinstance(code, int) else exits.DONE
+    return exits.DONE
 
 
 def _failed(error: Any, debug: bool) -> int:

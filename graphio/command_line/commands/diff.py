@@ -24,7 +24,8 @@ def command(
     """Compare A with B: structure and values, the largest difference first. 1 if they differ."""
     from graphio.train.comparing import diff_checkpoints
 
-    one, other = _Side(a), _Side(b)
+    models = all(opening.kind_of(path) in opening.MODELS for path in (a, b))
+    one, other = _Side(a, models), _Side(b, models)
     structure = list(_structure(one.lines, other.lines))
     found = diff_checkpoints(one.values, other.values)
     facts = {
@@ -41,12 +42,17 @@ def command(
 class _Side:
     """One of the two.
 
+    Args:
+        path: of it.
+        models: whether both are models: then constants and structure are compared, too, else the
+            variables alone.
+
     Attributes:
         values: what diff_checkpoints takes.
         lines: of a model, its structure as text.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, models: bool) -> None:
         self.lines: list[str] = []
         if opening.kind_of(path) not in opening.MODELS:
             self.values: Any = opening.prefix_of(path)
@@ -55,8 +61,10 @@ class _Side:
         from graphio.schema import container
 
         model, arrays = container.unpack(opening.model_bytes(path))
-        self.values = tensors_of(model, arrays)
-        self.lines = structure_lines(model)
+        variables = {v.name for v in model.variable}
+        values = tensors_of(model, arrays)
+        self.values = values if models else {n: v for n, v in values.items() if n in variables}
+        self.lines = structure_lines(model) if models else []
 
 
 def _structure(a: list[str], b: list[str]) -> Iterator[str]:

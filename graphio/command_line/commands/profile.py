@@ -29,7 +29,7 @@ def command(
     size: Sizes = None,
     as_json: output.Json = False,
 ) -> None:
-    """Show where the time of a run of MODEL goes, the least of several runs, operation by operation."""
+    """Show what each operation of a run of MODEL takes, the least of several runs."""
     from graphio import profile
     from graphio.schema import container
 
