@@ -179,7 +179,7 @@ def _narrow(model: Model, values: list[Array], weights: str) -> None:
     for graph in functions.all_graphs(model.graph):
         nodes: list[Node] = []
         for node in graph.node:
-            if node.op == "Constant" and node.attr and node.attr[0].value.tensor in chosen:
+            if _tensor_of(node) in chosen:
                 nodes += _widened(node, number, wide)
             else:
                 nodes.append(node)
@@ -187,6 +187,14 @@ def _narrow(model: Model, values: list[Array], weights: str) -> None:
         graph.node.extend(nodes)
     for i in chosen:
         values[i] = cast(values[i], number)
+
+
+def _tensor_of(node: Node) -> int | None:
+    """Which of the file's tensors a constant is."""
+    for attribute in node.attr if node.op == "Constant" else ():
+        if attribute.value.WhichOneof("value") == "tensor":
+            return attribute.value.tensor
+    return None
 
 
 def _widened(node: Node, number: int, wide: int) -> list[Node]:
