@@ -14,8 +14,8 @@ int ci_span_order(ci_span a, ci_span b) {
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
   ci_span key = {name, strlen(name)};
-  const ci_attr *attrs = model->attrs.at + node->attrs;
-  for (uint32_t i = 0; i < node->attr_count; i++) {
+  const ci_attr *attrs = model->attrs.at; /* NULL when no node has any */
+  for (uint32_t i = node->attrs; i < node->attrs + node->attr_count; i++) {
     if (ci_span_order(attrs[i].key, key) == 0) return &attrs[i];
   }
   return NULL;
