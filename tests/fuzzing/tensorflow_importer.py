@@ -19,6 +19,7 @@ from graphio import runtime
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files import convert, import_model
 from graphio.tensorflow_files import operators as rows
+from graphio.tensorflow_files.reading import read_saved_model
 
 GRAPH, SAVED, TEXT = "graph.pb", "saved_model.pb", "saved_model.pbtxt"
 NAMES = (GRAPH, SAVED, TEXT)
@@ -37,7 +38,8 @@ def run(data: bytes) -> None:
                 made = convert(content)
             else:
                 bundles.lay(folder(), {name: content})
-                made = convert(folder())
+                found = read_saved_model(folder())
+                made = convert(folder(), tags=found.meta_graphs[0].meta_info_def.tags)
         if made is not None:
             runtime.load(made)
 

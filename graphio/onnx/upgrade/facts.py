@@ -134,7 +134,12 @@ def _inferred(model: onnx.ModelProto) -> onnx.GraphProto:
     _lighten(model.graph, light.graph)
     try:
         return onnx.shape_inference.infer_shapes(light, data_prop=True).graph
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+    except (
+        onnx.shape_inference.InferenceError,
+        onnx.checker.ValidationError,
+        RuntimeError,
+        ValueError,
+    ):
         return light.graph  # the declared types alone: what is unknown costs a few nodes more
 
 
