@@ -9,12 +9,13 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py)
+                tools/families_page.py tools/fuzz.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times proofs venv clean
+.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times proofs fuzz fuzz-deep \
+        venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -29,6 +30,7 @@ help:
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
+	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -88,6 +90,13 @@ proof-errors: proof-faults ;
 proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)
 	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
+
+# FUZZ="wire --seconds 600" and the like; a deep run goes on where the last one stopped.
+fuzz: .venv/dev.stamp
+	$(BIN)/python tools/fuzz.py --seconds 60 $(FUZZ)
+
+fuzz-deep: .venv/dev.stamp
+	$(BIN)/python tools/fuzz.py --deep --log $(FUZZ)
 
 venv: .venv/dev.stamp
 
