@@ -224,9 +224,11 @@ def _finished(importer: Importer, signatures: Mapping[str, Ends]) -> Imported:
     check(importer, roots)
     found = _built(importer, roots)
     for name, (inputs, outputs, method) in signatures.items():
-        made = [
-            {key: _tensor(importer, at) for key, at in keys.items()} for keys in (inputs, outputs)
-        ]
+        with importer.noting():
+            made = [
+                {key: _tensor(importer, at) for key, at in keys.items()}
+                for keys in (inputs, outputs)
+            ]
         found.signatures[name] = Signature(made[0], made[1], method)
     return found
 

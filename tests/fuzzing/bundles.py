@@ -11,13 +11,11 @@ _HEAD = struct.Struct("<BI")
 
 def pack(names: Sequence[str], files: dict[str, bytes]) -> bytes:
     """One input of some files."""
-    return b"".join(
-        _HEAD.pack(names.index(name), len(data)) + data for name, data in files.items()
-    )
+    return b"".join(_HEAD.pack(names.index(name), len(data)) + data for name, data in files.items())
 
 
 def unpack(names: Sequence[str], data: bytes) -> dict[str, bytes]:
-    """The files of an input; a length beyond its end means its end, of files twice the last counts."""
+    """The files of an input: a length beyond its end means its end."""
     files: dict[str, bytes] = {}
     at = 0
     while len(data) - at >= _HEAD.size:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from fuzzing import bundles
-from fuzzing.messages import Mutator, bytes_changed
-from fuzzing.target import GOLDEN, Mutate, Target, refusals
 from google.protobuf.message import DecodeError
 from proofs.slices import memory
 
 import graphio as tf
+from fuzzing import bundles
+from fuzzing.messages import Mutator, bytes_changed
+from fuzzing.target import GOLDEN, Mutate, Target, refusals
 from graphio.schema import checkpoint, checkpoint_index
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
 from graphio.schema.crc32c import crc32c

@@ -10,11 +10,11 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
 from fuzzing import bundles
 from fuzzing.checkpoint_reader import folder
 from fuzzing.messages import NUMBERS, bytes_changed
 from fuzzing.target import GOLDEN, Mutate, Target, refusals
-
 from graphio.schema.crc32c import crc32c
 from graphio.train.interop import table
 from graphio.train.sources import Source, open_source

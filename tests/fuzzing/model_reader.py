@@ -7,10 +7,11 @@ import struct
 from collections.abc import Iterator
 
 import schema_samples
+
+import graphio as tf
 from fuzzing.messages import Mutator, bytes_changed
 from fuzzing.target import GOLDEN, Mutate, Target, refusals
-
-from graphio import runtime
+from graphio import importing, runtime
 from graphio.schema import container, operators
 from graphio.schema.crc32c import crc32c
 from graphio.schema.model_pb2 import Model
@@ -19,12 +20,14 @@ LARGEST_SEED = 4000
 
 
 def run(data: bytes) -> None:
-    """Loads a model, lazily if its length is odd, and prepares every signature."""
+    """Loads a model, lazily if its length is odd, prepares its signatures, makes a graph of it."""
     with refusals():
         model = runtime.load(data, lazy=bool(len(data) % 2))
         for name in model.signatures:
             with refusals():
                 model.signature(name)
+        with refusals(ValueError), tf.Graph().as_default():
+            importing.import_model(*container.unpack(data))
 
 
 def change(data: bytes, rng: random.Random, mutate: Mutate) -> bytes:

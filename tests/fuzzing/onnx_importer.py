@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Iterator
 
 import onnx
-from fuzzing.messages import Mutator
-from fuzzing.target import Mutate, Target, refusals
 from google.protobuf.message import DecodeError
 from onnx import AttributeProto, TensorProto, TypeProto, helper
 from onnx.backend.test.case.node import collect_testcases
 
 import graphio as tf
 import graphio.onnx
+from fuzzing.messages import Mutator
+from fuzzing.target import Mutate, Target, refusals
 from graphio import runtime
 
 LARGEST_SEED = 350

@@ -7,14 +7,14 @@ import zipfile
 from collections.abc import Iterator
 
 import numpy as np
-from fuzzing import bundles
-from fuzzing.checkpoint_reader import folder
-from fuzzing.messages import Mutator
-from fuzzing.target import FOLDER, Mutate, Target, refusals
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
 import graphio as tf
+from fuzzing import bundles
+from fuzzing.checkpoint_reader import folder
+from fuzzing.messages import Mutator
+from fuzzing.target import FOLDER, Mutate, Target, refusals
 from graphio import runtime
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files import convert, import_model

@@ -1,6 +1,7 @@
-"""Fuzzes one target with atheris: python -m fuzzing.run TARGET [arguments of libFuzzer].
+"""Fuzzes one target with atheris: python tests/fuzzing/atheris_main.py TARGET [flags and folders].
 
-Writes the target's seeds into its first folder if that is empty.
+tools/fuzz.py calls it. FINDINGS=FOLDER in the environment keeps an input of each place that fails
+and goes on, so that one run finds many.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import os
 import random
 import resource
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
 import atheris
 
-MODULES = {
-    "model_reader": ("graphio.schema", "graphio.runtime"),
+TESTS = Path(__file__).resolve().parent.parent
+#: target to the packages whose branches guide it
+GUIDED_BY = {
+    "model_reader": ("graphio.schema", "graphio.runtime", "graphio.importing"),
     "checkpoint_reader": ("graphio.schema", "graphio.train"),
     "interop": ("graphio.train.interop",),
     "onnx_importer": ("graphio.onnx",),
@@ -28,19 +32,14 @@ MEMORY = 3 << 30  # of addresses, beyond what a process has after its imports: m
 def main() -> None:
     """Runs libFuzzer until it ends."""
     name = sys.argv.pop(1)
-    with atheris.instrument_imports(include=list(MODULES[name])):
+    sys.path[0] = str(TESTS)
+    with atheris.instrument_imports(include=list(GUIDED_BY[name])):
         target = importlib.import_module(f"fuzzing.{name}").TARGET
-    for folder in map(Path, sys.argv[1:]):
-        if folder.is_dir() and not any(folder.iterdir()):
-            for number, data in enumerate(target.seeds()):
-                (folder / f"seed-{number:03}").write_bytes(data)
-        break
+    findings = os.environ.get("FINDINGS")
 
     def custom_mutator(data: bytes, most: int, seed: int) -> bytes:
-        changed = target.change(data, random.Random(seed), atheris.Mutate)
+        changed: bytes = target.change(data, random.Random(seed), atheris.Mutate)
         return changed if len(changed) <= most else data[:most]
-
-    findings = os.environ.get("FINDINGS")
 
     def one(data: bytes) -> None:
         try:
@@ -50,16 +49,21 @@ def main() -> None:
                 raise
             _keep(Path(findings), data, error)
 
-    atheris.Setup(sys.argv, one, custom_mutator=custom_mutator)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
-    atheris.Fuzz()
+    with tempfile.TemporaryDirectory() as folder:
+        if any(map(os.path.isdir, sys.argv[1:])):
+            for number, data in enumerate(target.seeds()):
+                (Path(folder) / f"{number:03}").write_bytes(data)
+            sys.argv.append(folder)
+        atheris.Setup(sys.argv, one, custom_mutator=custom_mutator)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
+        atheris.Fuzz()
 
 
 def _keep(folder: Path, data: bytes, error: Exception) -> None:
-    """Keeps an input of each place that fails, so that one run finds many."""
+    """Keeps an input of each place that fails."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "graphio" in f.filename or "runtime" in f.filename] or frames
+    own = [f for f in frames if "/graphio/" in f.filename] or frames
     path = folder / f"{type(error).__name__}-{Path(own[-1].filename).stem}-{own[-1].lineno}"
     if not path.exists():
         path.write_bytes(data)
