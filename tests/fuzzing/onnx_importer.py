@@ -56,7 +56,7 @@ def _change_attribute(node: onnx.NodeProto, rng: random.Random, mutate: Mutate) 
     if node.attribute and rng.random() < 0.5:
         Mutator(rng, WORDS, mutate).change(rng.choice(node.attribute))
         return
-    if not onnx.defs.has(node.op_type, domain=node.domain):
+    if f"{node.op_type}" not in WORDS["op_type"] or not onnx.defs.has(node.op_type, node.domain):
         return
     known = onnx.defs.get_schema(node.op_type, domain=node.domain).attributes
     if known:

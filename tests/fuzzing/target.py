@@ -43,8 +43,8 @@ def refusals(*documented: type[Exception]) -> Iterator[None]:
         documented: further classes that its docstring names.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)  # numpy's
         try:
             yield
         except errors.InternalError:
