@@ -38,6 +38,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/fuzz"
 C_FUZZ = ROOT / "cinfer/fuzz"
+PYTHON_FUZZ = ROOT / "tests/fuzzing"
 LOG = ROOT / "docs/fuzzing.jsonl"
 PAGE = ROOT / "docs/security.md"
 MARKS = ("<!-- fuzzing -->", "<!-- /fuzzing -->")
@@ -93,7 +94,7 @@ def python_program(name: str) -> list[str] | None:
     """A target in Python, tests/fuzzing/NAME.py, under atheris."""
     if importlib.util.find_spec("atheris") is None:
         return None
-    return [sys.executable, str(ROOT / "tests/fuzzing" / f"{name}.py")]
+    return [sys.executable, str(PYTHON_FUZZ / "atheris_main.py"), name]
 
 
 def _beside(program: str) -> Path | str:
@@ -115,6 +116,41 @@ TARGETS = {
     "run": Target("C: load, plan, run", c_program, 10**7, C_FUZZ, ("-max_len=32768",)),
     "checkpoint": Target(
         "C: index, shards, the file `checkpoint`", c_program, 10**6, C_FUZZ, ("-max_len=8192",)
+    ),
+    "model_reader": Target(
+        "Python: model files, to the plan and back to a graph",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=16384",),
+    ),
+    "checkpoint_reader": Target(
+        "Python: index, shards, graph file, the file `checkpoint`",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=32768",),
+    ),
+    "interop": Target(
+        "Python: safetensors, .npy and .npz, files of torch.save, TensorFlow's checkpoints",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=32768",),
+    ),
+    "onnx_importer": Target(
+        "Python: ONNX models to model files",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=16384",),
+    ),
+    "tensorflow_importer": Target(
+        "Python: GraphDefs and SavedModels to model files",
+        python_program,
+        10**6,
+        PYTHON_FUZZ,
+        ("-max_len=16384",),
     ),
 }
 
