@@ -102,28 +102,43 @@ def compare(results: dict[str, Any]) -> tuple[str, str]:
             if result[0] in ("ResourceExhaustedError", "UnimplementedError"):
                 return "", result[0]
             return f"refused by {engine}", result[1]
-    for a, b in zip(one, two, strict=True):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return "differs", f"{text(a)} and {text(b)}"
-        if not _near(a, b):
-            return "differs", f"{a.reshape(-1)[:8]} and {b.reshape(-1)[:8]}"
-    return "", "answered"
+    why = _difference(one, two)
+    return ("differs", why) if why else ("", "answered")
+
+
+def _difference(one: Any, two: Any) -> str:
+    """What is different between lists of arrays, sequences (lists as well) and nothing."""
+    if not isinstance(one, np.ndarray) or not isinstance(two, np.ndarray):
+        if not isinstance(one, list) or not isinstance(two, list) or len(one) != len(two):
+            return "" if one is None and two is None else f"{one!r:.80} and {two!r:.80}"
+        return next(filter(None, map(_difference, one, two)), "")
+    if one.dtype != two.dtype or one.shape != two.shape:
+        return f"{text(one)} and {text(two)}"
+    return "" if _near(one, two) else f"{one.reshape(-1)[:8]} and {two.reshape(-1)[:8]}"
 
 
 def is_wild(values: Sequence[Any]) -> bool:
     """Whether a number among arrays and floats is not finite or overflows soon."""
     numbers = [x for x in values if isinstance(x, (np.ndarray, float))]
     with np.errstate(all="ignore"):
-        arrays = [np.asarray(x).astype(np.float64) for x in numbers if np.size(x)]
+        arrays = [_plain(np.asarray(x)) for x in numbers if np.size(x) and not _holds_texts(x)]
         return any(not bool((np.abs(x) < 1e18).all()) for x in arrays)
+
+
+def _holds_texts(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and bool(x.dtype.kind == "O")
+
+
+def _plain(x: Array) -> Array:
+    """Numbers that numpy can compute with."""
+    return x if x.dtype.kind == "c" else x.astype(np.float64)
 
 
 def _near(a: Array, b: Array) -> bool:
     if a.size == 0 or a.dtype == object:  # there may be too many bytes in no elements of float64
         return bool((a == b).all())
     with np.errstate(all="ignore"):
-        a, b = a.astype(np.float64), b.astype(np.float64)
-        return bool(np.allclose(a, b, rtol=1e-2, atol=1e-3, equal_nan=True))
+        return bool(np.allclose(_plain(a), _plain(b), rtol=1e-2, atol=1e-3, equal_nan=True))
 
 
 # ---- the parent ----
