@@ -35,12 +35,13 @@ int main(int argc, char** argv) {
   for (float p : cinfer::copy<float>(found[0])) std::printf("%.9g\\n", static_cast<double>(p));
   std::vector<float> loss(1);
   const std::vector<float> y = {1, 0, 0, 1};
-  session.run("train", {cinfer::view(x, {2, 3}), cinfer::view(y, {2, 2})}, {cinfer::view(loss, {})});
+  const std::vector<ci_tensor> fed = {cinfer::view(x, {2, 3}), cinfer::view(y, {2, 2})};
+  session.run("train", fed, {cinfer::view(loss, {})});
   session.save(argv[2], 7);
   cinfer::State shared;
   cinfer::Session other(model, shared);
-  const bool right = model.signatures().size() == 2 && model.inputs("train").size() == 2 && loss[0] > 0 &&
-                     other.restore(argv[2]) == 7 && other.state() == shared.get() &&
+  const bool right = model.signatures().size() == 2 && model.inputs("train").size() == 2 &&
+                     loss[0] > 0 && other.restore(argv[2]) == 7 && other.state() == shared.get() &&
                      status_of([] { cinfer::Model nowhere("/nowhere.gio"); }) == CI_NOT_FOUND &&
                      status_of([&] { session.run("nothing", {}); }) == CI_NOT_FOUND &&
                      status_of([&] { session.run("predict", {}); }) == CI_INVALID_ARGUMENT &&

@@ -58,7 +58,18 @@ corner("EyeLike", numbers(3, 2), k=-1, dtype=7, outputs=[np.int64])
 corner("TopK", numbers(2, 5, of=H), [2], outputs=[H, np.int64])
 corner("TopK", numbers(2, 5000), [3], outputs=[F, np.int64])
 corner("TopK", numbers(2, 5), [0], outputs=[F, np.int64])
-for dtype in (np.int32, np.uint32, np.int64, np.uint64, np.int16, np.uint16, H, bool, object, np.complex64):
+for dtype in (
+    np.int32,
+    np.uint32,
+    np.int64,
+    np.uint64,
+    np.int16,
+    np.uint16,
+    H,
+    bool,
+    object,
+    np.complex64,
+):
     x = np.array([0, 3, 0, 5])
     given = np.array([b"", b"a", b"", b"b"], object) if dtype is object else x.astype(dtype)
     corner("NonZero", given, outputs=[np.int64])
@@ -82,7 +93,13 @@ for dtype in (H, D):
     corner("ArgMax", numbers(3, 4, of=dtype), outputs=[np.int64])
     corner("IsNaN", numbers(3, 4, of=dtype), outputs=[bool])
     corner("Equal", numbers(4, of=dtype), numbers(4, of=dtype), outputs=[bool])
-    corner("Where", np.array([True, False]), numbers(2, of=dtype), numbers(2, of=dtype), outputs=[dtype])
+    corner(
+        "Where",
+        np.array([True, False]),
+        numbers(2, of=dtype),
+        numbers(2, of=dtype),
+        outputs=[dtype],
+    )
 corner("Cast", np.array([1e300, -1e300, np.nan, np.inf, 0.1], D), to=10, outputs=[H])
 corner("Cast", np.array([1e300, -1e300, np.nan, np.inf, 0.1], D), to=1, outputs=[F])
 corner("BitCast", np.array([0, 1, 0], np.uint8), to=9, outputs=[bool])
@@ -90,7 +107,15 @@ corner("BitCast", np.array([0, 1, 0], bool), to=9, outputs=[bool])
 corner("BitCast", np.array([0, 1, 0], bool), to=2, outputs=[np.uint8])
 corner("CastLike", numbers(3), ones(1, of=D), outputs=[D])
 # ---- sums of nothing, and of much ----
-for op in ("ReduceSum", "ReduceMax", "ReduceMean", "ReduceL2", "ReduceLogSumExp", "ReduceProd", "ReduceL1"):
+for op in (
+    "ReduceSum",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceL2",
+    "ReduceLogSumExp",
+    "ReduceProd",
+    "ReduceL1",
+):
     corner(op, numbers(2, 0, 3), [2])
     corner(op, numbers(70000), [0], keepdims=0)
     corner(op, numbers(2, 70000), [0], keepdims=0)
