@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUZZ_MOST_MEMORY = 1 << 28 };
+enum { FUZZ_MOST_MEMORY = 1 << 28, FUZZ_MOST_FILLED = 1 << 18 };
 
 void fuzz_require(bool holds, const char *promise) {
   if (holds) return;
@@ -19,7 +19,7 @@ static void *fuzz_alloc(void *user, size_t bytes, size_t align) {
   fuzz_memory *memory = user;
   void *block = NULL;
   if (bytes > FUZZ_MOST_MEMORY || posix_memalign(&block, align, bytes) != 0) return NULL;
-  memset(block, memory->fill, bytes);
+  memset(block, memory->fill, bytes < FUZZ_MOST_FILLED ? bytes : FUZZ_MOST_FILLED);
   memory->blocks++;
   memory->live += bytes;
   if (memory->live > memory->most) memory->most = memory->live;
