@@ -60,8 +60,9 @@ class Target:
         what: what it is about, for the page.
         command: builds it and gives its command line; None where this machine cannot build it.
         goal: executions before 1.0.
-        folder: has corpus/NAME.pack, regressions/NAME/ and NAME.dict, each if there is one.
+        folder: has corpus/NAME.pack and regressions/NAME/, each if there is one.
         flags: of libFuzzer, beside those that all have.
+        dictionary: in the folder; "": none.
     """
 
     what: str
@@ -69,6 +70,7 @@ class Target:
     goal: int
     folder: Path
     flags: tuple[str, ...] = ()
+    dictionary: str = ""
 
 
 def c_program(name: str) -> list[str] | None:
@@ -117,12 +119,23 @@ TARGETS = {
         10**8,
         C_FUZZ,
         ("-max_len=16384", "-entropic=0"),
+        "model.dict",
     ),
     "run": Target(
-        "C: load, plan, run", c_program, 10**7, C_FUZZ, ("-max_len=32768", "-entropic=0")
+        "C: load, plan, run",
+        c_program,
+        10**7,
+        C_FUZZ,
+        ("-max_len=32768", "-entropic=0"),
+        "model.dict",
     ),
     "checkpoint": Target(
-        "C: index, shards, the file `checkpoint`", c_program, 10**6, C_FUZZ, ("-max_len=8192",)
+        "C: index, shards, the file `checkpoint`",
+        c_program,
+        10**6,
+        C_FUZZ,
+        ("-max_len=8192", "-entropic=0"),
+        "checkpoint.dict",
     ),
 }
 
@@ -198,10 +211,9 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     folders = [corpus_folder(name), seed_folder(name, target)]
     old = target.folder / "regressions" / name
     folders += [old] if old.is_dir() else []
-    dictionary = target.folder / f"{name}.dict"
     flags = [f"-seed={seed}", f"-artifact_prefix={findings}/", "-print_final_stats=1"]
     flags += ["-rss_limit_mb=1024", "-timeout=20", "-reload=0", *target.flags, *limits]
-    flags += [f"-dict={dictionary}"] if dictionary.exists() else []
+    flags += [f"-dict={target.folder / target.dictionary}"] if target.dictionary else []
     started = time.monotonic()
     report = BUILD / f"{name}-{seed}.log"
     command += [*flags, *map(str, folders)]

@@ -1,6 +1,6 @@
 """Writes models that are right into the corpora of the fuzz targets, for these to start from.
 
-python tools/fuzz_seeds.py
+python tools/fuzz_seeds.py                 and cinfer/fuzz/model.dict, the words of models
 
 They come from the rows of tests/cases, the standard's one-node cases, the models of the C tests and
 the golden files; then `python tools/fuzz.py TARGET --pack BYTES` chooses those that differ. What
@@ -9,6 +9,7 @@ follows a model in an input of `run` is said in cinfer/fuzz/feeds.h.
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 import tempfile
@@ -39,6 +40,19 @@ def main() -> None:
     _write("wire", (data for data, _ in models))
     _write("run", (data + tail for data, tail in models))
     _write("checkpoint", _checkpoints())
+    words = "".join(f'"{word}"\n' for word in sorted(_words()))
+    (fuzz.C_FUZZ / "model.dict").write_text(words)
+
+
+def _words() -> set[str]:
+    """Operators, domains, attributes and what these may say."""
+    table = json.loads((ROOT / "schema/operators.json").read_text())["operators"]
+    found = {"graphio", "com.example", "ai.onnx.ml"}
+    for row in table:
+        found.add(row["op"])
+        for name, (_, *defaults) in row.get("attributes", {}).items():
+            found.update([name, *(x for x in defaults if isinstance(x, str) and x)])
+    return found
 
 
 def _write(name: str, seeds: Iterator[bytes]) -> None:
