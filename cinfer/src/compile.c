@@ -159,6 +159,7 @@ ci_status ci_plan_assign(ci_kernel *k) {
 /* What an Assign means for the readers behind it. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   int32_t index = step->slot;
+  if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
   ci_slot_plan *known = &c->slots[index];
   known->before = true;
   known->shape_known = !step->dynamic;
