@@ -1,4 +1,4 @@
-"""Fuzzing's targets in Python, without atheris: former findings, seeds, and some changes of them."""
+"""Fuzzing's targets in Python, without atheris: former findings, seeds, some changes of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_former_finding_is_taken_or_refused(path: Path) -> None:
 def test_changed_seeds_are_taken_or_refused(name: str) -> None:
     chosen, rng = target(name), random.Random(1)
     seeds = list(chosen.seeds())
-    assert len(seeds) > 3 and len(set(seeds)) == len(seeds)
+    assert len(seeds) >= 3 and len(set(seeds)) == len(seeds)
     changed = 0
     for number in range(CHANGES):
         data = seeds[number * 7 % len(seeds)]
