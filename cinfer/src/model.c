@@ -9,7 +9,12 @@
 #include "threads.h"
 #include "wire.h"
 
-enum { MODEL_DEFAULT_DEPTH = 16, MODEL_MOST_DEPTH = 64 };
+enum {
+  MODEL_DEFAULT_DEPTH = 16,
+  MODEL_MOST_DEPTH = 64,
+  MODEL_LEAST_MEMORY = 1 << 16, /* that the load of any file may take, */
+  MODEL_MOST_MEMORY = 16        /* and for each of its bytes; honest files take less than half of it */
+};
 
 void ci_limits_fill(ci_limits *limits) {
   if (limits->max_bytes == 0) limits->max_bytes = (uint64_t)1 << 46;
@@ -32,6 +37,31 @@ static ci_status model_damaged(ci_error *error, const char *what) {
 
 static ci_status model_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
+}
+
+/* ---- memory of the load ---- */
+
+static void *model_alloc(void *user, size_t bytes, size_t align) {
+  ci_model *m = user;
+  (void)align; /* ci_alloc asks for 64 */
+  if (bytes > m->most - m->held) {
+    m->exhausted = true;
+    return NULL;
+  }
+  void *memory = ci_alloc_uncleared(&m->given, bytes); /* ci_alloc clears it */
+  if (memory != NULL) m->held += bytes;
+  return memory;
+}
+
+static void model_release(void *user, void *memory, size_t bytes) {
+  ci_model *m = user;
+  m->held -= bytes;
+  ci_release(&m->given, memory, bytes);
+}
+
+void ci_model_allow(ci_model *m, size_t bytes) {
+  size_t more;
+  if (!ci_mul_size(bytes, MODEL_MOST_MEMORY, &more) || !ci_add_size(m->most, more, &m->most)) m->most = SIZE_MAX;
 }
 
 /* ---- tables ---- */
@@ -256,20 +286,23 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
 
 typedef ci_status (*model_reader)(ci_model *m, ci_span message, ci_error *error);
 
+/* Of a message that model_tensors has read to its end. */
 static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_reader reader, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == key) CI_TRY(reader(m, field.bytes, error));
   }
-  return wire.broken ? model_damaged(error, "its message cannot be read") : CI_OK;
+  return CI_OK;
 }
 
 static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
-  size_t end = 0;
-  while (ci_wire_next(&wire, &field)) {
+  size_t end = 0, count = 0;
+  while (ci_wire_next(&wire, &field)) count += field.key == CI_KEY(MODEL_TENSOR);
+  if (!CI_LIST_GROW_BY(&m->allocator, &m->constants, count)) return model_memory(error);
+  for (wire = ci_wire_open(message); ci_wire_next(&wire, &field);) {
     if (field.key == CI_KEY(MODEL_TENSOR)) CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
@@ -298,6 +331,8 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
 
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
+  m->most = MODEL_LEAST_MEMORY;
+  ci_model_allow(m, m->file.length);
   CI_TRY(ci_container_open((ci_span){(const char *)m->file.data, m->file.length}, &message, &data, error));
   CI_TRY(model_tensors(m, message, data, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
@@ -340,7 +375,10 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   ci_model *m = ci_alloc(&options.allocator, sizeof *m);
   if (m == NULL) return model_memory(error);
   atomic_init(&m->references, 1);
-  m->allocator = options.allocator;
+  m->given = options.allocator;
+  m->allocator = (ci_allocator){m, model_alloc, model_release};
+  m->most = SIZE_MAX;
+  m->held = sizeof *m;
   m->limits = options.limits;
   ci_limits_fill(&m->limits);
   m->lazy = options.lazy != 0;
@@ -355,9 +393,17 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
 }
 
 static ci_status model_finish(ci_model **model, ci_status status, ci_error *error) {
-  if (status == CI_OK) status = model_read(*model, error);
-  if (status == CI_OK) return CI_OK;
-  ci_close(*model);
+  ci_model *m = *model;
+  if (status == CI_OK) status = model_read(m, error);
+  if (status == CI_OK) {
+    m->allocator = m->given;
+    return CI_OK;
+  }
+  if (m->exhausted) {
+    status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "the model of %zu bytes wants more than %d times its size of memory",
+                     m->file.length, MODEL_MOST_MEMORY);
+  }
+  ci_close(m);
   *model = NULL;
   return status;
 }
@@ -416,6 +462,7 @@ static void model_free(ci_model *m) {
   ci_pool_release(&m->pool);
   if (m->origin == CI_ORIGIN_FILE) ci_file_unmap(&allocator, &m->file);
   if (m->origin == CI_ORIGIN_COPY) ci_release(&allocator, (void *)(uintptr_t)m->file.data, m->file.length);
+  allocator = m->given;
   ci_release(&allocator, m, sizeof *m);
 }
 

@@ -120,7 +120,10 @@ typedef struct ci_packs { /* pack.c: memory for the packed constants */
 
 struct ci_model {
   atomic_int references;
-  ci_allocator allocator;
+  ci_allocator allocator; /* while it loads, one that counts */
+  ci_allocator given;     /* the caller's */
+  size_t held, most;      /* bytes while it loads, and how many these may be */
+  bool exhausted;         /* it wanted more */
   ci_limits limits; /* defaults filled in */
   bool lazy;
   const struct ci_isa *isa;
@@ -198,4 +201,6 @@ int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 void ci_limits_fill(ci_limits *limits);
 void ci_model_retain(ci_model *model);
+/* The load may take memory for so many bytes of the file, or of a body that is read once more. */
+void ci_model_allow(ci_model *model, size_t bytes);
 #endif

@@ -23,7 +23,7 @@ typedef struct ci_parser {
 typedef struct ci_scope {
   int32_t graph;
   int32_t calls;        /* how many calls are open around */
-  ci_span key_prefix;   /* before a name in the table: "call\1", which no name of a file's root can be mistaken for */
+  uint32_t names;       /* in which scope of the table its names are: the call's number; 0: outside of calls */
   ci_span name_prefix;  /* before a name in messages: "call/" */
   uint32_t attrs, attr_count; /* of the calling node */
   uint32_t controls, control_count; /* of the calling node: every inner node has them too */
@@ -32,6 +32,7 @@ typedef struct ci_scope {
 } ci_scope;
 
 ci_status ci_parse_memory(ci_parser *p);
+ci_status ci_parse_too_many(ci_parser *p);
 ci_status ci_parse_damaged(ci_parser *p, const char *what, ci_span name);
 ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message);
 /* The value that a name means, seen from scope; checks that captures are listed. */

@@ -19,6 +19,7 @@
  *              v_quads(p, row) those at p + i * row, v_quads_part and v_quads_store the first n of each,
  *              v_pick(v, i) lane i of each four in all of it
  *   v_behind(a)   0, then the lanes of a but the last
+ *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.

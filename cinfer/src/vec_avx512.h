@@ -3,6 +3,20 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
+typedef struct {
+  __m512d low, high;
+} vd;
+CI_INLINE vd vd_zero(void) { return (vd){_mm512_setzero_pd(), _mm512_setzero_pd()}; }
+CI_INLINE vd vd_add(vd a, vf b) {
+  a.low = _mm512_add_pd(a.low, _mm512_cvtps_pd(_mm512_castps512_ps256(b)));
+  a.high = _mm512_add_pd(a.high, _mm512_cvtps_pd(_mm512_extractf32x8_ps(b, 1)));
+  return a;
+}
+CI_INLINE void vd_store(double *p, vd v) {
+  _mm512_storeu_pd(p, v.low);
+  _mm512_storeu_pd(p + 8, v.high);
+}
+
 CI_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }

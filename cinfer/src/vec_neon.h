@@ -4,6 +4,20 @@ typedef float32x4_t vf;
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 
+typedef struct {
+  float64x2_t low, high;
+} vd;
+CI_INLINE vd vd_zero(void) { return (vd){vdupq_n_f64(0.0), vdupq_n_f64(0.0)}; }
+CI_INLINE vd vd_add(vd a, vf b) {
+  a.low = vaddq_f64(a.low, vcvt_f64_f32(vget_low_f32(b)));
+  a.high = vaddq_f64(a.high, vcvt_high_f64_f32(b));
+  return a;
+}
+CI_INLINE void vd_store(double *p, vd v) {
+  vst1q_f64(p, v.low);
+  vst1q_f64(p + 2, v.high);
+}
+
 CI_INLINE vf v_load(const float *p) { return vld1q_f32(p); }
 CI_INLINE void v_store(float *p, vf v) { vst1q_f32(p, v); }
 CI_INLINE vf v_set(float x) { return vdupq_n_f32(x); }

@@ -4,6 +4,11 @@ typedef float vf;
 typedef int32_t vi;
 typedef bool vm;
 
+typedef double vd;
+CI_INLINE vd vd_zero(void) { return 0.0; }
+CI_INLINE vd vd_add(vd a, vf b) { return a + (double)b; }
+CI_INLINE void vd_store(double *p, vd v) { *p = v; }
+
 CI_INLINE vf v_load(const float *p) { return *p; }
 CI_INLINE void v_store(float *p, vf v) { *p = v; }
 CI_INLINE vf v_set(float x) { return x; }

@@ -420,7 +420,7 @@ ci_status prepare_max_pool(ci_kernel *k) {
 
 /* How many taps count along each axis, for every place of a window. */
 static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
-  enum { slack = 8 }; /* see average_plane */
+  enum { slack = 16 }; /* see average_plane */
   const int last = p->axes - 1;
   double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
   if (to == NULL) return k_no_memory(k);
@@ -447,7 +447,7 @@ ci_status prepare_average_pool(ci_kernel *k) {
   CI_TRY(nd_forward_prepare(k, false, false, &p));
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0 || p->stride[p->axes - 1] > steps) return CI_OK;
-  nd_plan_plane(k, p, true);
+  nd_plan_plane(k, p, false);
   return p->plane.used ? nd_plan_counts(k, p) : CI_OK;
 }
 
