@@ -47,7 +47,7 @@ class Watcher(NamedTuple):
 
 # Unsigned numbers wrap on purpose, in hashes and random generators.
 UNDEFINED = (
-    "undefined,float-cast-overflow,local-bounds,implicit-signed-integer-truncation,"
+    "undefined,float-cast-overflow,implicit-signed-integer-truncation,"
     "implicit-unsigned-integer-truncation,implicit-integer-sign-change"
 )
 MEMCHECK = (
@@ -55,13 +55,13 @@ MEMCHECK = (
     *("--errors-for-leak-kinds=definite,indirect,possible", "--child-silent-after-fork=yes"),
 )
 WATCHERS = (
-    Watcher("address", ("gcc",), "address,undefined"),
     Watcher(
-        "undefined",
-        CLANG,
-        f"address,{UNDEFINED}",
+        "address",
+        ("gcc",),
+        "address,undefined",
         environment=(("ASAN_OPTIONS", "detect_stack_use_after_return=1"),),
     ),
+    Watcher("undefined", CLANG, UNDEFINED),
     Watcher("memory", CLANG, "memory", ("-fsanitize-memory-track-origins=2",)),
     Watcher("thread", CLANG, "thread", environment=(("TSAN_OPTIONS", "second_deadlock_stack=1"),)),
     Watcher("valgrind", ("gcc",), "", ("-g",), wrapper=MEMCHECK),

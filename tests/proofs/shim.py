@@ -28,7 +28,8 @@ def why_not() -> str | None:
 
 def library() -> Path:
     """The library, compiled."""
-    return built("io_shim.so", [SOURCE, SOURCE.with_suffix(".h")], ["-shared", "-fPIC", "-O1", "-ldl"])
+    sources = [SOURCE, SOURCE.with_suffix(".h")]
+    return built("io_shim.so", sources, ["-shared", "-fPIC", "-O1", "-ldl"])
 
 
 def preloaded() -> bool:
