@@ -33,7 +33,7 @@ static _Thread_local volatile bool faulty_inside; /* volatile: a compiler knows 
 static atomic_long faulty_strays;
 
 /* The test program is linked with --wrap where the linker has that. */
-#ifdef FAULTY_WRAPPED
+#ifdef CALLS_WRAPPED
 #define FAULTY_WRAP(name, parameters, arguments)            \
   void *__real_##name parameters;                           \
   void *__wrap_##name parameters;                           \
