@@ -1,8 +1,8 @@
 /* model.h - a model in memory: compact arrays that refer to each other by number, and to the file's bytes by span. */
 #ifndef CI_MODEL_H
 #define CI_MODEL_H
-#include <stdatomic.h>
 
+#include "atomics.h"
 #include "ci_kernel.h"
 #include "file.h"
 #include "isa.h"

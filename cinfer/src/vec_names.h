@@ -6,9 +6,9 @@
 
 #include "ci_common.h"
 #include "soft_fma.h"
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && defined(__GNUC__)
 #include <arm_neon.h>
 #endif
 

@@ -94,7 +94,7 @@ static void deform_fill(const ci_conv_nd_job *job, char *to, const ci_conv_nd_bo
       const double x = (double)(i % g->out[1] * g->stride[1] + x0) + dx;
       double value = deform_sample(p, plane, y, x);
       if (mask != NULL) value = value * deform_load(p, mask, row * g->places + i);
-      const ptrdiff_t at = (term - box->k0) * box->k_step + (i - box->p0) * box->p_step;
+      const int64_t at = (term - box->k0) * box->k_step + (i - box->p0) * box->p_step;
       if (p->item == 4) {
         ((float *)(void *)to)[at] = (float)value;
       } else {

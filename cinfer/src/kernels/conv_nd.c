@@ -308,7 +308,7 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   const size_t threads = conv_nd_threads(k);
   size_t units;
   if (!ci_mul_size((size_t)p->n, (size_t)p->groups, &units) ||
-      !ci_mul_size(units, (size_t)(p->tiles > 0 ? p->tiles : 1), &units) || units > INT64_MAX / 4096) {
+      !ci_mul_size(units, (size_t)(p->tiles > 0 ? p->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
     return conv_nd_large(k);
   }
   if (units > 0 && units < 2 * threads && p->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */

@@ -288,7 +288,9 @@ static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text 
     }
     made[s] = one;
     const ci_span name = text->nodes != NULL ? text->nodes[s] : (ci_span){NULL, 0};
-    CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &made[s].rank, made[s].dims));
+    int rank; /* int32_t is another type than int on some machines */
+    CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &rank, made[s].dims));
+    made[s].rank = rank;
   }
   *result = made[text->op_count - 1];
   return CI_OK;

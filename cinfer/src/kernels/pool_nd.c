@@ -184,7 +184,7 @@ CI_INLINE void nd_term(nd_kind kind, int32_t dtype, const nd_plan *p, void *x, i
   }
   const double v = nd_load(dtype, x, i), size = fabs(v);
   if (kind == ND_MAX) {
-    if (r->index < 0 || v > r->value || (isnan(v) && !isnan(r->value))) {
+    if (r->index < 0 || v > r->value || (v != v && r->value == r->value)) {
       r->value = v;
       r->index = i;
     }
