@@ -206,12 +206,10 @@ static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *att
 
 /* `reference`: the attribute of the call, or none when the call has none. */
 static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
-  const ci_attr *attrs = p->model->attrs.at + scope->attrs;
+  const ci_attr *found = ci_find_key(p->model->attrs.at + scope->attrs, scope->attr_count, name);
   ci_span key = attr->key;
   attr->kind = 0;
-  for (uint32_t i = 0; i < scope->attr_count; i++) {
-    if (ci_span_order(attrs[i].key, name) == 0) *attr = attrs[i];
-  }
+  if (found != NULL) *attr = *found;
   attr->key = key;
 }
 
