@@ -80,7 +80,8 @@ static void plans_fan(ci_out *graph, ci_out *model, size_t n) {
 
 /* Every second value goes, so that the arena is full of gaps, none of which has the room for the values that follow. */
 static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
-  ci_out sum = hostile_node("-y", "Sum", 13), large = hostile_node("-z", "Sum", 13);
+  ci_out sum = hostile_node("-y", "Sum", 13), kept = hostile_node("-k", "Sum", 13);
+  ci_out large = hostile_node("-z", "Sum", 13);
   char name[16], longer[20], wide[20] = "-x";
   hostile_x(graph);
   for (int i = 0; i < 6; i++) { /* 2 * 64 floats, more than the room of the small ones */
@@ -96,10 +97,12 @@ static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
     hostile_step(graph, CI_PB_GRAPH_NODE, longer, "Neg", wide, NULL);
     hostile_text(&large, CI_PB_NODE_INPUT, longer);
   }
-  for (size_t i = 1; i < n; i += 2) hostile_text(&large, CI_PB_NODE_INPUT, hostile_name(name, i));
+  for (size_t i = 1; i < n; i += 2) hostile_text(&kept, CI_PB_NODE_INPUT, hostile_name(name, i));
   hostile_ends(graph, CI_PB_GRAPH_NODE, &large);
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &kept);
   ci_out signature = hostile_signature("-z");
   hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-y");
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-k");
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
