@@ -5,7 +5,7 @@
 #include "hostile_plans.h"
 #include "work.h"
 
-enum { GROWTH_LEAST = 2000, GROWTH_TIMES = 4 }; /* sizes: so many, and so many times as many */
+enum { GROWTH_LEAST = 3000, GROWTH_TIMES = 4 }; /* sizes: so many, and so many times as many */
 static const double growth_most = 2.3 * 2.3;     /* of four times as many; n log n has 2.2 * 2.2 */
 
 /* A run gives its error, or works. */
