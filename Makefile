@@ -9,12 +9,13 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py)
+                tools/families_page.py tools/fuzz.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times proofs venv clean
+.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times coverage proofs fuzz fuzz-deep \
+        venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -26,9 +27,11 @@ help:
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
+	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19; COVERAGE=--help)'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
+	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -72,6 +75,10 @@ bench-peers: .venv/peers.stamp
 ratchet-times: .venv/bench.stamp
 	$(BIN)/python -m benchmarks.peers.operators
 
+# What of the C library the tests reach; fails below the goals that tools/c_coverage.py has.
+coverage: .venv/dev.stamp
+	$(BIN)/python tools/c_coverage.py $(COVERAGE)
+
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
 PROOFS := kills states cuts errors flips truncations foreign resume restores background readers \
@@ -88,6 +95,13 @@ proof-errors: proof-faults ;
 proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.ecosystem $(PROOF)
 	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
+
+# FUZZ="wire --seconds 600" and the like; a deep run goes on where the last one stopped.
+fuzz: .venv/dev.stamp
+	$(BIN)/python tools/fuzz.py --seconds 60 $(FUZZ)
+
+fuzz-deep: .venv/dev.stamp
+	$(BIN)/python tools/fuzz.py --deep --log $(FUZZ)
 
 venv: .venv/dev.stamp
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphio.graph import Operation, Tensor
+from graphio.schema.verify_graph import MAX_RANK
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["constant_shape", "constant_value", "partial_value"]
@@ -42,9 +43,8 @@ def constant_shape(tensor: Tensor) -> TensorShape | None:
     """
     partial = partial_value(tensor)
     if partial is None:
-        if tensor.shape.ndims == 1 and tensor.shape[0].value is not None:
-            return TensorShape([None] * tensor.shape[0].value)
-        return None
+        length = tensor.shape[0].value if tensor.shape.ndims == 1 else None
+        return None if length is None or length > MAX_RANK else TensorShape([None] * length)
     if partial.ndim != 1:
         return None
     return TensorShape([None if v is None or v < 0 else int(v) for v in partial])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
-from graphio.schema.verify_graph import MAX_DEPTH
+from graphio.schema.verify_graph import MAX_DEPTH, MAX_RANK
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
@@ -99,6 +99,7 @@ class Tensor:
     def set_shape(self, shape: Any) -> None:
         """Adds what the program knows of the shape. Raises ValueError where that clashes."""
         merged = self._shape.merge_with(shape)
+        _check_rank(merged, self.name)
         if merged.key != self._shape.key:
             self._shape = merged
             self.graph.changed()
@@ -150,6 +151,12 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+def _check_rank(shape: TensorShape, name: str) -> None:
+    """Refuses a tensor that no file can hold."""
+    if shape.ndims is not None and shape.ndims > MAX_RANK:
+        raise ValueError(f"'{name}' would have rank {shape.ndims}, at most {MAX_RANK} is possible")
 
 
 class Operation:
@@ -387,6 +394,8 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        for _, shape in outputs:
+            _check_rank(shape, name or tf_type or op)
         if op in _MEASURES and domain == "":
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:

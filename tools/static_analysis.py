@@ -83,6 +83,21 @@ RECURSIONS = [
         "bodies inside each other: max_depth; calls inside each other: FUNCTIONS_MOST_CALLS",
     ),
     Recursion(frozenset({"types_parse"}), 3, "an optional sequence of tensors, nothing deeper"),
+    Recursion(
+        frozenset(
+            "ci_half_prepare ci_plan_frame_compile ci_step_prepare compile_frame compile_node "
+            "if_branch loop_prepare prepare_if prepare_loop prepare_scan".split()
+        ),
+        MOST_DEPTH + 1,
+        "bodies inside each other: max_depth of the load",
+    ),
+    Recursion(
+        frozenset("ci_frame_run run_if run_loop run_scan".split()),
+        MOST_DEPTH + 1,
+        "bodies inside each other: max_depth of the load",
+    ),
+    Recursion(frozenset({"meta_keep_graph"}), 64, "META_MOST_DEPTH, and the model was verified"),
+    Recursion(frozenset({"array_tile_axis"}), 16, "axes of a tensor: CI_MAX_RANK"),
 ]
 # What the pointers of an operator's row lead to.
 INDIRECT = {
@@ -262,4 +277,132 @@ def base(name: str) -> str:
 def allowed(group: list[str]) -> Recursion | None:
     """The reason why these functions may call each other."""
     names = {base(name) for name in group}
-    return next((r for r in RECURSIONS if names & r.names and names <= r.names | RUNNING), None)
+    return next((r for r in RECURSIONS if names & r.names and names <= r.names), None)
+
+
+def stack() -> list[Finding]:
+    """Frames no larger than they may be, no recursion without a bound, and the deepest stacks."""
+    functions = call_graph()
+    findings = []
+    for name, function in functions.items():
+        most = LARGE_FRAMES.get(function.path, MOST_FRAME)
+        if function.frame > most or not function.bounded:
+            text = f"{name} has {function.frame} bytes of stack, at most {most} are allowed"
+            findings.append(Finding("stack-usage", function.path, function.line, text))
+    groups = cycles(functions)
+    for group in groups:
+        first = functions[group[0]]
+        if (len(group) > 1 or group[0] in first.calls) and allowed(group) is None:
+            text = f"{', '.join(sorted(group))} call each other without a known bound"
+            findings.append(Finding("recursion", first.path, first.line, text))
+    depth = deepest(functions, groups)
+    used = {r for group in groups if len(group) > 1 or group[0] in functions[group[0]].calls
+            for r in [allowed(group)] if r}  # fmt: skip
+    for recursion in RECURSIONS:
+        if recursion not in used:
+            text = f"no recursion of {', '.join(sorted(recursion.names))}: its row is not needed"
+            findings.append(Finding("recursion", "tools/static_analysis.py", 1, text))
+    for entry in ENTRIES:
+        print(f"stack: {entry} takes at most {depth[entry]:,} bytes, the host's functions not counted")
+    return findings
+
+
+# ---- analyzers ----
+
+
+def one_unit(folder: Path) -> Path:
+    """The library as one file, in which analyzers see every call, without the vector code."""
+    parts = re.findall(r'#include "(src/.*\.c)"', (ROOT / ONE_FILE).read_text())
+    lines = ["#define CI_ONE_FILE", "#define CI_LOCAL static", '#include "src/posix.h"']
+    lines += [f'#include "{part}"' for part in parts if "/kernels/" not in part and "isa.c" not in part]
+    made = folder / "unit.c"
+    made.write_text("\n".join(lines) + "\n")
+    return made
+
+
+def clang_tidy() -> list[Finding]:
+    """The checks of .clang-tidy: the loader, the planner, state and checkpoints as one file."""
+    if missing("clang-tidy-14"):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        unit = one_unit(Path(folder))
+        config = f"--config-file={ROOT / '.clang-tidy'}"
+        flags = ["-std=c11", "-Wno-everything", f"-I{ROOT / 'cinfer'}"]
+        return list(said(run("clang-tidy-14", "--quiet", config, str(unit), "--", *flags)))
+
+
+def gcc_analyzer() -> list[Finding]:
+    """gcc -fanalyzer on the same."""
+    if missing("gcc"):
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        unit = one_unit(Path(folder))
+        made = Path(folder, "unit.o")
+        flags = ["-std=c11", "-O1", f"-I{ROOT / 'cinfer'}", "-fanalyzer", "-Wno-unused-function"]
+        return list(said(run("gcc", *flags, "-c", str(unit), "-o", str(made))))
+
+
+def cppcheck() -> list[Finding]:
+    """Every file of the library by itself."""
+    if missing("cppcheck"):
+        return []
+    template = "--template={file}:{line}: {severity}: {message} [{id}]"
+    enabled = "--enable=warning,performance,portability"
+    flags = ["--std=c11", "--quiet", "-Icinfer/include", "-DCI_BUILD", enabled, template]
+    return list(said(run("cppcheck", *flags, "cinfer/src")))
+
+
+STEPS: dict[str, Callable[[], list[Finding]]] = {
+    "warnings": warnings,
+    "stack": stack,
+    "cppcheck": cppcheck,
+    "tidy": clang_tidy,
+    "analyzer": gcc_analyzer,
+}
+SHORT = ("warnings", "stack")
+
+# ---- findings that stay ----
+
+
+def reasons() -> dict[tuple[str, str, str], int]:
+    """(step, check, file) of each line that is not a comment, and its number."""
+    found = {}
+    for number, line in enumerate(REASONS.read_text().splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            words, _, reason = line.partition("  # ")
+            step, check, path = words.split()
+            assert reason.strip(), f"{REASONS.name}:{number}: no reason"
+            found[step, check, path] = number
+    return found
+
+
+def judged(step: str, findings: list[Finding], complete: bool) -> list[Finding]:
+    """What has no reason, and reasons that nothing needs."""
+    known = {key: number for key, number in reasons().items() if key[0] == step}
+    needed = {(step, finding.check, finding.path) for finding in findings}
+    left = [f for f in dict.fromkeys(findings) if (step, f.check, f.path) not in known]
+    for key, number in known.items():
+        if complete and key not in needed:
+            text = f"{' '.join(key)} is not found any more: remove the line"
+            left.append(Finding("unneeded", str(REASONS.relative_to(ROOT)), number, text))
+    return left
+
+
+def main() -> None:
+    """Runs the steps and prints what they found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", nargs="*", choices=[*STEPS, []], metavar="STEP")
+    parser.add_argument("--deep", action="store_true", help="all steps: minutes")
+    options = parser.parse_args()
+    left = []
+    for step in options.steps or (list(STEPS) if options.deep else SHORT):
+        complete = step != "warnings" or all(shutil.which(compiler) for compiler in COMPILERS)
+        findings = judged(step, STEPS[step](), complete)
+        print(f"{step}: {len(findings)} findings")
+        left += findings
+    print(*left, sep="\n", end="\n" if left else "")
+    sys.exit(bool(left))
+
+
+if __name__ == "__main__":
+    main()

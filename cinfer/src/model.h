@@ -195,7 +195,8 @@ ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, co
 /* ---- others ---- */
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
-const ci_attr *ci_find_key(const ci_attr *attrs, uint32_t count, ci_span key); /* among those of a node */
+/* Among those of a node. */
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
 /* Fills node, op, source of *error and completes its message; returns status. */
 ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);

@@ -206,7 +206,7 @@ static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *att
 
 /* `reference`: the attribute of the call, or none when the call has none. */
 static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
-  const ci_attr *found = ci_find_key(p->model->attrs.at + scope->attrs, scope->attr_count, name);
+  const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
   ci_span key = attr->key;
   attr->kind = 0;
   if (found != NULL) *attr = *found;
@@ -218,7 +218,6 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
   ci_field field;
   bool referred = false;
   while (ci_wire_next(&wire, &field)) {
-    attr->kind = (int32_t)(field.key >> 3);
     switch (field.key) {
       case CI_KEY(ATTRIBUTEVALUE_I): attr->as.i = (int64_t)field.number; break;
       case CI_KEY(ATTRIBUTEVALUE_F): attr->as.f = ci_float_of((uint32_t)field.number); break;
@@ -238,9 +237,10 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
         referred = true;
         parse_reference(p, scope, field.bytes, attr);
-        break;
-      default: attr->kind = 0; break;
+        continue;
+      default: continue;
     }
+    attr->kind = (int32_t)(field.key >> 3);
   }
   if (wire.broken || (attr->kind == 0 && !referred)) return ci_parse_damaged(p, "no value in attribute", attr->key);
   return CI_OK;

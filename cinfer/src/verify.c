@@ -12,19 +12,19 @@ int ci_span_order(ci_span a, ci_span b) {
   return a.length < b.length ? -1 : 1;
 }
 
-const ci_attr *ci_find_key(const ci_attr *attrs, uint32_t count, ci_span key) {
-  for (uint32_t low = 0; low < count;) {
-    const uint32_t middle = low + (count - low) / 2;
-    const int order = ci_span_order(attrs[middle].key, key);
-    if (order == 0) return &attrs[middle];
-    if (order < 0) low = middle + 1;
-    else count = middle;
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key) {
+  for (uint32_t end = first + count; first < end;) {
+    const uint32_t middle = first + (end - first) / 2;
+    const int order = ci_span_order(model->attrs.at[middle].key, key);
+    if (order == 0) return &model->attrs.at[middle];
+    if (order < 0) first = middle + 1;
+    else end = middle;
   }
   return NULL;
 }
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
-  return ci_find_key(model->attrs.at + node->attrs, node->attr_count, (ci_span){name, strlen(name)});
+  return ci_find_key(model, node->attrs, node->attr_count, (ci_span){name, strlen(name)});
 }
 
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
@@ -170,9 +170,10 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error) {
 
 /* ---- messages ---- */
 
+/* Of a node that has a kernel, neither name nor operator is empty. */
 static void verify_copy(char *to, size_t size, ci_span text) {
   size_t length = text.length < size ? text.length : size - 1;
-  if (length > 0) memcpy(to, text.data, length);
+  memcpy(to, text.data, length);
   to[length] = '\0';
 }
 
@@ -188,7 +189,7 @@ static void verify_where(const ci_node *node, ci_error *error) {
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
-  if (vsnprintf(said, sizeof said, format, arguments) < 0) said[0] = '\0';
+  (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
   error->status = status;
   verify_where(node, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";

@@ -10,8 +10,8 @@ use the models it inherited if they were loaded with threads=1 and no other thre
 
 from __future__ import annotations
 
-from graphio.cinfer.model import Model, load
+from graphio.cinfer.model import Model, Stats, load
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State, new_state
 
-__all__ = ["Model", "Signature", "State", "load", "new_state"]
+__all__ = ["Model", "Signature", "State", "Stats", "load", "new_state"]

@@ -214,7 +214,11 @@ class Importer:
                 unknown=True,
             )
             return None
-        made = placeholder(found[0], found[1], name=valid_name(value.name))
+        try:
+            made = placeholder(found[0], found[1], name=valid_name(value.name))
+        except ValueError as error:
+            self.problems.add(str(error))
+            return None
         self.found.inputs[value.name] = made
         return made
 

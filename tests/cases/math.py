@@ -498,6 +498,14 @@ for op, count in (("Sum", 1), ("Mean", 3)):
         atol=1e-6,
         label="broadcast",
     )
+    case(
+        op,
+        [floats(3, 1), floats(1, seed=1), floats(2, 3, 4, seed=2)],
+        expect=lambda a, b, c, n=count: (a + b + c) / n,
+        types=FLOATS,
+        atol=1e-6,
+        label="the first two lack the last axis",
+    )
     case(op, [floats(3, 1)], expect=lambda a: a, types=FLOATS, label="one")
     case(op, [floats(0, 2), floats(2)], expect=np.add, types=FLOATS, label="empty")
     case(op, [np.float16([1, -2, 3])], expect=lambda a: a, label="one")
