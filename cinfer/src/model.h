@@ -187,13 +187,16 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
 /* ---- needs.c ---- */
 
-/* Marks in need[node] what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays. */
-ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, bool *need,
+/* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
+ * or need has what another signature runs, too. */
+ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
                    ci_error *error);
 
 /* ---- others ---- */
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
+/* Among those of a node. */
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
 /* Fills node, op, source of *error and completes its message; returns status. */
 ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);
