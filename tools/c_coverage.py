@@ -153,8 +153,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "LLVM_PROFILE_FILE": f"{PROFILES}/%8m.profraw", "PYTHONPATH": path}
 
 
-def run_c() -> bool:
+def run_c(names: str) -> bool:
     command = ["ctest", "--test-dir", str(BUILD / "cinfer"), "--output-on-failure", "-Q"]
+    command += ["-R", names]
     return subprocess.run(command, env=environment()).returncode == 0
 
 
@@ -413,27 +414,28 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    add = "adds to the last run: tests/test_x.py, or test_y of cinfer/tests"
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--report", action="store_true", help="of the last run")
     parser.add_argument("--groups", action="store_true", help="no row a file")
     parser.add_argument("--only", choices=("c", "readers", "kernels"), help="one kind of tests")
     parser.add_argument("--missing", nargs="+", default=[], metavar="FILE|GROUP")
-    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help="adds to the last run")
+    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help=add)
     parser.add_argument("options", nargs="*", help="after --: handed to pytest with --add")
     arguments = parser.parse_args()
     good = True
     if not arguments.report:
         build()
         if arguments.add:
-            c = "c" in arguments.add
-            python = [test for test in arguments.add if test != "c"]
+            python = [test for test in arguments.add if ".py" in test]
+            c = [test for test in arguments.add if ".py" not in test]
         else:
             shutil.rmtree(PROFILES, ignore_errors=True)
-            c = arguments.only in (None, "c")
+            c = ["test_"] if arguments.only in (None, "c") else []
             names = READERS * (arguments.only in (None, "readers"))
             names += KERNELS * (arguments.only in (None, "kernels"))
             python = [f"tests/{name}.py" for name in names]
-        good = run_c() if c else True
+        good = run_c("|".join(c)) if c else True
         if python:
             good = run_python([*python, *arguments.options]) and good
     return report(arguments) or int(not good)
