@@ -28,7 +28,7 @@ def why_not() -> str | None:
 
 def library() -> Path:
     """The library, compiled."""
-    return built("io_shim.so", [SOURCE], ["-shared", "-fPIC", "-O1", "-ldl"])
+    return built("io_shim.so", [SOURCE, SOURCE.with_suffix(".h")], ["-shared", "-fPIC", "-O1", "-ldl"])
 
 
 def preloaded() -> bool:
