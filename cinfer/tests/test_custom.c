@@ -207,6 +207,8 @@ static void test_declarations_are_checked(void) {
   own o = {GOOD};
   opened c;
   ci_error error;
+  char too_long[202] = {0};
+  memset(too_long, 'a', sizeof too_long - 1);
 #define REFUSED(change, words)                                                 \
   do {                                                                         \
     opened_fill(&c, &o);                                                       \
@@ -216,18 +218,38 @@ static void test_declarations_are_checked(void) {
   } while (0)
   REFUSED(c.scale.domain = "graphio", "the domain belongs to the library");
   REFUSED(c.scale.domain = "", "domain and name");
+  REFUSED(c.scale.domain = NULL, "domain and name");
+  REFUSED(c.scale.name = "", "domain and name");
+  REFUSED(c.scale.name = too_long, "domain and name");
   REFUSED(c.scale.size = 8, "sizeof(ci_operator)");
   REFUSED(c.all[1] = NULL, "operator 1 of ci_options");
   REFUSED(c.scale.since = 0, "versions");
+  REFUSED((c.scale.since = 3, c.scale.until = 2), "versions");
+  REFUSED(c.scale.min_inputs = -1, "inputs");
+  REFUSED(c.scale.min_inputs = 128, "inputs");
   REFUSED(c.scale.max_inputs = 200, "inputs");
+  REFUSED(c.scale.max_inputs = -2, "inputs");
   REFUSED(c.scale.min_outputs = 2, "outputs");
+  REFUSED((c.scale.min_outputs = 2, c.scale.max_outputs = -1), "1 outputs, expected 2 to 2147483647");
   REFUSED(c.scale.run = NULL, "shape or run is NULL");
+  REFUSED(c.scale.shape = NULL, "shape or run is NULL");
   REFUSED(c.options.operator_count = -1, "-1 operators");
+  REFUSED(c.options.operator_count = 1 << 17, "131072 operators");
   REFUSED(c.options.operators = NULL, "their addresses");
   opened_fill(&c, &o);
   c.scale.until = 2; /* the node is of version 3 */
   CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
   CHECK(strstr(error.message, "com.example.Scale version 3") != NULL);
+  opened_fill(&c, &o);
+  c.scale.name = "Scole"; /* as long as the node's, and not the same */
+  CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
+  opened_fill(&c, &o);
+  c.scale.domain = "com.exampla";
+  CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
+  opened_fill(&c, &o);
+  c.scale.max_inputs = -1;
+  CHECK(opened_start(&c, &error) == CI_OK);
+  opened_close(&c);
 }
 
 static void test_every_allocation_may_fail(void) {
