@@ -325,6 +325,43 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
         opened(data, max_nodes=5)
 
 
+def test_every_allocation_of_a_load_may_fail() -> None:
+    """The call says so, nothing is kept, and with memory again the model opens."""
+    data = damage.packed(damage.rich())
+    arena = ffi.new("char[]", 1 << 24)
+    start = -int(ffi.cast("uintptr_t", arena)) % 64
+    held: dict[int, int] = {}
+    calls = failing = 0
+
+    @ffi.callback("void *(void *, size_t, size_t)")
+    def alloc(user: Any, size: int, align: int) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            return ffi.NULL
+        at = arena + start + (1 << 16) * len(taken)
+        taken.append(size)
+        assert size <= 1 << 16 and len(taken) < 250
+        held[int(ffi.cast("uintptr_t", at))] = size
+        return at
+
+    @ffi.callback("void (void *, void *, size_t)")
+    def release(user: Any, memory: Any, size: int) -> None:
+        assert held.pop(int(ffi.cast("uintptr_t", memory))) == size
+
+    options = ffi.new("ci_options *", lib.ci_defaults())
+    options.allocator.alloc, options.allocator.release = alloc, release
+    options.borrow = 1
+    handle, error = ffi.new("ci_model **"), status.new_error()
+    while failing <= calls:
+        calls, failing, taken = 0, failing + 1, list[int]()
+        code = lib.ci_open_memory(data, len(data), options, handle, error)
+        assert code == (lib.CI_RESOURCE_EXHAUSTED if failing <= calls else lib.CI_OK)
+        lib.ci_close(handle[0])
+        assert not held
+    assert failing > 30
+
+
 def fnv(texts: Array) -> Array:
     """The hash of the table of names, of rows of letters."""
     found = np.full(len(texts), 14695981039346656037, np.uint64)
@@ -462,6 +499,7 @@ RIGHT: list[Change] = [
     split(),
     lambda m: constant(m, 22, [2], b"\x11"),
     lambda m: constant(m, 8, [0], b""),
+    lambda m: setattr(m.resource[0].iterator, "source", "rows"),
     lambda m: constant(m, 15, [0, 2**62], b""),
     lambda m: constant(m, 14, [1], bytes(8)),
     lambda m: constant(m, 9, [0], b""),

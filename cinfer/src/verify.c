@@ -58,9 +58,7 @@ typedef struct verify_list {
 
 static void verify_family(verify_list *list, const char *family) {
   const size_t used = strlen(list->families), length = strlen(family);
-  for (const char *at = list->families; (at = strstr(at, family)) != NULL; at += length) {
-    if (at[length] == '\0' || at[length] == ',') return; /* no family's name ends with another's */
-  }
+  if (strstr(list->families, family) != NULL) return; /* no family's name is part of another's */
   if (used + length + sizeof ", " > sizeof list->families) return;
   snprintf(list->families + used, sizeof list->families - used, "%s%s", used > 0 ? ", " : "", family);
 }
