@@ -72,7 +72,7 @@ typedef struct ci_graph {
 } ci_graph;
 
 typedef struct ci_constant {
-  ci_value value; /* data NULL: a type that this build cannot hold */
+  ci_value value;
   ci_span bytes;  /* as stored */
   uint32_t crc;
   bool unchecked; /* lazy: the session checks it at first use */
