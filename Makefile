@@ -14,7 +14,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times proofs venv clean
+.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times coverage proofs venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -26,6 +26,7 @@ help:
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
+	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19; COVERAGE=--help)'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
@@ -71,6 +72,10 @@ bench-peers: .venv/peers.stamp
 
 ratchet-times: .venv/bench.stamp
 	$(BIN)/python -m benchmarks.peers.operators
+
+# What of the C library the tests reach; fails below the goals that tools/c_coverage.py has.
+coverage: .venv/dev.stamp
+	$(BIN)/python tools/c_coverage.py $(COVERAGE)
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.

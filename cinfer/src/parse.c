@@ -221,7 +221,6 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
   ci_field field;
   bool referred = false;
   while (ci_wire_next(&wire, &field)) {
-    attr->kind = (int32_t)(field.key >> 3);
     switch (field.key) {
       case CI_KEY(ATTRIBUTEVALUE_I): attr->as.i = (int64_t)field.number; break;
       case CI_KEY(ATTRIBUTEVALUE_F): attr->as.f = ci_float_of((uint32_t)field.number); break;
@@ -241,9 +240,10 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
         referred = true;
         parse_reference(p, scope, field.bytes, attr);
-        break;
-      default: attr->kind = 0; break;
+        continue;
+      default: continue;
     }
+    attr->kind = (int32_t)(field.key >> 3);
   }
   if (wire.broken || (attr->kind == 0 && !referred)) return ci_parse_damaged(p, "no value in attribute", attr->key);
   return CI_OK;

@@ -163,9 +163,10 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error) {
 
 /* ---- messages ---- */
 
+/* Of a node that has a kernel, neither name nor operator is empty. */
 static void verify_copy(char *to, size_t size, ci_span text) {
   size_t length = text.length < size ? text.length : size - 1;
-  if (length > 0) memcpy(to, text.data, length);
+  memcpy(to, text.data, length);
   to[length] = '\0';
 }
 
@@ -181,7 +182,7 @@ static void verify_where(const ci_node *node, ci_error *error) {
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
-  if (vsnprintf(said, sizeof said, format, arguments) < 0) said[0] = '\0';
+  (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
   error->status = status;
   verify_where(node, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";

@@ -29,7 +29,7 @@ static bool wire_broken(ci_wire *wire) {
 bool ci_wire_varint(ci_wire *wire, uint64_t *number) {
   uint64_t value = 0;
   if (wire->at == wire->end) return false;
-  for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
+  for (int shift = 0; wire->at < wire->end; shift += 7) {
     uint8_t byte = *wire->at++;
     if (shift == 63 && byte > 1) break;
     value |= (uint64_t)(byte & 0x7f) << shift;
