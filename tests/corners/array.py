@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from corners import D, F, corner, numbers, ones
@@ -75,6 +76,11 @@ for dtype in (
     corner("NonZero", given, outputs=[np.int64])
 corner("NonZero", ones(), outputs=[np.int64])
 corner("NonZero", np.zeros((), F), outputs=[np.int64])
+for small in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e8m0fnu", "bfloat16"):
+    dtype = np.dtype(getattr(ml_dtypes, small))
+    codes = np.arange(256, dtype=np.uint8 if dtype.itemsize == 1 else np.uint16) << 8 * (dtype.itemsize - 1)
+    corner("NonZero", codes.view(dtype), outputs=[np.int64])
+corner("NonZero", np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn), outputs=[np.int64])
 for dtype in (H, np.int8, D, bool):
     corner("Unique", np.array([1, 0, 1, 1]).astype(dtype), sorted=1)
 for dtype in (F, D, np.int32, np.uint8):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from graphio.schema.errors import UnimplementedError
@@ -63,6 +64,7 @@ refused(
 refused("TopK", [texts(3), [1]], "has no kernel", UnimplementedError, outputs=[object, np.int64])
 refused("TopK", [f(3), [1, 1]], "at most 1", outputs=[FLOAT, np.int64])
 refused("TopK", [f(3), i(0)], "k is", outputs=[FLOAT, np.int64])
+refused("Unique", [of(ml_dtypes.float8_e5m2, 3)], "has no kernel", UnimplementedError, runtime=None)
 refused("Trilu", [f(3, 3), f(1)], "k is", runtime=UnimplementedError)
 refused("Trilu", [f(3, 3), [1, 1]], "k is")
 refused("Trilu", [f(3)], "rank")

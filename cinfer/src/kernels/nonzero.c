@@ -18,6 +18,10 @@ static uint64_t nonzero_bits(const ci_value *x, int64_t i) {
     case CI_UINT64: return ((const uint64_t *)data)[i];
     case CI_INT16:
     case CI_UINT16: return ((const uint16_t *)data)[i];
+    case CI_FLOAT8E4M3FN:
+    case CI_FLOAT8E5M2: return ((const uint8_t *)data)[i] & 0x7fu;
+    case CI_FLOAT4E2M1: return ((const uint8_t *)data)[i] & 7u;
+    case CI_FLOAT8E8M0: return 1; /* which has no 0 */
     default: return ((const uint8_t *)data)[i];
   }
 }
