@@ -13,6 +13,7 @@
 #ifdef THREADS_POSIX
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 #endif
 
 /* ---- floating-point environment ---- */
@@ -58,6 +59,11 @@ void ci_float_leave(const ci_float_mode *mode) {
 /* Part p of n in `parts` nearly equal ones. */
 static int64_t threads_cut(int64_t n, int parts, int p) { return n / parts * p + n % parts * p / parts; }
 
+/* All parts, one after another. */
+static void threads_alone(int parts, int64_t n, ci_part_fn fn, void *argument) {
+  for (int p = 0; p < parts; p++) fn(argument, threads_cut(n, parts, p), threads_cut(n, parts, p + 1), p);
+}
+
 #ifdef THREADS_POSIX
 
 /* How often a thread looks for work before it sleeps: some 20 microseconds, which is less than it takes to wake one.
@@ -75,6 +81,7 @@ static void threads_pause(void) {
 struct ci_threads {
   pthread_mutex_t lock;
   pthread_cond_t begin, done;
+  pid_t process;    /* that the workers live in: a child that it forks has none, and locks as they were then */
   int count;        /* workers */
   atomic_int untaken; /* parts of the job that nobody has begun; workers look at it before they lock */
   atomic_int unfinished;
@@ -126,6 +133,7 @@ ci_threads *ci_threads_start(const ci_allocator *allocator, int count) {
   ci_threads *t = ci_alloc(allocator, bytes);
   if (t == NULL) return NULL;
   t->bytes = bytes;
+  t->process = getpid();
   atomic_init(&t->untaken, 0);
   atomic_init(&t->unfinished, 0);
   atomic_init(&t->stop, false);
@@ -136,8 +144,7 @@ ci_threads *ci_threads_start(const ci_allocator *allocator, int count) {
   return t;
 }
 
-void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
-  if (t == NULL) return;
+static void threads_end(ci_threads *t) {
   pthread_mutex_lock(&t->lock);
   t->stop = true;
   pthread_cond_broadcast(&t->begin);
@@ -146,6 +153,11 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
   pthread_cond_destroy(&t->done);
   pthread_cond_destroy(&t->begin);
   pthread_mutex_destroy(&t->lock);
+}
+
+void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
+  if (t == NULL) return;
+  if (t->process == getpid()) threads_end(t);
   ci_release(allocator, t, t->bytes);
 }
 
@@ -166,6 +178,10 @@ static void threads_begin(ci_threads *t, int parts, int64_t n, ci_part_fn fn, vo
 /* Parts are numbers, not threads: whoever is free takes the next one, the caller too, so that a thread which the
  * system keeps from running holds up nobody. */
 void ci_threads_run(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
+  if (t->process != getpid()) {
+    threads_alone(parts, n, fn, argument);
+    return;
+  }
   threads_begin(t, parts, n, fn, argument);
   threads_part(t, 0);
   for (;;) {
@@ -197,7 +213,7 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *threads) {
 }
 void ci_threads_run(ci_threads *threads, int parts, int64_t n, ci_part_fn fn, void *argument) {
   (void)threads;
-  for (int p = 0; p < parts; p++) fn(argument, threads_cut(n, parts, p), threads_cut(n, parts, p + 1), p);
+  threads_alone(parts, n, fn, argument);
 }
 
 #endif
