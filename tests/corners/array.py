@@ -78,7 +78,9 @@ corner("NonZero", ones(), outputs=[np.int64])
 corner("NonZero", np.zeros((), F), outputs=[np.int64])
 for small in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e8m0fnu", "bfloat16"):
     dtype = np.dtype(getattr(ml_dtypes, small))
-    codes = np.arange(256, dtype=np.uint8 if dtype.itemsize == 1 else np.uint16) << 8 * (dtype.itemsize - 1)
+    codes = np.arange(256, dtype=np.uint8 if dtype.itemsize == 1 else np.uint16) << 8 * (
+        dtype.itemsize - 1
+    )
     corner("NonZero", codes.view(dtype), outputs=[np.int64])
 corner("NonZero", np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn), outputs=[np.int64])
 for dtype in (H, np.int8, D, bool):
@@ -139,10 +141,12 @@ corner("graphio.CheckSparseIndices", np.zeros((0, 2), np.int64), [0, 5], ordered
 corner("graphio.CheckEqual", [1, 2], [1, 2], message="m")
 words = np.array([b"a", b"ab", b"", b"B{", "é".encode(), b"_x9", b"a\nb", b"A-b", b"7"], object)
 for pattern in (
-    "(?i)[^a-z]", "(?i)[^\\d]", "\\D+", "\\S+", "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a", "(?i-s:a.)", "(?P<x>a)",
-    "(?<x>a)b", "\\141", "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa", "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]", "[a:]+",
-    "(?m)a$\\n^b", "(?m)^a$", "a$", "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]", "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*",
-    "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?", "(?i:AB)", "[[:word:]]+", "[\\s\\S]*", "[^a]*",
+    "(?i)[^a-z]", "(?i)[^\\d]", "\\D+", "\\S+", "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a",
+    "(?i-s:a.)", "(?P<x>a)", "(?<x>a)b", "\\141", "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa",
+    "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]", "[a:]+", "(?m)a$\\n^b", "(?m)^a$", "a$",
+    "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]", "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*",
+    "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?", "(?i:AB)", "[[:word:]]+", "[\\s\\S]*",
+    "[^a]*",
 ):  # fmt: skip
     corner("RegexFullMatch", words, pattern=pattern, outputs=[bool])
 for way in ("upper", "lower", "strip"):

@@ -180,8 +180,7 @@ refused("graphio.ReluGrad", [f(2, 3), f(6)], "ReluGrad")
 refused("Pad", [f(2), [1, 1]], "expected constant", mode="x", runtime=UnimplementedError)
 fused = {"operands": [0, 1], "ops": ["Add"]}
 for attrs, words in (
-    ({"operands": [], "ops": []}, "ops"),
-    ({"operands": [0, 1] * 40, "ops": ["Add"] * 40}, "ops"),
+    ({"operands": [], "ops": []}, "ops"), ({"operands": [0, 1] * 40, "ops": ["Add"] * 40}, "ops"),
     ({"operands": [0], "ops": ["Add"]}, "operands"),
     ({"operands": [0, 7], "ops": ["Add"]}, "operand"),
     ({"operands": [0, -1], "ops": ["Add"]}, "operand"),

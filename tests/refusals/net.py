@@ -135,21 +135,12 @@ BRANCHES, ROOTS = np.array([[-1, 1], [-2, -3]], I32), np.array([0], I32)
 STARTS, TARGETS = np.array([0, 1, 2, 3], I32), np.zeros(3, I32)
 trees = [f(3, 2), SPLITS, FEATURES, MODES, BRANCHES, ROOTS, STARTS, TARGETS, f(3)]
 for at, wrong, words in (
-    (0, of(I32, 3, 2), "has no kernel"),
-    (2, FEATURES[:1], "features"),
-    (3, MODES[:1], "modes"),
-    (4, BRANCHES[:1], "branches"),
-    (4, np.zeros((2, 3), I32), "branches"),
-    (8, f(2), "weights"),
-    (6, STARTS[:0], "leaf_starts"),
-    (2, FEATURES - 2, "compares column"),
-    (2, FEATURES + 1, "compares column"),
-    (6, STARTS + 1, "leaf_starts"),
-    (6, np.array([0, 9, 2, 3], I32), "leaf"),
-    (6, np.array([0, 2, 1, 3], I32), "leaf"),
-    (5, ROOTS + 2, "starts at 2"),
-    (7, TARGETS - 1, "target"),
-    (3, MODES + 9, "mode"),
+    (0, of(I32, 3, 2), "has no kernel"), (2, FEATURES[:1], "features"), (3, MODES[:1], "modes"),
+    (4, BRANCHES[:1], "branches"), (4, np.zeros((2, 3), I32), "branches"), (8, f(2), "weights"),
+    (6, STARTS[:0], "leaf_starts"), (2, FEATURES - 2, "compares column"),
+    (2, FEATURES + 1, "compares column"), (6, STARTS + 1, "leaf_starts"),
+    (6, np.array([0, 9, 2, 3], I32), "leaf"), (6, np.array([0, 2, 1, 3], I32), "leaf"),
+    (5, ROOTS + 2, "starts at 2"), (7, TARGETS - 1, "target"), (3, MODES + 9, "mode"),
 ):  # fmt: skip
     error = UnimplementedError if words == "has no kernel" else InvalidArgumentError
     refused(
