@@ -297,11 +297,9 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   } else if (session->executor.run != NULL) {
     session->stats.handed_out++;
     ci_threads_host(&session->executor, (int)parts, n, fn, argument);
-  } else if (session->threads != NULL) {
+  } else { /* more than one is allowed only where there are threads */
     session->stats.handed_out++;
     ci_threads_run(session->threads, (int)parts, n, fn, argument);
-  } else {
-    fn(argument, 0, n, 0);
   }
 }
 

@@ -36,6 +36,7 @@ for dtype in (F, D):
         ([1, 4, 4, 0], (2, 2, 0, 3), (1, 3, 3, 3), {}),
         ([1, 4, 4, 2], (2, 2, 2, 0), (1, 3, 3, 0), {}),
         ([2, 5, 5, 4], (3, 3, 1, 4), (2, 5, 5, 4), {"group": 4, "auto_pad": "SAME_UPPER"}),
+        ([1, 12, 12, 2], (2, 2, 2, 1), (1, 11, 11, 1), {}),
         ([2, 40, 40, 3], (5, 5, 3, 8), (2, 40, 40, 8), {"auto_pad": "SAME_UPPER"}),
         ([1, 6, 6, 2000], (1, 1, 2000, 3), (1, 6, 6, 3), {}),
         ([1, 7, 7, 2], (2, 2, 2, 3), (1, 2, 2, 3), {"strides": [3, 3]}),
@@ -86,28 +87,47 @@ for dtype in (F, D):
 
     # ---- ONNX's, channels first ----
     for x, w, attrs in (
-        ((1, 0, 4, 4), (3, 0, 2, 2), {}), ((0, 2, 4, 4), (3, 2, 2, 2), {}), ((1, 2, 4, 4), (0, 2, 2, 2), {}),
-        ((1, 2, 4), (3, 2, 2), {}), ((1, 2, 3, 3, 3), (3, 2, 2, 2, 2), {}), ((1, 3, 5), (3, 1, 2), {"group": 3}),
-        ((1, 3, 4, 4, 4), (3, 1, 2, 2, 2), {"group": 3}), ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
-        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [2, 2]}), ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [3, 3]}),
-        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "dilations": [2, 1]}), ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "dilations": [1, 2]}),
-        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [1, 2]}), ((1, 2, 9, 9), (2, 1, 3, 2), {"group": 2}), ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "pads": [2, 2, 2, 2]}),
-        ((1, 2, 9, 9), (2, 1, 2, 3), {"group": 2}), ((1, 2, 1, 1), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1], "dilations": [1, 1]}),
-        ((1, 2, 300, 300), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}), ((1, 2, 4, 4), (3, 2, 1, 1), {"pads": [0, 1, 0, 0]}),
-        ((1, 2, 4, 4), (3, 2, 1, 1), {"pads": [0, 0, 1, 0]}), ((1, 8, 6, 6), (32, 8, 3, 3), {"pads": [3, 3, 3, 3]}), ((1, 8, 20, 20), (32, 8, 3, 3), {"pads": [1, 1, 1, 1]}),
-        ((1, 8, 5, 5), (32, 8, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 1]}), ((2, 8, 5, 5), (32, 4, 3, 3), {"group": 2}), ((1, 8, 5, 5), (32, 8, 1, 1), {"strides": [2, 2]}),
-        ((1, 8, 5, 5), (32, 8, 1, 1), {"pads": [1, 1, 0, 0]}), ((1, 8, 12, 12), (32, 8, 3, 3), {"dilations": [2, 2]}), ((1, 1200, 3, 3), (2, 1200, 3, 3), {}), ((1, 2000, 3), (3, 2000, 3), {}),
+        ((1, 0, 4, 4), (3, 0, 2, 2), {}), ((0, 2, 4, 4), (3, 2, 2, 2), {}),
+        ((1, 2, 4, 4), (0, 2, 2, 2), {}), ((1, 2, 4), (3, 2, 2), {}),
+        ((1, 2, 3, 3, 3), (3, 2, 2, 2, 2), {}), ((1, 3, 5), (3, 1, 2), {"group": 3}),
+        ((1, 3, 4, 4, 4), (3, 1, 2, 2, 2), {"group": 3}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [2, 2]}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [3, 3]}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "dilations": [2, 1]}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "dilations": [1, 2]}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "strides": [1, 2]}),
+        ((1, 2, 9, 9), (2, 1, 3, 2), {"group": 2}),
+        ((1, 2, 9, 9), (2, 1, 3, 3), {"group": 2, "pads": [2, 2, 2, 2]}),
+        ((1, 2, 9, 9), (2, 1, 2, 3), {"group": 2}),
+        ((1, 2, 1, 1), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1], "dilations": [1, 1]}),
+        ((1, 2, 300, 300), (2, 1, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+        ((1, 2, 4, 4), (3, 2, 1, 1), {"pads": [0, 1, 0, 0]}),
+        ((1, 2, 4, 4), (3, 2, 1, 1), {"pads": [0, 0, 1, 0]}),
+        ((1, 8, 6, 6), (32, 8, 3, 3), {"pads": [3, 3, 3, 3]}),
+        ((1, 8, 20, 20), (32, 8, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 8, 5, 5), (32, 8, 3, 3), {"pads": [1, 0, 1, 2], "strides": [2, 1]}),
+        ((2, 8, 5, 5), (32, 4, 3, 3), {"group": 2}),
+        ((1, 8, 5, 5), (32, 8, 1, 1), {"strides": [2, 2]}),
+        ((1, 8, 5, 5), (32, 8, 1, 1), {"pads": [1, 1, 0, 0]}),
+        ((1, 8, 12, 12), (32, 8, 3, 3), {"dilations": [2, 2]}),
+        ((1, 1200, 3, 3), (2, 1200, 3, 3), {}), ((1, 2000, 3), (3, 2000, 3), {}),
     ):  # fmt: skip
         values = numbers(*x, of=dtype), numbers(*w, of=dtype)
         corner("Conv", *values, tolerance=1e-3, **attrs)
         corner("Conv", *values, numbers(w[0], of=dtype), tolerance=1e-3, **attrs)
         corner("Conv", *values, None, tolerance=1e-3, **attrs)
     for x, w, attrs in (
-        ((1, 2, 3, 3), (2, 3, 2, 2), {}), ((1, 2, 3, 3), (2, 1, 2, 2), {"group": 2}), ((0, 2, 3, 3), (2, 3, 2, 2), {}),
-        ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [6, 6], "strides": [2, 2]}), ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [1, 3, 6, 6], "strides": [2, 2]}),
-        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 2], "output_padding": [2, 2]}), ((1, 2, 3, 3), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
-        ((1, 0, 3, 3), (0, 3, 2, 2), {}), ((1, 2, 3), (2, 3, 2), {}), ((1, 2, 20, 20), (2, 40, 5, 5), {}), ((1, 2, 3, 3), (2, 0, 2, 2), {}), ((1, 2, 3, 3), (2, 3, 1, 1), {}),
-        ((1, 2, 3, 3), (2, 3, 2, 2), {"pads": [2, 2, 2, 2]}), ((1, 100, 3, 3), (100, 100, 3, 3), {}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {}), ((1, 2, 3, 3), (2, 1, 2, 2), {"group": 2}),
+        ((0, 2, 3, 3), (2, 3, 2, 2), {}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [6, 6], "strides": [2, 2]}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [1, 3, 6, 6], "strides": [2, 2]}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 3], "output_padding": [2]*2}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+        ((1, 0, 3, 3), (0, 3, 2, 2), {}), ((1, 2, 3), (2, 3, 2), {}),
+        ((1, 2, 20, 20), (2, 40, 5, 5), {}), ((1, 2, 3, 3), (2, 0, 2, 2), {}),
+        ((1, 2, 3, 3), (2, 3, 1, 1), {}), ((1, 2, 3, 3), (2, 3, 2, 2), {"pads": [2, 2, 2, 2]}),
+        ((1, 100, 3, 3), (100, 100, 3, 3), {}),
     ):  # fmt: skip
         corner(
             "ConvTranspose", numbers(*x, of=dtype), numbers(*w, of=dtype), tolerance=1e-3, **attrs
@@ -121,9 +141,14 @@ for dtype in (F, D):
             **attrs,
         )
     for x, w, y, attrs in (
-        ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 3, 3), {}), ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 2, 2), {}), ([0, 2, 4, 4], (3, 2, 2, 2), (0, 3, 3, 3), {}),
-        ([1, 2, 4, 4], (2, 1, 2, 2), (1, 2, 3, 3), {"group": 2}), ([2, 3, 40, 40], (8, 3, 3, 3), (2, 8, 38, 38), {}), ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 0, 0), {}),
-        ([2, 20, 40, 40], (20, 20, 1, 1), (2, 20, 40, 40), {}), ([2, 2, 5], (3, 2, 2), (2, 3, 4), {}),
+        ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 3, 3), {}),
+        ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 2, 2), {}),
+        ([0, 2, 4, 4], (3, 2, 2, 2), (0, 3, 3, 3), {}),
+        ([1, 2, 4, 4], (2, 1, 2, 2), (1, 2, 3, 3), {"group": 2}),
+        ([2, 3, 40, 40], (8, 3, 3, 3), (2, 8, 38, 38), {}),
+        ([1, 2, 4, 4], (3, 2, 2, 2), (1, 3, 0, 0), {}),
+        ([2, 20, 40, 40], (20, 20, 1, 1), (2, 20, 40, 40), {}),
+        ([2, 2, 5], (3, 2, 2), (2, 3, 4), {}),
     ):  # fmt: skip
         corner(
             "graphio.ConvGradInput",
@@ -169,11 +194,20 @@ for dtype in (F, D):
         numbers(0, 8, 3, 3, of=dtype),
     )
     for shape, kernel, attrs in (
-        ((1, 2, 5), [2], {}), ((1, 2, 5, 5), [2, 2], {}), ((1, 1, 4, 4, 4), [2, 2, 2], {}), ((0, 2, 5, 5), [2, 2], {}), ((1, 0, 5, 5), [2, 2], {}),
-        ((1, 2, 5, 5), [3, 3], {"pads": [1, 1, 1, 1], "strides": [2, 2]}), ((1, 2, 50, 50), [3, 3], {"strides": [2, 2]}), ((1, 2, 5, 5), [2, 2], {"dilations": [2, 3]}),
-        ((1, 2, 5, 5), [2, 2], {"auto_pad": "SAME_LOWER", "strides": [3, 3]}), ((1, 2, 5, 5), [2, 2], {"ceil_mode": 1, "strides": [2, 2]}), ((1, 2, 50, 50), [1, 1], {"strides": [9, 9]}),
-        ((1, 2, 50, 600), [2, 2], {"strides": [2, 2]}), ((1, 2, 9, 1000), [3, 3], {"strides": [2, 2], "dilations": [1, 1]}), ((1, 2, 9, 40), [3, 3], {"strides": [2, 2], "dilations": [2, 1]}),
-        ((1, 2, 9, 40), [2, 2], {"strides": [2, 2], "dilations": [1, 2]}), ((1, 2, 9, 40), [2, 2], {"strides": [1, 2]}), ((1, 2, 9, 40), [3, 3], {"strides": [1, 2]}), ((1, 2, 9, 40), [3, 3], {"strides": [2, 2], "dilations": [1, 2]}),
+        ((1, 2, 5), [2], {}), ((1, 2, 5, 5), [2, 2], {}), ((1, 1, 4, 4, 4), [2, 2, 2], {}),
+        ((0, 2, 5, 5), [2, 2], {}), ((1, 0, 5, 5), [2, 2], {}),
+        ((1, 2, 5, 5), [3, 3], {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
+        ((1, 2, 50, 50), [3, 3], {"strides": [2, 2]}),
+        ((1, 2, 5, 5), [2, 2], {"dilations": [2, 3]}),
+        ((1, 2, 5, 5), [2, 2], {"auto_pad": "SAME_LOWER", "strides": [3, 3]}),
+        ((1, 2, 5, 5), [2, 2], {"ceil_mode": 1, "strides": [2, 2]}),
+        ((1, 2, 50, 50), [1, 1], {"strides": [9, 9]}),
+        ((1, 2, 50, 600), [2, 2], {"strides": [2, 2]}),
+        ((1, 2, 9, 1000), [3, 3], {"strides": [2, 2], "dilations": [1, 1]}),
+        ((1, 2, 9, 40), [3, 3], {"strides": [2, 2], "dilations": [2, 1]}),
+        ((1, 2, 9, 40), [2, 2], {"strides": [2, 2], "dilations": [1, 2]}),
+        ((1, 2, 9, 40), [2, 2], {"strides": [1, 2]}), ((1, 2, 9, 40), [3, 3], {"strides": [1, 2]}),
+        ((1, 2, 9, 40), [3, 3], {"strides": [2, 2], "dilations": [1, 2]}),
         ((1, 1, 3, 3), [2, 2], {"pads": [1, 1, 1, 1], "dilations": [3, 3]}),
     ):  # fmt: skip
         x = numbers(*shape, of=dtype)
@@ -382,9 +416,14 @@ for dtype in (I8, U8):
     corner("MaxPool", numbers(1, 2, 5, 5, of=dtype), kernel_shape=[2, 2])
     one = np.array(1, dtype)
     for x, w, attrs in (
-        ((1, 2, 4, 4), (3, 2, 2, 2), {}), ((1, 2, 4), (3, 2, 2), {}), ((1, 2, 3, 3, 3), (3, 2, 2, 2, 2), {}), ((0, 2, 4, 4), (3, 2, 2, 2), {}), ((1, 0, 4, 4), (3, 0, 2, 2), {}),
-        ((1, 2, 4, 4), (2, 1, 2, 2), {"group": 2}), ((1, 12, 4, 4), (12, 1, 2, 2), {"group": 12}), ((1, 2, 9, 9), (3, 2, 3, 3), {"strides": [2, 2], "pads": [4, 4, 4, 4], "dilations": [2, 2]}),
-        ((1, 2, 90, 90), (3, 2, 3, 3), {}), ((1, 2, 3, 3), (0, 2, 2, 2), {}), ((1, 2, 2, 2), (3, 2, 1, 1), {"pads": [0, 9, 0, 9]}), ((1, 2, 3, 3, 3), (2, 1, 2, 2, 2), {"group": 2}),
+        ((1, 2, 4, 4), (3, 2, 2, 2), {}), ((1, 2, 4), (3, 2, 2), {}),
+        ((1, 2, 3, 3, 3), (3, 2, 2, 2, 2), {}), ((0, 2, 4, 4), (3, 2, 2, 2), {}),
+        ((1, 0, 4, 4), (3, 0, 2, 2), {}), ((1, 2, 4, 4), (2, 1, 2, 2), {"group": 2}),
+        ((1, 12, 4, 4), (12, 1, 2, 2), {"group": 12}),
+        ((1, 2, 9, 9), (3, 2, 3, 3), {"strides": [2, 2], "pads": [4] * 4, "dilations": [2, 2]}),
+        ((1, 2, 90, 90), (3, 2, 3, 3), {}), ((1, 2, 3, 3), (0, 2, 2, 2), {}),
+        ((1, 2, 2, 2), (3, 2, 1, 1), {"pads": [0, 9, 0, 9]}),
+        ((1, 2, 3, 3, 3), (2, 1, 2, 2, 2), {"group": 2}),
     ):  # fmt: skip
         values, weights = numbers(*x, of=dtype), numbers(*w, of=dtype, seed=1)
         corner("ConvInteger", values, weights, outputs=[I32], **attrs)
@@ -423,3 +462,141 @@ for extra in (
     corner("NonMaxSuppression", boxes, scores, *extra, center_point_box=1, outputs=[np.int64])
 corner("NonMaxSuppression", boxes[:, :0], scores[:, :, :0], [3], outputs=[np.int64])
 corner("NonMaxSuppression", boxes, scores[:, :0], [3], outputs=[np.int64])
+for dtype in (F, D):
+    conv2d((1, 4, 4, 2), (3, 3, 2, 3), dtype, auto_pad="SAME_LOWER")
+    conv2d((1, 5, 4, 2), (3, 2, 2, 3), dtype, auto_pad="SAME_LOWER", strides=[2, 2])
+    corner(
+        "graphio.MaxPool2D",
+        numbers(1, 4, 4, 2, of=dtype),
+        kernel_shape=[2, 2],
+        strides=[2, 1],
+        auto_pad="SAME_LOWER",
+    )
+    corner(
+        "MaxPool",
+        numbers(1, 1, 3, 3, of=dtype),
+        kernel_shape=[2, 2],
+        pads=[5, 5, 5, 5],
+        dilations=[9, 9],
+    )
+    corner(
+        "MaxPool",
+        numbers(1, 1, 3, 3, of=dtype),
+        kernel_shape=[2, 2],
+        pads=[5, 5, 5, 5],
+        dilations=[9, 9],
+        storage_order=1,
+        outputs=[dtype, np.int64],
+    )
+    corner(
+        "AveragePool",
+        numbers(1, 1, 3, 3, of=dtype),
+        kernel_shape=[2, 2],
+        pads=[5, 5, 5, 5],
+        dilations=[9, 9],
+        count_include_pad=1,
+    )
+    corner(
+        "graphio.AveragePoolGrad",
+        [1, 1, 3, 3],
+        numbers(1, 1, 2, 2, of=dtype),
+        outputs=[dtype],
+        kernel_shape=[2, 2],
+        divisor="window",
+        tolerance=1e-4,
+    )
+    corner(
+        "graphio.ResizeGrad",
+        [2, 4],
+        numbers(2, 0, of=dtype),
+        None,
+        None,
+        [2, 0],
+        outputs=[dtype],
+        mode="linear",
+    )
+    corner("Resize", numbers(2, 4, of=dtype), None, None, [2, 0], mode="linear")
+    corner(
+        "Resize",
+        numbers(2, 4, of=dtype),
+        None,
+        None,
+        np.array([3, 5]),
+        mode="linear",
+        tolerance=1e-4,
+    )
+    for taps in ([2.5], [1.0], [0.25], [8.0]):
+        corner(
+            "Resize",
+            numbers(8, of=dtype),
+            None,
+            np.array(taps, F),
+            mode="cubic",
+            antialias=1,
+            exclude_outside=1,
+            tolerance=1e-4,
+        )
+        corner(
+            "Resize",
+            numbers(8, of=dtype),
+            np.array([0, 1], F),
+            np.array(taps, F),
+            mode="linear",
+            coordinate_transformation_mode="tf_crop_and_resize",
+            tolerance=1e-4,
+        )
+        corner(
+            "Resize",
+            numbers(8, of=dtype),
+            np.array([0.5, 0.5], F),
+            np.array(taps, F),
+            mode="nearest",
+            coordinate_transformation_mode="tf_crop_and_resize",
+            tolerance=1e-4,
+        )
+        corner(
+            "Resize",
+            numbers(8, of=dtype),
+            np.array([-1e30, 1e30], F),
+            np.array(taps, F),
+            mode="nearest",
+            coordinate_transformation_mode="tf_crop_and_resize",
+            tolerance=1e-4,
+        )
+    corner(
+        "Resize",
+        numbers(8, of=dtype),
+        None,
+        None,
+        [1],
+        mode="linear",
+        coordinate_transformation_mode="pytorch_half_pixel",
+        tolerance=1e-4,
+    )
+    corner(
+        "Resize",
+        numbers(8, of=dtype),
+        np.array([0.2, 0.9], F),
+        None,
+        [1],
+        mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
+        tolerance=1e-4,
+    )
+    corner("Conv", numbers(1, 1, 1, 20000, of=dtype), numbers(1, 1, 1, 1, of=dtype), tolerance=1e-4)
+    corner(
+        "Conv",
+        numbers(1, 40, 2, 2, of=dtype),
+        numbers(4, 40, 2, 2, of=dtype),
+        pads=[0, 9, 0, 9],
+        tolerance=1e-3,
+    )
+for dtype in (U8, I8):
+    sizes = np.array([1, 2, 3], dtype)
+    corner("Resize", sizes, None, None, [9], mode="cubic")
+    corner("Resize", sizes, None, None, [9], mode="cubic", cubic_coeff_a=-30.0)
+for dtype in (np.uint64, np.int64, np.uint32):
+    big = np.array([0, np.iinfo(dtype).max, np.iinfo(dtype).min, 5], dtype)
+    corner("Resize", big, None, None, [7], mode="nearest")
+    corner("Resize", big, None, None, [11], mode="cubic", cubic_coeff_a=-3.0)
+corner("GridSample", numbers(1, 1, 0, 4), numbers(1, 2, 2, 2), padding_mode="reflection")

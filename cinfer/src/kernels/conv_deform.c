@@ -49,7 +49,7 @@ ci_status prepare_deform_conv(ci_kernel *k) {
   CI_TRY(ci_conv_nd_plan(k, x->dtype, &p->conv, &k->scratch_bytes));
   /* samples are always gathered, never read in place or by the plain chain */
   p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
-  k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->conv.tile_bytes;
+  k->scratch_bytes = (size_t)k->threads * p->conv.tile_bytes;
   return CI_OK;
 }
 

@@ -375,7 +375,7 @@ ci_status prepare_fused_elementwise(ci_kernel *k) {
   if (f == NULL) return k_no_memory(k);
   CI_TRY(fused_inputs(k, f, 0));
   CI_TRY(fused_program(k, f, &text));
-  const size_t threads = (size_t)(k->threads > 0 ? k->threads : 1);
+  const size_t threads = (size_t)k->threads;
   k->scratch_bytes = threads * (size_t)f->registers * FUSED_BLOCK * sizeof(float);
   for (int i = 0; i < k->n_in; i++) {
     if (k->in[i]->count == k->out[0]->count) k_in_place(k, 0, i);

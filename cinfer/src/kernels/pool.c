@@ -84,7 +84,7 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
   }
   p->item = ci_dtype_size(dtype);
   p->list_bytes = ci_round_up(touched, 64);
-  k->scratch_bytes = p->list_bytes * (size_t)(k->threads > 0 ? k->threads : 1);
+  k->scratch_bytes = p->list_bytes * (size_t)k->threads;
   const int64_t most = (int64_t)(area < POOL_PART_WORK ? area : POOL_PART_WORK), work = most * (g->c > 0 ? g->c : 1);
   p->grain = work > 0 ? POOL_PART_WORK / work + 1 : 1;
   *plan = p;

@@ -387,8 +387,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, copy, &p->windows))
-    k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+  if (ci_plane_plan(&p->plane, &g, copy, &p->windows)) k->scratch_bytes = (size_t)k->threads * p->plane.bytes;
 }
 
 /* Lets a step in front of this one do its work. */
