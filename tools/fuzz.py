@@ -16,6 +16,7 @@ the reproducer's path is printed. A fixed finding goes into the target's folder 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import importlib.util
@@ -177,10 +178,14 @@ def regressions(name: str, target: Target) -> list[Path]:
 def pack_corpus(name: str, target: Target, most: int) -> None:
     """Minimises the corpus and writes it as the seeds, the smallest first, up to `most` bytes."""
     command = target.command(name) or sys.exit(f"{name} cannot be built here")
-    small = BUILD / "minimised" / name
-    shutil.rmtree(small, ignore_errors=True)
-    small.mkdir(parents=True)
-    sources = [str(seed_folder(name, target)), str(corpus_folder(name))]
+    small, found = BUILD / "minimised" / name, BUILD / "snapshot" / name
+    for folder in (small, found):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    for path in corpus_folder(name).iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a run that goes on meanwhile removes files
+            shutil.copy(path, found)
+    sources = [str(seed_folder(name, target)), str(found)]
     subprocess.run([*command, "-merge=1", *target.flags, str(small), *sources], check=True)
     seeds = sorted((path.read_bytes() for path in small.iterdir()), key=lambda s: (len(s), s))
     while sum(map(len, seeds)) + 4 * len(seeds) > most:
