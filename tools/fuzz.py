@@ -119,7 +119,7 @@ TARGETS = {
         c_program,
         10**8,
         C_FUZZ,
-        ("-max_len=16384", "-entropic=0"),
+        ("-max_len=8192", "-entropic=0"),
         "model.dict",
     ),
     "run": Target(
@@ -127,7 +127,7 @@ TARGETS = {
         c_program,
         10**7,
         C_FUZZ,
-        ("-max_len=32768", "-entropic=0"),
+        ("-max_len=8192", "-entropic=0"),
         "model.dict",
     ),
     "checkpoint": Target(
