@@ -1,6 +1,6 @@
 """Files that claim or hold too much, and what reading them costs.
 
-    python hostile_sizes.py      reads each case; prints name, bytes, growth of memory, work, outcome
+python hostile_sizes.py      reads each case; prints name, bytes, growth of memory, work, outcome
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import contextlib
 import gc
 import io
 import json
-import os
 import resource
 import struct
 import sys
@@ -18,21 +17,24 @@ import time
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from foreign_files import torch_file
 from fuzzing.model_reader import sealed
+from onnx import TensorProto, helper
 
-import graphio as tf
 import graphio.onnx
 from graphio import runtime, tensorflow_files
-from graphio.schema import checkpoint_index, errors
+from graphio.schema import checkpoint_index, errors, tensorflow_pb2
 from graphio.train.sources import open_source
 
 DEEP = 100_000
-MANY = 300_000
+DIMS = 3  # the field of CheckpointVariable
+MANY = 20_000
+LONG = 1000  # nodes in a row
 MEMORY = 4 << 30  # of addresses: an allocation of what is only claimed fails
 
 # ---- bytes of protobuf messages ----
@@ -52,7 +54,7 @@ def field(number: int, data: bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def nested(numbers: list[int], levels: int) -> bytes:
+def nested(numbers: Sequence[int], levels: int) -> bytes:
     """Messages in each other, by the fields that lead inwards in turn."""
     heads, length = [], 0
     for level in range(levels):
@@ -102,31 +104,74 @@ def _file(data: bytes) -> object:
         return [source.array(name).shape for name in source.entries()]
 
 
-#: of each message: its reader, the fields that lead from it back into it, a list, a name in that
-MESSAGES: dict[str, tuple[Read, list[int], int, int]] = {
-    "model": (_model, [6, 1, 5, 2, 5], 6, 1),
-    "ONNX": (graphio.onnx.convert, [7, 1, 5, 6], 7, 3),
-    "GraphDef": (tensorflow_files.convert, [1, 5, 2, 10, 2], 1, 1),
+class Kind(NamedTuple):
+    """How a format's message holds nodes, by numbers of fields.
+
+    Attributes:
+        read: its reader.
+        graph: fields from the message to the graph; none: it is the graph.
+        node, name: of the graph's nodes, and of a node's name.
+        inwards: fields that lead from a node into another one, again and again.
+    """
+
+    read: Read
+    graph: tuple[int, ...]
+    node: int
+    name: int
+    inwards: tuple[int, ...]
+
+
+KINDS = {
+    "model": Kind(_model, (2,), 2, 1, (5, 2, 7, 2)),
+    "ONNX": Kind(graphio.onnx.convert, (7,), 1, 3, (5, 6, 1)),
+    "GraphDef": Kind(tensorflow_files.convert, (), 1, 1, (5, 2, 10)),
 }
 
 
 def _messages() -> Iterator[tuple[str, Read, bytes]]:
-    for name, (reader, inwards, graph, text) in MESSAGES.items():
-        yield f"{name}, {DEEP} levels", reader, nested(inwards, DEEP)
-        yield f"{name}, a text of 2 GB", reader, claimed(graph, (1 << 31) - 1)
-        yield f"{name}, a text of 2^63 bytes", reader, claimed(graph, 1 << 63)
-        nodes = numbered(1, MANY, named(text))
-        nothing = numbered(1, MANY, lambda i: b"")
-        same = field(1, field(text, b"same")) * MANY
-        for what, data in (("empty nodes", nothing), ("nodes", nodes), ("nodes of one name", same)):
-            yield f"{name}, {MANY} {what}", reader, data if graph == 1 else field(graph, data)
+    for what, kind in KINDS.items():
+
+        def whole(nodes: bytes, kind: Kind = kind) -> bytes:
+            for number in reversed(kind.graph):
+                nodes = field(number, nodes)
+            return nodes
+
+        yield (
+            f"{what}, {DEEP} levels",
+            kind.read,
+            whole(field(kind.node, nested(kind.inwards, DEEP))),
+        )
+        for length in (1 << 31) - 1, 1 << 63:
+            yield f"{what}, a name of {length} bytes", kind.read, claimed(kind.node, length)
+        empty = numbered(kind.node, MANY, lambda i: b"")
+        yield f"{what}, {MANY} empty nodes", kind.read, whole(empty)
+        yield f"{what}, {MANY} nodes", kind.read, whole(numbered(kind.node, MANY, named(kind.name)))
+        same = field(kind.node, field(kind.name, b"same")) * MANY
+        yield f"{what}, {MANY} nodes of one name", kind.read, whole(same)
+
+
+def _chains() -> Iterator[tuple[str, Read, bytes]]:
+    """Nodes each of which reads the one before, in ways whose cost could grow with every node."""
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy"]
+    for what, op, inputs, count in (("doubled", "Add", 2, 100), ("passed on", "Identity", 1, LONG)):
+        nodes = [helper.make_node("Shape", ["x"], ["v0"])]
+        nodes += [helper.make_node(op, [f"v{i}"] * inputs, [f"v{i + 1}"]) for i in range(count)]
+        nodes.append(helper.make_node("Reshape", ["x", f"v{count}"], ["y"]))
+        model = helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:]))
+        yield f"ONNX, sizes {what} {count} times", graphio.onnx.convert, model.SerializeToString()
+    graph = tensorflow_pb2.GraphDef()
+    graph.node.add(name="v0", op="Placeholder").attr["dtype"].type = 1
+    for i in range(LONG):
+        node = graph.node.add(name=f"v{i + 1}", op="Relu", input=["v0", f"^v{i}"])
+        node.attr["T"].type = 1
+    yield f"GraphDef, {LONG} wait", tensorflow_files.convert, graph.SerializeToString()
 
 
 def _indexes() -> Iterator[tuple[str, Read, bytes]]:
-    yield "index, empty variables", _index, numbered(4, MANY, lambda i: b"")
-    yield "index, variables", _index, numbered(4, MANY, named(1))
-    dims = field(3, b"\1" * (1 << 20))
-    yield "index, a rank of a million", _index, field(4, field(1, b"v") + dims)
+    yield "index, empty variables", _index, numbered(3, MANY, lambda i: b"")
+    yield "index, variables", _index, numbered(3, MANY, named(1))
+    dims = field(DIMS, b"\1" * (1 << 20))
+    yield "index, a rank of a million", _index, field(3, field(1, b"v") + dims)
 
 
 def _headers() -> Iterator[tuple[str, Read, bytes]]:
@@ -138,7 +183,11 @@ def _headers() -> Iterator[tuple[str, Read, bytes]]:
     yield "safetensors, 2^62 bytes of header", _file, (1 << 62).to_bytes(8, "little") + b"{}"
     long = b'{"a":[' + b"0," * (10 << 20) + b"0]}"
     yield "safetensors, a header of 20 MB", _file, safetensors(long)
-    yield "safetensors, a number of a million digits", _file, safetensors(b'{"a":' + b"9" * 10**6 + b"}")
+    yield (
+        "safetensors, a number of a million digits",
+        _file,
+        safetensors(b'{"a":' + b"9" * 10**6 + b"}"),
+    )
     empty = b"{" + b",".join(b'"%d":{}' % i for i in range(MANY)) + b"}"
     yield "safetensors, many tensors", _file, safetensors(empty)
 
@@ -171,7 +220,9 @@ def _zipped(packed: bytes, size: int) -> bytes:
 
 
 def _pickles() -> dict[str, bytes]:
-    laughs = b"\x80\x02]q\0" + b"".join(b"]q%c(" % (i + 1) + b"h%c" % i * 10 + b"e" for i in range(90))
+    # Each list holds the one before ten times; all lie in a list of their own, which is the value.
+    lists = b"".join(b"]q%c(" % (i + 1) + b"h%c" % i * 10 + b"ea" for i in range(30))
+    laughs = b"\x80\x02]q\xff]q\0a" + lists
     return {
         "lists in lists": b"\x80\x02" + b"]" * DEEP + b"a" * (DEEP - 1) + b".",
         "tuples in tuples": b"\x80\x02)" + b"\x85" * DEEP + b".",
@@ -187,6 +238,7 @@ def _pickles() -> dict[str, bytes]:
 def cases() -> Iterator[tuple[str, Read, bytes]]:
     """Name, reader and bytes."""
     yield from _messages()
+    yield from _chains()
     yield from _indexes()
     yield from _headers()
     yield from _archives()
@@ -220,19 +272,16 @@ def measured(reader: Read, data: bytes) -> tuple[int, float, str]:
 def main() -> None:
     """Reads all and prints a JSON list."""
     resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + MEMORY, resource.RLIM_INFINITY))
-    for _, reader, _ in MESSAGES.values() and [("", MESSAGES[k][0], 0) for k in MESSAGES]:
+    for kind in KINDS.values():  # what is imported late is there
         with contextlib.suppress(errors.OpError):
-            reader(b"")
+            kind.read(b"")
     found = []
     for name, reader, data in cases():
         growth, seconds, outcome = measured(reader, data)
         found.append((name, len(data), growth, seconds, outcome))
-        if len(sys.argv) > 1:
-            print(f"{name:45} {len(data):10,} {growth / len(data):8.1f}x {growth >> 20:5} MB {seconds:6.2f} s  {outcome[:100]!r} {len(outcome)}", flush=True)
-    if len(sys.argv) == 1:
-        print(json.dumps(found))
+        print(f"{name:45}{len(data):12,}{growth >> 20:5} MB {seconds:6.2f} s", file=sys.stderr)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
     main()
-assert os and tf
