@@ -46,7 +46,7 @@ static ci_status parse_full_name(ci_parser *p, ci_span prefix, ci_span *name) {
 }
 
 ci_status ci_parse_name(ci_parser *p, const ci_scope *scope, ci_span name, ci_name *entry) {
-  if (name.length == 0 || memchr(name.data, ':', name.length) != NULL) {
+  if (name.length == 0 || memchr(name.data, ':', name.length) != NULL || !ci_utf8_valid(name)) {
     return ci_parse_damaged(p, "a node or input has no name, or an impossible one", name);
   }
   entry->scope = scope->names;

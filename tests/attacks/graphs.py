@@ -606,8 +606,8 @@ FUNCTIONS: dict[str, tuple[str, Change, str]] = {
                    _function("G", made_node("F", "b", "a", domain="mine"))),
         "deep|call",
     ),
-    "functions that unfold to 2^32 nodes": (
-        "resource exhaustion", _functions(*_bomb(8, 16)), "nodes|deep|bytes",
+    "functions that unfold to 10^8 nodes": (
+        "resource exhaustion", _functions(*_bomb(4, 101)), "nodes|deep|bytes",
     ),
     "functions that unfold to 1000 nodes": (
         "resource exhaustion", _functions(*_bomb(3, 10)), "",

@@ -208,7 +208,7 @@ MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "recursion", _in_node(_deep(100000)), "cannot be read|no Model message|no name|damaged",
     ),
     "a name that is no UTF-8": (
-        "missing parts", _in_node(message(1, b"\xff\xfe") + message(2, b"Add") + tag(7, 0) + b"\7"),
+        "missing parts", _in_node(message(1, b"\xff\xfe") + message(2, b"NoOp") + message(6, b"graphio") + tag(7, 0) + b"\1"),
         "damaged",
     ),
     "a name that is a number": (
