@@ -275,7 +275,7 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
   s->outputs = ci_pool_alloc(&m->pool, output_bytes);
   if (s->inputs == NULL || s->outputs == NULL) return model_memory(error);
   CI_TRY(model_signature_body(m, message, s, error));
-  CI_TRY(model_signature_unique(s, error));
+  CI_TRY(model_signature_unique(m, s, error));
   m->signatures.count++;
   return CI_OK;
 }

@@ -156,21 +156,21 @@ typedef struct ew_binary {
   ci_binary_fn vector; /* or NULL */
   ci_typed_binary_fn typed;
   int scalar;
-  bool still; /* neither input moves from element to element: a later one of a fold does */
 } ew_binary;
 
-static void ew_plan_scalar(ew_binary *p) {
-  const bool still[2] = {ci_broadcast_still(&p->walk, 0), ci_broadcast_still(&p->walk, 1)};
-  p->still = still[0] && still[1];
-  p->scalar = p->walk.dims[0] == 1 || still[0] == still[1] ? CI_NO_SCALAR : still[0] ? CI_SCALAR_A : CI_SCALAR_B;
+static int ew_scalar(const ci_broadcast *walk) {
+  return walk->dims[0] == 1            ? CI_NO_SCALAR
+         : ci_broadcast_still(walk, 0) ? CI_SCALAR_A
+         : ci_broadcast_still(walk, 1) ? CI_SCALAR_B
+                                       : CI_NO_SCALAR;
 }
 
 static void ew_binary_run(const void *context, void *y, const void *const *x, int64_t n) {
   const ew_binary *p = context;
-  const int64_t run = p->still ? 1 : n;
-  for (char *at = y; n > 0; n -= run, at += p->walk.step[0][2]) {
-    if (p->vector != NULL) p->vector((float *)(void *)at, x[0], x[1], run, p->scalar);
-    else p->typed(at, x[0], x[1], run, p->scalar);
+  if (p->vector != NULL) {
+    p->vector(y, x[0], x[1], n, p->scalar);
+  } else {
+    p->typed(y, x[0], x[1], n, p->scalar);
   }
 }
 
@@ -184,7 +184,7 @@ static ci_status ew_binary_plan(ci_kernel *k, ew_binary *p, int op, const ci_val
   }
   ci_broadcast_plan(&p->walk, k->out[0], in, 2);
   p->walk.one_nan = p->vector != NULL;
-  ew_plan_scalar(p);
+  p->scalar = ew_scalar(&p->walk);
   return CI_OK;
 }
 
@@ -375,7 +375,7 @@ ci_status prepare_pow(ci_kernel *k) {
   p->item[0] = ci_dtype_size(x->dtype);
   p->item[1] = ci_dtype_size(z->dtype);
   ci_broadcast_plan(&p->same.walk, k->out[0], in, 2);
-  ew_plan_scalar(&p->same);
+  p->same.scalar = ew_scalar(&p->same.walk);
   return CI_OK;
 }
 
