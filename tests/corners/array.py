@@ -141,12 +141,12 @@ corner("graphio.CheckSparseIndices", np.zeros((0, 2), np.int64), [0, 5], ordered
 corner("graphio.CheckEqual", [1, 2], [1, 2], message="m")
 words = np.array([b"a", b"ab", b"", b"B{", "é".encode(), b"_x9", b"a\nb", b"A-b", b"7"], object)
 for pattern in (
-    "(?i)[^a-z]", "(?i)[^\\d]", "\\D+", "\\S+", "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a",
-    "(?i-s:a.)", "(?P<x>a)", "(?<x>a)b", "\\141", "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa",
-    "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]", "[a:]+", "(?m)a$\\n^b", "(?m)^a$", "a$",
-    "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]", "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*",
-    "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?", "(?i:AB)", "[[:word:]]+", "[\\s\\S]*",
-    "[^a]*",
+    "(?i)[^a-z]", "[[:a-]]", "[[:ab:x]", "a{1,x}", "a{x}", "[\\d-z]", "(?i)[^\\d]", "\\D+", "\\S+",
+    "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a", "(?i-s:a.)", "(?P<x>a)", "(?<x>a)b", "\\141",
+    "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa", "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]",
+    "[a:]+", "(?m)a$\\n^b", "(?m)^a$", "a$", "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]",
+    "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*", "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?",
+    "(?i:AB)", "[[:word:]]+", "[\\s\\S]*", "[^a]*",
 ):  # fmt: skip
     corner("RegexFullMatch", words, pattern=pattern, outputs=[bool])
 for way in ("upper", "lower", "strip"):

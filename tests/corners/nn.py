@@ -122,7 +122,7 @@ for dtype in (F, D):
         ((0, 2, 3, 3), (2, 3, 2, 2), {}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [6, 6], "strides": [2, 2]}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [1, 3, 6, 6], "strides": [2, 2]}),
-        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 3], "output_padding": [2]*2}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 3]}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
         ((1, 0, 3, 3), (0, 3, 2, 2), {}), ((1, 2, 3), (2, 3, 2), {}),
         ((1, 2, 20, 20), (2, 40, 5, 5), {}), ((1, 2, 3, 3), (2, 0, 2, 2), {}),
@@ -600,3 +600,28 @@ for dtype in (np.uint64, np.int64, np.uint32):
     corner("Resize", big, None, None, [7], mode="nearest")
     corner("Resize", big, None, None, [11], mode="cubic", cubic_coeff_a=-3.0)
 corner("GridSample", numbers(1, 1, 0, 4), numbers(1, 2, 2, 2), padding_mode="reflection")
+for policy in ("not_larger", "not_smaller"):
+    for mode in ("nearest", "linear"):
+        attrs = {"mode": mode, "keep_aspect_ratio_policy": policy, "tolerance": SLACK}
+        corner("Resize", numbers(1, 1, 4, 6), None, None, [1, 1, 8, 9], **attrs)
+        corner("Resize", numbers(4, 6), None, None, [2, 9], axes=[1, 0], **attrs)
+for nearest in ("floor", "ceil", "round_prefer_ceil", "round_prefer_floor"):
+    for place in ("asymmetric", "half_pixel", "align_corners"):
+        attrs = {"nearest_mode": nearest, "coordinate_transformation_mode": place}
+        for dtype in (F, D, U8, np.uint16, np.int64, np.float16):
+            corner("Resize", numbers(3, 4, of=dtype), None, None, [5, 7], mode="nearest", **attrs)
+outside = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}
+corner(
+    "graphio.ResizeGrad",
+    [4],
+    numbers(6),
+    np.array([-0.5, 1.5], F),
+    None,
+    [6],
+    tolerance=SLACK,
+    **outside,
+    outputs=[F],
+)
+corner(
+    "Resize", numbers(4), np.array([0.25, 0.75], F), np.array([1.0], F), tolerance=SLACK, **outside
+)
