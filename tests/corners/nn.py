@@ -625,3 +625,20 @@ corner(
 corner(
     "Resize", numbers(4), np.array([0.25, 0.75], F), np.array([1.0], F), tolerance=SLACK, **outside
 )
+for dtype in (F, D):
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            place = np.array([[[[-3.0, 0.5], [0.0, 1.0], [1.5, -1.0], [5.0, 0.25]]]], dtype)
+            attrs = {"mode": mode, "padding_mode": padding, "align_corners": 1}
+            for height in (1, 3):
+                image = numbers(1, 1, height, 4, of=dtype)
+                corner("GridSample", image, place, tolerance=1e-3, **attrs)
+    regions = np.array([[-2, -2, 2, 9], [4, 4, 9, 9], [-9, 1, 2, 2], [1, 8, 2, 9]], dtype)
+    image, at = numbers(1, 1, 5, 5, of=dtype), np.zeros(4, np.int64)
+    corner("RoiAlign", image, regions, at, output_height=2, output_width=2, tolerance=SLACK)
+    for divisor in ("window", "padded", "one"):
+        attrs = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "strides": [2, 2]}
+        dy = numbers(1, 1, 2, 2, of=dtype)
+        corner(
+            "graphio.AveragePoolGrad", [1, 1, 3, 3], dy, outputs=[dtype], divisor=divisor, **attrs
+        )
