@@ -14,8 +14,8 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times coverage proofs fuzz fuzz-deep \
-        venv clean
+.PHONY: help demo test acceptance lint format operators bits failures sanitizers coverage bench bench-peers \
+        ratchet-times proofs fuzz fuzz-deep venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -24,6 +24,8 @@ help:
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
+	@echo 'make failures  fails every allocation and read of all models, one by one'
+	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
@@ -64,6 +66,12 @@ operators: .venv/dev.stamp
 
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
+
+failures: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/failures.py $(FAILURES)
+
+sanitizers: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/sanitizers.py $(SANITIZERS)
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/session_overhead.py

@@ -19,12 +19,16 @@ FLAGS = ["-std=c11", "-O0", f"-I{CINFER / 'include'}"]
 
 def build(name: str, cc: str = "cc", *flags: str) -> Path:
     """The program of a C file beside this one, linked with cinfer; skips without the compiler."""
-    command = [compiler(cc), *FLAGS, *flags]
-    parts = sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
-    library = made([*command, "-c", str(CINFER / "cinfer.c")], parts, "cinfer.o")
     source = TESTS / name
-    link = [*command, str(source), str(library), "-lm", "-pthread"]
-    return made(link, [*parts, source], source.stem)
+    linked = library(cc, *flags)
+    command = [compiler(cc), *FLAGS, *flags, str(source), str(linked), "-lm", "-pthread"]
+    return made(command, [*_parts(), source], source.stem)
+
+
+def library(cc: str = "cc", *flags: str) -> Path:
+    """The object file of cinfer; skips without the compiler."""
+    command = [compiler(cc), *FLAGS, *flags, "-c", str(CINFER / "cinfer.c")]
+    return made(command, _parts(), "cinfer.o")
 
 
 def compiler(cc: str) -> str:
@@ -33,6 +37,10 @@ def compiler(cc: str) -> str:
     if found is None:
         pytest.skip(f"the C compiler {cc} is not installed")
     return found
+
+
+def _parts() -> list[Path]:
+    return sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
 
 
 def made(command: list[str], sources: list[Path], name: str) -> Path:

@@ -32,8 +32,10 @@ SOURCES = ROOT / "cinfer/src"
 BUILD = ROOT / "build/coverage"
 PROFILES = BUILD / "profiles"
 EXCLUDED = Path(__file__).with_name("c_coverage_excluded.txt")
+PRESET = BUILD / "preset"
 CLANG, LLVM = "clang-19", "-19"  # the first with MC/DC
 FLAGS = "-fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc -w"
+COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 
 # Files by their names without ending; a header counts with its group.
 GROUPS = {
@@ -63,10 +65,14 @@ READERS = """
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """
-    test_byte_products test_cinfer_math test_conformance test_conv_bits test_conv_pairs
+    test_byte_products test_cinfer_math test_random_graphs test_rewrite test_conformance test_conv_bits test_conv_pairs
     test_differential test_fourier_bits test_kernel_lengths test_operators test_ops_onnx
     test_ops_values test_parse_example test_pictures test_products test_recurrent_bits
     test_small_types test_sparse_ops test_onnx_trees test_onnx_ml test_texts_standard
+    test_asserts test_bits_families test_gradients_conv test_gradients_image test_gradients_index
+    test_gradients_sampling test_kernel_corners test_kernel_limits test_kernel_refusals
+    test_onnx_import test_onnx_training test_optimizers test_ops_shapes test_rewrite test_rnn
+    test_tf_random
 """.split()
 
 # File, line, column: of the uses of macros from the outside in, the last one inside them.
@@ -153,9 +159,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "LLVM_PROFILE_FILE": f"{PROFILES}/%8m.profraw", "PYTHONPATH": path}
 
 
-def run_c() -> bool:
+def run_c(names: str) -> bool:
     command = ["ctest", "--test-dir", str(BUILD / "cinfer"), "--output-on-failure", "-Q"]
+    command += ["-R", names]
     return subprocess.run(command, env=environment()).returncode == 0
+
+
+def run_preset() -> bool:
+    """Tests of a library without all families, which they build themselves."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["tests/test_families.py", "-k", "told or listed or lists", f"--basetemp={PRESET}"]
+    return subprocess.run(command, cwd=ROOT, env=environment() | COMPILER).returncode == 0
 
 
 def run_python(tests: list[str]) -> bool:
@@ -172,7 +186,8 @@ def read() -> Coverage:
     command = [f"llvm-profdata{LLVM}", "merge", "-sparse", *raw, "-o", str(merged)]
     subprocess.run(command, check=True)
     command = [f"llvm-cov{LLVM}", "export", "-skip-expansions", f"-instr-profile={merged}"]
-    command.append(str(BUILD / "cinfer/libcinfer.a"))
+    objects = [BUILD / "_native.abi3.so", BUILD / "cinfer/libcinfer.so"]
+    command += [f"-object={path}" for path in (*objects, *PRESET.rglob("build/libcinfer.so"))]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)["data"][0]
     coverage = Coverage({}, {}, {})
@@ -413,27 +428,32 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    add = "adds to the last run: tests/test_x.py, or test_y of cinfer/tests"
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--report", action="store_true", help="of the last run")
     parser.add_argument("--groups", action="store_true", help="no row a file")
-    parser.add_argument("--only", choices=("c", "readers", "kernels"), help="one kind of tests")
+    parser.add_argument(
+        "--only", choices=("c", "preset", "readers", "kernels"), help="one kind of tests"
+    )
     parser.add_argument("--missing", nargs="+", default=[], metavar="FILE|GROUP")
-    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help="adds to the last run")
+    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help=add)
     parser.add_argument("options", nargs="*", help="after --: handed to pytest with --add")
     arguments = parser.parse_args()
     good = True
     if not arguments.report:
         build()
         if arguments.add:
-            c = "c" in arguments.add
-            python = [test for test in arguments.add if test != "c"]
+            python = [test for test in arguments.add if ".py" in test]
+            c = [test for test in arguments.add if ".py" not in test and test != "preset"]
         else:
             shutil.rmtree(PROFILES, ignore_errors=True)
-            c = arguments.only in (None, "c")
+            c = ["test_"] if arguments.only in (None, "c") else []
             names = READERS * (arguments.only in (None, "readers"))
             names += KERNELS * (arguments.only in (None, "kernels"))
             python = [f"tests/{name}.py" for name in names]
-        good = run_c() if c else True
+        good = run_c("|".join(c)) if c else True
+        if arguments.only in (None, "preset") and not arguments.add or "preset" in arguments.add:
+            good = run_preset() and good
         if python:
             good = run_python([*python, *arguments.options]) and good
     return report(arguments) or int(not good)

@@ -1,6 +1,6 @@
 """Writes models that are right into the corpora of the fuzz targets, for these to start from.
 
-python tools/fuzz_seeds.py
+python tools/fuzz_seeds.py                 and cinfer/fuzz/model.dict, the words of models
 
 They come from the rows of tests/cases, the standard's one-node cases, the models of the C tests and
 the golden files; then `python tools/fuzz.py TARGET --pack BYTES` chooses those that differ. What
@@ -9,7 +9,10 @@ follows a model in an input of `run` is said in cinfer/fuzz/feeds.h.
 
 from __future__ import annotations
 
+import json
+import struct
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from hashlib import sha1
 from pathlib import Path
@@ -23,6 +26,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "cinfer/tests"), str(
 import fuzz  # noqa: E402
 import fuzz_operators  # noqa: E402
 
+import graphio.cinfer  # noqa: E402
 from graphio.schema import dtypes  # noqa: E402
 
 MOST = 6000  # bytes of a seed
@@ -36,6 +40,19 @@ def main() -> None:
     _write("wire", (data for data, _ in models))
     _write("run", (data + tail for data, tail in models))
     _write("checkpoint", _checkpoints())
+    words = "".join(f'"{word}"\n' for word in sorted(_words()))
+    (fuzz.C_FUZZ / "model.dict").write_text(words)
+
+
+def _words() -> set[str]:
+    """Operators, domains, attributes and what these may say."""
+    table = json.loads((ROOT / "schema/operators.json").read_text())["operators"]
+    found = {"graphio", "com.example", "ai.onnx.ml"}
+    for row in table:
+        found.add(row["op"])
+        for name, (_, *defaults) in row.get("attributes", {}).items():
+            found.update([name, *(x for x in defaults if isinstance(x, str) and x)])
+    return found
 
 
 def _write(name: str, seeds: Iterator[bytes]) -> None:
@@ -80,7 +97,43 @@ def _tail(feeds: Sequence[np.ndarray[Any, Any]]) -> bytes:
 
 
 def _checkpoints() -> Iterator[bytes]:
-    yield from ()
+    """Folders as cinfer/fuzz/bundle.h says, for each way of restoring them."""
+    folders = [path for path in (ROOT / "tests/golden").rglob("checkpoint") if path.is_dir()]
+    with tempfile.TemporaryDirectory() as made:
+        folders += list(_saved(Path(made)))
+        for folder in folders:
+            files = sorted(folder.iterdir())
+            bundle = b"".join(_file(path.name, path.read_bytes()) for path in files)
+            for options in range(64):
+                yield bytes([options]) + bundle
+
+
+def _file(name: str, data: bytes) -> bytes:
+    return bytes([len(name)]) + name.encode() + struct.pack("<I", len(data)) + data
+
+
+def _saved(folder: Path) -> Iterator[Path]:
+    """Checkpoints of a variable "a" beside those of other types, generators and blobs."""
+    arrays = {
+        "a": np.arange(4, dtype=np.float32),
+        "b/Adam": np.ones((2, 3), np.float64),
+        "flags": np.array([True, False]),
+        "none": np.zeros((0, 3), np.int32),
+        "text": np.array([b"ab", b"", b"cde"], object),
+    }
+    for count in range(1, len(arrays) + 1):
+        place = folder / str(count)
+        place.mkdir()
+        state = graphio.cinfer.new_state()
+        for name in list(arrays)[:count]:
+            x = arrays[name]
+            state.declare(name, dtypes.of_numpy(x.dtype).number, x.shape)
+            state.set(name, x)
+        if count > 1:
+            state.set_blob("notes", b"of the program")
+            state.set_generator("dice", 7, 9)
+        state.save(str(place / "model-3"), step=3, shard_bytes=64 if count > 2 else None)
+        yield place
 
 
 if __name__ == "__main__":

@@ -22,7 +22,11 @@
 #endif
 
 #if defined(__GNUC__)
+#ifdef __MINGW32__ /* where printf means Microsoft's */
+#define CI_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#else
 #define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#endif
 #define CI_INLINE static inline __attribute__((always_inline, unused))
 #define CI_OUTLINE static __attribute__((noinline, unused)) /* one copy: size before speed */
 #if defined(__clang__) || defined(CI_SMALL)
@@ -86,6 +90,8 @@ CI_INLINE bool ci_mul_size(size_t a, size_t b, size_t *product) {
   *product = a * b;
   return true;
 }
+/* In 64 bits, so that compilers for 32 see no comparison that is always true. */
+CI_INLINE bool ci_at_most(uint64_t size, uint64_t most) { return size <= most; }
 CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 /* Bits of an element: 4 or 2 where files pack them, else 8 for each byte of ci_dtype_size. For packed types: the bytes

@@ -1,8 +1,8 @@
 /* model.h - a model in memory: compact arrays that refer to each other by number, and to the file's bytes by span. */
 #ifndef CI_MODEL_H
 #define CI_MODEL_H
-#include <stdatomic.h>
 
+#include "atomics.h"
 #include "ci_kernel.h"
 #include "file.h"
 #include "isa.h"
@@ -72,7 +72,7 @@ typedef struct ci_graph {
 } ci_graph;
 
 typedef struct ci_constant {
-  ci_value value; /* data NULL: a type that this build cannot hold */
+  ci_value value;
   ci_span bytes;  /* as stored */
   uint32_t crc;
   bool unchecked; /* lazy: the session checks it at first use */

@@ -204,6 +204,13 @@ static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *att
   return CI_OK;
 }
 
+/* What lies too deep is refused where a kernel would have to make it: its element type is 0. */
+static ci_status parse_type(ci_parser *p, ci_span message, ci_type *type) {
+  const ci_status status = ci_type_parse(message, type, p->error);
+  if (status == CI_UNIMPLEMENTED) type->dtype = 0;
+  return status == CI_UNIMPLEMENTED ? CI_OK : status;
+}
+
 /* `reference`: the attribute of the call, or none when the call has none. */
 static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
   const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
@@ -222,8 +229,8 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_I): attr->as.i = (int64_t)field.number; break;
       case CI_KEY(ATTRIBUTEVALUE_F): attr->as.f = ci_float_of((uint32_t)field.number); break;
       case CI_KEY(ATTRIBUTEVALUE_D): attr->as.f = ci_double_of(field.number); break;
+      case CI_KEY(ATTRIBUTEVALUE_TYPE): CI_TRY(parse_type(p, field.bytes, &(ci_type){0})); /* fall through */
       case CI_KEY(ATTRIBUTEVALUE_S):
-      case CI_KEY(ATTRIBUTEVALUE_TYPE):
       case CI_KEY(ATTRIBUTEVALUE_G): attr->as.s = field.bytes; break;
       case CI_KEY(ATTRIBUTEVALUE_T): CI_TRY(parse_inline_tensor(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_TENSOR):
@@ -235,7 +242,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_FLOATS): CI_TRY(parse_floats(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_STRINGS): CI_TRY(parse_strings(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
-        referred = true;
+        referred = scope->calls > 0; /* nothing outside of a function has attributes to refer to */
         parse_reference(p, scope, field.bytes, attr);
         continue;
       default: continue;
@@ -534,11 +541,9 @@ static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
   while (ci_wire_next(&wire, &field)) {
     ci_type checked;
     if (field.key != CI_KEY(NODE_OUTPUT_TYPE)) continue;
-    ci_status status = ci_type_parse(field.bytes, &checked, p->error);
-    /* What lies too deep is refused where a kernel would have to make it. */
-    if (status != CI_OK && status != CI_UNIMPLEMENTED) return status;
-    const int32_t number = (int32_t)p->model->nodes.count, dtype = status == CI_OK ? checked.dtype : 0;
-    int32_t edge = ci_parse_edge(p, (ci_edge){number, count, node->graph, CI_NONE, field.bytes, dtype});
+    CI_TRY(parse_type(p, field.bytes, &checked));
+    const int32_t number = (int32_t)p->model->nodes.count;
+    int32_t edge = ci_parse_edge(p, (ci_edge){number, count, node->graph, CI_NONE, field.bytes, checked.dtype});
     if (edge == CI_NONE) return ci_parse_memory(p);
     if (count++ == 0) node->outputs = edge;
   }

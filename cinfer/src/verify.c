@@ -64,9 +64,7 @@ typedef struct verify_list {
 
 static void verify_family(verify_list *list, const char *family) {
   const size_t used = strlen(list->families), length = strlen(family);
-  for (const char *at = list->families; (at = strstr(at, family)) != NULL; at += length) {
-    if (at[length] == '\0' || at[length] == ',') return; /* no family's name ends with another's */
-  }
+  if (strstr(list->families, family) != NULL) return; /* no family's name is part of another's */
   if (used + length + sizeof ", " > sizeof list->families) return;
   snprintf(list->families + used, sizeof list->families - used, "%s%s", used > 0 ? ", " : "", family);
 }
@@ -77,7 +75,7 @@ static void verify_add(verify_list *list, const ci_node *node, const char *op, c
   int length = snprintf(item, sizeof item, "%s%s (node '%.*s'%s%s)", list->named > 0 ? ", " : "", op,
                         CI_SPAN_ARG(node->name), family != NULL ? ", family " : "", family != NULL ? family : "");
   if (family != NULL) verify_family(list, family);
-  if (length < 0 || (size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
+  if ((size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
     list->more++;
     return;
   }

@@ -1,5 +1,6 @@
 /* test_threads.c - what threads and forked processes may do at the same time; the sanitizer of threads watches it. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -155,6 +156,38 @@ static void test_sessions_share_a_model(void) {
   }
   CHECK(atomic_load(&handed_out) > 0);
 }
+
+/* ---- threads that the system refuses ---- */
+
+#ifdef CALLS_WRAPPED /* the test is linked with --wrap */
+static atomic_int threads_allowed = 1 << 30;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *given);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *given);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *given) {
+  if (atomic_fetch_sub(&threads_allowed, 1) <= 0) return EAGAIN;
+  return __real_pthread_create(thread, attributes, function, given);
+}
+
+static void test_a_session_goes_on_with_fewer_threads(void) {
+  ci_session_options options = ci_session_defaults();
+  ci_model *model = open_bytes(model_perceptron, sizeof model_perceptron, false);
+  ci_session *alone = open_session(model, NULL, NULL);
+  const uint32_t expected = run_all(alone, model, LARGE);
+  options.threads = 4;
+  for (int allowed = 0; allowed < 4; allowed++) {
+    ci_stats stats = {.size = sizeof stats};
+    atomic_store(&threads_allowed, allowed);
+    ci_session *session = open_session(model, NULL, &options);
+    CHECK(run_all(session, model, LARGE) == expected);
+    ci_session_stats(session, &stats);
+    CHECK(stats.handed_out > 0);
+    ci_session_close(session);
+  }
+  atomic_store(&threads_allowed, 1 << 30);
+  ci_session_close(alone);
+  ci_close(model);
+}
+#endif
 
 /* ---- a handle goes from thread to thread ---- */
 
@@ -458,6 +491,9 @@ static void test_forks(void) {
 
 int main(void) {
   test_sessions_share_a_model();
+#ifdef CALLS_WRAPPED
+  test_a_session_goes_on_with_fewer_threads();
+#endif
   test_handles_move_between_threads();
   test_sessions_of_a_state_take_turns();
   test_a_run_is_cancelled_from_another_thread();

@@ -185,8 +185,8 @@ class GraphChecker:
             self.attribute(attribute, scope, title, depth)
         for k, kind in enumerate(node.output_type):
             self.type(kind, f"output {k} of {title}")
-        if node.version == 0:
-            self.report(f"{title} has no version")
+        if not 0 < node.version < 2**31:
+            self.report(f"{title} has no version: {node.version}")
         else:
             self.operator(node, title)
         for problem in control_flow_problems(node):

@@ -120,6 +120,9 @@ class Importer:
                     if node.name == f"{target.name}/Assign":
                         self.initial[target.name] = node
         self._depth = 0
+        self._open_frames: set[tuple[str, str]] = set()
+        #: how many nodes may still be built: see check
+        self.room = 0
         with self.noting():
             self.region = Region(self.main, self.frames(self.main))
 
@@ -153,6 +156,18 @@ class Importer:
         if body.name not in self._frames:
             self._frames[body.name] = Frames(body)
         return self._frames[body.name]
+
+    @contextlib.contextmanager
+    def building(self, frame: str, body: Body) -> Iterator[None]:
+        """While a loop is built. Raises ValueError where it is part of itself."""
+        key = (body.name, frame)
+        if key in self._open_frames:
+            raise ValueError(f"the loop '{frame}' needs what comes out of it")
+        self._open_frames.add(key)
+        try:
+            yield
+        finally:
+            self._open_frames.discard(key)
 
     # ---- what there is ----
 
@@ -231,6 +246,12 @@ class Importer:
 
     def _outputs(self, node: Node, region: Region) -> list[Any]:
         """A node's outputs, None for what could not be made."""
+        self.room -= 1
+        if self.room < 0:
+            raise errors.ResourceExhaustedError(
+                message=f"{self.problems.source}: its loops, branches and functions are built over "
+                "and over again; it is no graph that TensorFlow writes"
+            )
         try:
             waits = [
                 operation

@@ -133,7 +133,7 @@ def _flatten(call: Call) -> Function:
     axis = call.integer("axis", 1)
 
     def flatten(x: Any) -> Any:
-        at = axis if axis == x.ndim else axis_of(axis, x.ndim) if x.ndim else 0
+        at = axis if axis == x.ndim else axis_of(axis, x.ndim)
         return x.reshape(int(np.prod(x.shape[:at])), int(np.prod(x.shape[at:])))
 
     return flatten
@@ -352,6 +352,8 @@ def _pad_constant(
 def _constant_of_shape(call: Call) -> Function:
     given = call.array("value")
     value = np.zeros(1, np.float32) if given is None else given
+    if value.size != 1:
+        raise errors.InvalidArgumentError(message=f"value has {value.size} elements, expected 1")
 
     def constant_of_shape(shape: Any) -> Array:
         sizes = ints(shape)

@@ -179,6 +179,12 @@ static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_
   return ci_plan_fix(k, 0, copy);
 }
 
+static ci_status state_no_constant(ci_kernel *k) {
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "no value, expected attribute value, value_int, value_ints, value_float, value_floats, value_string "
+                "or value_strings, one of them");
+}
+
 /* A ci_span of the model's strings is laid out as an element of a tensor of strings. */
 static ci_status state_constant_lists(ci_kernel *k) {
   const int64_t *ints;
@@ -198,13 +204,12 @@ static ci_status state_constant_lists(ci_kernel *k) {
     CI_TRY(k_attr_s(k, "value_string", NULL, &text));
     return state_constant_of(k, CI_STRING, 0, 1, &text);
   }
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "no value, expected attribute value, value_int, value_ints, value_float, value_floats, value_string "
-                "or value_strings");
+  return state_no_constant(k);
 }
 
 ci_status prepare_constant(ci_kernel *k) {
   const ci_value *tensor;
+  if (k->node->node->attr_count > 1) return state_no_constant(k);
   CI_TRY(k_attr_tensor(k, "value", &tensor));
   if (tensor != NULL) {
     CI_TRY(k_out(k, 0, tensor->dtype, tensor->rank, tensor->dims));

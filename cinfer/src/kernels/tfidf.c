@@ -26,7 +26,7 @@ typedef struct tfidf_plan { /* the n-grams and the weights of the output's colum
 static ci_status tfidf_needed(ci_kernel *k, const char *name, int64_t least, int64_t *value) {
   CI_TRY(k_attr_i(k, name, INT64_MIN, value));
   if (*value >= least) return CI_OK;
-  if (*value == INT64_MIN) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
+  if (!k_has(k, name)) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
   return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least %lld", name, (long long)*value,
                 (long long)least);
 }
