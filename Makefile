@@ -14,7 +14,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits failures sanitizers coverage bench bench-peers \
+.PHONY: help demo test acceptance lint format operators analyze bits failures sanitizers coverage bench bench-peers \
         ratchet-times proofs fuzz fuzz-deep docs venv clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
+	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
 	@echo 'make failures  fails every allocation and read of all models, one by one'
 	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'
@@ -64,6 +65,11 @@ format: .venv/dev.stamp
 
 operators: .venv/dev.stamp
 	$(BIN)/python tools/onnx_suite.py --page
+
+# Compilers and analyzers of the system; ANALYZE="warnings stack" is the short form.
+ANALYZE ?= --deep
+analyze:
+	$(PYTHON) tools/static_analysis.py $(ANALYZE)
 
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)

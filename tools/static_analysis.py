@@ -129,7 +129,9 @@ def run(*command: str, cwd: Path = ROOT) -> str:
     return done.stdout + done.stderr
 
 
-SAID = re.compile(r"^([^\s:]+):(\d+):(?:\d+:)? (?:warning|error|style|performance|portability): (.*)$")
+SAID = re.compile(
+    r"^([^\s:]+):(\d+):(?:\d+:)? (?:warning|error|style|performance|portability): (.*)$"
+)
 
 
 def said(output: str) -> Iterator[Finding]:
@@ -296,14 +298,19 @@ def stack() -> list[Finding]:
             text = f"{', '.join(sorted(group))} call each other without a known bound"
             findings.append(Finding("recursion", first.path, first.line, text))
     depth = deepest(functions, groups)
-    used = {r for group in groups if len(group) > 1 or group[0] in functions[group[0]].calls
-            for r in [allowed(group)] if r}  # fmt: skip
+    used = {
+        allowed(group)
+        for group in groups
+        if len(group) > 1 or group[0] in functions[group[0]].calls
+    }
     for recursion in RECURSIONS:
         if recursion not in used:
             text = f"no recursion of {', '.join(sorted(recursion.names))}: its row is not needed"
             findings.append(Finding("recursion", "tools/static_analysis.py", 1, text))
     for entry in ENTRIES:
-        print(f"stack: {entry} takes at most {depth[entry]:,} bytes, the host's functions not counted")
+        print(
+            f"stack: {entry} takes at most {depth[entry]:,} bytes, the host's functions not counted"
+        )
     return findings
 
 
@@ -314,7 +321,9 @@ def one_unit(folder: Path) -> Path:
     """The library as one file, in which analyzers see every call, without the vector code."""
     parts = re.findall(r'#include "(src/.*\.c)"', (ROOT / ONE_FILE).read_text())
     lines = ["#define CI_ONE_FILE", "#define CI_LOCAL static", '#include "src/posix.h"']
-    lines += [f'#include "{part}"' for part in parts if "/kernels/" not in part and "isa.c" not in part]
+    lines += [
+        f'#include "{part}"' for part in parts if "/kernels/" not in part and "isa.c" not in part
+    ]
     made = folder / "unit.c"
     made.write_text("\n".join(lines) + "\n")
     return made

@@ -105,6 +105,8 @@ bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
+/* Puts ? in the place of what is no UTF-8 and of what a terminal would obey; `lines`: ends of lines and tabs stay. */
+void ci_printable(char *text, bool lines);
 
 /* Memory through the hook; blocks are 64-aligned and zeroed. bytes 0 gives a valid pointer. */
 void *ci_alloc(const ci_allocator *allocator, size_t bytes);

@@ -426,7 +426,8 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
                                      .last = CI_NONE,
                                      .depth = depth,
                                      .formals = CI_NONE};
-  ci_scope scope = outer == NULL ? (ci_scope){0} : *outer;
+  ci_scope scope = {0};
+  if (outer != NULL) scope = *outer;
   scope.graph = *number;
   scope.control_count = 0; /* control edges stop at the border */
   CI_TRY(parse_reserve(p, message));

@@ -75,7 +75,8 @@ static void verify_add(verify_list *list, const ci_node *node, const char *op, c
   int length = snprintf(item, sizeof item, "%s%s (node '%.*s'%s%s)", list->named > 0 ? ", " : "", op,
                         CI_SPAN_ARG(node->name), family != NULL ? ", family " : "", family != NULL ? family : "");
   if (family != NULL) verify_family(list, family);
-  if ((size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
+  if ((size_t)length >= sizeof item) length = (int)sizeof item - 1;
+  if (list->used + (size_t)length + 1 > sizeof list->text) {
     list->more++;
     return;
   }
@@ -173,6 +174,7 @@ static void verify_copy(char *to, size_t size, ci_span text) {
   size_t length = text.length < size ? text.length : size - 1;
   memcpy(to, text.data, length);
   to[length] = '\0';
+  ci_printable(to, false);
 }
 
 static void verify_where(const ci_node *node, ci_error *error) {
@@ -182,12 +184,14 @@ static void verify_where(const ci_node *node, ci_error *error) {
   if (node->file.length == 0) return;
   snprintf(error->source, sizeof error->source, "%.*s:%u%s%.*s", CI_SPAN_ARG(node->file), (unsigned)node->line,
            node->function.length > 0 ? " in " : "", CI_SPAN_ARG(node->function));
+  ci_printable(error->source, false);
 }
 
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
   (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
+  ci_printable(said, true); /* what a program's own function says may have lines */
   error->status = status;
   verify_where(node, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";

@@ -420,15 +420,15 @@ static void hostile_long_name(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
-/* Functions that call the next one twice each, 2^depth times in all, and at the bottom have a list of n integers. */
-static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) {
+/* Functions that call the next one, `width` times each; at the bottom there is a list of n integers. */
+static void hostile_nested(ci_out *graph, ci_out *model, size_t n, int width) {
   enum { DEPTH = 15 };
   for (int depth = 0; depth < DEPTH; depth++) {
     ci_out function = {0};
     const char name[2] = {(char)('a' + depth), '\0'}, next[2] = {(char)('b' + depth), '\0'};
     hostile_text(&function, CI_PB_FUNCTION_NAME, name);
     ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
-    for (int call = 0; call < 2; call++) {
+    for (int call = 0; call < width; call++) {
       ci_out node = hostile_node(call == 0 ? "1" : "2", next, 1), list = {0}, packed = {0};
       for (size_t i = 0; depth == DEPTH - 1 && i < n; i++) ci_out_bytes(&packed, "\1", 1);
       hostile_add(&list, CI_PB_ATTRIBUTEVALUE_INTLIST_I, &packed);
@@ -517,6 +517,9 @@ static void hostile_signature_inputs(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
 }
 
+static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 2); }
+static inline void hostile_deep_calls(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 1); }
+
 typedef struct hostile_family {
   const char *name;
   void (*write)(ci_out *graph, ci_out *model, size_t n);
@@ -561,7 +564,7 @@ static const hostile_family hostile_families[] = {
 };
 enum { HOSTILE_FAMILIES = sizeof hostile_families / sizeof hostile_families[0] };
 
-static ci_out hostile_model(const hostile_family *family, size_t n) {
+static inline ci_out hostile_model(const hostile_family *family, size_t n) {
   ci_out graph = {0}, model = {0}, whole = {0};
   family->write(&graph, &model, n);
   hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);
