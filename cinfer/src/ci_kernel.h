@@ -39,7 +39,7 @@ struct ci_kernel {
   ci_value **out;       /* out[i] is never NULL */
   void *private_memory; /* what k_private gave in prepare */
   void *private_more;   /* what k_private_more gave */
-  void *scratch;        /* in run: scratch_bytes bytes, 64-aligned */
+  void *scratch;        /* in run: scratch_bytes bytes, 64-aligned; never NULL, so that parts of none have a place */
   size_t scratch_bytes; /* set in prepare; 0 at its start */
   const struct ci_isa *isa; /* vector functions for this machine (isa.h) */
   int threads;          /* how many k_parallel may use */

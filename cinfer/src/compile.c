@@ -224,6 +224,7 @@ static ci_status compile_new_step(ci_compiler *c, const ci_node *node, ci_step *
                           .n_out = (int)node->output_count,
                           .in = in,
                           .out = out,
+                          .scratch = step,
                           .isa = c->model->isa,
                           .threads = plan->session->thread_count,
                           .node = step},
@@ -381,7 +382,7 @@ bool ci_compile_fold_into(ci_compiler *c, ci_step *step) {
   step->k.threads = 1;
   const bool whole = step->k.scratch != NULL && step->run(&step->k) == CI_OK;
   ci_release(c->allocator, step->k.scratch, scratch);
-  step->k.scratch = NULL;
+  step->k.scratch = step;
   step->k.threads = c->plan->session->thread_count;
   return whole;
 }

@@ -140,8 +140,7 @@ ci_status ci_half_prepare(ci_step *step) {
 
 ci_status ci_half_run(ci_kernel *k) {
   ci_half *h = k->node->half;
-  uint64_t nothing = 0; /* what values without elements point at */
-  char *scratch = k->scratch != NULL ? k->scratch : (char *)&nothing;
+  char *scratch = k->scratch;
   const size_t whole = k->scratch_bytes;
   for (int i = 0; i < k->n_in; i++) {
     if (!h->ins[i].is_wide) continue;

@@ -106,10 +106,10 @@ static ci_status run_dynamic_kernel(ci_step *step) {
   const ci_allocator *allocator = &step->plan->session->allocator;
   size_t bytes = k->scratch_bytes;
   if (!run_fits(step->plan->session, bytes)) return run_too_large(k, "scratch memory", bytes);
-  k->scratch = bytes == 0 ? NULL : ci_alloc(allocator, bytes);
-  if (bytes > 0 && k->scratch == NULL) return k_no_memory(k);
+  k->scratch = bytes == 0 ? (void *)step : ci_alloc(allocator, bytes);
+  if (k->scratch == NULL) return k_no_memory(k);
   ci_status status = ci_step_compute(step);
-  ci_release(allocator, k->scratch, bytes);
+  if (bytes > 0) ci_release(allocator, k->scratch, bytes);
   return status;
 }
 

@@ -71,7 +71,7 @@ ci_status prepare_index_of(ci_kernel *k) {
   const ci_value *x = k->in[0], *keys = k->in[1];
   char text[128];
   if (x->dtype != CI_STRING && (x->dtype == CI_FLOAT16 || x->dtype == CI_BFLOAT16 ||
-                                !ci_order_keys(&(ci_value){.dtype = x->dtype}, 0, 1, 0, NULL))) {
+                                !ci_order_keys(&(ci_value){.dtype = x->dtype}, 0, 0, 0, NULL))) {
     return k_fail(k, CI_UNIMPLEMENTED, "x has type %s, for which this operator has no kernel", ci_dtype_name(x->dtype));
   }
   if (keys->dtype != x->dtype || keys->rank != 1) {
