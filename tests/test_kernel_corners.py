@@ -25,6 +25,13 @@ for _module in pkgutil.iter_modules(corners.__path__):
     importlib.import_module(f"corners.{_module.name}")
 
 
+def test_the_library_says_which_instructions_there_are() -> None:
+    from graphio.cinfer.model import ISA, lib
+
+    there = [isa for isa, number in ISA.items() if lib.ci_isa_available(number)]
+    assert there == ["best", *engines.instruction_sets()]
+
+
 def plain(x: np.ndarray) -> np.ndarray:
     """Elements that numpy lacks as float64."""
     return x.astype(np.float64) if dtypes.of_numpy(x.dtype).number in dtypes.ML_DTYPES else x

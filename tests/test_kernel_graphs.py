@@ -158,6 +158,12 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
         {"n": TWO, "x": X},
         "another shape than before",
     ),
+    (
+        "a scan that stacks the highest rank",
+        [scan("x", of=body("h", "z", captures="z"))],
+        {"x": X, "z": DEEP},
+        "rank 17",
+    ),
     ("nothing to cut", [scan("x", of=body("h", "h"), cut=0)], {"x": X}, "num_scan_inputs is 0"),
     (
         "more to cut than there is",
@@ -348,6 +354,7 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
 
 #: what Python bears
 BORNE = {
+    "a scan that stacks the highest rank",
     "a condition of floats",
     "half a trip",
     "a loop that goes on by floats",
@@ -368,3 +375,28 @@ def test_a_body_or_a_sequence_that_does_not_fit_is_refused(row: Any, engine: str
     with pytest.raises(errors.InvalidArgumentError) as caught:
         engines.run(engine, data, list(fed.values()))
     assert engine == "runtime" or words in str(caught.value)
+
+
+@pytest.mark.parametrize("nodes", [[loop("n", "", "x", of=CARRY)], [scan("x", of=body("h", "h"))]])
+def test_no_more_steps_are_taken_than_the_session_allows(
+    nodes: list[pb.Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphio.cinfer import model as loading
+
+    class Limited:
+        """The C library, whose sessions take one step of a loop."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(lib, name)
+
+        def ci_session_defaults(self) -> Any:
+            options = lib.ci_session_defaults()
+            options.limits.max_loop_steps = 1
+            return options
+
+    lib = loading.lib
+    monkeypatch.setattr(loading, "lib", Limited())
+    fed = {"x": X, "n": TWO} if nodes[-1].op == "Loop" else {"x": X}
+    with pytest.raises(errors.ResourceExhaustedError) as caught:
+        engines.run("cinfer", model(nodes, fed), list(fed.values()))
+    assert "limit" in str(caught.value)

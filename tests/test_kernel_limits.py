@@ -64,6 +64,11 @@ def test_an_attribute_of_another_kind_is_refused(case: Case, name: str) -> None:
         assert name in str(caught.value)
 
 
+def bits(x: Any) -> Any:
+    """What must be equal; an array of texts holds addresses."""
+    return x.tolist() if x.dtype == object else x.tobytes()
+
+
 class Limited:
     """The C library, whose sessions hold so much memory."""
 
@@ -90,14 +95,14 @@ def test_a_session_with_little_memory_says_so_or_gives_the_same(
         data, fed = model(case, constant=constant)
         expected = engines.run("cinfer", data, fed)
         refused = 0
-        for limit in sorted({1, *(x.nbytes for x in case.outputs)}):
+        for limit in sorted({1, *(n * x.nbytes for x in case.outputs for n in (1, 2))}):
             monkeypatch.setattr(loading, "lib", Limited(loading.lib, limit))
             try:
                 found = engines.run("cinfer", data, fed)
             except errors.ResourceExhaustedError:
                 refused += 1
             else:
-                assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+                assert list(map(bits, found)) == list(map(bits, expected))
             monkeypatch.undo()
         assert refused or max(x.nbytes for x in case.outputs) <= 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from graphio.schema.errors import InvalidArgumentError, UnimplementedError
@@ -247,3 +249,15 @@ refused(
     "graphio.CheckNumerics", [np.array([np.inf, np.nan, 1, 2], FLOAT)], "Inf and NaN", message="m"
 )
 refused("graphio.NonZeroDivisor", [texts(2)], "no kernel", UnimplementedError)
+spread: dict[str, list[Any]] = {"operands": [0] * 15 + [1, 2], "ops": ["Exp"] * 15 + ["Add"]}
+for n in range(3, 16):
+    spread["operands"] += [n + 13, n]  # the sum so far, and the next of the fifteen
+    spread["ops"] += ["Add"]
+refused(
+    "graphio.FusedElementwise",
+    [f(2)],
+    "at the same time",
+    UnimplementedError,
+    runtime=None,
+    **spread,
+)

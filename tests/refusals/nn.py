@@ -449,3 +449,42 @@ refused(
     outputs=[np.int64],
 )
 refused("DepthToSpace", [f(1, 4, 1, 1)], "expected DCR or CRD", blocksize=2, mode="X")
+# Tensors without elements may have any other sizes.
+MANY = 2**30
+refused(
+    "Conv",
+    [none(1, 0, 4, 4), none(2**31, 0, 2, 2)],
+    "too much memory at once",
+    ResourceExhaustedError,
+    runtime=None,
+)
+refused(
+    "Conv",
+    [none(0, 0, MANY, MANY), none(1, 0, 1, 1)],
+    "too many elements",
+    ResourceExhaustedError,
+    runtime=None,
+)
+refused(
+    "graphio.Conv2D",
+    [none(1, 2, 2, 0), none(1, 1, 0, 2**31)],
+    "outputs, expected 0 to",
+    runtime=None,
+    **C2,
+)
+refused(
+    "graphio.Conv2D",
+    [none(0, MANY, MANY, 0), none(MANY, MANY, 0, 1)],
+    "taps is too large",
+    ResourceExhaustedError,
+    runtime=None,
+    **C2,
+)
+refused(
+    "graphio.MaxPool2D",
+    [none(0, MANY, MANY, 1)],
+    "is too large",
+    ResourceExhaustedError,
+    runtime=None,
+    **{**P2, "kernel_shape": [MANY, MANY]},
+)

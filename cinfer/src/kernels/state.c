@@ -136,7 +136,10 @@ ci_status prepare_ensure_shape(ci_kernel *k) {
 }
 
 ci_status prepare_non_zero_divisor(ci_kernel *k) {
-  if (k->in[0]->dtype == CI_STRING) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for string");
+  const int32_t dtype = k->in[0]->dtype;
+  if (dtype == CI_STRING || dtype == CI_COMPLEX64 || dtype == CI_COMPLEX128) {
+    return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(dtype));
+  }
   return prepare_identity(k);
 }
 

@@ -1,0 +1,35 @@
+"""Programs of elementwise operators: each alone, behind a product, several together."""
+
+from __future__ import annotations
+
+from corners import corner, numbers, ones
+
+UNARY = (
+    "Abs", "Neg", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Relu", "Sigmoid", "Tanh", "Softplus",
+    "Elu", "Selu", "LeakyRelu", "Gelu", "GeluTanh", "Mish", "Swish", "HardSigmoid", "HardSwish",
+    "Softsign", "Clip", "Floor", "Ceil", "Round", "Sign", "Sin", "Cos", "Tan", "Asin", "Acos",
+    "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh",
+)  # fmt: skip
+BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "ReluGrad")
+x, a, b = abs(numbers(3, 70)), numbers(5, 8), numbers(8, 9)
+for op in UNARY:
+    attrs = {"ops": [op], "operands": [0], "numbers": [0.25, 0.5], "tolerance": 1e-5}
+    corner("graphio.FusedElementwise", x, **attrs)
+    corner("graphio.FusedMatMul", a, b, **attrs)
+for op in BINARY:
+    attrs = {"ops": [op], "operands": [0, 1], "tolerance": 1e-5}
+    for other in (ones(3, 70) * 2, ones(70) * 2, ones() * 2 + ones(1), ones(3, 1) * 3):
+        corner("graphio.FusedElementwise", x, other, **attrs)
+    for other in (ones(5, 9) * 2, ones(9) * 2, ones(1), ones(5, 1) * 3):
+        corner("graphio.FusedMatMul", a, b, other, **attrs)
+# Results that several steps wait for: they are kept beside the tile.
+several = {
+    "ops": ["Exp", "Abs", "Neg", "Mul", "Add", "Max"],
+    "operands": [0, 0, 0, 1, 2, 3, 4, 5, 1],
+}
+corner("graphio.FusedElementwise", x, tolerance=1e-5, **several)
+corner("graphio.FusedMatMul", a, b, tolerance=1e-5, **several)
+corner("graphio.FusedMatMul", numbers(40, 8), numbers(8, 700), tolerance=1e-4, **several)
+image, filters = numbers(1, 8, 20, 20), numbers(32, 8, 3, 3)
+corner("graphio.FusedConv", image, filters, None, tolerance=1e-3, **several)
+corner("graphio.FusedConv", image, filters, numbers(32), tolerance=1e-3, ops=["Sin"], operands=[0])
