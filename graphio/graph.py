@@ -1066,6 +1066,11 @@ class Graph:
 
         return graph_text(self, last=200)
 
+    def _repr_html_(self) -> str:
+        from graphio.notebook import graph_html
+
+        return graph_html(self)
+
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:
     """The name, or the name with the number after those in a row that are taken."""

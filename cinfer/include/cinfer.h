@@ -2,7 +2,8 @@
  *
  *  - C11, libc and libm only. No global state, no init call; never aborts, prints, exits or reads the environment.
  *  - ci_model is immutable and may be shared by threads. ci_state is used by one run at a time. ci_session is used
- *    by one thread at a time (ci_cancel excepted).
+ *    by one thread at a time (ci_cancel excepted). A child of fork() goes on with the handles that no thread was using
+ *    then; the threads of a session stay with the parent, and in the child it runs without.
  *  - A fallible call returns ci_status, 0 is success; details go to the caller's ci_error, which may be NULL.
  *  - Names and infos that are returned belong to the handle they were asked of and live as long as it does.
  *    Only the three handles are closed; closing accepts NULL and any order (a session keeps what it needs).

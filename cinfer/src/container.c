@@ -88,7 +88,7 @@ static ci_status container_fields(ci_span message, container_tensor *t, ci_error
   return wire.broken ? container_damaged(error, "a tensor cannot be read") : CI_OK;
 }
 
-/* Elements of the shape; false beyond 2^62 or when a dimension is negative. */
+/* Elements of the shape; false beyond 2^62, beyond a quarter of all addresses, or when a dimension is negative. */
 static bool container_count(const container_tensor *t, int64_t *count) {
   *count = 1;
   bool empty = false;
@@ -99,7 +99,7 @@ static bool container_count(const container_tensor *t, int64_t *count) {
     else *count *= t->dims[i];
   }
   if (empty) *count = 0;
-  return true;
+  return (uint64_t)*count <= SIZE_MAX / 4;
 }
 
 /* Where a stored tensor lies: right behind the one before, padding zero. */
@@ -144,11 +144,9 @@ static ci_status container_copy(ci_model *model, ci_constant *c, ci_error *error
 }
 
 static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *error) {
-  size_t count = (size_t)c->value.count, lengths;
-  if (!ci_mul_size(count, 8, &lengths) || lengths > c->bytes.length ||
-      !ci_mul_size(count, sizeof(ci_string), &c->value.bytes)) {
-    return container_damaged(error, "a string tensor is shorter than its shape says");
-  }
+  const size_t count = (size_t)c->value.count, lengths = 8 * count;
+  if (count > c->bytes.length / 8) return container_damaged(error, "a string tensor is shorter than its shape says");
+  c->value.bytes = count * sizeof(ci_string);
   ci_string *strings = ci_pool_alloc(&model->pool, c->value.bytes);
   if (strings == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
   const char *text = c->bytes.data + lengths;
@@ -168,7 +166,7 @@ static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *er
 /* A byte an element, from the packed bytes. */
 static ci_status container_packed(ci_model *model, ci_constant *c, ci_error *error) {
   const size_t count = (size_t)c->value.count;
-  if ((uint64_t)c->value.count > SIZE_MAX || ci_packed_bytes(c->value.dtype, count) != c->bytes.length) {
+  if (ci_packed_bytes(c->value.dtype, count) != c->bytes.length) {
     return container_damaged(error, "a packed tensor has another length than its shape says");
   }
   uint8_t *elements = ci_pool_alloc(&model->pool, count);
@@ -203,7 +201,7 @@ static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *e
 
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error) {
-  container_tensor t = {0};
+  container_tensor t = {.inline_bytes = {"", 0}};
   CI_TRY(container_fields(message, &t, error));
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");

@@ -1,62 +1,28 @@
-/* threads.c - a few threads that wait without spinning, and the floating-point environment that all of them need. */
-#if !defined(_WIN32) && !defined(CI_NO_THREADS)
+/* threads.c - a few threads that wait without spinning. */
+#if !defined(_WIN32) && !defined(__wasi__) && !defined(__TINYC__) && !defined(CI_NO_THREADS)
 #include "posix.h"
 #define THREADS_POSIX 1
 #endif
 
 #include "threads.h"
 
+#ifdef THREADS_POSIX
+#include <pthread.h>
+#include <unistd.h>
+
+#include "atomics.h"
 #if defined(__SSE__) || defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
-
-#ifdef THREADS_POSIX
-#include <pthread.h>
-#include <stdatomic.h>
-#endif
-
-/* ---- floating-point environment ---- */
-
-#if defined(__SSE__) || defined(__x86_64__)
-enum { THREADS_ROUND_AND_FLUSH = 0x6000 | 0x8000 | 0x0040 }; /* rounding, flush to zero, denormals are zero */
-void ci_float_enter(ci_float_mode *mode) {
-  unsigned now = _mm_getcsr();
-  mode->control = now;
-  mode->changed = (now & THREADS_ROUND_AND_FLUSH) != 0;
-  if (mode->changed) _mm_setcsr(now & ~(unsigned)THREADS_ROUND_AND_FLUSH);
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) _mm_setcsr((unsigned)mode->control);
-}
-#elif defined(__aarch64__) && defined(__GNUC__)
-static const uint64_t threads_round_and_flush = (uint64_t)0x1c00000 | (uint64_t)1 << 19; /* rounding, FZ, FZ16 */
-void ci_float_enter(ci_float_mode *mode) {
-  uint64_t now;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(now));
-  mode->control = now;
-  mode->changed = (now & threads_round_and_flush) != 0;
-  now &= ~threads_round_and_flush;
-  if (mode->changed) __asm__ volatile("msr fpcr, %0" : : "r"(now));
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) __asm__ volatile("msr fpcr, %0" : : "r"(mode->control));
-}
-#else
-#include <fenv.h>
-/* Machines whose C library tells only the rounding mode; none of them flushes by itself. */
-void ci_float_enter(ci_float_mode *mode) {
-  int now = fegetround();
-  mode->control = (uint64_t)(unsigned)now;
-  mode->changed = now != FE_TONEAREST && now >= 0;
-  if (mode->changed) fesetround(FE_TONEAREST);
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) fesetround((int)mode->control);
-}
 #endif
 
 /* Part p of n in `parts` nearly equal ones. */
 static int64_t threads_cut(int64_t n, int parts, int p) { return n / parts * p + n % parts * p / parts; }
+
+/* All parts, one after another. */
+static void threads_alone(int parts, int64_t n, ci_part_fn fn, void *argument) {
+  for (int p = 0; p < parts; p++) fn(argument, threads_cut(n, parts, p), threads_cut(n, parts, p + 1), p);
+}
 
 #ifdef THREADS_POSIX
 
@@ -75,6 +41,7 @@ static void threads_pause(void) {
 struct ci_threads {
   pthread_mutex_t lock;
   pthread_cond_t begin, done;
+  pid_t process;    /* that the workers live in: a child that it forks has none, and locks as they were then */
   int count;        /* workers */
   atomic_int untaken; /* parts of the job that nobody has begun; workers look at it before they lock */
   atomic_int unfinished;
@@ -126,6 +93,7 @@ ci_threads *ci_threads_start(const ci_allocator *allocator, int count) {
   ci_threads *t = ci_alloc(allocator, bytes);
   if (t == NULL) return NULL;
   t->bytes = bytes;
+  t->process = getpid();
   atomic_init(&t->untaken, 0);
   atomic_init(&t->unfinished, 0);
   atomic_init(&t->stop, false);
@@ -136,8 +104,7 @@ ci_threads *ci_threads_start(const ci_allocator *allocator, int count) {
   return t;
 }
 
-void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
-  if (t == NULL) return;
+static void threads_end(ci_threads *t) {
   pthread_mutex_lock(&t->lock);
   t->stop = true;
   pthread_cond_broadcast(&t->begin);
@@ -146,6 +113,11 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
   pthread_cond_destroy(&t->done);
   pthread_cond_destroy(&t->begin);
   pthread_mutex_destroy(&t->lock);
+}
+
+void ci_threads_stop(const ci_allocator *allocator, ci_threads *t) {
+  if (t == NULL) return;
+  if (t->process == getpid()) threads_end(t);
   ci_release(allocator, t, t->bytes);
 }
 
@@ -166,6 +138,10 @@ static void threads_begin(ci_threads *t, int parts, int64_t n, ci_part_fn fn, vo
 /* Parts are numbers, not threads: whoever is free takes the next one, the caller too, so that a thread which the
  * system keeps from running holds up nobody. */
 void ci_threads_run(ci_threads *t, int parts, int64_t n, ci_part_fn fn, void *argument) {
+  if (t->process != getpid()) {
+    threads_alone(parts, n, fn, argument);
+    return;
+  }
   threads_begin(t, parts, n, fn, argument);
   threads_part(t, 0);
   for (;;) {
@@ -197,7 +173,7 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *threads) {
 }
 void ci_threads_run(ci_threads *threads, int parts, int64_t n, ci_part_fn fn, void *argument) {
   (void)threads;
-  for (int p = 0; p < parts; p++) fn(argument, threads_cut(n, parts, p), threads_cut(n, parts, p + 1), p);
+  threads_alone(parts, n, fn, argument);
 }
 
 #endif

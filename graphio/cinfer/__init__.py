@@ -5,13 +5,13 @@
 
 The interface is that of `graphio.runtime`. A run is one C call without the GIL. Runs on one state
 wait for each other; models with states of their own run side by side. After os.fork() a child may
-use the models it inherited if they were loaded with threads=1 and no other thread was running one.
+use the models it inherited that no other thread was running; there they run on one thread.
 """
 
 from __future__ import annotations
 
-from graphio.cinfer.model import Model, load
+from graphio.cinfer.model import Model, Stats, load
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State, new_state
 
-__all__ = ["Model", "Signature", "State", "load", "new_state"]
+__all__ = ["Model", "Signature", "State", "Stats", "load", "new_state"]

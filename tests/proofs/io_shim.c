@@ -4,7 +4,8 @@
  *   LD_PRELOAD=./io_shim.so program
  *
  * IO_SHIM_FOLDER: calls on it and on files in it are watched, all others pass. IO_SHIM_NTH: which of them fails, from
- * 1 on; 0: none. IO_SHIM_ERROR: with which errno; -1: none fails, but every write and read does half of what it could.
+ * 1 on; 0: none. IO_SHIM_ERROR: with which errno; -1: none fails, but every write and read does half of what it could;
+ * -2: reads find the end of their file, as if it had been cut short.
  * IO_SHIM_COUNT: file that gets the number of calls when the program ends.
  * IO_SHIM_AGE: so many seconds are taken off the times of files that are older than the process, as if it had started
  * later. IO_SHIM_FOREVER=1: all from that one on fail. IO_SHIM_LOG: file to which they are appended, one line each,
@@ -25,12 +26,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HANDLES = 65536, HALVES = -1 };
+#include "io_shim.h"
+
+enum { HANDLES = 65536 };
 
 static char folder[4096];
 static long nth, calls;
 static int error_number;
 static bool forever;
+static bool mapless; /* no file can be mapped */
 static long age;
 static struct timespec started;
 static int log_handle = -1;
@@ -47,6 +51,8 @@ void io_shim_arm(const char *where, long at, int number, int for_ever) {
   __atomic_store_n(&calls, 0, __ATOMIC_SEQ_CST);
   nth = at;
 }
+
+void io_shim_refuse_maps(int refuse) { mapless = refuse != 0; }
 
 long io_shim_calls(void) { return __atomic_load_n(&calls, __ATOMIC_SEQ_CST); }
 
@@ -99,17 +105,21 @@ static int known(int handle) { return handle >= 0 && handle < HANDLES ? watched[
 
 /* Counts a call that is watched; whether it fails. EINTR comes only from calls that wait, and no reading finds the disk
  * full. */
-enum { WAITS = 1, READS = 2 };
+enum { WAITS = 1, READS = 2, BYTES = 4 };
 static bool fails(int how) {
   bool full = error_number == ENOSPC || error_number == EDQUOT;
-  if (error_number == HALVES || (error_number == EINTR && !(how & WAITS)) || (full && how & READS)) return false;
+  if (error_number == IO_SHIM_HALVES || (error_number == IO_SHIM_ENDS && !(how & BYTES)) ||
+      (error_number == EINTR && !(how & WAITS)) || (full && how & READS))
+    return false;
   long number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
   if (nth <= 0 || (forever ? number < nth : number != nth)) return false;
   errno = error_number;
   return true;
 }
 
-static size_t some(size_t count) { return nth > 0 && error_number == HALVES && count > 1 ? count / 2 : count; }
+static size_t some(size_t count) { return nth > 0 && error_number == IO_SHIM_HALVES && count > 1 ? count / 2 : count; }
+
+static ssize_t ended(void) { return error_number == IO_SHIM_ENDS ? 0 : -1; }
 
 static int opened(int handle, int kind, int flags, const char *path) {
   bool reads = (flags & O_ACCMODE) == O_RDONLY;
@@ -174,14 +184,14 @@ ssize_t write(int handle, const void *data, size_t count) {
 ssize_t read(int handle, void *data, size_t count) {
   NEXT(ssize_t, read, int, void *, size_t);
   if (!known(handle)) return next(handle, data, count);
-  return fails(WAITS | READS) ? -1 : next(handle, data, some(count));
+  return fails(WAITS | READS | BYTES) ? ended() : next(handle, data, some(count));
 }
 
-#define READ_AT(name, offset_type)                                              \
-  ssize_t name(int handle, void *data, size_t count, offset_type offset) {      \
-    NEXT(ssize_t, name, int, void *, size_t, offset_type);                      \
-    if (!known(handle)) return next(handle, data, count, offset);               \
-    return fails(WAITS | READS) ? -1 : next(handle, data, some(count), offset); \
+#define READ_AT(name, offset_type)                                                           \
+  ssize_t name(int handle, void *data, size_t count, offset_type offset) {                   \
+    NEXT(ssize_t, name, int, void *, size_t, offset_type);                                   \
+    if (!known(handle)) return next(handle, data, count, offset);                            \
+    return fails(WAITS | READS | BYTES) ? ended() : next(handle, data, some(count), offset); \
   }
 READ_AT(pread, off_t)
 READ_AT(pread64, off64_t)
@@ -189,7 +199,7 @@ READ_AT(pread64, off64_t)
 #define MAP(name, offset_type)                                                                        \
   void *name(void *where, size_t length, int protection, int flags, int handle, offset_type offset) { \
     NEXT(void *, name, void *, size_t, int, int, int, offset_type);                                   \
-    if (known(handle) && fails(READS)) return MAP_FAILED;                                             \
+    if (known(handle) && (mapless || fails(READS))) return MAP_FAILED;                                \
     return next(where, length, protection, flags, handle, offset);                                    \
   }
 MAP(mmap, off_t)
@@ -238,6 +248,15 @@ DIR *opendir(const char *path) {
   NEXT(DIR *, opendir, const char *);
   return place(AT_FDCWD, path) && fails(READS) ? NULL : next(path);
 }
+
+#define READ_FOLDER(name, type)                             \
+  struct type *name(DIR *entries) {                         \
+    NEXT(struct type *, name, DIR *);                       \
+    if (known(dirfd(entries)) && fails(READS)) return NULL; \
+    return next(entries);                                   \
+  }
+READ_FOLDER(readdir, dirent)
+READ_FOLDER(readdir64, dirent64)
 
 #define SYNC(name)                                                \
   int name(int handle) {                                          \
