@@ -14,6 +14,8 @@ import numpy as np
 from graphio import dtypes, scopes, source
 from graphio.dtypes import DType
 from graphio.graph import Tensor
+from graphio.schema import errors
+from graphio.schema.tensors import check_dims
 from graphio.tensor_shape import TensorShape, as_shape
 
 __all__ = [
@@ -70,6 +72,11 @@ def constant(
 
 
 def _node(array: Array, kind: DType, name: str) -> Tensor:
+    if not array.size and array.ndim > 1:
+        try:
+            check_dims(array.shape)
+        except errors.DataLossError as error:  # numpy makes it, for it has no elements
+            raise ValueError(error.message) from None
     operation = scopes.get_default_graph().create_op(
         "Constant",
         [],

@@ -127,7 +127,7 @@ def _held(values: Array, tensor: Tensor) -> Array:
 def _unknown(tensor: Tensor) -> Array | None:
     """All numbers unknown, when at least the shape is known."""
     count = tensor.shape.num_elements()
-    if count is None or count > _LIMIT or max(tensor.shape.as_list(), default=0) > _LONGEST:
+    if count is None or count > _LIMIT or any((d or 0) > _LONGEST for d in tensor.shape.as_list()):
         return None
     return np.full(tensor.shape.as_list(), None, object)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
+from graphio.schema import errors
 from graphio.schema.verify_graph import MAX_DEPTH, MAX_RANK
 from graphio.tensor_shape import TensorShape
 
@@ -408,7 +409,7 @@ class Graph:
         """
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
-            raise ValueError(f"'{name}' is not a valid scope name")
+            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
         for _, shape in outputs:
             _check_rank(shape, name or tf_type or op)
         if op in _MEASURES and domain == "":
@@ -684,7 +685,7 @@ class Graph:
     def name_scope(self, name: str | None) -> Iterator[str]:
         """See graphio.name_scope."""
         if name and not (_VALID_SCOPE if self._scope else _VALID_NAME).match(name):
-            raise ValueError(f"'{name}' is not a valid scope name")
+            raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
         before = self._scope
         if not name:
             scope = ""

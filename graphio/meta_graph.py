@@ -462,8 +462,9 @@ def read_message(path: str | os.PathLike[str], *, follow: bool = True) -> model_
     try:
         text_format.Parse(data.decode(), model)
     except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        text = errors.printable(str(error))
         raise OSError(
-            f"Cannot parse file {where}: {error} (it is none of graphio's; models of TensorFlow's "
+            f"Cannot parse file {where}: {text} (it is none of graphio's; models of TensorFlow's "
             "own format come in through ONNX)"
         ) from None
     return model

@@ -235,3 +235,13 @@ def test_a_model_cannot_be_imported_into_a_branch(graph: tf.Graph) -> None:
     model, arrays = build_model(graph, [])
     with pytest.raises(ValueError, match="body of a loop or branch"):
         tf.cond(tf.placeholder(tf.bool, []), lambda: import_model(model, arrays), lambda: 1)
+
+
+def test_a_signature_that_feeds_a_tensor_twice_is_refused(graph: tf.Graph) -> None:
+    """No engine would load the file."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    spec = SignatureSpec("s", [("a", x), ("b", x)], [("y", x + 1.0)])
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="feeds 'x:0' twice, as 'a' and as 'b'"
+    ):
+        build_model(graph, [spec])

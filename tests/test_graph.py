@@ -305,3 +305,36 @@ def test_generators_and_functions_of_one_name_are_numbered_in_a_row() -> None:
     for add in kinds:
         assert [add("a") for _ in range(70)] == ["a", *(f"a_{i}" for i in range(1, 70))]
         assert add("a_3") == "a_3_1" and add("b") == "b"
+
+
+def test_a_rank_that_no_file_holds_is_refused_while_building(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [1] * 16, name="x")
+    with pytest.raises(ValueError, match="rank 17, at most 16 is possible"):
+        tf.placeholder(tf.float32, [1] * 17)
+    with pytest.raises(ValueError, match="rank 17"):
+        tf.expand_dims(x, 0)
+    y = tf.placeholder(tf.float32)
+    with pytest.raises(ValueError, match="rank 20"):
+        y.set_shape([None] * 20)
+    assert [op.name for op in graph.get_operations() if op.type == "Placeholder"] == [
+        "x",
+        "Placeholder",
+    ]
+
+
+# ---- what folding knows ----
+
+
+def test_folding_a_long_chain_neither_recurses_nor_takes_long(graph: tf.Graph) -> None:
+    size = tf.shape(tf.placeholder(tf.float32, [3, None]))
+    for _ in range(2000):
+        size = size + size - size
+    assert tf.reshape(tf.placeholder(tf.float32), size).shape.as_list() == [3, None]
+
+
+def test_folding_sees_shapes_that_become_known_later(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [3, None])
+    doubled = tf.shape(x) * 2
+    assert tf.reshape(tf.placeholder(tf.float32), doubled).shape.as_list() == [6, None]
+    x.set_shape([3, 5])
+    assert tf.reshape(tf.placeholder(tf.float32), doubled).shape.as_list() == [6, 10]

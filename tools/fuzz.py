@@ -99,7 +99,7 @@ def python_program(name: str) -> list[str] | None:
     """A target in Python, tests/fuzzing/NAME.py, under atheris."""
     if importlib.util.find_spec("atheris") is None:
         return None
-    return [sys.executable, str(PYTHON_FUZZ / "atheris_main.py"), name]
+    return [sys.executable, str(PYTHON_FUZZ / "atheris_main.py"), f"--target={name}"]
 
 
 def _beside(program: str) -> Path | str:

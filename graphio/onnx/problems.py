@@ -32,7 +32,7 @@ class Problems:
     def add(self, text: str, *, unknown: bool = False) -> None:
         """Notes a problem once."""
         self.noted += 1
-        self.found.setdefault(text)
+        self.found.setdefault(errors.one_line(text))
         self.unknown = self.unknown or unknown
 
     def mark(self) -> tuple[int, bool, int]:

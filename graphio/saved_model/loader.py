@@ -10,6 +10,7 @@ from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
+from graphio.schema import errors
 from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
@@ -75,7 +76,7 @@ def meta_graph(folder: str, tags: Iterable[str]) -> MetaGraphDef:
     for candidate in found:
         if set(candidate.meta_info_def.tags) == wanted:
             return candidate
-    available = "; ".join(str(list(c.meta_info_def.tags)) for c in found)
+    available = errors.printable("; ".join(str(list(c.meta_info_def.tags)) for c in found))
     raise RuntimeError(
         f"MetaGraphDef associated with tags {', '.join(sorted(wanted))!r} could not be found in "
         f"SavedModel {folder}; available are: {available}"
@@ -95,7 +96,8 @@ def meta_graphs(folder: str) -> list[MetaGraphDef]:
     names = dict.fromkeys(name for name in others.split(",") if name)
     for name in names:
         if not is_safe_name(name):
-            raise OSError(f"the saved model in {folder} is damaged: {name!r} is no plain file name")
+            text = f"the saved model in {folder} is damaged: {name!r} is no plain file name"
+            raise OSError(errors.printable(text))
     paths = (os.path.join(folder, name) for name in names)
     return [first] + [MetaGraphDef(read_message(path, follow=False)) for path in paths]
 
@@ -130,5 +132,6 @@ def _run_init(sess: Any, texts: Mapping[str, str], folder: str, found: Imported)
 def _named(table: Mapping[str, T], name: str, folder: str) -> T:
     """What a file says of a node, which may not be there."""
     if name not in table:
-        raise OSError(f"the saved model in {folder} is damaged: there is no node '{name}'")
+        text = f"the saved model in {folder} is damaged: there is no node '{name}'"
+        raise OSError(errors.printable(text))
     return table[name]

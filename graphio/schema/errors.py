@@ -6,6 +6,7 @@ the builtin exception that fits.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 OK = 0
@@ -27,13 +28,43 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
+#: what could act on a terminal or turn a line around: control characters, marks of direction
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+_LONG = re.compile(r"\S{401,}")
+_MOST = 1 << 16  # characters of a message
+
+
+def printable(text: str) -> str:
+    """A message as it may be shown, whatever names of a file are in it.
+
+    Control characters are escaped; words of more than 400 characters and messages of more than
+    65,536 are cut.
+    """
+    text = _LONG.sub(lambda found: _cut(found.group(), 200, 100), text)
+    if len(text) > _MOST:
+        text = _cut(text, _MOST // 2, _MOST // 4)
+    return _CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def one_line(text: str) -> str:
+    """A text that stands in a list of lines."""
+    return text.replace("\n", "\\n") if "\n" in text else text
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    return f"{text[:first]}... {len(text) - first - last} characters ...{text[-last:]}"
+
+
 class OpError(Exception):
     """An error of a run or of a file.
 
     Args:
         node_def: the node that failed, or None.
         op: the builder's operation that failed, or None.
-        message: the whole sentence.
+        message: the whole sentence; what cannot be printed in it is escaped.
         error_code: one of the numbers above.
     """
 
@@ -42,6 +73,7 @@ class OpError(Exception):
     def __init__(
         self, node_def: Any = None, op: Any = None, message: str = "", error_code: int | None = None
     ) -> None:
+        message = printable(message)
         super().__init__(message)
         self._node_def = node_def
         self._op = op

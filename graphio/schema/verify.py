@@ -38,7 +38,7 @@ def verify(model: Model) -> None:
     found = problems(model)
     if not found:
         return
-    listed = "".join(f"\n  {p}" for p in found[:SHOWN])
+    listed = "".join(f"\n  {errors.one_line(p)}" for p in found[:SHOWN])
     more = f"\n  and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     raise errors.InvalidArgumentError(
         message=f"the model is not valid, {len(found)} problem(s):{listed}{more}"

@@ -132,7 +132,8 @@ def meta_graph(folder: str, tags: Iterable[str]) -> pb.MetaGraphDef:
     for candidate in graphs:
         if set(candidate.meta_info_def.tags) == wanted:
             return candidate
-    available = "; ".join(str(list(g.meta_info_def.tags)) for g in graphs)
+    tags_there = "; ".join(str(list(g.meta_info_def.tags)) for g in graphs)
+    available = errors.printable(tags_there)
     raise RuntimeError(
         f"MetaGraphDef associated with tags {', '.join(sorted(wanted))!r} could not be found in "
         f"SavedModel {folder}; available are: {available}"

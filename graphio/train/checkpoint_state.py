@@ -128,7 +128,8 @@ def get_checkpoint_state(
         warnings.warn(f"{error}. Checkpoint ignored.", stacklevel=2)
         return None
     except ValueError as error:
-        warnings.warn(f"{store.path(name)}: {error}. Checkpoint ignored.", stacklevel=2)
+        text = errors.printable(str(error))
+        warnings.warn(f"{store.path(name)}: {text}. Checkpoint ignored.", stacklevel=2)
         return None
     if not state.model_checkpoint_path:
         warnings.warn(f"{store.path(name)} names no checkpoint. Checkpoint ignored.", stacklevel=2)

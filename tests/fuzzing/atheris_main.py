@@ -1,4 +1,4 @@
-"""Fuzzes one target with atheris: python tests/fuzzing/atheris_main.py TARGET [flags and folders].
+"""Fuzzes one target with atheris: python atheris_main.py --target=NAME [flags and folders].
 
 tools/fuzz.py calls it. FINDINGS=FOLDER in the environment keeps an input of each place that fails
 and goes on, so that one run finds many.
@@ -10,6 +10,7 @@ import importlib
 import os
 import random
 import resource
+import shlex
 import sys
 import tempfile
 import traceback
@@ -25,7 +26,9 @@ MEMORY = 3 << 30  # of addresses, beyond what a process has after its imports: m
 
 def main() -> None:
     """Runs libFuzzer until it ends."""
-    name = sys.argv.pop(1)
+    # libFuzzer starts itself again, by a shell, to merge corpora.
+    sys.argv[0] = shlex.join([sys.executable, str(Path(__file__).resolve())])
+    name = next(a.removeprefix("--target=") for a in sys.argv if a.startswith("--target="))
     with atheris.instrument_imports(include=list(GUIDED_BY[name])):
         target = importlib.import_module(f"fuzzing.{name}").TARGET
     findings = os.environ.get("FINDINGS")

@@ -54,7 +54,8 @@ def _change_attribute(node: onnx.NodeProto, rng: random.Random, mutate: Mutate) 
     if node.attribute and rng.random() < 0.5:
         Mutator(rng, WORDS, mutate).change(rng.choice(node.attribute))
         return
-    if f"{node.op_type}" not in WORDS["op_type"] or not onnx.defs.has(node.op_type, node.domain):
+    is_text = isinstance(node.domain, str) and isinstance(node.op_type, str)
+    if not is_text or not onnx.defs.has(node.op_type, node.domain):
         return
     known = onnx.defs.get_schema(node.op_type, domain=node.domain).attributes
     if known:
