@@ -197,7 +197,8 @@ def read() -> Coverage:
     coverage = Coverage({}, {}, {})
     for file in found["files"]:
         if (name := short(file["filename"])) is not None:
-            coverage.lines[name] = dict(lines(file["segments"]))
+            found_lines = lines(file["segments"])
+            coverage.lines[name] = {n: count for n, count in found_lines if is_code(name, n)}
     for function in found["functions"]:
         add(coverage, function)
     return coverage
@@ -236,6 +237,11 @@ def lines(segments: list[list[Any]]) -> Iterator[tuple[int, int]]:
         if not skipped and entries:
             yield line, max(entries)
         before = here[-1] if here else before
+
+
+def is_code(file: str, line: int) -> bool:
+    text = source(file)[line - 1].strip()
+    return text not in ("", "}", "{") and not text.startswith("#")
 
 
 def add(coverage: Coverage, function: dict[str, Any]) -> None:

@@ -225,6 +225,28 @@ static void test_texts_are_not_taken_from_files(void) {
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT);
   wanted.files = &path;
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
+  path = "nowhere/numbers";
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_NOT_FOUND && strstr(error.message, "nowhere"));
+  ci_state_close(state);
+  remove_all();
+}
+
+/* Two elements a byte lie in a file as no variable has them. */
+static void test_packed_numbers_are_not_taken_from_files(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "packed", CI_INT4, 1, 2, 0);
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_INT4, .rank = 1, .dims = {2}};
+  const ci_in_file place = {0, 0, 0};
+  const char *path = write_numbers();
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'packed'"));
   ci_state_close(state);
   remove_all();
 }
@@ -430,6 +452,7 @@ int main(void) {
   test_a_mapping_ends_with_its_last_variable();
   test_values_are_taken_from_any_file();
   test_texts_are_not_taken_from_files();
+  test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
   test_more_data_files_than_handles();
   test_memory_that_runs_out_changes_nothing();
