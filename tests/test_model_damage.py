@@ -438,10 +438,11 @@ def test_names_that_collide_are_refused_before_they_cost_time() -> None:
     for name in near[:256]:
         made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    made.graph.node[255].control_input.append(near[256])
+    last = made.graph.node.add(name="last", op="NoOp", domain="graphio", version=1)
+    last.control_input.append(near[256])
     with pytest.raises(LOST, match=f"no earlier node of this graph '{near[256]}'"):
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    made.graph.node[255].control_input[0] = near[254]
+    last.control_input[0] = near[255]
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
     made.graph.node.add(name=near[256], op="NoOp", domain="graphio", version=1)
     with pytest.raises(LOST, match="too many names collide"):

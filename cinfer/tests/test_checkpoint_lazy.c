@@ -212,6 +212,33 @@ static void test_values_are_taken_from_any_file(void) {
   remove_all();
 }
 
+/* Without memory to map a file it is read; without memory to read it the call says so and changes nothing. */
+static void test_an_assignment_from_files_may_have_no_memory(void) {
+  const ci_in_file v = {0, ci_crc32c(0, pair, sizeof pair), OTHER_OFFSET};
+  const ci_in_file w = {0, ci_crc32c(0, weights, sizeof weights), RAGGED_OFFSET};
+  const char *path = write_numbers();
+  int refused = 0;
+  for (long left = 0, rest = 0; rest == 0; left++) {
+    meter m = {-1, 0};
+    ci_state *state = metered_state(&m);
+    ci_error error;
+    declare(state, "v", CI_FLOAT, 1, 2, 0);
+    declare(state, "w", CI_FLOAT, 1, 6, 0);
+    m.left = left;
+    const ci_status status = assign_from(state, v, w, path, &error);
+    rest = m.left;
+    m.left = -1;
+    refused += status == CI_RESOURCE_EXHAUSTED;
+    CHECK(status == CI_OK || (status == CI_RESOURCE_EXHAUSTED && !ci_variable_initialized(state, 0)));
+    CHECK(status == CI_OK || assign_from(state, v, w, path, &error) == CI_OK);
+    CHECK(same_bytes(state, "v", pair, sizeof pair) && same_bytes(state, "w", weights, sizeof weights));
+    ci_state_close(state);
+    CHECK(m.blocks == 0);
+  }
+  CHECK(refused > 2);
+  remove_all();
+}
+
 static void test_texts_are_not_taken_from_files(void) {
   ci_state *state = new_state();
   ci_error error;
@@ -451,6 +478,7 @@ int main(void) {
   test_there_is_no_other_way_to_verify();
   test_a_mapping_ends_with_its_last_variable();
   test_values_are_taken_from_any_file();
+  test_an_assignment_from_files_may_have_no_memory();
   test_texts_are_not_taken_from_files();
   test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
