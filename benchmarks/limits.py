@@ -23,14 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from graphio import cinfer, runtime
-from graphio.profile import Profile
-from graphio.run_metadata import RunMetadata, divided, fill_times
-from graphio.runtime.program import NodeInfo
+from graphio import cinfer, costs, profile
 from graphio.schema import container, fused
-from graphio.schema.model_pb2 import Model
 
-from . import costs
 from .peers.models import ROOT
 from .peers.native import COMPILER, made
 from .peers.report import machine
@@ -126,56 +121,18 @@ def inputs_of(signature: Any, batch: int) -> list[Array]:
     return made
 
 
-def arrays_of(data: bytes, name: str, inputs: list[Array]) -> dict[str, tuple[costs.Shape, int]]:
-    """Shape and bytes of each value of a run, as the Python runtime finds them."""
-    model, arrays = container.unpack(data)
-    found: dict[str, tuple[costs.Shape, int]] = {}
-    variables = {v.name: arrays[v.value] for v in model.variable if v.HasField("value")}
-    for node in model.graph.node:
-        if node.op == "Constant":
-            array = NodeInfo(node, arrays).attributes().get("value")
-        elif node.op == "Variable":
-            array = variables.get(NodeInfo(node, arrays).attrs["variable"].decode())
-        else:
-            continue
-        if isinstance(array, np.ndarray):
-            found[node.name] = array.shape, array.nbytes
-    signature = next(s for s in model.signature if s.name == name)
-    for binding, array in zip(signature.input, inputs, strict=True):
-        found[binding.value] = array.shape, array.nbytes
-    times: list[Any] = []
-    runtime.load(data).signature(name).run_watched(inputs, times, None)
-    for time in times:
-        for k, (dtype, shape) in enumerate(time.outputs):
-            value = f"{time.name}:{k}" if k else time.name
-            found[value] = shape, int(np.prod(shape)) * dtype.itemsize
-    return found
-
-
 def rows_of(data: bytes, name: str, inputs: list[Array], times: Mapping[str, float]) -> list[Row]:
     """What each node took beside its limit, the slowest first."""
-    model, arrays = container.unpack(data)
-    known = arrays_of(data, name, inputs)
+    model, _ = container.unpack(data)
     parts, most = fused.parts(model), limits()
     rows = []
-    for node in model.graph.node:
-        if node.name not in times:
+    for cost in costs.node_costs(data, name, inputs):
+        if cost.name not in times:
             continue
-        attrs = NodeInfo(node, arrays).attributes()
-        taken = [known.get(value) for value in node.input]
-        given = [known[v] for v in _outputs(node.name, len(node.output_type)) if v in known]
-        sizes = [size for pair in taken if pair for size in pair[1:]]
-        moved = costs.traffic(node.op, sizes, [size for _, size in given])
-        shapes = [pair and pair[0] for pair in taken]
-        work = costs.operations(node.op, shapes, given[0][0], attrs) if given else None
-        limit, bound = most.of(work or 0, moved)
-        told = ", ".join(filter(None, parts.get(node.name, ()))) or node.name
-        rows.append(Row(told, node.op, times[node.name], work, moved, limit, bound))
+        limit, bound = most.of(cost.operations or 0, cost.moved)
+        told = ", ".join(filter(None, parts.get(cost.name, ()))) or cost.name
+        rows.append(Row(told, cost.op, times[cost.name], cost.operations, cost.moved, limit, bound))
     return sorted(rows, key=lambda row: -row.seconds)
-
-
-def _outputs(name: str, count: int) -> list[str]:
-    return [name, *(f"{name}:{k}" for k in range(1, count))]
 
 
 def table(rows: list[Row], most: Limits) -> str:
@@ -199,28 +156,6 @@ def table(rows: list[Row], most: Limits) -> str:
     return "\n".join(lines)
 
 
-def observed(signature: Any, inputs: list[Array], runs: int) -> list[list[Any]]:
-    """The times of the nodes of several runs, after one that plans."""
-    signature.run(inputs)
-    found: list[list[Any]] = []
-    for _ in range(runs):
-        found.append([])
-        signature.run_watched(inputs, found[-1], None)
-    return found
-
-
-def profile_of(model: Model, runs: list[list[Any]]) -> Profile:
-    """The runs as a profile with the nodes that fused ones stand for."""
-    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
-    made = []
-    for times in runs:
-        metadata = RunMetadata()
-        told = [part for time in times for part in divided(time, parts)]
-        fill_times(metadata, told, nodes, "cinfer")
-        made.append(metadata.step_stats)
-    return Profile(made)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -235,14 +170,14 @@ def main() -> None:
     with cinfer.load(data) as loaded:
         signature = loaded.signature(chosen.signature)
         inputs = inputs_of(signature, chosen.batch)
-        runs = observed(signature, inputs, chosen.runs)
+        runs = profile.observed(signature, inputs, chosen.runs)
     least: dict[str, float] = {}
     for time in (time for times in runs for time in times):
         seconds = (time.end - time.start) * 1e-9
         least[time.name] = min(seconds, least.get(time.name, seconds))
     print(table(rows_of(data, signature.name, inputs, least), limits()))
     if chosen.trace:
-        profile_of(container.unpack(data)[0], runs).save(chosen.trace)
+        profile.of_runs(container.unpack(data)[0], runs).save(chosen.trace)
 
 
 if __name__ == "__main__":

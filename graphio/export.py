@@ -15,7 +15,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
-from graphio.schema import model_pb2, operators, tensors
+from graphio.schema import errors, model_pb2, operators, tensors
 from graphio.tensor_shape import TensorShape
 from graphio.version import __version__
 
@@ -60,6 +60,9 @@ def build_model(
         bodies: True adds the function bodies of our operators.
         metadata: text by key.
         inline: True keeps all constants in the message, whatever their size.
+
+    Raises:
+        InvalidArgumentError: a signature feeds one tensor twice.
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
     model = model_pb2.Model(producer=f"graphio {__version__}")
@@ -67,6 +70,7 @@ def build_model(
     for operation in kept:
         writer.node(model.graph.node.add(), operation)
     for spec in sorted(signatures, key=lambda s: s.name):
+        _check_feeds(spec)
         writer.signature(model.signature.add(), spec)
     used = writer.written
     writer.variables(model, graph, used, state, everything=not prune)
@@ -81,6 +85,16 @@ def build_model(
     for key in sorted(metadata or {}):
         model.metadata.add(key=key, value=(metadata or {})[key])
     return model, writer.arrays
+
+
+def _check_feeds(spec: SignatureSpec) -> None:
+    fed: dict[Tensor, str] = {}
+    for key, tensor in spec.inputs:
+        if fed.setdefault(tensor, key) != key:
+            raise errors.InvalidArgumentError(
+                message=f"signature {spec.name!r} feeds '{tensor.name}' twice, as {fed[tensor]!r} "
+                f"and as {key!r}; feed a tensor of its own for each, such as tf.identity of it"
+            )
 
 
 def node_message(operation: Operation) -> model_pb2.Node:

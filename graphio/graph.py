@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphio import devices, scopes, source
 from graphio.dtypes import DType
-from graphio.schema.verify_graph import MAX_DEPTH
+from graphio.schema.verify_graph import MAX_DEPTH, MAX_RANK
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
@@ -45,7 +45,17 @@ class Tensor:
     """
 
     assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
-    __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
+    __slots__ = (
+        "_consumers",
+        "_shape",
+        "assign",
+        "dtype",
+        "folded",
+        "graph",
+        "name",
+        "op",
+        "value_index",
+    )
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
     def __init__(
@@ -58,6 +68,8 @@ class Tensor:
         self.dtype = dtype
         self._shape = shape
         self._consumers: list[Operation] = []
+        #: what folding found out: when (`shapes` of the graph), and the numbers
+        self.folded: tuple[int, Any] | None = None
 
     @classmethod
     def overload(cls, method: str, function: Callable[..., Any]) -> None:
@@ -99,9 +111,12 @@ class Tensor:
     def set_shape(self, shape: Any) -> None:
         """Adds what the program knows of the shape. Raises ValueError where that clashes."""
         merged = self._shape.merge_with(shape)
+        _check_rank(merged, self.name)
         if merged.key != self._shape.key:
             self._shape = merged
             self.graph.changed()
+            if self._consumers or self.folded is not None:
+                self.graph.root.shapes += 1
 
     @property
     def device(self) -> str:
@@ -150,6 +165,12 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+def _check_rank(shape: TensorShape, name: str) -> None:
+    """Refuses a tensor that no file can hold."""
+    if shape.ndims is not None and shape.ndims > MAX_RANK:
+        raise ValueError(f"'{name}' would have rank {shape.ndims}, at most {MAX_RANK} is possible")
 
 
 class Operation:
@@ -340,6 +361,7 @@ class Graph:
         self.taken_back = False  # whether it holds what a failed call had made
         if outer is None:
             self.version = 0
+            self.shapes = 0  # how often a shape changed that others may have relied upon
             self.seed: int | None = None
             self.collections: dict[str, list[Any]] = {}
             self.generators: dict[str, int | None] = {}
@@ -387,6 +409,8 @@ class Graph:
         self._check_open()
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(f"'{name}' is not a valid scope name")
+        for _, shape in outputs:
+            _check_rank(shape, name or tf_type or op)
         if op in _MEASURES and domain == "":
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:
@@ -1040,6 +1064,11 @@ class Graph:
         from graphio.printing import graph_text
 
         return graph_text(self, last=200)
+
+    def _repr_html_(self) -> str:
+        from graphio.notebook import graph_html
+
+        return graph_html(self)
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

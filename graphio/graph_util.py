@@ -113,7 +113,7 @@ def convert_variables_to_constants(
             name = variable_of(node)
             if name is not None and name in frozen:
                 _freeze(node, name, frozen[name])
-    _list_captures(model.graph)
+    list_captures(model.graph)
     kept = [v for v in model.variable if v.node not in frozen]
     del model.variable[:]
     model.variable.extend(kept)
@@ -159,11 +159,11 @@ def _become(
         node.attr.add(key="value").value.t.CopyFrom(tensors.from_array(value))
 
 
-def _list_captures(graph: model_pb2.Graph) -> None:
+def list_captures(graph: model_pb2.Graph) -> None:
     """Writes anew what the bodies in a graph read from outside."""
     for node in graph.node:
         for body in subgraphs(node):
-            _list_captures(body)
+            list_captures(body)
             inside = {n.name for n in body.node} | {a.name for a in body.input}
             used = {value for inner in body.node for value in inner.input if value}
             used |= {c for inner in body.node for b in subgraphs(inner) for c in b.capture}
@@ -219,7 +219,7 @@ def remove_training_nodes(
     nodes = [node for node in model.graph.node if node.name not in passed]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    _list_captures(model.graph)
+    list_captures(model.graph)
     drop_dangling(model)
     return GraphDef.of(model, dict(functions_of(input_graph)))
 

@@ -439,8 +439,12 @@ def write_message(path: str, model: model_pb2.Model, as_text: bool) -> None:
     stores.write(path, [data])
 
 
-def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
+def read_message(path: str | os.PathLike[str], *, follow: bool = True) -> model_pb2.Model:
     """The model of a file that write_message or a Saver wrote, its arrays inline.
+
+    Args:
+        path: of the file.
+        follow: False refuses a symbolic link in its place.
 
     Raises:
         OSError: there is no such file, or it is none of these.
@@ -449,7 +453,7 @@ def read_message(path: str | os.PathLike[str]) -> model_pb2.Model:
     store, name = stores.of(where)
     if not store.exists(name):
         raise OSError(f"File {where} does not exist.")
-    data = store.read(name, follow=True)
+    data = store.read(name, follow=follow)
     if data.startswith(container.MAGIC):
         model, arrays = container.unpack(data)
         _inline(model, arrays)

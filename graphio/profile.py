@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphio.config import RunOptions
+from graphio.run_metadata import divided, fill_times
+from graphio.schema import fused, html
+from graphio.schema.engine import NodeTime
+from graphio.schema.model_pb2 import Model
 from graphio.schema.run_metadata_pb2 import RunMetadata, StepStats
 
 _MOST_ROWS = 30
@@ -71,6 +76,11 @@ class Profile:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.trace())
 
+    def _repr_html_(self) -> str:
+        rows = [(f"{o.seconds * 1e6:.1f}", f"{o.share:.1%}", o.op, o.name) for o in self.operations]
+        head = ("us", "share", "operator", "operation")
+        return html.table(f"{self.seconds * 1e6:.1f} us in {len(rows)} operations", head, rows)
+
     def __str__(self) -> str:
         shown = [o for o in self.operations[:_MOST_ROWS] if o.seconds > 0]
         rows = [f"{o.seconds * 1e6:10.1f} {o.share:6.1%}  {o.op or '?'}  {o.name}" for o in shown]
@@ -82,6 +92,35 @@ class Profile:
 
 def _length(stats: StepStats) -> int:
     return sum(n.all_end_rel_nanos for device in stats.dev_stats for n in device.node_stats)
+
+
+def observed(signature: Any, inputs: Sequence[Any], runs: int) -> list[list[NodeTime]]:
+    """The times of the nodes of several runs of a loaded model's signature, after one that is not
+    looked at."""
+    signature.run(list(inputs))
+    found: list[list[NodeTime]] = []
+    for _ in range(runs):
+        found.append([])
+        signature.run_watched(list(inputs), found[-1], None)
+    return found
+
+
+def of_runs(model: Model, runs: Sequence[Sequence[NodeTime]], device: str = "cinfer") -> Profile:
+    """Runs of a file's signature as a profile, with the operations that fused nodes stand for.
+
+    Args:
+        model: the file's message.
+        runs: what `observed` gave.
+        device: the name of the engine, for the trace.
+    """
+    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
+    made = []
+    for times in runs:
+        metadata = RunMetadata()
+        told = [part for time in times for part in divided(time, parts)]
+        fill_times(metadata, told, nodes, device)
+        made.append(metadata.step_stats)
+    return Profile(made)
 
 
 def profile(session: Any, fetches: Any, feed_dict: Any = None, runs: int = 10) -> Profile:

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import graphio as tf
+from graphio import costs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from benchmarks import costs, limits
+from benchmarks import limits
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 RNG = np.random.RandomState(0)

@@ -119,7 +119,7 @@ BAD: list[tuple[Callable[[], pb.Model], Change, str]] = [
     (packed, lambda m: m.graph.node[2].control_input.append("y"), "waits for 'y', which is no earlier node"),
     (packed, lambda m: m.graph.node[2].control_input.append("xw"), "waits for 'xw'"),
     (packed, lambda m: m.graph.node[0].attr.reverse(), "attributes of Placeholder 'x' are not sorted"),
-    (packed, lambda m: m.graph.node[0].attr.append(m.graph.node[0].attr[1]), "'shape' stands before 'shape'"),
+    (packed, lambda m: m.graph.node[0].attr.append(m.graph.node[0].attr[1]), "'shape' is before 'shape'"),
     (packed, lambda m: m.graph.node[0].attr.pop(), "lacks its attribute 'shape'"),
     (packed, lambda m: m.graph.node[0].attr[0].ClearField("value"), "has no value"),
     (packed, lambda m: setattr(m.graph.node[0].attr[0].value, "f", 1), "is of kind f, expected int"),

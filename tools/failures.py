@@ -17,20 +17,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sanitizers import cmake
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "failures"
 #: functions of the C library that give memory of its own; pthread_create's and opendir's are not
 #: of the heap's that a program's allocator stands for
 ASKS = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign", "strdup"}
-
-
-def build() -> None:
-    """The library and its tests, in build/failures."""
-    for command in (
-        ["cmake", "-S", str(ROOT / "cinfer"), "-B", str(BUILD), "-DCINFER_TESTS=ON"],
-        ["cmake", "--build", str(BUILD), "-j2"],
-    ):
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def asking(archive: Path) -> Iterator[tuple[str, str]]:
@@ -58,7 +51,7 @@ def main() -> int:
     parser.add_argument("--stride", type=int, default=1, help="every STRIDE-th allocation")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="models whose file has NAME")
     arguments = parser.parse_args()
-    build()
+    cmake(BUILD)
     begin, wrong = time.monotonic(), []
     found = set(asking(BUILD / "libcinfer.a"))
     if found != {("memory.c", "malloc")}:

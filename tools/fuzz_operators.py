@@ -28,21 +28,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
 import json
 import math
-import os
 import pickle
-import pkgutil
 import random
-import resource
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,156 +46,18 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT / "tests")  # not tools/: a module there has the name of a package in tests/
 
-from graphio.schema import dtypes, errors  # noqa: E402
+import hostile_runs  # noqa: E402
+from hostile_nodes import INT64, TYPES, Node, cast, seeds  # noqa: E402
+
+from graphio.schema import errors  # noqa: E402
 
 Array = np.ndarray[Any, Any]
-SECONDS = 5  # of processor time for one mutant in one engine
-MEMORY = 1 << 26  # what a session may hold
 BIG = 1 << 16  # elements of a mutated input
 FATAL = ("crash", "hang", "internal cinfer")
 
-INT64 = (-(2**63), 2**63 - 1)
 INTS = (0, -1, 1, 2, 3, -2, 7, 17, 255, 2**31 - 1, -(2**31), 2**31, 2**32, 2**40, 2**62, *INT64)
 FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-40, 3e38, -3e38, 1e300, *map(float, ("inf", "-inf", "nan")))
 WORDS = ("", "x", "reflect", "linear", "SAME_UPPER", "VALID", "bhwc,bc->b", "forward", "a" * 300)
-TYPES = [row.numpy for row in dtypes.TABLE if row.numpy is not None and row.number != dtypes.STRING]
-if importlib.util.find_spec("ml_dtypes") is not None:
-    import ml_dtypes
-
-    TYPES += [np.dtype(getattr(ml_dtypes, dtypes.ML_DTYPES[n])) for n in (16, 17, 21, 22)]
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node, what it is given, and the element types that its outputs are said to have."""
-
-    op: str
-    domain: str
-    version: int
-    inputs: tuple[Array | None, ...]
-    attrs: dict[str, Any]
-    outputs: tuple[Any, ...]
-    constant: tuple[int, ...] = ()  # inputs that are constants; the others are fed
-    static: bool = False  # the shapes of those that are fed are in the file
-    huge: tuple[int, tuple[int, ...]] | None = None  # an input, and its shape without elements
-
-    def __str__(self) -> str:
-        given = ", ".join(map(_text, self.inputs))
-        attrs = "".join(f", {k}={v!r:.200}" for k, v in self.attrs.items())
-        kinds = ",".join(np.dtype(t).name for t in self.outputs)
-        return f"{self.op}-{self.version}({given}{attrs}) -> {kinds}{self._place()}"
-
-    def _place(self) -> str:
-        constant = f" constant {list(self.constant)}" * bool(self.constant)
-        return (
-            f"{constant}{' static' * self.static}{f' huge {self.huge}' * (self.huge is not None)}"
-        )
-
-    def file(self) -> tuple[bytes, list[Array]]:
-        """The model, and what to feed it."""
-        import engines
-
-        builder, names, fed = engines.Builder(), [], {}
-        for i, x in enumerate(self.inputs):
-            name = f"in{i:02}"
-            if x is None:
-                names.append("")
-            elif self.huge is not None and self.huge[0] == i:
-                names.append(_huge(builder, x.dtype, self.huge[1]))
-            elif i in self.constant:
-                names.append(builder.constant(name, x))
-            else:
-                names.append(builder.placeholder(name, x.dtype, x.shape if self.static else None))
-                fed[name] = x
-        kinds = [engines.tensor_type(kind) for kind in self.outputs]
-        builder.node(
-            "node", self.op, names, kinds, self.attrs, domain=self.domain, version=self.version
-        )
-        results = {f"out{k}": f"node:{k}" if k else "node" for k in range(len(kinds))}
-        builder.signature({name: name for name in fed}, results)
-        return builder.bytes(), list(fed.values())
-
-
-def _huge(builder: Any, dtype: Any, dims: tuple[int, ...]) -> str:
-    """A shape that no array of numpy can have."""
-    import engines
-
-    source = builder.constant("none", np.zeros(0, dtype))
-    shape = builder.constant("dims", np.array(dims, np.int64))
-    kind = engines.tensor_type(dtype)
-    builder.node("huge", "Reshape", [source, shape], [kind], {"allowzero": 1}, version=14)
-    return "huge"
-
-
-def _text(x: Array | None) -> str:
-    if x is None:
-        return "-"
-    values = f"={x.tolist()}" if 0 < x.size <= 12 else ""
-    return f"{x.dtype}{list(x.shape)}{values}"
-
-
-# ---- seeds ----
-
-
-def seeds(rows: bool = False) -> list[Node]:
-    """The rows of tests/cases and, where onnx is installed, the standard's one-node cases.
-
-    Args:
-        rows: the rows alone.
-    """
-    found = [*_rows()]
-    if not rows and importlib.util.find_spec("onnx") is not None:
-        found += _standard()
-    return [
-        node
-        for node in found
-        if all(x is None or _is_array(x) for x in node.inputs)
-        and all(not isinstance(x, np.ndarray) or _is_array(x) for x in node.attrs.values())
-    ]
-
-
-def _rows() -> Iterator[Node]:
-    import cases
-
-    for module in pkgutil.iter_modules(cases.__path__):
-        importlib.import_module(f"cases.{module.name}")
-    for row in cases.CASES:
-        kinds = tuple(x.dtype for x in row.outputs)
-        yield Node(row.op, row.domain, row.version, row.inputs, dict(row.attrs), kinds)
-    for bad in cases.BAD:
-        kind = next((x.dtype for x in bad.inputs if x is not None), np.dtype("float32"))
-        kinds = (kind,) * bad.outputs
-        yield Node(bad.op, bad.domain, bad.version, bad.inputs, dict(bad.attrs), kinds)
-
-
-def _standard() -> Iterator[Node]:
-    from conformance import suite
-    from onnx import TensorProto, helper, numpy_helper
-
-    for case in suite.cases().values():
-        graph = case.model.graph
-        if len(graph.node) != 1 or graph.node[0].domain not in ("", "ai.onnx") or not case.data:
-            continue
-        node, (inputs, outputs) = graph.node[0], case.data[0]
-        fed = dict(zip((value.name for value in graph.input), inputs, strict=False))
-        arrays = tuple(fed.get(name) for name in node.input)
-        values = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        attrs = {
-            k: numpy_helper.to_array(v) if isinstance(v, TensorProto) else v
-            for k, v in values.items()
-        }
-        if all(map(_is_array, outputs)) and all(map(_is_plain, attrs.values())):
-            version = next(o.version for o in case.model.opset_import if o.domain == node.domain)
-            kinds = tuple(x.dtype for x in outputs)
-            yield Node(node.op_type, "", version, arrays, attrs, kinds)
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind not in "OUSM"
-
-
-def _is_plain(x: Any) -> bool:
-    return _is_array(x) or isinstance(x, (int, float, str, bytes, list))
 
 
 # ---- mutations ----
@@ -363,13 +219,8 @@ def _types(rng: random.Random, node: Node, others: list[Node]) -> Node:
 
     with np.errstate(all="ignore"):
         wanted = [None if x is None else (x, pick(x.dtype)) for x in node.inputs]
-        inputs = tuple(None if pair is None else _cast(*pair) for pair in wanted)
+        inputs = tuple(None if pair is None else cast(*pair) for pair in wanted)
     return replace(node, inputs=inputs, outputs=tuple(map(pick, node.outputs)))
-
-
-def _cast(x: Array, kind: Any) -> Array:
-    small = kind not in map(np.dtype, "?bBhHiIqQefd")  # ml_dtypes cannot cast them into each other
-    return x.astype(np.float32).astype(kind) if small else x.astype(kind)
 
 
 def _arity(rng: random.Random, node: Node, others: list[Node]) -> Node:
@@ -395,78 +246,38 @@ def _arity(rng: random.Random, node: Node, others: list[Node]) -> Node:
 _NUMBERS = np.arange(4, dtype=np.int64)
 MUTATIONS = (_attribute, _attribute, _attribute, _shape, _shape, _number, _small, _types, _arity)
 
-
 # ---- the worker ----
 
 
 def work(options: argparse.Namespace, nodes: list[Node]) -> None:
     """Runs mutants and tells what comes of them, a line of JSON each; before each the engine."""
-    if options.native:
-        _use(options.native)
-    else:
-        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
-    _limit_memory()
+    hostile_runs.prepare(options.native)
     for index in range(options.first, 1 << 62):
         node = mutant(nodes, options.seed, index)
         results = {}
         for engine in ("runtime", "cinfer"):
             print(json.dumps([index, engine]), flush=True)
-            signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            results[engine] = _outcome(engine, node, random.Random(index))
-        signal.setitimer(signal.ITIMER_PROF, 0)
+            with hostile_runs.limited():
+                results[engine] = _outcome(engine, node, random.Random(index))
         what, why = _compare(results)
-        if (node.huge or (what == "differs" and _is_wild(node))) and what[:8] != "internal":
-            what = ""  # numpy has no such arrays; where numbers overflow depends on the order
+        wild = hostile_runs.is_wild([*node.inputs, *node.attrs.values()])
+        if (node.huge or (what == "differs" and wild)) and what[:8] != "internal":
+            # numpy has no such arrays; where numbers overflow depends on the order
+            what, why = "", "incomparable"
         print(json.dumps([index, what, why]), flush=True)
 
 
-def _use(native: str) -> None:
-    """Takes this file as graphio.cinfer._native."""
-    spec = importlib.util.spec_from_file_location("_native", native)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["graphio.cinfer._native"] = module
-    spec.loader.exec_module(module)
-
-
-def _limit_memory() -> None:
-    """Sessions of cinfer hold no more than MEMORY."""
-    from graphio.cinfer import model
-
-    class Limited:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(lib, name)
-
-        @staticmethod
-        def ci_session_defaults() -> Any:
-            options = lib.ci_session_defaults()
-            options.limits.max_memory = MEMORY
-            return options
-
-    lib, model.lib = model.lib, Limited()
-
-
 def _outcome(engine: str, node: Node, rng: random.Random) -> Any:
-    """The outputs, or the error's class and text."""
+    """The outputs, or the error's class and text; None if no file can say this."""
     try:
         data, inputs = node.file()
-    except Exception:  # no file can say this
+    except Exception:
         return None
-    try:
-        return _runtime(data, inputs) if engine == "runtime" else _cinfer(data, inputs, rng)
-    except errors.OpError as error:
-        return type(error).__name__, str(error)
-    except (ValueError, TypeError) as error:  # of the call: a rank or type that was not declared
-        return "call", str(error)
-    except MemoryError as error:
-        return "ResourceExhaustedError", str(error)
-    except Exception as error:
-        return "InternalError", repr(error)
+    run = _runtime if engine == "runtime" else _cinfer
+    return hostile_runs.outcome(lambda: run(data, inputs, rng))
 
 
-def _runtime(data: bytes, inputs: list[Array]) -> list[Array]:
+def _runtime(data: bytes, inputs: list[Array], rng: random.Random) -> list[Array]:
     from graphio import runtime
 
     outputs: list[Array] = runtime.load(data).signature().run(inputs)
@@ -491,42 +302,9 @@ def _cinfer(data: bytes, inputs: list[Array], rng: random.Random) -> list[Array]
 
 
 def _compare(results: dict[str, Any]) -> tuple[str, str]:
-    """What to report, or "" and the class."""
-    for engine, result in results.items():
-        if isinstance(result, tuple) and result[0] == "InternalError":
-            return f"internal {engine}", result[1]
-    one, two = results.values()
-    if one is None:
+    if None in results.values():
         return "", "no file"
-    if isinstance(one, tuple) and isinstance(two, tuple):
-        return "", two[0]
-    for engine, result in results.items():
-        if isinstance(result, tuple):
-            if result[0] in ("ResourceExhaustedError", "UnimplementedError"):
-                return "", result[0]
-            return f"refused by {engine}", result[1]
-    for a, b in zip(one, two, strict=True):
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return "differs", f"{_text(a)} and {_text(b)}"
-        if not _near(a, b):
-            return "differs", f"{a.reshape(-1)[:8]} and {b.reshape(-1)[:8]}"
-    return "", "answered"
-
-
-def _is_wild(node: Node) -> bool:
-    """Whether a number among the inputs or attributes is not finite or overflows soon."""
-    values = [x for x in (*node.inputs, *node.attrs.values()) if isinstance(x, (np.ndarray, float))]
-    with np.errstate(all="ignore"):
-        numbers = [np.asarray(x).astype(np.float64) for x in values if np.size(x)]
-        return any(not bool((np.abs(x) < 1e18).all()) for x in numbers)
-
-
-def _near(a: Array, b: Array) -> bool:
-    if a.size == 0 or a.dtype == object:  # there may be too many bytes in no elements of float64
-        return bool((a == b).all())
-    with np.errstate(all="ignore"):
-        a, b = a.astype(np.float64), b.astype(np.float64)
-        return bool(np.allclose(a, b, rtol=1e-2, atol=1e-3, equal_nan=True))
+    return hostile_runs.compare(results)
 
 
 # ---- the parent ----
@@ -571,35 +349,22 @@ def _follow(
 ) -> int:
     """Reads one worker until it dies or the time is over; returns where the next one goes on."""
     command = [sys.executable, __file__, "--worker", str(pickled), "--first", str(first)]
-    command += ["--seed", str(options.seed)]
-    sanitizers = "allocator_may_return_null=1:max_allocation_size_mb=600:detect_leaks=0"
-    environment = {**os.environ, "ASAN_OPTIONS": sanitizers, "PYTHONWARNINGS": "ignore"}
-    environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
-    if options.native:
-        command += ["--native", options.native]
-        environment["LD_PRELOAD"] = options.preload
+    command += ["--seed", str(options.seed), "--native", options.native]
     last: tuple[int, str] = (first, "start")
-    with tempfile.TemporaryFile("w+") as complaints:
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=complaints, text=True, env=environment
-        ) as worker:
-            assert worker.stdout is not None
-            for line in worker.stdout:
-                index, what, *why = json.loads(line)
-                last = (index, what)
-                if why:
-                    _record(report, what, index, nodes, options.seed, why[0], not options.quiet)
-                    if time.monotonic() > end or options.only is not None:
-                        worker.kill()
-                        return int(index) + 1
-        complaints.seek(0)
-        lines = [line for line in complaints if "failed to allocate" not in line]
-        text = "".join(lines[:40])
+    for line in hostile_runs.follow(command, options.native, options.preload):
+        if line[0] == "died":
+            break
+        index, what, *why = line
+        last = (index, what)
+        if why:
+            _record(report, what, index, nodes, options.seed, why[0], not options.quiet)
+            if time.monotonic() > end or options.only is not None:
+                return int(index) + 1
+    code, said = line[1:]
     if last[1] == "start":
-        raise RuntimeError(f"the worker did not start: {text}")
-    hung = worker.returncode == -signal.SIGPROF
-    what = f"{'hang' if hung else 'crash'} {last[1]} {worker.returncode}"
-    _record(report, what, last[0], nodes, options.seed, text, not options.quiet)
+        raise RuntimeError(f"the worker did not start: {said}")
+    what = f"{hostile_runs.death(code)} {last[1]} {code}"
+    _record(report, what, last[0], nodes, options.seed, said, not options.quiet)
     return last[0] + 1
 
 

@@ -62,6 +62,7 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
 ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
 ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value); /* missing: NULL */
 bool k_span_is(ci_span span, const char *text);
+bool k_has(const ci_kernel *k, const char *name); /* an attribute */
 int k_version(const ci_kernel *k); /* the operator's version that the node was written for */
 
 /* Sets the type and shape of an output and computes count and bytes; too large or a negative dimension is an error. */

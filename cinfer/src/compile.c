@@ -56,7 +56,7 @@ bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t posit
   ci_compiler *c = plan->compiler;
   if (!CI_LIST_GROW(c->allocator, &c->offers)) return false;
   c->offers.at[c->offers.count++] =
-      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone};
+      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone, CI_NONE};
   return true;
 }
 
@@ -159,8 +159,10 @@ ci_status ci_plan_assign(ci_kernel *k) {
 /* What an Assign means for the readers behind it. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   int32_t index = step->slot;
+  if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
   ci_slot_plan *known = &c->slots[index];
   known->before = true;
+  known->assigns++;
   known->shape_known = !step->dynamic;
   if (!step->dynamic) {
     known->rank = step->k.in[0]->rank;

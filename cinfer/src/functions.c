@@ -5,7 +5,8 @@
 
 enum {
   FUNCTIONS_MOST_CALLS = 16,  /* inside each other; a function that calls itself ends here */
-  FUNCTIONS_NODE_BYTES = 1024 /* bytes of bodies that may be read for each node that the limit allows */
+  FUNCTIONS_NODE_BYTES = 1024, /* bytes of bodies that may be read for each node that the limit allows, */
+  FUNCTIONS_NODE_MEMORY = 32   /* and for which memory may be taken */
 };
 
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
@@ -22,6 +23,15 @@ const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span 
   return NULL;
 }
 
+bool ci_function_lists(const ci_function *function, ci_span attribute) {
+  ci_wire wire = ci_wire_open(function->message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(FUNCTION_ATTRIBUTE) && ci_span_order(field.bytes, attribute) == 0) return true;
+  }
+  return false;
+}
+
 int32_t ci_function_outputs(const ci_function *function) {
   ci_wire wire = ci_wire_open(function->message);
   ci_field field;
@@ -30,13 +40,12 @@ int32_t ci_function_outputs(const ci_function *function) {
   return count;
 }
 
-static ci_status functions_prefix(ci_parser *p, ci_span name, char end, ci_span *prefix) {
-  size_t length = name.length + 1;
-  char *text = ci_pool_alloc(&p->model->pool, length);
+static ci_status functions_prefix(ci_parser *p, ci_span name, ci_span *prefix) {
+  char *text = ci_pool_chars(&p->model->pool, name.length + 1);
   if (text == NULL) return ci_parse_memory(p);
   memcpy(text, name.data, name.length);
-  text[length - 1] = end;
-  *prefix = (ci_span){text, length};
+  text[name.length] = '/';
+  *prefix = (ci_span){text, name.length + 1};
   return CI_OK;
 }
 
@@ -87,6 +96,7 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
 
 ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call) {
   ci_scope inner = {.graph = scope->graph,
+                    .body = function,
                     .calls = scope->calls + 1,
                     .attrs = call->attrs,
                     .attr_count = call->attr_count,
@@ -97,14 +107,15 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
                     .line = call->line};
   p->expanded += function->message.length;
   if (++p->calls > p->model->limits.max_nodes || p->expanded / FUNCTIONS_NODE_BYTES > p->model->limits.max_nodes) {
-    return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "the model has more than %llu nodes",
-                   (unsigned long long)p->model->limits.max_nodes);
+    return ci_parse_too_many(p);
   }
   if (inner.calls > FUNCTIONS_MOST_CALLS) {
     return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "functions call each other deeper than %d at '%.*s'",
                    FUNCTIONS_MOST_CALLS, CI_SPAN_ARG(call->name));
   }
-  CI_TRY(functions_prefix(p, call->name, '/', &inner.name_prefix));
-  CI_TRY(functions_prefix(p, call->name, '\1', &inner.key_prefix));
+  if (p->expanded / FUNCTIONS_NODE_MEMORY < p->model->limits.max_nodes)
+    ci_model_allow(p->model, function->message.length);
+  inner.names = (uint32_t)p->calls; /* each call has a name, of which there are fewer */
+  CI_TRY(functions_prefix(p, call->name, &inner.name_prefix));
   return functions_body(p, &inner, function, call);
 }

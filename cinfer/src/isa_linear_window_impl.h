@@ -56,21 +56,23 @@ static void CI_N(pad)(const ci_padding *t) {
   }
 }
 
-#define CI_EACH_WINDOW(START, TERM, END)                                             \
-  for (int64_t row = 0; row < t->rows; row++) {                                      \
-    for (int64_t i = 0; i < t->columns; i += CI_VL) {                                \
-      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;          \
-      const float *from = t->x + row * t->x_down + i * t->x_right;                   \
-      int64_t tap = 0;                                                               \
-      vf sum = START;                                                                \
-      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {         \
-        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {                     \
-          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, t->x_right, n); \
-          TERM                                                                       \
-        }                                                                            \
-      }                                                                              \
-      END v_store_part(t->y + row * t->columns + i, n, sum);                         \
-    }                                                                                \
+/* TERM adds x, one tap of some windows of a row, to their sum; END makes n results of it, from `to` on. */
+#define CI_EACH_WINDOW(TYPE, START, TERM, END)                                  \
+  for (int64_t row = 0; row < t->rows; row++) {                                 \
+    for (int64_t i = 0; i < t->columns; i += CI_VL) {                           \
+      const int n = t->columns - i < CI_VL ? (int)(t->columns - i) : CI_VL;     \
+      const float *from = t->x + row * t->x_down + i * right;                   \
+      float *to = t->y + row * t->columns + i;                                  \
+      int64_t tap = 0;                                                          \
+      TYPE sum = START;                                                         \
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {    \
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++, tap++) {                \
+          const vf x = CI_N(load_apart)(from + tap_x * t->tap_right, right, n); \
+          TERM                                                                  \
+        }                                                                       \
+      }                                                                         \
+      END                                                                       \
+    }                                                                           \
   }
 
 /* ---- depthwise convolution ---- */
@@ -159,11 +161,13 @@ static void CI_N(depthwise_3x3)(const ci_depthwise *t) {
 }
 
 static void CI_N(depthwise_plane)(const ci_windows *t) {
+  const ptrdiff_t right = t->x_right;
 #define CI_TERM sum = v_fma(x, v_set(t->w[tap]), sum);
-#define CI_END                                            \
-  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias)); \
-  if (t->after.clamps) sum = CI_N(clamped)(sum, v_set(t->after.low), v_set(t->after.high));
-  CI_EACH_WINDOW(v_set(0.0f), CI_TERM, CI_END)
+#define CI_END                                                                              \
+  if (t->bias != NULL) sum = v_add(sum, v_set(*t->bias));                                   \
+  if (t->after.clamps) sum = CI_N(clamped)(sum, v_set(t->after.low), v_set(t->after.high)); \
+  v_store_part(to, n, sum);
+  CI_EACH_WINDOW(vf, v_set(0.0f), CI_TERM, CI_END)
 #undef CI_TERM
 #undef CI_END
 }
@@ -268,60 +272,49 @@ static void CI_N(largest_plane)(const ci_windows *t) {
     CI_N(largest_nines)(t);
     return;
   }
+  const ptrdiff_t right = t->x_right;
 #define CI_TERM sum = CI_N(first_largest)(sum, x);
-  CI_EACH_WINDOW(v_set(-INFINITY), CI_TERM, )
+#define CI_END v_store_part(to, n, sum);
+  CI_EACH_WINDOW(vf, v_set(-INFINITY), CI_TERM, CI_END)
 #undef CI_TERM
+#undef CI_END
 }
 
 /* ---- the average ---- */
 
-/* Taps of a row are added to many sums side by side, each in the order of the taps. */
-#define CI_TAP(tap, step) (double)from[(tap) * right + j * (step)]
-#define CI_ADD_TAPS(step)                                                                                      \
-  for (; left >= 3; left -= 3, from += 3 * right) {                                                            \
-    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step) + CI_TAP(2, step); \
-  }                                                                                                            \
-  for (; left >= 2; left -= 2, from += 2 * right) {                                                            \
-    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step) + CI_TAP(1, step);                   \
-  }                                                                                                            \
-  for (; left > 0; left--, from += right) {                                                                    \
-    for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, step);                                     \
+/* In double, each sum in the order of its taps. */
+CI_INLINE void CI_N(average_rows)(const ci_windows *t, const ptrdiff_t right) {
+  double wide[CI_VL];
+  float mean[CI_VL];
+#define CI_TERM sum = vd_add(sum, x);
+#define CI_END                                                                                    \
+  vd_store(wide, sum);                                                                            \
+  for (int j = 0; j < CI_VL; j++) mean[j] = (float)(wide[j] / (t->down[row] * t->across[i + j])); \
+  v_store_part(to, n, v_load(mean));
+  CI_EACH_WINDOW(vd, vd_zero(), CI_TERM, CI_END)
+#undef CI_TERM
+#undef CI_END
+}
+static void CI_N(average_plane)(const ci_windows *t) {
+  if (t->x_right == 1) {
+    CI_N(average_rows)(t, 1);
+    return;
   }
-CI_REGION_FAST static void CI_N(average_plane)(const ci_windows *t) {
-  enum { eight = 8, most = 64 };
-  double sum[most];
-  float part[most];
-  const ptrdiff_t right = t->tap_right;
-  const int64_t count = t->rows * t->columns;
+  if (t->x_right == 2) {
+    CI_N(average_rows)(t, 2);
+    return;
+  }
   for (int64_t row = 0; row < t->rows; row++) {
-    const double down = t->down[row];
-    for (int64_t i = 0; i < t->columns; i += most) {
-      const int64_t n = t->columns - i < most ? t->columns - i : most, whole = (n + eight - 1) / eight * eight;
-      const double *across = t->across + i;
-      const float *line = t->x + row * t->x_down + i * t->x_right;
-      for (int64_t j = 0; j < whole; j++) sum[j] = 0.0;
-      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, line += t->tap_down) {
-        const float *from = line;
-        int64_t left = t->kw;
-        if (t->x_right == 1) {
-          CI_ADD_TAPS(1)
-        } else if (t->x_right == 2) {
-          CI_ADD_TAPS(2)
-        }
-        for (; left > 0; left--, from += right) {
-          for (int64_t j = 0; j < whole; j++) sum[j] = sum[j] + CI_TAP(0, t->x_right);
-        }
+    for (int64_t i = 0; i < t->columns; i++) {
+      const float *from = t->x + row * t->x_down + i * t->x_right;
+      double sum = 0.0;
+      for (int64_t tap_y = 0; tap_y < t->kh; tap_y++, from += t->tap_down) {
+        for (int64_t tap_x = 0; tap_x < t->kw; tap_x++) sum += (double)from[tap_x * t->tap_right];
       }
-      /* beyond a row is the next, written later */
-      const int64_t at = row * t->columns + i;
-      float *to = at + whole <= count ? t->y + at : part;
-      for (int64_t j = 0; j < whole; j++) to[j] = (float)(sum[j] / (down * across[j]));
-      if (to == part) memcpy(t->y + at, part, (size_t)n * sizeof *part);
+      t->y[row * t->columns + i] = (float)(sum / (t->down[row] * t->across[i]));
     }
   }
 }
-#undef CI_ADD_TAPS
-#undef CI_TAP
 
 /* Planes are turned, to be lanes. */
 CI_REGION_FAST static void CI_N(average_whole)(float *y, const float *x, int64_t planes, int64_t area) {

@@ -69,6 +69,10 @@ bool k_span_is(ci_span span, const char *text) {
 
 int k_version(const ci_kernel *k) { return (int)kernel_node(k)->version; }
 
+bool k_has(const ci_kernel *k, const char *name) {
+  return ci_find_attr(kernel_model(k), kernel_node(k), name) != NULL;
+}
+
 static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
   return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
 }
@@ -293,11 +297,9 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   } else if (session->executor.run != NULL) {
     session->stats.handed_out++;
     ci_threads_host(&session->executor, (int)parts, n, fn, argument);
-  } else if (session->threads != NULL) {
+  } else { /* more than one is allowed only where there are threads */
     session->stats.handed_out++;
     ci_threads_run(session->threads, (int)parts, n, fn, argument);
-  } else {
-    fn(argument, 0, n, 0);
   }
 }
 

@@ -1,9 +1,9 @@
 /* mapping.c - files whose bytes are values of variables until these are assigned. */
 #include "mapping.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "memory.h"
 
 struct ci_mapping {

@@ -87,11 +87,9 @@ bool ci_grow_by(const ci_allocator *allocator, void **array, size_t *capacity, s
   size_t wanted, bytes;
   if (!ci_add_size(count, more, &wanted)) return false;
   if (wanted <= *capacity) return true;
-  size_t grown = *capacity < 8 ? 8 : *capacity;
-  while (grown < wanted) {
-    if (grown > SIZE_MAX / 2) return false;
-    grown *= 2;
-  }
+  size_t grown = *capacity + *capacity / 2; /* whoever knows how many there will be gets room for so many */
+  if (grown < 8) grown = 8;
+  if (grown < wanted) grown = wanted;
   if (!ci_mul_size(grown, item, &bytes)) return false;
   void *larger = ci_alloc(allocator, bytes);
   if (larger == NULL) return false;
@@ -134,17 +132,19 @@ static struct ci_pool_block *pool_block(ci_pool *pool, size_t room) {
   return block;
 }
 
-void *ci_pool_alloc(ci_pool *pool, size_t bytes) {
-  size_t rounded;
-  if (!ci_add_size(bytes == 0 ? 1 : bytes, MEMORY_ALIGN - 1, &rounded)) return NULL;
-  rounded -= rounded % MEMORY_ALIGN;
+static void *pool_take(ci_pool *pool, size_t bytes, size_t align) {
   struct ci_pool_block *block = pool->blocks;
-  if (block == NULL || block->bytes - block->used < rounded) block = pool_block(pool, rounded);
-  if (block == NULL) return NULL;
-  void *memory = (char *)block + block->used;
-  block->used += rounded;
-  return memory;
+  size_t start = block == NULL ? 0 : ci_round_up(block->used, align);
+  if (block == NULL || block->bytes < start || block->bytes - start < bytes) {
+    block = pool_block(pool, bytes);
+    if (block == NULL) return NULL;
+    start = block->used;
+  }
+  block->used = start + bytes;
+  return (char *)block + start;
 }
+
+void *ci_pool_alloc(ci_pool *pool, size_t bytes) { return pool_take(pool, bytes == 0 ? 1 : bytes, MEMORY_ALIGN); }
 
 void ci_pool_clear(ci_pool *pool) {
   while (pool->blocks != NULL) {
@@ -164,8 +164,10 @@ void ci_pool_release(ci_pool *pool) {
   }
 }
 
+char *ci_pool_chars(ci_pool *pool, size_t length) { return pool_take(pool, length, 1); }
+
 char *ci_pool_text(ci_pool *pool, ci_span text) {
-  char *copy = ci_pool_alloc(pool, text.length + 1);
+  char *copy = ci_pool_chars(pool, text.length + 1);
   if (copy != NULL && text.length > 0) memcpy(copy, text.data, text.length);
   return copy;
 }

@@ -9,7 +9,12 @@
 #include "threads.h"
 #include "wire.h"
 
-enum { MODEL_DEFAULT_DEPTH = 16, MODEL_MOST_DEPTH = 64 };
+enum {
+  MODEL_DEFAULT_DEPTH = 16,
+  MODEL_MOST_DEPTH = 64,
+  MODEL_LEAST_MEMORY = 1 << 16, /* that the load of any file may take, */
+  MODEL_MOST_MEMORY = 16        /* and for each of its bytes; honest files take less than half of it */
+};
 
 void ci_limits_fill(ci_limits *limits) {
   if (limits->max_bytes == 0) limits->max_bytes = (uint64_t)1 << 46;
@@ -32,6 +37,31 @@ static ci_status model_damaged(ci_error *error, const char *what) {
 
 static ci_status model_memory(ci_error *error) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
+}
+
+/* ---- memory of the load ---- */
+
+static void *model_alloc(void *user, size_t bytes, size_t align) {
+  ci_model *m = user;
+  (void)align; /* ci_alloc asks for 64 */
+  if (bytes > m->most - m->held) {
+    m->exhausted = true;
+    return NULL;
+  }
+  void *memory = ci_alloc_uncleared(&m->given, bytes); /* ci_alloc clears it */
+  if (memory != NULL) m->held += bytes;
+  return memory;
+}
+
+static void model_release(void *user, void *memory, size_t bytes) {
+  ci_model *m = user;
+  m->held -= bytes;
+  ci_release(&m->given, memory, bytes);
+}
+
+void ci_model_allow(ci_model *m, size_t bytes) {
+  size_t more;
+  if (!ci_mul_size(bytes, MODEL_MOST_MEMORY, &more) || !ci_add_size(m->most, more, &m->most)) m->most = SIZE_MAX;
 }
 
 /* ---- tables ---- */
@@ -82,9 +112,6 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   v->slot_of = slot_of;
   v->slot = slot;
   CI_TRY(model_text(m, name, &v->name, error));
-  if (m->variables.count > 0 && strcmp(m->variables.at[m->variables.count - 1].name, v->name) >= 0) {
-    return model_damaged(error, "variables are not sorted and unique");
-  }
   m->variables.count++;
   return CI_OK;
 }
@@ -122,14 +149,15 @@ static ci_status model_resource(ci_model *m, ci_span message, ci_error *error) {
   ci_field field;
   ci_generator_info info = {0};
   ci_span name = {NULL, 0};
-  bool generator = false;
+  bool generator = false, kind = false;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(RESOURCE_NAME)) name = field.bytes;
+    else if (field.key == CI_KEY(RESOURCE_ITERATOR) || field.key == CI_KEY(RESOURCE_BLOB)) kind = true;
     if (field.key != CI_KEY(RESOURCE_GENERATOR)) continue;
-    generator = true;
+    generator = kind = true;
     if (!model_generator(field.bytes, &info)) return model_damaged(error, "a resource cannot be read");
   }
-  if (wire.broken || name.length == 0) return model_damaged(error, "a resource cannot be read");
+  if (wire.broken || name.length == 0 || !kind) return model_damaged(error, "a resource cannot be read");
   if (!generator) return CI_OK;
   if (!CI_LIST_GROW(&m->allocator, &m->generators)) return model_memory(error);
   CI_TRY(model_text(m, name, &info.name, error));
@@ -168,7 +196,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
       default: break;
     }
   }
-  if (wire.broken) return model_damaged(error, "a signature cannot be read");
+  if (wire.broken || key.length == 0) return model_damaged(error, "a signature cannot be read");
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
   CI_TRY(model_text(m, key, &binding->key, error));
   if (type.length == 0) type = m->edges.at[binding->edge].type;
@@ -212,19 +240,19 @@ static ci_status model_signature_unique(const ci_model *m, const ci_signature_in
   if (m->signatures.count > 0 && strcmp(m->signatures.at[m->signatures.count - 1].name, s->name) >= 0) {
     return model_damaged(error, "signatures are not sorted and unique");
   }
-  /* Sorting would need memory; a file has at most a few hundred inputs, and a crowd of them is refused. */
-  enum { MOST_INPUTS = 4096 };
-  if (s->input_count > MOST_INPUTS) {
-    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "signature '%.200s' has more than %d inputs", s->name, MOST_INPUTS);
+  ci_names seen = {0}; /* keys in scope 0, values, by their bytes, in scope 1 */
+  ci_status status = CI_OK;
+  for (int32_t i = 0; status == CI_OK && i < s->input_count; i++) {
+    const ci_binding *input = &s->inputs[i];
+    const ci_name key = {.text = {input->key, strlen(input->key)}};
+    const ci_name edge = {.text = {(const char *)&input->edge, sizeof input->edge}, .scope = 1};
+    ci_names_result added = ci_names_add(&m->allocator, &seen, &key);
+    if (added == CI_NAMES_ADDED) added = ci_names_add(&m->allocator, &seen, &edge);
+    if (added == CI_NAMES_NO_MEMORY) status = model_memory(error);
+    else if (added != CI_NAMES_ADDED) status = model_damaged(error, "two inputs of a signature are the same");
   }
-  for (int32_t i = 0; i < s->input_count; i++) {
-    for (int32_t j = 0; j < i; j++) {
-      if (s->inputs[i].edge == s->inputs[j].edge || strcmp(s->inputs[i].key, s->inputs[j].key) == 0) {
-        return model_damaged(error, "two inputs of a signature are the same");
-      }
-    }
-  }
-  return CI_OK;
+  ci_names_free(&m->allocator, &seen);
+  return status;
 }
 
 static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) {
@@ -256,12 +284,32 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
 
 typedef ci_status (*model_reader)(ci_model *m, ci_span message, ci_error *error);
 
-/* Of a message that model_tensors has read to its end. */
+/* The name of an entry of a table: field 1 in all of them. */
+static ci_span model_name(ci_span entry) {
+  ci_wire wire = ci_wire_open(entry);
+  ci_field field;
+  ci_span name = {"", 0};
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(VARIABLE_NAME)) name = field.bytes;
+  }
+  return name;
+}
+
+/* A table, which is sorted by name, of a message that model_tensors has read to its end; `reader` NULL: of no use
+ * here. */
 static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_reader reader, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
+  ci_span last = {NULL, 0};
   while (ci_wire_next(&wire, &field)) {
-    if (field.key == key) CI_TRY(reader(m, field.bytes, error));
+    if (field.key != key) continue;
+    const ci_span name = model_name(field.bytes);
+    if (last.data != NULL && ci_span_order(last, name) >= 0) {
+      return ci_fail(error, CI_DATA_LOSS, "the model is damaged: a table is not sorted and unique at '%.*s'",
+                     CI_SPAN_ARG(name));
+    }
+    last = name;
+    if (reader != NULL) CI_TRY(reader(m, field.bytes, error));
   }
   return CI_OK;
 }
@@ -269,8 +317,10 @@ static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_re
 static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
-  size_t end = 0;
-  while (ci_wire_next(&wire, &field)) {
+  size_t end = 0, count = 0;
+  while (ci_wire_next(&wire, &field)) count += field.key == CI_KEY(MODEL_TENSOR);
+  if (!CI_LIST_GROW_BY(&m->allocator, &m->constants, count)) return model_memory(error);
+  for (wire = ci_wire_open(message); ci_wire_next(&wire, &field);) {
     if (field.key == CI_KEY(MODEL_TENSOR)) CI_TRY(model_tensor(m, field.bytes, data, &end, error));
   }
   if (wire.broken) return model_damaged(error, "its message cannot be read");
@@ -284,6 +334,10 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
   ci_span graph = {NULL, 0};
   ci_status status = CI_OK;
   while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(MODEL_GRAPH) && graph.data != NULL) { /* other readers would put them together */
+      status = model_damaged(error, "it has two graphs");
+      break;
+    }
     if (field.key == CI_KEY(MODEL_GRAPH)) graph = field.bytes;
     if (field.key != CI_KEY(MODEL_FUNCTION)) continue;
     if (!CI_LIST_GROW(&m->allocator, &functions)) {
@@ -299,11 +353,14 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
 
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
+  m->most = MODEL_LEAST_MEMORY;
+  ci_model_allow(m, m->file.length);
   CI_TRY(ci_container_open((ci_span){(const char *)m->file.data, m->file.length}, &message, &data, error));
   CI_TRY(model_tensors(m, message, data, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_METADATA), model_metadata, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_COLLECTION), NULL, error));
   CI_TRY(model_graph(m, message, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error));
   return ci_verify_operators(m, error);
@@ -341,7 +398,10 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   ci_model *m = ci_alloc(&options.allocator, sizeof *m);
   if (m == NULL) return model_memory(error);
   atomic_init(&m->references, 1);
-  m->allocator = options.allocator;
+  m->given = options.allocator;
+  m->allocator = (ci_allocator){m, model_alloc, model_release};
+  m->most = SIZE_MAX;
+  m->held = sizeof *m;
   m->limits = options.limits;
   ci_limits_fill(&m->limits);
   m->lazy = options.lazy != 0;
@@ -356,9 +416,17 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
 }
 
 static ci_status model_finish(ci_model **model, ci_status status, ci_error *error) {
-  if (status == CI_OK) status = model_read(*model, error);
-  if (status == CI_OK) return CI_OK;
-  ci_close(*model);
+  ci_model *m = *model;
+  if (status == CI_OK) status = model_read(m, error);
+  if (status == CI_OK) {
+    m->allocator = m->given;
+    return CI_OK;
+  }
+  if (m->exhausted) {
+    status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "the model of %zu bytes wants more than %d times its size of memory",
+                     m->file.length, MODEL_MOST_MEMORY);
+  }
+  ci_close(m);
   *model = NULL;
   return status;
 }
@@ -417,6 +485,7 @@ static void model_free(ci_model *m) {
   ci_pool_release(&m->pool);
   if (m->origin == CI_ORIGIN_FILE) ci_file_unmap(&allocator, &m->file);
   if (m->origin == CI_ORIGIN_COPY) ci_release(&allocator, (void *)(uintptr_t)m->file.data, m->file.length);
+  allocator = m->given;
   ci_release(&allocator, m, sizeof *m);
 }
 

@@ -1,8 +1,8 @@
 /* model.h - a model in memory: compact arrays that refer to each other by number, and to the file's bytes by span. */
 #ifndef CI_MODEL_H
 #define CI_MODEL_H
-#include <stdatomic.h>
 
+#include "atomics.h"
 #include "ci_kernel.h"
 #include "file.h"
 #include "isa.h"
@@ -120,7 +120,10 @@ typedef struct ci_packs { /* pack.c: memory for the packed constants */
 
 struct ci_model {
   atomic_int references;
-  ci_allocator allocator;
+  ci_allocator allocator; /* while it loads, one that counts */
+  ci_allocator given;     /* the caller's */
+  size_t held, most;      /* bytes while it loads, and how many these may be */
+  bool exhausted;         /* it wanted more */
   ci_limits limits; /* defaults filled in */
   bool lazy;
   const struct ci_isa *isa;
@@ -184,13 +187,16 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
 /* ---- needs.c ---- */
 
-/* Marks in need[node] what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays. */
-ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, bool *need,
+/* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
+ * or need has what another signature runs, too. */
+ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
                    ci_error *error);
 
 /* ---- others ---- */
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
+/* Among those of a node. */
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
 /* Fills node, op, source of *error and completes its message; returns status. */
 ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);
@@ -198,4 +204,6 @@ int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 void ci_limits_fill(ci_limits *limits);
 void ci_model_retain(ci_model *model);
+/* The load may take memory for so many bytes of the file, or of a body that is read once more. */
+void ci_model_allow(ci_model *model, size_t bytes);
 #endif

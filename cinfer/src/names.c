@@ -14,74 +14,76 @@ uint64_t ci_hash(ci_span text) {
   return hash;
 }
 
-static uint32_t names_hash(ci_span text) {
-  uint64_t hash = ci_hash(text);
+static uint32_t names_hash(uint32_t scope, ci_span text) {
+  const uint64_t hash = ci_hash(text) + scope * UINT64_C(0x9e3779b97f4a7c15);
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The place of a name, or the free place where it belongs; capacity if neither is near. */
-static size_t names_place(const ci_names *names, ci_span text, uint32_t hash) {
-  for (size_t step = 0; step < NAMES_MOST_STEPS && step < names->capacity; step++) {
-    size_t i = (hash + step) & (names->capacity - 1);
-    const ci_name *name = &names->at[i];
-    if (name->text.data == NULL) return i;
-    if (name->hash == hash && name->text.length == text.length &&
+/* The place of a name, or the free place where it belongs; names->places if neither is near. */
+static size_t names_place(const ci_names *names, uint32_t scope, ci_span text, uint32_t hash) {
+  for (size_t step = 0; step < NAMES_MOST_STEPS && step < names->places; step++) {
+    const size_t i = (hash + step) & (names->places - 1);
+    if (names->table[i] == 0) return i;
+    const ci_name *name = &names->at[names->table[i] - 1];
+    if (name->hash == hash && name->scope == scope && name->text.length == text.length &&
         memcmp(name->text.data, text.data, text.length) == 0) {
       return i;
     }
   }
-  return names->capacity;
+  return names->places;
 }
 
-const ci_name *ci_names_find(const ci_names *names, ci_span text) {
-  if (names->capacity == 0) return NULL;
-  size_t i = names_place(names, text, names_hash(text));
-  return i < names->capacity && names->at[i].text.data != NULL ? &names->at[i] : NULL;
+const ci_name *ci_names_find(const ci_names *names, uint32_t scope, ci_span text) {
+  const size_t i = names_place(names, scope, text, names_hash(scope, text));
+  return i < names->places && names->table[i] != 0 ? &names->at[names->table[i] - 1] : NULL;
 }
 
-static ci_names_result names_double(const ci_allocator *allocator, ci_names *names) {
-  ci_names larger = {NULL, names->count, names->capacity == 0 ? 64 : names->capacity * 2};
-  size_t bytes;
-  if (larger.capacity < names->capacity || !ci_mul_size(larger.capacity, sizeof(ci_name), &bytes)) {
-    return CI_NAMES_NO_MEMORY;
-  }
-  larger.at = ci_alloc(allocator, bytes);
-  if (larger.at == NULL) return CI_NAMES_NO_MEMORY;
-  for (size_t i = 0; i < names->capacity; i++) {
-    if (names->at[i].text.data == NULL) continue;
-    size_t place = names_place(&larger, names->at[i].text, names->at[i].hash);
-    if (place == larger.capacity) {
-      ci_names_free(allocator, &larger);
+/* A table of so many places, a power of two, instead of the present one. */
+static ci_names_result names_spread(const ci_allocator *allocator, ci_names *names, size_t places) {
+  ci_names spread = *names;
+  spread.places = places;
+  spread.table = ci_alloc(allocator, places * sizeof *spread.table);
+  if (spread.table == NULL) return CI_NAMES_NO_MEMORY;
+  for (size_t n = 0; n < names->count; n++) {
+    const ci_name *name = &names->at[n];
+    const size_t i = names_place(&spread, name->scope, name->text, name->hash);
+    if (i == places) {
+      ci_release(allocator, spread.table, places * sizeof *spread.table);
       return CI_NAMES_CROWDED;
     }
-    larger.at[place] = names->at[i];
+    spread.table[i] = (uint32_t)(n + 1);
   }
-  ci_names_free(allocator, names);
-  *names = larger;
+  ci_release(allocator, names->table, names->places * sizeof *names->table);
+  *names = spread;
   return CI_NAMES_ADDED;
 }
 
+bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t more) {
+  size_t places = names->places == 0 ? 64 : names->places;
+  while (places / 2 < names->count + more) places *= 2;
+  if (places > names->places && names_spread(allocator, names, places) == CI_NAMES_NO_MEMORY) return false;
+  return CI_LIST_GROW_BY(allocator, names, more);
+}
+
 ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_name *name) {
-  if (names->count >= names->capacity / 2) {
-    ci_names_result result = names_double(allocator, names);
-    if (result != CI_NAMES_ADDED) return result;
-  }
-  uint32_t hash = names_hash(name->text);
-  size_t i = names_place(names, name->text, hash);
-  if (i == names->capacity) return CI_NAMES_CROWDED;
-  if (names->at[i].text.data != NULL) return CI_NAMES_DUPLICATE;
-  names->at[i] = *name;
-  names->at[i].hash = hash;
-  names->count++;
+  if (names->count > INT32_MAX / 2 || !ci_names_reserve(allocator, names, 1)) return CI_NAMES_NO_MEMORY;
+  const uint32_t hash = names_hash(name->scope, name->text);
+  const size_t i = names_place(names, name->scope, name->text, hash);
+  if (i == names->places) return CI_NAMES_CROWDED;
+  if (names->table[i] != 0) return CI_NAMES_DUPLICATE;
+  names->at[names->count] = *name;
+  names->at[names->count].hash = hash;
+  names->table[i] = (uint32_t)++names->count;
   return CI_NAMES_ADDED;
 }
 
 void ci_names_clear(ci_names *names) {
-  if (names->capacity > 0) memset(names->at, 0, names->capacity * sizeof(ci_name));
+  if (names->places > 0) memset(names->table, 0, names->places * sizeof *names->table);
   names->count = 0;
 }
 
 void ci_names_free(const ci_allocator *allocator, ci_names *names) {
-  ci_release(allocator, names->at, names->capacity * sizeof(ci_name));
-  names->at = NULL;
+  ci_release(allocator, names->at, names->capacity * sizeof *names->at);
+  ci_release(allocator, names->table, names->places * sizeof *names->table);
+  *names = (ci_names){0};
 }

@@ -5,17 +5,23 @@
 
 typedef struct ci_name {
   ci_span text; /* lives as long as the table */
+  uint32_t scope; /* in which the text is a name: names of different scopes may be alike */
   uint32_t hash;
   int32_t first, count; /* its values */
   int32_t begin, end;   /* its nodes: several for an inlined call, none for a formal input */
 } ci_name;
 
-typedef struct ci_names { /* open addressing; zero is an empty table */
+typedef struct ci_names { /* zero is an empty table */
   ci_name *at;
   size_t count, capacity;
+  uint32_t *table; /* open addressing: a name's number and one, or 0 */
+  size_t places;
 } ci_names;
 
-const ci_name *ci_names_find(const ci_names *names, ci_span text);
+/* NULL: there is none. It stays where it is until the next is added. */
+const ci_name *ci_names_find(const ci_names *names, uint32_t scope, ci_span text);
+/* Room for so many more; false: out of memory. */
+bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t more);
 typedef enum ci_names_result {
   CI_NAMES_ADDED,
   CI_NAMES_DUPLICATE,

@@ -22,6 +22,7 @@ static bool ops_same(const char *text, ci_span span) {
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version) {
   for (size_t i = 0; i < sizeof ops_table / sizeof ops_table[0]; i++) {
     const ci_op *op = &ops_table[i];
+    if (name.length == 0 || op->name[0] != name.data[0]) continue;
     bool fits = version >= op->since && (op->until == 0 || version <= op->until);
     if (fits && ops_same(op->name, name) && ops_same(op->domain, domain)) return op;
   }

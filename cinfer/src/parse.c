@@ -13,6 +13,11 @@ ci_status ci_parse_damaged(ci_parser *p, const char *what, ci_span name) {
   return ci_fail(p->error, CI_DATA_LOSS, "the model is damaged: %s '%.*s'", what, CI_SPAN_ARG(name));
 }
 
+ci_status ci_parse_too_many(ci_parser *p) {
+  return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "the model has more than %llu nodes",
+                 (unsigned long long)p->model->limits.max_nodes);
+}
+
 static ci_status parse_push_ref(ci_parser *p, int32_t ref) {
   ci_model *m = p->model;
   if (m->refs.count >= PARSE_MOST || !CI_LIST_GROW(&m->allocator, &m->refs)) return ci_parse_memory(p);
@@ -29,21 +34,23 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge) {
 
 /* ---- names ---- */
 
-/* prefix and name in one, or name itself. */
-static ci_status parse_join(ci_parser *p, ci_span prefix, ci_span name, ci_span *joined) {
-  *joined = name;
+/* What a node is called in messages: inside a call, by the call's name first. */
+static ci_status parse_full_name(ci_parser *p, ci_span prefix, ci_span *name) {
   if (prefix.length == 0) return CI_OK;
-  char *text = ci_pool_alloc(&p->model->pool, prefix.length + name.length + 1);
+  char *text = ci_pool_chars(&p->model->pool, prefix.length + name->length);
   if (text == NULL) return ci_parse_memory(p);
   memcpy(text, prefix.data, prefix.length);
-  memcpy(text + prefix.length, name.data, name.length);
-  *joined = (ci_span){text, prefix.length + name.length};
+  memcpy(text + prefix.length, name->data, name->length);
+  *name = (ci_span){text, prefix.length + name->length};
   return CI_OK;
 }
 
 ci_status ci_parse_name(ci_parser *p, const ci_scope *scope, ci_span name, ci_name *entry) {
-  if (name.length == 0) return ci_parse_damaged(p, "a node or input has no name", name);
-  CI_TRY(parse_join(p, scope->key_prefix, name, &entry->text));
+  if (name.length == 0 || memchr(name.data, ':', name.length) != NULL || !ci_utf8_valid(name)) {
+    return ci_parse_damaged(p, "a node or input has no name, or an impossible one", name);
+  }
+  entry->scope = scope->names;
+  entry->text = name;
   switch (ci_names_add(&p->model->allocator, &p->model->names, entry)) {
     case CI_NAMES_ADDED: return CI_OK;
     case CI_NAMES_DUPLICATE: return ci_parse_damaged(p, "two nodes or inputs have the name", name);
@@ -58,23 +65,13 @@ static ci_span parse_output_of(ci_span name, int32_t *index) {
   while (colon > 0 && name.data[colon - 1] >= '0' && name.data[colon - 1] <= '9') colon--;
   *index = 0;
   if (colon == 0 || colon == name.length || name.data[colon - 1] != ':' || name.length - colon > 8) return name;
+  if (name.data[colon] == '0') return name; /* no name has a colon */
   for (size_t i = colon; i < name.length; i++) *index = *index * 10 + (name.data[i] - '0');
   return (ci_span){name.data, colon - 1};
 }
 
-/* Looks a key up, short ones without taking memory for good. */
-static ci_status parse_find(ci_parser *p, const ci_scope *scope, ci_span name, const ci_name **found) {
-  char small[256];
-  ci_span key = name;
-  if (scope->key_prefix.length > 0 && scope->key_prefix.length + name.length <= sizeof small) {
-    memcpy(small, scope->key_prefix.data, scope->key_prefix.length);
-    if (name.length > 0) memcpy(small + scope->key_prefix.length, name.data, name.length);
-    key = (ci_span){small, scope->key_prefix.length + name.length};
-  } else {
-    CI_TRY(parse_join(p, scope->key_prefix, name, &key));
-  }
-  *found = ci_names_find(&p->model->names, key);
-  return CI_OK;
+static const ci_name *parse_find(const ci_parser *p, const ci_scope *scope, ci_span name) {
+  return ci_names_find(&p->model->names, scope->names, name);
 }
 
 static int32_t parse_edge_of(const ci_model *m, const ci_name *name, int32_t index) {
@@ -105,10 +102,9 @@ static bool parse_visible(const ci_model *m, int32_t graph, int32_t edge) {
 }
 
 static ci_status parse_lookup(ci_parser *p, const ci_scope *scope, ci_span name, int32_t *edge) {
-  const ci_name *found;
   int32_t index;
   ci_span node = parse_output_of(name, &index);
-  CI_TRY(parse_find(p, scope, node, &found));
+  const ci_name *found = parse_find(p, scope, node);
   *edge = parse_edge_of(p->model, found, index);
   /* An input that a call left out has a name and no value. */
   if (found != NULL && found->count == 0 && found->begin == found->end) return CI_OK;
@@ -129,8 +125,7 @@ ci_status ci_parse_ref(ci_parser *p, const ci_scope *scope, ci_span name, int32_
 /* Nodes by name, which must be of the scope's graph. */
 static ci_status parse_push_nodes(ci_parser *p, const ci_scope *scope, ci_span name) {
   ci_model *m = p->model;
-  const ci_name *found;
-  CI_TRY(parse_find(p, scope, name, &found));
+  const ci_name *found = parse_find(p, scope, name);
   if (found == NULL || found->begin == found->end || m->nodes.at[found->begin].graph != scope->graph) {
     return ci_parse_damaged(p, "there is no earlier node of this graph", name);
   }
@@ -140,6 +135,13 @@ static ci_status parse_push_nodes(ci_parser *p, const ci_scope *scope, ci_span n
 }
 
 /* ---- attributes ---- */
+
+/* Numbers in a run of varints, whole or not: each ends with a byte without the top bit. */
+static size_t parse_varints(ci_span run) {
+  size_t count = 0;
+  for (size_t i = 0; i < run.length; i++) count += (uint8_t)run.data[i] < 0x80;
+  return count;
+}
 
 static ci_status parse_ints(ci_parser *p, ci_span message, ci_attr *attr) {
   ci_model *m = p->model;
@@ -151,8 +153,8 @@ static ci_status parse_ints(ci_parser *p, ci_span message, ci_attr *attr) {
     uint64_t number = field.number;
     bool packed = field.key == CI_KEY_PACKED(ATTRIBUTEVALUE_INTLIST_I);
     if (!packed && field.key != CI_KEY(ATTRIBUTEVALUE_INTLIST_I)) continue;
+    if (!CI_LIST_GROW_BY(&m->allocator, &m->ints, parse_varints(field.bytes) + 1)) return ci_parse_memory(p);
     while (!packed || ci_wire_varint(&run, &number)) {
-      if (!CI_LIST_GROW(&m->allocator, &m->ints)) return ci_parse_memory(p);
       m->ints.at[m->ints.count++] = (int64_t)number;
       if (!packed) break;
     }
@@ -172,8 +174,8 @@ static ci_status parse_floats(ci_parser *p, ci_span message, ci_attr *attr) {
     uint32_t bits = (uint32_t)field.number;
     bool packed = field.key == CI_KEY_PACKED(ATTRIBUTEVALUE_FLOATLIST_F);
     if (!packed && field.key != CI_KEY(ATTRIBUTEVALUE_FLOATLIST_F)) continue;
+    if (!CI_LIST_GROW_BY(&m->allocator, &m->floats, field.bytes.length / 4 + 1)) return ci_parse_memory(p);
     while (!packed || ci_wire_fixed32(&run, &bits)) {
-      if (!CI_LIST_GROW(&m->allocator, &m->floats)) return ci_parse_memory(p);
       m->floats.at[m->floats.count++] = ci_float_of(bits);
       if (!packed) break;
     }
@@ -205,14 +207,19 @@ static ci_status parse_inline_tensor(ci_parser *p, ci_span message, ci_attr *att
   return CI_OK;
 }
 
+/* What lies too deep is refused where a kernel would have to make it: its element type is 0. */
+static ci_status parse_type(ci_parser *p, ci_span message, ci_type *type) {
+  const ci_status status = ci_type_parse(message, type, p->error);
+  if (status == CI_UNIMPLEMENTED) type->dtype = 0;
+  return status == CI_UNIMPLEMENTED ? CI_OK : status;
+}
+
 /* `reference`: the attribute of the call, or none when the call has none. */
 static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
-  const ci_attr *attrs = p->model->attrs.at + scope->attrs;
+  const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
   ci_span key = attr->key;
   attr->kind = 0;
-  for (uint32_t i = 0; i < scope->attr_count; i++) {
-    if (ci_span_order(attrs[i].key, name) == 0) *attr = attrs[i];
-  }
+  if (found != NULL) *attr = *found;
   attr->key = key;
 }
 
@@ -225,8 +232,8 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_I): attr->as.i = (int64_t)field.number; break;
       case CI_KEY(ATTRIBUTEVALUE_F): attr->as.f = ci_float_of((uint32_t)field.number); break;
       case CI_KEY(ATTRIBUTEVALUE_D): attr->as.f = ci_double_of(field.number); break;
+      case CI_KEY(ATTRIBUTEVALUE_TYPE): CI_TRY(parse_type(p, field.bytes, &(ci_type){0})); /* fall through */
       case CI_KEY(ATTRIBUTEVALUE_S):
-      case CI_KEY(ATTRIBUTEVALUE_TYPE):
       case CI_KEY(ATTRIBUTEVALUE_G): attr->as.s = field.bytes; break;
       case CI_KEY(ATTRIBUTEVALUE_T): CI_TRY(parse_inline_tensor(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_TENSOR):
@@ -238,7 +245,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_FLOATS): CI_TRY(parse_floats(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_STRINGS): CI_TRY(parse_strings(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
-        referred = true;
+        referred = scope->body != NULL && ci_function_lists(scope->body, field.bytes);
         parse_reference(p, scope, field.bytes, attr);
         continue;
       default: continue;
@@ -255,11 +262,14 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
   ci_field field;
   ci_attr attr = {0};
   ci_span value = {NULL, 0};
+  int values = 0; /* other readers take two for one that lies in two parts */
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(ATTRIBUTE_KEY)) attr.key = field.bytes;
-    else if (field.key == CI_KEY(ATTRIBUTE_VALUE)) value = field.bytes;
+    if (field.key != CI_KEY(ATTRIBUTE_VALUE)) continue;
+    value = field.bytes;
+    values++;
   }
-  if (wire.broken || attr.key.length == 0)
+  if (wire.broken || attr.key.length == 0 || values > 1)
     return ci_parse_damaged(p, "an attribute cannot be read in node", node->name);
   if (last->data != NULL && ci_span_order(*last, attr.key) >= 0) {
     return ci_parse_damaged(p, "attributes are not sorted and unique at", attr.key);
@@ -350,6 +360,7 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
   graph->targets = (uint32_t)m->ranges.count;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(GRAPH_OUTPUT)) {
+      if (graph->parent == CI_NONE) return ci_parse_damaged(p, "the root has an output", field.bytes);
       int32_t edge;
       CI_TRY(ci_parse_ref(p, scope, field.bytes, &edge));
       if (edge == CI_NONE) return ci_parse_damaged(p, "an output of a graph is absent", field.bytes);
@@ -361,6 +372,42 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
   graph->output_count = (uint32_t)m->refs.count - graph->outputs;
   graph->target_count = (uint32_t)m->ranges.count - graph->targets;
   return CI_OK;
+}
+
+/* Whether the value of an attribute begins as an inline tensor does. */
+static bool parse_has_tensor(ci_span attribute) {
+  ci_wire wire = ci_wire_open(attribute);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(ATTRIBUTE_VALUE) && field.bytes.length > 0)
+      return (uint8_t)field.bytes.data[0] == CI_KEY(ATTRIBUTEVALUE_T);
+  }
+  return false;
+}
+
+/* Room for what a graph has, so that large lists are seldom copied; what its bodies have comes with them. */
+static ci_status parse_reserve(ci_parser *p, ci_span graph) {
+  ci_model *m = p->model;
+  size_t nodes = 0, inputs = 0, outputs = 0, attrs = 0, tensors = 0;
+  ci_wire wire = ci_wire_open(graph);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key != CI_KEY(GRAPH_NODE)) continue;
+    ci_wire node = ci_wire_open(field.bytes);
+    nodes++;
+    while (ci_wire_next(&node, &field)) {
+      inputs += field.key == CI_KEY(NODE_INPUT);
+      outputs += field.key == CI_KEY(NODE_OUTPUT_TYPE);
+      attrs += field.key == CI_KEY(NODE_ATTR);
+      tensors += field.key == CI_KEY(NODE_ATTR) && parse_has_tensor(field.bytes);
+    }
+  }
+  if (nodes > m->limits.max_nodes) return ci_parse_too_many(p);
+  const bool room =
+      CI_LIST_GROW_BY(&m->allocator, &m->nodes, nodes) && CI_LIST_GROW_BY(&m->allocator, &m->edges, outputs) &&
+      CI_LIST_GROW_BY(&m->allocator, &m->refs, inputs) && CI_LIST_GROW_BY(&m->allocator, &m->attrs, attrs) &&
+      CI_LIST_GROW_BY(&m->allocator, &m->constants, tensors) && ci_names_reserve(&m->allocator, &m->names, nodes);
+  return room ? CI_OK : ci_parse_memory(p);
 }
 
 /* Adds a graph; outer is NULL for the root, else the scope of its node. */
@@ -379,9 +426,11 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
                                      .last = CI_NONE,
                                      .depth = depth,
                                      .formals = CI_NONE};
-  ci_scope scope = outer == NULL ? (ci_scope){0} : *outer;
+  ci_scope scope = {0};
+  if (outer != NULL) scope = *outer;
   scope.graph = *number;
   scope.control_count = 0; /* control edges stop at the border */
+  CI_TRY(parse_reserve(p, message));
   CI_TRY(parse_border(p, outer, &scope, message));
   ci_wire wire = ci_wire_open(message);
   ci_field field;
@@ -407,18 +456,26 @@ static ci_status parse_source(ci_parser *p, ci_span message, ci_node *node) {
   return wire.broken ? ci_parse_damaged(p, "the source cannot be read of node", node->name) : CI_OK;
 }
 
-/* The fields that other fields are understood by. */
-static ci_status parse_head(ci_parser *p, const ci_scope *scope, ci_span message, ci_node *node) {
+/* A bit for each field of a node, so that a pass for what is not there is left out. */
+#define PARSE_FIELD(field) (1u << CI_PB_##field)
+
+/* The fields that other fields are understood by; `fields` gets which there are. */
+static ci_status parse_head(ci_parser *p, const ci_scope *scope, ci_span message, ci_node *node, uint32_t *fields) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   uint64_t version = 0;
+  node->file = scope->file;
+  node->function = scope->function;
+  node->line = scope->line;
   while (ci_wire_next(&wire, &field)) {
+    if (field.key >> 3 < 32) *fields |= 1u << (field.key >> 3);
     switch (field.key) {
       case CI_KEY(NODE_NAME): node->name = field.bytes; break;
       case CI_KEY(NODE_OP): node->op = field.bytes; break;
       case CI_KEY(NODE_DOMAIN): node->domain = field.bytes; break;
       case CI_KEY(NODE_VERSION): version = field.number; break;
       case CI_KEY(NODE_OUTPUT_TYPE): node->output_count++; break;
+      case CI_KEY(NODE_SOURCE): CI_TRY(parse_source(p, field.bytes, node)); break;
       default: break;
     }
   }
@@ -427,13 +484,6 @@ static ci_status parse_head(ci_parser *p, const ci_scope *scope, ci_span message
   node->version = (int32_t)version;
   node->kernel = ci_find_op(node->domain, node->op, node->version);
   if (node->kernel == NULL) node->kernel = ci_custom_find(p->model, node->domain, node->op, node->version);
-  node->file = scope->file;
-  node->function = scope->function;
-  node->line = scope->line;
-  wire = ci_wire_open(message);
-  while (ci_wire_next(&wire, &field)) {
-    if (field.key == CI_KEY(NODE_SOURCE)) CI_TRY(parse_source(p, field.bytes, node));
-  }
   return CI_OK;
 }
 
@@ -498,11 +548,9 @@ static ci_status parse_outputs(ci_parser *p, ci_span message, ci_node *node) {
   while (ci_wire_next(&wire, &field)) {
     ci_type checked;
     if (field.key != CI_KEY(NODE_OUTPUT_TYPE)) continue;
-    ci_status status = ci_type_parse(field.bytes, &checked, p->error);
-    /* What lies too deep is refused where a kernel would have to make it. */
-    if (status != CI_OK && status != CI_UNIMPLEMENTED) return status;
-    const int32_t number = (int32_t)p->model->nodes.count, dtype = status == CI_OK ? checked.dtype : 0;
-    int32_t edge = ci_parse_edge(p, (ci_edge){number, count, node->graph, CI_NONE, field.bytes, dtype});
+    CI_TRY(parse_type(p, field.bytes, &checked));
+    const int32_t number = (int32_t)p->model->nodes.count;
+    int32_t edge = ci_parse_edge(p, (ci_edge){number, count, node->graph, CI_NONE, field.bytes, checked.dtype});
     if (edge == CI_NONE) return ci_parse_memory(p);
     if (count++ == 0) node->outputs = edge;
   }
@@ -536,12 +584,14 @@ static void parse_link(ci_model *m, int32_t number) {
 ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message) {
   ci_model *m = p->model;
   ci_node node = {.graph = scope->graph, .next = CI_NONE, .outputs = CI_NONE};
-  CI_TRY(parse_head(p, scope, message, &node));
+  uint32_t fields = 0;
+  CI_TRY(parse_head(p, scope, message, &node, &fields));
   ci_span local = node.name;
-  CI_TRY(parse_join(p, scope->name_prefix, local, &node.name));
-  CI_TRY(parse_inputs(p, scope, message, &node));
-  CI_TRY(parse_controls(p, scope, message, &node));
-  CI_TRY(parse_attrs(p, scope, message, &node));
+  CI_TRY(parse_full_name(p, scope->name_prefix, &node.name));
+  if ((fields & PARSE_FIELD(NODE_INPUT)) != 0) CI_TRY(parse_inputs(p, scope, message, &node));
+  if ((fields & PARSE_FIELD(NODE_CONTROL_INPUT)) != 0 || scope->control_count > 0)
+    CI_TRY(parse_controls(p, scope, message, &node));
+  if ((fields & PARSE_FIELD(NODE_ATTR)) != 0) CI_TRY(parse_attrs(p, scope, message, &node));
   int32_t number = (int32_t)m->nodes.count;
   const ci_function *function = node.kernel != NULL ? NULL : ci_function_find(p, node.domain, node.op, node.version);
   if (node.output_count == 0) parse_guess_outputs(m, &node, function);
@@ -550,8 +600,7 @@ ci_status ci_parse_node(ci_parser *p, const ci_scope *scope, ci_span message) {
     CI_TRY(ci_function_inline(p, scope, function, &node));
   } else {
     if (m->nodes.count >= m->limits.max_nodes || m->nodes.count >= PARSE_MOST) {
-      return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "the model has more than %llu nodes",
-                     (unsigned long long)m->limits.max_nodes);
+      return ci_parse_too_many(p);
     }
     if (!CI_LIST_GROW(&m->allocator, &m->nodes)) return ci_parse_memory(p);
     m->nodes.at[m->nodes.count++] = node;
@@ -608,14 +657,14 @@ ci_status ci_parse_graph(ci_model *model, ci_span graph, const ci_span *function
 ci_status ci_parse_root_value(const ci_model *model, ci_span name, const char *what, int32_t *edge, ci_error *error) {
   int32_t index;
   ci_span node = parse_output_of(name, &index);
-  *edge = parse_edge_of(model, ci_names_find(&model->names, node), index);
+  *edge = parse_edge_of(model, ci_names_find(&model->names, 0, node), index);
   if (*edge != CI_NONE && model->edges.at[*edge].graph == 0) return CI_OK;
   return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is no value of its root graph", what,
                  CI_SPAN_ARG(name));
 }
 
 ci_status ci_parse_root_nodes(const ci_model *model, ci_span name, const char *what, ci_range *range, ci_error *error) {
-  const ci_name *found = ci_names_find(&model->names, name);
+  const ci_name *found = ci_names_find(&model->names, 0, name);
   if (found == NULL || found->begin == found->end || model->nodes.at[found->begin].graph != 0) {
     return ci_fail(error, CI_DATA_LOSS, "the model is damaged: %s '%.*s' is no node of its root graph", what,
                    CI_SPAN_ARG(name));

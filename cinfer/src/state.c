@@ -1,9 +1,9 @@
 /* state.c - variables and random generators by name. */
 #include "state.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "file.h"
 #include "model.h"
 #include "philox.h"
@@ -146,12 +146,12 @@ ci_origin *ci_state_origin(ci_state *state) { return &state->origin; }
 ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
 int ci_state_find(const ci_state *state, ci_span name) {
-  const ci_name *found = ci_names_find(&state->slot_names, name);
+  const ci_name *found = ci_names_find(&state->slot_names, 0, name);
   return found == NULL ? -1 : found->first;
 }
 
 int ci_state_find_random(const ci_state *state, ci_span name) {
-  const ci_name *found = ci_names_find(&state->random_names, name);
+  const ci_name *found = ci_names_find(&state->random_names, 0, name);
   return found == NULL ? -1 : found->first;
 }
 

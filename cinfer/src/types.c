@@ -55,18 +55,21 @@ ci_status ci_shape_parse(ci_span message, ci_type *type, ci_error *error) {
 static ci_status types_tensor(ci_span message, ci_type *type, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
+  uint64_t dtype = 0;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(TYPE_TENSORTYPE_DTYPE)) {
-      if (field.number > CI_PB_DATATYPE_INT2) {
-        return ci_fail(error, CI_DATA_LOSS, "the model is damaged: there is no element type %llu",
-                       (unsigned long long)field.number);
-      }
-      type->dtype = (int32_t)field.number;
+      dtype = field.number;
     } else if (field.key == CI_KEY(TYPE_TENSORTYPE_SHAPE)) {
       CI_TRY(ci_shape_parse(field.bytes, type, error));
     }
   }
-  return wire.broken ? types_broken(error) : CI_OK;
+  if (wire.broken) return types_broken(error);
+  if (dtype == 0 || dtype > CI_PB_DATATYPE_INT2) {
+    return ci_fail(error, CI_DATA_LOSS, "the model is damaged: there is no element type %llu",
+                   (unsigned long long)dtype);
+  }
+  type->dtype = (int32_t)dtype;
+  return CI_OK;
 }
 
 /* `outside`: what the type read here lies in. */

@@ -7,7 +7,7 @@
  *   v_load v_store v_set v_add v_sub v_mul v_div v_sqrt   IEEE, one rounding each
  *   v_fma(a, b, c) = a * b + c, v_nfma(a, b, c) = c - a * b   one rounding
  *   v_max(a, b) = a > b ? a : b, v_min(a, b) = a < b ? a : b   so a NaN in a is dropped, one in b stays
- *   v_gt v_ge v_eq v_is_nan (ordered but the last) vm_or vm_and v_select(m, a, b) = m ? a : b
+ *   v_gt v_ge v_eq v_is_nan (ordered but the last) v_select(m, a, b) = m ? a : b
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1
@@ -19,6 +19,7 @@
  *              v_quads(p, row) those at p + i * row, v_quads_part and v_quads_store the first n of each,
  *              v_pick(v, i) lane i of each four in all of it
  *   v_behind(a)   0, then the lanes of a but the last
+ *   vd CI_VL doubles: vd_zero() vd_store(p, v), vd_add(v, a) adds a float to each
  *   v_turn(v)   CI_VL vectors become the columns that they were
  *
  * No product is an operand of a sum except through v_fma and v_nfma, so there is nothing that a compiler could fuse.

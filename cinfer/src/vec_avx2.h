@@ -6,6 +6,20 @@ typedef __m256 vm;
 /* 8 - n words in, a mask of which the first n lanes are set. */
 static const int32_t CI_N(part_masks)[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
+typedef struct {
+  __m256d low, high;
+} vd;
+CI_INLINE vd vd_zero(void) { return (vd){_mm256_setzero_pd(), _mm256_setzero_pd()}; }
+CI_INLINE vd vd_add(vd a, vf b) {
+  a.low = _mm256_add_pd(a.low, _mm256_cvtps_pd(_mm256_castps256_ps128(b)));
+  a.high = _mm256_add_pd(a.high, _mm256_cvtps_pd(_mm256_extractf128_ps(b, 1)));
+  return a;
+}
+CI_INLINE void vd_store(double *p, vd v) {
+  _mm256_storeu_pd(p, v.low);
+  _mm256_storeu_pd(p + 4, v.high);
+}
+
 CI_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
 CI_INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
 CI_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
@@ -22,8 +36,6 @@ CI_INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 CI_INLINE vm v_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 CI_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 CI_INLINE vm v_is_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
-CI_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
-CI_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 CI_INLINE vi v_bits(vf a) { return _mm256_castps_si256(a); }
 CI_INLINE vf v_from_bits(vi a) { return _mm256_castsi256_ps(a); }

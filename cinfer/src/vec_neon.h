@@ -4,6 +4,20 @@ typedef float32x4_t vf;
 typedef int32x4_t vi;
 typedef uint32x4_t vm;
 
+typedef struct {
+  float64x2_t low, high;
+} vd;
+CI_INLINE vd vd_zero(void) { return (vd){vdupq_n_f64(0.0), vdupq_n_f64(0.0)}; }
+CI_INLINE vd vd_add(vd a, vf b) {
+  a.low = vaddq_f64(a.low, vcvt_f64_f32(vget_low_f32(b)));
+  a.high = vaddq_f64(a.high, vcvt_high_f64_f32(b));
+  return a;
+}
+CI_INLINE void vd_store(double *p, vd v) {
+  vst1q_f64(p, v.low);
+  vst1q_f64(p + 2, v.high);
+}
+
 CI_INLINE vf v_load(const float *p) { return vld1q_f32(p); }
 CI_INLINE void v_store(float *p, vf v) { vst1q_f32(p, v); }
 CI_INLINE vf v_set(float x) { return vdupq_n_f32(x); }
@@ -18,8 +32,6 @@ CI_INLINE vm v_gt(vf a, vf b) { return vcgtq_f32(a, b); }
 CI_INLINE vm v_ge(vf a, vf b) { return vcgeq_f32(a, b); }
 CI_INLINE vm v_eq(vf a, vf b) { return vceqq_f32(a, b); }
 CI_INLINE vm v_is_nan(vf a) { return vmvnq_u32(vceqq_f32(a, a)); }
-CI_INLINE vm vm_or(vm a, vm b) { return vorrq_u32(a, b); }
-CI_INLINE vm vm_and(vm a, vm b) { return vandq_u32(a, b); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
 CI_INLINE vf v_max(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 CI_INLINE vf v_min(vf a, vf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }

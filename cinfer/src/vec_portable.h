@@ -4,6 +4,11 @@ typedef float vf;
 typedef int32_t vi;
 typedef bool vm;
 
+typedef double vd;
+CI_INLINE vd vd_zero(void) { return 0.0; }
+CI_INLINE vd vd_add(vd a, vf b) { return a + (double)b; }
+CI_INLINE void vd_store(double *p, vd v) { *p = v; }
+
 CI_INLINE vf v_load(const float *p) { return *p; }
 CI_INLINE void v_store(float *p, vf v) { *p = v; }
 CI_INLINE vf v_set(float x) { return x; }
@@ -20,8 +25,6 @@ CI_INLINE vm v_gt(vf a, vf b) { return a > b; }
 CI_INLINE vm v_ge(vf a, vf b) { return a >= b; }
 CI_INLINE vm v_eq(vf a, vf b) { return a == b; }
 CI_INLINE vm v_is_nan(vf a) { return a != a; }
-CI_INLINE vm vm_or(vm a, vm b) { return a || b; }
-CI_INLINE vm vm_and(vm a, vm b) { return a && b; }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return m ? a : b; }
 CI_INLINE vi v_bits(vf a) {
   vi bits;

@@ -41,6 +41,13 @@ bool ci_wire_varint(ci_wire *wire, uint64_t *number) {
   return wire_broken(wire);
 }
 
+/* Nearly all keys and lengths have one byte. */
+CI_INLINE bool wire_short(ci_wire *wire, uint64_t *number) {
+  if (wire->at == wire->end || *wire->at >= 0x80) return ci_wire_varint(wire, number);
+  *number = *wire->at++;
+  return true;
+}
+
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number) {
   if (wire->at == wire->end) return false;
   if (wire_left(wire) < 4) return wire_broken(wire);
@@ -51,7 +58,7 @@ bool ci_wire_fixed32(ci_wire *wire, uint32_t *number) {
 
 static bool wire_bytes(ci_wire *wire, ci_span *bytes) {
   uint64_t length;
-  if (!ci_wire_varint(wire, &length) || length > wire_left(wire)) return wire_broken(wire);
+  if (!wire_short(wire, &length) || length > wire_left(wire)) return wire_broken(wire);
   *bytes = (ci_span){(const char *)wire->at, (size_t)length};
   wire->at += length;
   return true;
@@ -61,7 +68,7 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
   uint64_t key;
   uint32_t word;
   *field = (ci_field){0};
-  if (!ci_wire_varint(wire, &key)) return false;
+  if (!wire_short(wire, &key)) return false;
   if (key >> 3 == 0 || key > UINT32_MAX) return wire_broken(wire);
   field->key = (uint32_t)key;
   switch (key & 7) {

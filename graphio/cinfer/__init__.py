@@ -10,8 +10,8 @@ use the models it inherited that no other thread was running; there they run on 
 
 from __future__ import annotations
 
-from graphio.cinfer.model import Model, load
+from graphio.cinfer.model import Model, Stats, load
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State, new_state
 
-__all__ = ["Model", "Signature", "State", "load", "new_state"]
+__all__ = ["Model", "Signature", "State", "Stats", "load", "new_state"]

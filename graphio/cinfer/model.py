@@ -6,15 +6,16 @@ import functools
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphio.cinfer import status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.custom import Operators
+from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors
+from graphio.schema import calls, errors, html
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -62,6 +63,26 @@ def load(
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
     return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls, customs))
+
+
+class Stats(NamedTuple):
+    """What a model's runs have taken.
+
+    Attributes:
+        runs: how many there were.
+        plans: for how many shapes of inputs a plan was made.
+        refits: how many of these were older plans, fitted to new shapes.
+        arena_bytes: held for values.
+        allocations: calls of the allocator since the model was opened.
+        run_allocations: those of them that runs made for values whose shape only the run tells.
+    """
+
+    runs: int
+    plans: int
+    refits: int
+    arena_bytes: int
+    allocations: int
+    run_allocations: int
 
 
 class Handles:
@@ -174,6 +195,16 @@ class Model:
             self._made[name] = Signature(self._handles, name)
         return self._made[name]
 
+    def stats(self) -> Stats:
+        """What the runs so far have taken."""
+        session = self._handles.session
+        if session is None:
+            raise closed()
+        found = ffi.new("ci_stats *")
+        found.size = ffi.sizeof("ci_stats")
+        lib.ci_session_stats(session, found)
+        return Stats(*(getattr(found, field) for field in Stats._fields))
+
     def close(self) -> None:
         """Frees the C side; the model's signatures cannot be run afterwards."""
         self._handles.close()
@@ -186,6 +217,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<graphio.cinfer.Model {list(self.signatures)} on {self.isa}>"
+
+    def _repr_html_(self) -> str:
+        rows = html.signature_rows(self.signature(name) for name in self.signatures)
+        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
 
 
 def _metadata(model: Any) -> dict[str, str]:

@@ -149,7 +149,8 @@ class Importer:
         for f in self.model.functions:
             if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
                 self.problems.add(f"two functions are named '{f.name}' in domain '{f.domain}'")
-        self.problems.found += expansion.endless(self.functions, self.model.graph)
+        for text in expansion.endless(self.functions, self.model.graph):
+            self.problems.add(text)
         self.problems.raise_if_any()
         self.weights = Weights(source, trainable, self.problems)
         #: versions of the domains
@@ -214,7 +215,11 @@ class Importer:
                 unknown=True,
             )
             return None
-        made = placeholder(found[0], found[1], name=valid_name(value.name))
+        try:
+            made = placeholder(found[0], found[1], name=valid_name(value.name))
+        except ValueError as error:
+            self.problems.add(str(error))
+            return None
         self.found.inputs[value.name] = made
         return made
 

@@ -15,6 +15,7 @@ from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.folding import constant_shape, constant_value, partial_value
 from graphio.graph import Tensor
+from graphio.onnx.guards import unbearable
 from graphio.onnx.types import static_type, type_proto
 from graphio.ops.shapes import Dims, dims_of
 from graphio.schema import dtypes as table
@@ -52,12 +53,9 @@ def infer(
             rank = x.shape.ndims
             open_dims = None if rank is None else (None,) * rank
             return [(x.dtype.base_dtype, _sharper(open_dims, _resized(node, inputs)))]
-    if node.op_type == "Split" and node.domain in ("", "ai.onnx"):
-        # onnx ends the process where this number is too small.
-        parts = next((a.i for a in node.attribute if a.name == "num_outputs"), len(node.output))
-        if parts != len(node.output):
-            raise ValueError(f"num_outputs is {parts}, the node has {len(node.output)} outputs")
-    _check_axis(node, inputs)
+    first = inputs[0] if inputs else None
+    if wrong := unbearable(node, None if first is None else first.shape.ndims):
+        raise ValueError(wrong)
     if node.op_type == "STFT" and not node.domain and not node.attribute:
         # onnx infers the shape of two sides where the default is one.
         said, node = node, onnx.NodeProto()
@@ -86,17 +84,6 @@ def infer(
         dtype, dims = result[0]
         result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
     return result
-
-
-def _check_axis(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> None:
-    """onnx reads past its own vectors for some axes that are outside the rank."""
-    axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
-    rank = inputs[0].shape.ndims if inputs and inputs[0] is not None else None
-    most = 1 << 30
-    if node.op_type in ("LayerNormalization", "RMSNormalization") and rank is not None:
-        most = rank
-    if not -most <= axis < most and axis:
-        raise ValueError(f"axis {axis} is outside the rank of its input")
 
 
 def _without_zeros(dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:

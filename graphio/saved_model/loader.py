@@ -10,6 +10,7 @@ from graphio.importing import Imported
 from graphio.meta_graph import MetaGraphDef, import_message, metadata, read_message
 from graphio.saved_model import constants
 from graphio.saved_model.builder import ASSET, INIT_OP, OTHERS
+from graphio.schema.checkpoint_index import is_safe_name
 from graphio.tensorflow_files.reading import is_saved_model
 from graphio.train.checkpoint_state import checkpoint_exists
 from graphio.train.meta_graphs import saver_of
@@ -91,8 +92,12 @@ def meta_graphs(folder: str) -> list[MetaGraphDef]:
         )
     first = MetaGraphDef(read_message(path))
     others = metadata(first._message).get(OTHERS, "")
-    names = dict.fromkeys(os.path.basename(name) for name in others.split(",") if name)
-    return [first] + [MetaGraphDef(read_message(os.path.join(folder, name))) for name in names]
+    names = dict.fromkeys(name for name in others.split(",") if name)
+    for name in names:
+        if not is_safe_name(name):
+            raise OSError(f"the saved model in {folder} is damaged: {name!r} is no plain file name")
+    paths = (os.path.join(folder, name) for name in names)
+    return [first] + [MetaGraphDef(read_message(path, follow=False)) for path in paths]
 
 
 def variables_prefix(folder: str) -> str:

@@ -185,8 +185,8 @@ class GraphChecker:
             self.attribute(attribute, scope, title, depth)
         for k, kind in enumerate(node.output_type):
             self.type(kind, f"output {k} of {title}")
-        if node.version == 0:
-            self.report(f"{title} has no version")
+        if not 0 < node.version < 2**31:
+            self.report(f"{title} has no version: {node.version}")
         else:
             self.operator(node, title)
         for problem in control_flow_problems(node):
@@ -278,7 +278,8 @@ class GraphChecker:
         listed = list(keys)
         for a, b in itertools.pairwise(listed):
             if a.encode() >= b.encode():
-                self.report(f"{what} are not sorted and unique: '{a}' stands before '{b}'")
+                first, second = (key.replace("\0", " ") for key in (a, b))
+                self.report(f"{what} are not sorted and unique: '{first}' is before '{second}'")
                 return
 
 

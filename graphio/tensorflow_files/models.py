@@ -106,6 +106,7 @@ def import_model(
         RuntimeError: no graph has these tags.
         UnimplementedError: operators or types that graphio lacks; all problems are listed.
         InvalidArgumentError: the model contradicts itself; all problems are listed.
+        ResourceExhaustedError: its loops have to be built more often than any real one.
         After an error the graph is as it was.
     """
     if not isinstance(trainable, bool) and not callable(trainable):
@@ -118,8 +119,8 @@ def import_model(
     graph, what = read_graph(source)
     with _building(prefix):
         importer = Importer(graph, what)
-        importer.weight = weights(importer, trainable)
         with importer.noting():
+            importer.weight = weights(importer, trainable)
             ends = _ends(importer)
         return _finished(importer, {"predict": ends})
 
@@ -187,7 +188,7 @@ def _keys(infos: Mapping[str, pb.TensorInfo]) -> dict[str, Key]:
     made = {}
     for key, info in sorted(infos.items()):
         node, _, output = info.name.partition(":")
-        made[key] = (node, int(output) if output.isdigit() and len(output) < 7 else 0)
+        made[key] = (node, int(output) if output.isdecimal() and len(output) < 7 else 0)
     return made
 
 
@@ -218,12 +219,17 @@ def _finished(importer: Importer, signatures: Mapping[str, Ends]) -> Imported:
     importer.problems.raise_if_any()
     ends = [(*inputs.values(), *outputs.values()) for inputs, outputs, _ in signatures.values()]
     roots = [node for keys in ends for node, _ in keys]
+    if not roots:
+        importer.problems.add("it computes nothing: it has no node that could be an output")
+        importer.problems.raise_if_any()
     check(importer, roots)
     found = _built(importer, roots)
     for name, (inputs, outputs, method) in signatures.items():
-        made = [
-            {key: _tensor(importer, at) for key, at in keys.items()} for keys in (inputs, outputs)
-        ]
+        with importer.noting():
+            made = [
+                {key: _tensor(importer, at) for key, at in keys.items()}
+                for keys in (inputs, outputs)
+            ]
         found.signatures[name] = Signature(made[0], made[1], method)
     return found
 

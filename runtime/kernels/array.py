@@ -84,6 +84,8 @@ def _reshape(call: Call) -> Function:
 
 def reshape(x: Any, shape: tuple[int, ...]) -> Array:
     """numpy's reshape, with words that say what does not fit."""
+    if len(shape) > 16:
+        raise errors.InvalidArgumentError(message=f"the shape has rank {len(shape)}, at most 16")
     if min(shape, default=0) < -1:
         raise errors.InvalidArgumentError(
             message=f"shape {list(shape)} has a negative size, expected 0 or more, or one -1"
@@ -133,7 +135,7 @@ def _flatten(call: Call) -> Function:
     axis = call.integer("axis", 1)
 
     def flatten(x: Any) -> Any:
-        at = axis if axis == x.ndim else axis_of(axis, x.ndim) if x.ndim else 0
+        at = axis if axis == x.ndim else axis_of(axis, x.ndim)
         return x.reshape(int(np.prod(x.shape[:at])), int(np.prod(x.shape[at:])))
 
     return flatten
@@ -352,6 +354,8 @@ def _pad_constant(
 def _constant_of_shape(call: Call) -> Function:
     given = call.array("value")
     value = np.zeros(1, np.float32) if given is None else given
+    if value.size != 1:
+        raise errors.InvalidArgumentError(message=f"value has {value.size} elements, expected 1")
 
     def constant_of_shape(shape: Any) -> Array:
         sizes = ints(shape)

@@ -21,10 +21,11 @@ def _enter(block: Block, call: Call) -> list[tuple[int, int]]:
     return [(position[name], slot) for name, slot in block.captures]
 
 
-def _scalar(value: Any, what: str) -> Any:
-    if value.size != 1:
+def _scalar(value: Any, what: str, kind: str) -> Any:
+    if value.__class__ is list or value.size != 1 or value.dtype.name != kind:
+        found = "a sequence" if value.__class__ is list else value.dtype.name
         raise errors.InvalidArgumentError(
-            message=f"{what} has shape {list(value.shape)}, expected one element"
+            message=f"{what} is {found}{list(np.shape(value))}, expected one {kind}"
         )
     return value.item()
 
@@ -35,7 +36,7 @@ def _if(call: Call) -> Function:
     count = len(call.outputs)
 
     def branch(condition: Any, *captured: Any) -> Any:
-        results = arms[bool(_scalar(condition, "the condition"))](captured)
+        results = arms[bool(_scalar(condition, "the condition", "bool"))](captured)
         return results[0] if count == 1 else results
 
     return branch
@@ -83,8 +84,8 @@ def _loop(call: Call) -> Function:
         base = block.template[:]
         for i, slot in entries:
             base[slot] = rest[carried + i]
-        most = None if limit is None else int(_scalar(limit, "the number of iterations"))
-        go = condition is None or bool(_scalar(condition, "the condition"))
+        most = None if limit is None else int(_scalar(limit, "the number of iterations", "int64"))
+        go = condition is None or bool(_scalar(condition, "the condition", "bool"))
         final, stacked = _iterate(block, base, list(rest[:carried]), go, most)
         results = (*final, *map(_stack, stacked, kinds))
         return results[0] if len(results) == 1 else results
@@ -112,7 +113,7 @@ def _iterate(
         state = results[:last]
         for column, value in zip(stacked, results[last:], strict=True):
             column.append(value)
-        go = bool(_scalar(values[again], "the condition"))
+        go = bool(_scalar(values[again], "the condition", "bool"))
         i += 1
     return state, stacked
 

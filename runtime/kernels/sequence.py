@@ -27,7 +27,9 @@ def _list(value: Any) -> list[Any]:
 
 def _position(position: Any, count: int, largest: int) -> int:
     """A position from the front, -count <= position <= largest."""
-    if position.size != 1 or position.dtype.kind != "i":
+    if isinstance(position, list):
+        raise errors.InvalidArgumentError(message="the position is a sequence, expected an integer")
+    if position.size != 1 or position.dtype.name not in ("int32", "int64"):
         raise errors.InvalidArgumentError(
             message=f"the position is {position.dtype}{list(position.shape)}, expected one integer"
         )

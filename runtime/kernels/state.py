@@ -59,7 +59,7 @@ def _constant(call: Call) -> Function:
 
 
 def _constant_value(call: Call) -> Array:
-    for key, value in call.attrs.items():
+    for key, value in call.attrs.items() if len(call.attrs) == 1 else ():
         if key == "value" and isinstance(value, np.ndarray):
             return value
         if key in ("value_float", "value_floats"):

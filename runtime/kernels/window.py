@@ -186,20 +186,23 @@ class _Convolution:
     def columns(self, x: Array, at: Windows) -> Any:
         """(group, n oh ow, kh kw c / group): each window as a row."""
         view = at.view(at.pad(x, 0))
-        rows = x.shape[0] * at.out[0] * at.out[1]
+        rows, each = x.shape[0] * at.out[0] * at.out[1], x.shape[3] // self.group
+        depth = at.kernel[0] * at.kernel[1] * each
         if self.group == 1:
-            return view.reshape(1, rows, -1)
-        split = view.reshape(rows, *at.kernel, self.group, -1)
-        return np.ascontiguousarray(split.transpose(3, 0, 1, 2, 4)).reshape(self.group, rows, -1)
+            return view.reshape(1, rows, depth)
+        split = view.reshape(rows, *at.kernel, self.group, each)
+        split = np.ascontiguousarray(split.transpose(3, 0, 1, 2, 4))
+        return split.reshape(self.group, rows, depth)
 
     def filters(self, w: Array) -> Any:
         """(group, kh kw c / group, m / group)."""
-        return w.reshape(-1, self.group, w.shape[3] // self.group).transpose(1, 0, 2)
+        depth = w.shape[0] * w.shape[1] * w.shape[2]
+        return w.reshape(depth, self.group, w.shape[3] // self.group).transpose(1, 0, 2)
 
     def grouped(self, y: Array) -> Any:
         """(group, n oh ow, m / group) of y (n, oh, ow, m)."""
-        m = y.shape[3]
-        return y.reshape(-1, self.group, m // self.group).transpose(1, 0, 2)
+        rows, m = y.shape[0] * y.shape[1] * y.shape[2], y.shape[3]
+        return y.reshape(rows, self.group, m // self.group).transpose(1, 0, 2)
 
     def forward(self, x: Array, w: Array) -> Any:
         """y (n, oh, ow, m)."""
@@ -213,7 +216,7 @@ class _Convolution:
         at = self.windows(shape, w.shape)
         self.check_dy(dy, shape, w.shape, at)
         columns = np.matmul(self.grouped(dy), self.filters(w).transpose(0, 2, 1))
-        split = columns.reshape(self.group, *dy.shape[:3], *at.kernel, -1)
+        split = columns.reshape(self.group, *dy.shape[:3], *at.kernel, w.shape[2])
         dx = np.zeros((shape[0], *at.padded, self.group, shape[3] // self.group), w.dtype)
         for i, j, place in at.offsets():
             dx[place] += np.moveaxis(split[:, :, :, :, i, j], 0, 3)
@@ -238,7 +241,8 @@ class _Convolution:
 
 def _ungroup(y: Array) -> Any:
     """(rows, group * m) of (group, rows, m)."""
-    return y[0] if len(y) == 1 else y.transpose(1, 0, 2).reshape(y.shape[1], -1)
+    groups, rows, each = y.shape
+    return y[0] if groups == 1 else y.transpose(1, 0, 2).reshape(rows, groups * each)
 
 
 # ---- pooling ----

@@ -498,6 +498,14 @@ for op, count in (("Sum", 1), ("Mean", 3)):
         atol=1e-6,
         label="broadcast",
     )
+    case(
+        op,
+        [floats(3, 1), floats(1, seed=1), floats(2, 3, 4, seed=2)],
+        expect=lambda a, b, c, n=count: (a + b + c) / n,
+        types=FLOATS,
+        atol=1e-6,
+        label="the first two lack the last axis",
+    )
     case(op, [floats(3, 1)], expect=lambda a: a, types=FLOATS, label="one")
     case(op, [floats(0, 2), floats(2)], expect=np.add, types=FLOATS, label="empty")
     case(op, [np.float16([1, -2, 3])], expect=lambda a: a, label="one")
@@ -505,6 +513,8 @@ for op, count in (("Sum", 1), ("Mean", 3)):
 for kind in ALL_NUMBERS[2:]:
     x, y = np.array([1, 7, 100], kind), np.array([3, 1, 90], kind)
     case("Sum", [x, y, x], expect=lambda a, b, c: a + b + c, label=kind)
+    columns, label = [x[:, None], y[:, None], x], f"{kind}, the last is broadcast least"
+    case("Sum", columns, expect=lambda a, b, c: a + b + c, label=label)
     case(
         "Mean",
         [x, y],

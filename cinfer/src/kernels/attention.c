@@ -283,11 +283,11 @@ static ci_status attn_views(ci_kernel *k, attn_plan *p) {
   attn_view *view[3] = {&p->q, &p->k, &p->v};
   int64_t heads[3];
   char found[3][160];
-  CI_TRY(k_attr_i(k, "q_num_heads", INT64_MIN, &heads[0]));
-  CI_TRY(k_attr_i(k, "kv_num_heads", INT64_MIN, &heads[1]));
+  CI_TRY(k_attr_i(k, "q_num_heads", 0, &heads[0]));
+  CI_TRY(k_attr_i(k, "kv_num_heads", 0, &heads[1]));
   heads[2] = heads[1];
   const bool flat = x[0]->rank == 3;
-  bool fits = flat ? heads[0] > 0 && heads[1] > 0 : heads[0] == INT64_MIN && heads[1] == INT64_MIN;
+  bool fits = flat ? heads[0] > 0 && heads[1] > 0 : !k_has(k, "q_num_heads") && !k_has(k, "kv_num_heads");
   for (int i = 0; i < 3; i++) {
     if (x[i]->rank != (flat ? 3 : 4) || (fits && flat && x[i]->dims[2] % heads[i] != 0)) fits = false;
     if (fits) *view[i] = attn_see(x[i], heads[i]);

@@ -13,14 +13,16 @@ void ci_broadcast_plan(ci_broadcast *b, const ci_value *out, const ci_value *con
   for (int d = 0; d < out->rank; d++) {
     const int64_t size = out->dims[out->rank - 1 - d];
     ptrdiff_t step[CI_BROADCAST_MOST + 1];
-    bool merge = b->rank > 0;
+    bool merge = b->rank > 0, still = true;
     if (size == 1) continue;
     for (int i = 0; i <= inputs; i++) {
       const bool moves = i == inputs || (d < in[i]->rank && in[i]->dims[in[i]->rank - 1 - d] != 1);
       step[i] = moves ? stride[i] : 0;
       if (moves) stride[i] *= (ptrdiff_t)size;
+      if (moves && i < inputs) still = false;
       if (b->rank > 0 && moves != (b->step[b->rank - 1][i] != 0)) merge = false;
     }
+    if (still && b->rank == 0) b->dims[b->rank++] = 1; /* a run needs an input that moves, or one element */
     if (merge) {
       b->dims[b->rank - 1] *= size;
     } else {
@@ -53,7 +55,7 @@ static void broadcast_part(void *argument, int64_t begin, int64_t end, int threa
   const int inputs = b->inputs, outer = b->rank - 1;
   const void *x[CI_BROADCAST_MOST];
   ptrdiff_t at[CI_BROADCAST_MOST + 1];
-  int64_t index[CI_MAX_RANK] = {0};
+  int64_t index[CI_MAX_RANK + 1] = {0};
   (void)thread;
   for (int i = 0; i <= inputs; i++) at[i] = (ptrdiff_t)begin * b->step[outer][i];
   const int64_t run = outer == 0 ? end - begin : b->dims[0];

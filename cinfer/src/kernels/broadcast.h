@@ -7,8 +7,8 @@ enum { CI_BROADCAST_MOST = 8 };
 
 typedef struct ci_broadcast {
   int inputs, rank;                                     /* rank >= 1 */
-  int64_t dims[CI_MAX_RANK]; /* innermost first, neighbours merged where all inputs allow */
-  ptrdiff_t step[CI_MAX_RANK][CI_BROADCAST_MOST + 1]; /* bytes from index to index: inputs, then output */
+  int64_t dims[CI_MAX_RANK + 1]; /* innermost first, neighbours merged where all inputs allow; of 1 if none moves */
+  ptrdiff_t step[CI_MAX_RANK + 1][CI_BROADCAST_MOST + 1]; /* bytes from index to index: inputs, then output */
   int64_t count; /* elements of the output */
   int64_t grain; /* indices of the outermost dimension that are worth a thread */
   bool one_nan;  /* the function writes one NaN; false unless the operator says so */

@@ -184,7 +184,7 @@ CI_INLINE void nd_term(nd_kind kind, int32_t dtype, const nd_plan *p, void *x, i
   }
   const double v = nd_load(dtype, x, i), size = fabs(v);
   if (kind == ND_MAX) {
-    if (r->index < 0 || v > r->value || (isnan(v) && !isnan(r->value))) {
+    if (r->index < 0 || v > r->value || (v != v && r->value == r->value)) {
       r->value = v;
       r->index = i;
     }
@@ -387,8 +387,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, copy, &p->windows))
-    k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+  if (ci_plane_plan(&p->plane, &g, copy, &p->windows)) k->scratch_bytes = (size_t)k->threads * p->plane.bytes;
 }
 
 /* Lets a step in front of this one do its work. */
@@ -420,7 +419,7 @@ ci_status prepare_max_pool(ci_kernel *k) {
 
 /* How many taps count along each axis, for every place of a window. */
 static ci_status nd_plan_counts(ci_kernel *k, nd_plan *p) {
-  enum { slack = 8 }; /* see average_plane */
+  enum { slack = 16 }; /* see average_plane */
   const int last = p->axes - 1;
   double *to = k_private_more(k, (size_t)(p->windows.rows + p->windows.columns + slack) * sizeof *to);
   if (to == NULL) return k_no_memory(k);
@@ -447,7 +446,7 @@ ci_status prepare_average_pool(ci_kernel *k) {
   CI_TRY(nd_forward_prepare(k, false, false, &p));
   p->divisor = padding != 0 ? ND_PADDED : ND_WINDOW;
   if (k->out[0]->dtype != CI_FLOAT || k->out[0]->count == 0 || p->stride[p->axes - 1] > steps) return CI_OK;
-  nd_plan_plane(k, p, true);
+  nd_plan_plane(k, p, false);
   return p->plane.used ? nd_plan_counts(k, p) : CI_OK;
 }
 

@@ -568,11 +568,12 @@ static ci_status rec_read_activations(ci_kernel *k, rec *p) {
 static ci_status rec_read_attributes(ci_kernel *k, rec *p) {
   ci_span direction;
   int64_t layout = 0, coupled = 0, before = 0;
-  const int64_t none = INT64_MIN;
-  int64_t hidden = none;
+  const ci_value *r = k->in[REC_R];
+  const int64_t columns = r->rank == 3 ? r->dims[2] : 0;
+  int64_t hidden = 0;
   CI_TRY(k_attr_s(k, "direction", "forward", &direction));
   CI_TRY(k_attr_i(k, "layout", 0, &layout));
-  CI_TRY(k_attr_i(k, "hidden_size", none, &hidden));
+  CI_TRY(k_attr_i(k, "hidden_size", columns, &hidden));
   if (p->gates == REC_LSTM) CI_TRY(k_attr_i(k, "input_forget", 0, &coupled));
   if (p->gates == REC_GRU) CI_TRY(k_attr_i(k, "linear_before_reset", 0, &before));
   CI_TRY(k_attr_f(k, "clip", 0.0, &p->clip));
@@ -586,10 +587,9 @@ static ci_status rec_read_attributes(ci_kernel *k, rec *p) {
     return k_fail(k, CI_INVALID_ARGUMENT, "attribute layout is %lld, expected 0 or 1", (long long)layout);
   }
   if (!(p->clip >= 0.0)) return k_fail(k, CI_INVALID_ARGUMENT, "attribute clip is %g, expected more than 0", p->clip);
-  const ci_value *r = k->in[REC_R];
-  if (hidden != none && r->rank == 3 && hidden != r->dims[2]) {
+  if (r->rank == 3 && hidden != columns) {
     return k_fail(k, CI_INVALID_ARGUMENT, "attribute hidden_size is %lld, R has %lld columns", (long long)hidden,
-                  (long long)r->dims[2]);
+                  (long long)columns);
   }
   p->directions = both ? 2 : 1;
   p->batch_first = layout == 1;
@@ -704,7 +704,7 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
     p->alone = p->alone && p->usual[d];
   }
   size_t all_rows;
-  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
+  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
                     rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
                     rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&

@@ -133,7 +133,7 @@ static double roi_bin(const ci_kernel *k, const roi_plan *p, const roi_box *b, i
       const int64_t at = plane + s.at[c];
       const double term = s.weight[c] * roi_load(k->in[0], at);
       sum = sum + term;
-      if (term > best) best = term, winner = at, best_weight = s.weight[c];
+      if (term > best || (isnan(term) && !isnan(best))) best = term, winner = at, best_weight = s.weight[c];
       if (!p->grad || p->maximum) continue;
       roi_store(k->out[0], at, roi_load(k->out[0], at) + s.weight[c] * g / (double)samples);
     }
@@ -231,7 +231,7 @@ static double roi_largest(const ci_value *x, int64_t plane, int64_t w, const int
   for (int64_t i = y[0]; i < y[1]; i++) {
     for (int64_t j = at[0]; j < at[1]; j++) {
       const double v = roi_load(x, plane + i * w + j);
-      if (v > best || isnan(v)) best = v;
+      if (v > best || v != v) best = v;
     }
   }
   return best;

@@ -1,6 +1,8 @@
 /* sequence.c - operators on sequences (../sequence.h) and optional values. */
 #include "../sequence.h"
 
+#include "../plan.h"
+
 static ci_status sequence_wanted(ci_kernel *k, int i) {
   char found[160];
   if (k->in[i]->dtype == CI_SEQUENCE) return CI_OK;
@@ -57,6 +59,8 @@ static ci_status sequence_position(ci_kernel *k, int i, int64_t count, int64_t l
 
 ci_status prepare_sequence_empty(ci_kernel *k) {
   size_t bytes;
+  int64_t dtype; /* of what is not there */
+  CI_TRY(k_attr_i(k, "dtype", 0, &dtype));
   return ci_sequence_room(0, &bytes) ? k_out_sequence(k, 0, bytes) : sequence_large(k);
 }
 
@@ -64,7 +68,6 @@ ci_status prepare_sequence_construct(ci_kernel *k) {
   size_t bytes;
   if (!ci_sequence_room(k->n_in, &bytes)) return sequence_large(k);
   for (int i = 0; i < k->n_in; i++) {
-    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a tensor", i);
     CI_TRY(sequence_tensor(k, i));
     CI_TRY(sequence_types(k, k->in[0]->dtype, k->in[i]->dtype));
     if (!ci_sequence_more(&bytes, k->in[i]->bytes)) return sequence_large(k);
@@ -283,7 +286,7 @@ typedef struct sequence_join {
 
 ci_status prepare_concat_from_sequence(ci_kernel *k) {
   int64_t axis, fresh, dims[CI_MAX_RANK];
-  CI_TRY(k_attr_i(k, "axis", 0, &axis));
+  CI_TRY(k_attr_i(k, "axis", INT64_MIN, &axis)); /* which no tensor has */
   CI_TRY(k_attr_i(k, "new_axis", 0, &fresh));
   CI_TRY(sequence_wanted(k, 0));
   if (!k_known(k, 0)) return CI_PENDING;
@@ -332,6 +335,9 @@ ci_status run_concat_from_sequence(ci_kernel *k) {
 /* ---- optional values ---- */
 
 ci_status prepare_optional(ci_kernel *k) {
+  const ci_attr *type = ci_find_attr(k->node->plan->model, k->node->node, "type");
+  if (type != NULL && type->kind != CI_PB_ATTRIBUTEVALUE_TYPE)
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute type is no type");
   if (k->n_in == 0 || k->in[0] == NULL) return k_out_nothing(k, 0);
   CI_TRY(k_out_like(k, 0, k->in[0]->dtype, k->in[0]));
   k_alias(k, 0, 0);

@@ -135,6 +135,11 @@ ci_status prepare_ensure_shape(ci_kernel *k) {
   return prepare_identity(k);
 }
 
+ci_status prepare_non_zero_divisor(ci_kernel *k) {
+  if (k->in[0]->dtype == CI_STRING) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for string");
+  return prepare_identity(k);
+}
+
 /* An integer is 0 if all of its bytes are. */
 ci_status run_non_zero_divisor(ci_kernel *k) {
   const ci_value *x = k->in[0];
@@ -179,6 +184,12 @@ static ci_status state_constant_of(ci_kernel *k, int32_t dtype, int rank, int64_
   return ci_plan_fix(k, 0, copy);
 }
 
+static ci_status state_no_constant(ci_kernel *k) {
+  return k_fail(k, CI_INVALID_ARGUMENT,
+                "no value, expected attribute value, value_int, value_ints, value_float, value_floats, value_string "
+                "or value_strings, one of them");
+}
+
 /* A ci_span of the model's strings is laid out as an element of a tensor of strings. */
 static ci_status state_constant_lists(ci_kernel *k) {
   const int64_t *ints;
@@ -198,13 +209,12 @@ static ci_status state_constant_lists(ci_kernel *k) {
     CI_TRY(k_attr_s(k, "value_string", NULL, &text));
     return state_constant_of(k, CI_STRING, 0, 1, &text);
   }
-  return k_fail(k, CI_INVALID_ARGUMENT,
-                "no value, expected attribute value, value_int, value_ints, value_float, value_floats, value_string "
-                "or value_strings");
+  return state_no_constant(k);
 }
 
 ci_status prepare_constant(ci_kernel *k) {
   const ci_value *tensor;
+  if (k->node->node->attr_count > 1) return state_no_constant(k);
   CI_TRY(k_attr_tensor(k, "value", &tensor));
   if (tensor != NULL) {
     CI_TRY(k_out(k, 0, tensor->dtype, tensor->rank, tensor->dims));

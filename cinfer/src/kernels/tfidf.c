@@ -26,7 +26,7 @@ typedef struct tfidf_plan { /* the n-grams and the weights of the output's colum
 static ci_status tfidf_needed(ci_kernel *k, const char *name, int64_t least, int64_t *value) {
   CI_TRY(k_attr_i(k, name, INT64_MIN, value));
   if (*value >= least) return CI_OK;
-  if (*value == INT64_MIN) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
+  if (!k_has(k, name)) return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is missing", name);
   return k_fail(k, CI_INVALID_ARGUMENT, "%s is %lld, expected at least %lld", name, (long long)*value,
                 (long long)least);
 }
@@ -224,7 +224,7 @@ static int32_t tfidf_find(const tfidf_plan *p, int32_t low, const tfidf_walk *w)
 
 static void tfidf_row(const tfidf_plan *p, const ci_value *x, int64_t row, int64_t columns, float *y) {
   int64_t shortest = p->shortest;
-  for (int64_t step = 1; step <= p->skips + 1 && step <= columns && shortest <= p->longest; step++) {
+  for (int64_t step = 1; step - 1 <= p->skips && step <= columns && shortest <= p->longest; step++) {
     for (int64_t begin = 0; begin < columns; begin++) {
       tfidf_walk w = {x, row * columns + begin, step, 1};
       int32_t at = 0;

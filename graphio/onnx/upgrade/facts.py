@@ -11,6 +11,8 @@ import onnx.defs
 import onnx.shape_inference
 from onnx import numpy_helper
 
+from graphio.onnx.guards import unbearable
+
 __all__ = ["MAIN", "Facts", "Path", "subgraphs"]
 
 #: where a graph stands: (index of the node, attribute, place in it) from the outermost inwards
@@ -134,7 +136,12 @@ def _inferred(model: onnx.ModelProto) -> onnx.GraphProto:
     _lighten(model.graph, light.graph)
     try:
         return onnx.shape_inference.infer_shapes(light, data_prop=True).graph
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+    except (
+        onnx.shape_inference.InferenceError,
+        onnx.checker.ValidationError,
+        RuntimeError,
+        ValueError,
+    ):
         return light.graph  # the declared types alone: what is unknown costs a few nodes more
 
 
@@ -146,6 +153,8 @@ def _lighten(graph: onnx.GraphProto, into: onnx.GraphProto) -> None:
     for tensor in graph.initializer:
         _lighten_tensor(tensor, into.initializer.add())
     for node in graph.node:
+        if unbearable(node, None):
+            continue  # of what it makes nothing is known
         made = into.node.add(name=node.name, op_type=node.op_type, domain=node.domain)
         made.input.extend(node.input)
         made.output.extend(node.output)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from graphio.schema import errors, stores
 from graphio.schema.checkpoint_index import is_safe_name
-from graphio.train.interop.reading import Array, damaged, find, is_file, parse_json
+from graphio.train.interop.reading import Array, damaged, find, is_file, parse_json, refused
 from graphio.train.sources import Entry, Resource, Source
 
 #: the index files that a folder may have, the better format first
@@ -53,6 +54,8 @@ class HuggingFaceSource:
         return find(self._files, name, self.what).array(name)
 
     def _open(self, path: str, open_file: Callable[[str], Source]) -> Source:
+        if _leads_away(path):
+            raise refused(self.what, f"the file {path!r} is a link that leads out of its folder")
         try:
             return open_file(path)
         except errors.NotFoundError:
@@ -76,6 +79,18 @@ def _weight_map(data: memoryview, what: str) -> dict[str, str]:
         if not isinstance(file, str) or not is_safe_name(file):
             raise damaged(what, f"{name!r} is said to be in {file!r}, which is no plain file name")
     return found
+
+
+def _leads_away(path: str) -> bool:
+    """Whether a file is a link to elsewhere than its folder or, in Hugging Face's cache, the folder
+    `blobs`, to which all files of a snapshot are links."""
+    if stores.is_remote(path) or not os.path.islink(path):
+        return False
+    folder = os.path.realpath(os.path.dirname(path))
+    allowed = {folder}
+    if os.path.basename(os.path.dirname(folder)) == "snapshots":
+        allowed.add(os.path.join(os.path.dirname(os.path.dirname(folder)), "blobs"))
+    return os.path.dirname(os.path.realpath(path)) not in allowed
 
 
 def inside(folder: str) -> str | None:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
+
+import numpy as np
+
+from graphio.schema import container
+
+__all__ = ["NodeCost", "node_costs", "operations", "traffic"]
+
+Array = np.ndarray[Any, Any]
 
 Shape = tuple[int, ...]
 Shapes = Sequence[Shape | None]  # None: it is not known, or absent
@@ -46,6 +55,10 @@ def _whole_input(inputs: Shapes, output: Shape, attrs: Mapping[str, Any]) -> int
     return prod(_of(inputs[0]))
 
 
+def _each(inputs: Shapes, output: Shape, attrs: Mapping[str, Any]) -> int:
+    return prod(output)
+
+
 def _of(shape: Shape | None) -> Shape:
     if shape is None:
         raise LookupError
@@ -84,7 +97,7 @@ def operations(op: str, inputs: Shapes, output: Shape, attrs: Mapping[str, Any])
     if base in _MOVE:
         return 0
     try:
-        return steps + _OPERATIONS.get(base, lambda *_: prod(output))(inputs, output, attrs)
+        return steps + _OPERATIONS.get(base, _each)(inputs, output, attrs)
     except (LookupError, ValueError):
         return None
 
@@ -96,3 +109,87 @@ def traffic(op: str, inputs: Sequence[int], outputs: Sequence[int]) -> int:
     if op in _PICK:
         return 2 * sum(outputs) + sum(inputs[1:])
     return sum(inputs) + sum(outputs)
+
+
+@dataclass(frozen=True)
+class NodeCost:
+    """What a node of a run takes at least.
+
+    Attributes:
+        name, op: of the node.
+        operations: on numbers, a multiply-add counting as two; None where a shape is not known.
+        moved: bytes read and written once.
+    """
+
+    name: str
+    op: str
+    operations: int | None
+    moved: int
+
+
+def node_costs(data: bytes, signature: str, inputs: Sequence[Array]) -> list[NodeCost]:
+    """The costs of a run's nodes in their order; the Python runtime runs the model for its shapes.
+
+    Args:
+        data: bytes of a model file.
+        signature: which is run.
+        inputs: in the signature's order.
+
+    Raises:
+        As graphio.runtime.load and run.
+    """
+    from graphio.runtime.program import NodeInfo
+
+    model, arrays = container.unpack(data)
+    known = _values(data, signature, inputs)
+    rows = []
+    for node in model.graph.node:
+        given = [known[v] for v in _outputs(node.name, len(node.output_type)) if v in known]
+        if not given or node.op in _STORED:
+            continue
+        attrs = NodeInfo(node, arrays).attributes()
+        taken = [known.get(value) for value in node.input]
+        sizes = [size for pair in taken if pair for size in pair[1:]]
+        moved = traffic(node.op, sizes, [size for _, size in given])
+        shapes = [pair and pair[0] for pair in taken]
+        rows.append(
+            NodeCost(node.name, node.op, operations(node.op, shapes, given[0][0], attrs), moved)
+        )
+    return rows
+
+
+#: nodes that give what is there already
+_STORED = frozenset(("Constant", "Variable", "Placeholder"))
+
+
+def _values(data: bytes, name: str, inputs: Sequence[Array]) -> dict[str, tuple[Shape, int]]:
+    """Shape and bytes of each value of a run."""
+    from graphio import runtime
+    from graphio.runtime.program import NodeInfo
+
+    model, arrays = container.unpack(data)
+    found: dict[str, tuple[Shape, int]] = {}
+    variables = {v.name: arrays[v.value] for v in model.variable if v.HasField("value")}
+    for node in model.graph.node:
+        if node.op == "Constant":
+            array = NodeInfo(node, arrays).attributes().get("value")
+        elif node.op == "Variable":
+            array = variables.get(NodeInfo(node, arrays).attrs["variable"].decode())
+        else:
+            continue
+        if isinstance(array, np.ndarray):
+            found[node.name] = array.shape, array.nbytes
+    signature = next(s for s in model.signature if s.name == name)
+    for binding, array in zip(signature.input, inputs, strict=True):
+        found[binding.value] = array.shape, array.nbytes
+    times: list[Any] = []
+    runtime.load(data).signature(name).run_watched(list(inputs), times, None)
+    for time in times:
+        for k, (dtype, shape) in enumerate(time.outputs):
+            value = f"{time.name}:{k}" if k else time.name
+            found[value] = shape, prod(shape) * dtype.itemsize
+    return found
+
+
+def _outputs(name: str, count: int) -> list[str]:
+    return [name, *(f"{name}:{k}" for k in range(1, count))]

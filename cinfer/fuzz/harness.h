@@ -1,0 +1,32 @@
+/* harness.h - what the fuzz targets share: memory that is counted, and findings.
+ *
+ * A target is a file with LLVMFuzzerTestOneInput; libFuzzer, AFL++ or replay.c calls it. */
+#ifndef FUZZ_HARNESS_H
+#define FUZZ_HARNESS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cinfer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+extern const bool fuzz_has_tail; /* the target's: what stands behind a model file is part of the input */
+
+/* Ends the process, which is what a fuzzer takes for a finding, unless what is promised holds. */
+void fuzz_require(bool holds, const char *promise);
+
+typedef struct fuzz_memory { /* what the library holds through the hook */
+  size_t live, most, blocks;
+  uint8_t fill; /* what fresh memory holds: results must not depend on it */
+} fuzz_memory;
+ci_allocator fuzz_allocator(fuzz_memory *memory);
+
+/* A call that failed says so in full, one that did not says nothing. */
+void fuzz_check_error(ci_status status, const ci_error *error);
+
+typedef struct fuzz_reader { /* bytes that choose; zeros when there are no more */
+  const uint8_t *at, *end;
+} fuzz_reader;
+uint8_t fuzz_byte(fuzz_reader *reader);
+uint64_t fuzz_number(fuzz_reader *reader, int bytes); /* little-endian */
+#endif

@@ -1,0 +1,74 @@
+/* message.h - messages as trees of fields that a mutator changes, and back to bytes; model files with right checksums.
+ */
+#ifndef FUZZ_MESSAGE_H
+#define FUZZ_MESSAGE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum fuzz_message {
+#define FUZZ_MESSAGE(name) FUZZ_##name,
+#include "schema.def"
+  FUZZ_MESSAGES
+} fuzz_message;
+
+typedef enum fuzz_kind {
+  FUZZ_VARINT,
+  FUZZ_DTYPE,   /* varint, an element type */
+  FUZZ_FIXED32,
+  FUZZ_FIXED64,
+  FUZZ_TEXT,    /* bytes */
+  FUZZ_VALUE,   /* bytes, a value or a node by name */
+  FUZZ_VARINTS, /* packed */
+  FUZZ_FLOATS,  /* packed */
+  FUZZ_CHILD    /* a message */
+} fuzz_kind;
+
+typedef struct fuzz_field {
+  uint32_t number;
+  uint8_t wire, kind, message; /* message: which the field stands in; of a child: `inside` */
+  uint8_t inside;
+  uint64_t value;
+  const uint8_t *data; /* bytes; of a stored tensor, what lies in the data section */
+  size_t length;
+  size_t encoded; /* bytes of what is in a child, while it is written */
+  struct fuzz_field *child, *next;
+} fuzz_field;
+
+typedef struct fuzz_span {
+  const uint8_t *at;
+  size_t length;
+} fuzz_span;
+bool fuzz_read_varint(fuzz_span *bytes, uint64_t *value); /* false: there is none */
+uint64_t fuzz_read_number(const uint8_t *at, int bytes);  /* little-endian */
+
+enum { FUZZ_ROOM = 1 << 22, FUZZ_MOST_FIELDS = 1 << 14 };
+
+typedef struct fuzz_tree { /* of one model; everything lies in `room` */
+  fuzz_field root;
+  fuzz_field *fields[FUZZ_MOST_FIELDS]; /* all that were read, parents first */
+  size_t count;
+  size_t used;
+  _Alignas(16) uint8_t room[FUZZ_ROOM];
+} fuzz_tree;
+
+/* A message alone, and how many bytes it takes then; false and 0: more than there is room for. */
+bool fuzz_parse_message(fuzz_tree *tree, fuzz_message message, const uint8_t *bytes, size_t size);
+size_t fuzz_encode_message(fuzz_tree *tree, uint8_t *bytes, size_t most);
+
+/* False: no container around a message, or more of it than there is room for. */
+bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size);
+/* The file with all lengths, offsets and checksums right; 0: longer than `most`. */
+size_t fuzz_encode(fuzz_tree *tree, uint8_t *file, size_t most);
+
+void *fuzz_take(fuzz_tree *tree, size_t bytes); /* NULL: no room left */
+fuzz_field *fuzz_find(const fuzz_field *parent, uint32_t number); /* the first, or NULL */
+/* A copy of a field and all that is in it; NULL: no room. */
+fuzz_field *fuzz_copy(fuzz_tree *tree, const fuzz_field *field);
+/* Sets a number, which is added where it is missing. */
+bool fuzz_set(fuzz_tree *tree, fuzz_field *parent, uint32_t number, uint8_t wire, uint64_t value);
+/* How long the container at the start of `file` says that it is, at most `size`. */
+size_t fuzz_container_size(const uint8_t *file, size_t size);
+/* Makes the checksums of header and graph section right, and the lengths those of the bytes. */
+void fuzz_seal(uint8_t *file, size_t graph_length, size_t size);
+#endif

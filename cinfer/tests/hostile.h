@@ -1,0 +1,575 @@
+/* hostile.h - models that a stranger might write: families of files, each of which takes much memory or time for its
+ * bytes. A member of a family has about n of what the family is about. */
+#ifndef CI_TEST_HOSTILE_H
+#define CI_TEST_HOSTILE_H
+#include <stdio.h>
+#include <string.h>
+
+#include "crc32c.h"
+#include "out.h"
+#include "wire.h"
+
+/* ---- messages ---- */
+
+static void hostile_text(ci_out *out, uint32_t field, const char *text) {
+  ci_out_field_bytes(out, field, text, strlen(text));
+}
+
+/* Adds a message and frees it. */
+static void hostile_add(ci_out *out, uint32_t field, ci_out *message) {
+  ci_out_field_message(out, field, message);
+  ci_out_free(message);
+}
+
+/* The i-th of the shortest names. */
+static const char *hostile_name(char *buffer, size_t i) {
+  static const char digits[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  char *at = buffer;
+  do *at++ = digits[i % 64];
+  while ((i /= 64) > 0);
+  *at = '\0';
+  return buffer;
+}
+
+typedef struct hostile_key {
+  char bytes[4];
+} hostile_key;
+
+/* The i-th of keys that are sorted by their bytes. */
+static hostile_key hostile_sorted(size_t i) {
+  return (hostile_key){{(char)('A' + i / 2500), (char)('A' + i / 50 % 50), (char)('A' + i % 50), '\0'}};
+}
+
+/* A node with a name, an operator and a version; the rest follows. */
+static ci_out hostile_node(const char *name, const char *op, uint64_t version) {
+  ci_out node = {0};
+  hostile_text(&node, CI_PB_NODE_NAME, name);
+  hostile_text(&node, CI_PB_NODE_OP, op);
+  ci_out_field_varint(&node, CI_PB_NODE_VERSION, version);
+  return node;
+}
+
+/* Output types that say nothing. */
+static void hostile_outputs(ci_out *node, size_t count) {
+  for (size_t i = 0; i < count; i++) ci_out_field_message(node, CI_PB_NODE_OUTPUT_TYPE, &(ci_out){0});
+}
+
+/* {key: <field> value} */
+static void hostile_attribute(ci_out *node, const char *key, uint32_t field, const ci_out *value) {
+  ci_out attribute = {0}, wrapped = {0};
+  hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, key);
+  ci_out_field_message(&wrapped, field, value);
+  hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &wrapped);
+  hostile_add(node, CI_PB_NODE_ATTR, &attribute);
+}
+
+/* The file around a Model message, without a data section. */
+static ci_out hostile_file(ci_out *model) {
+  ci_out file = {0};
+  const size_t end = 64 + model->length, offset = ci_round_up(end, 64);
+  ci_out_bytes(&file, "\x89GIO\r\n\x1a\n\1\0\0\0\0\0\0\0", 16);
+  ci_out_u64(&file, model->length);
+  ci_out_u64(&file, offset);
+  ci_out_u64(&file, 0);
+  ci_out_u32(&file, ci_crc32c(0, model->data, model->length));
+  ci_out_bytes(&file, (char[16]){0}, 16);
+  ci_out_u32(&file, ci_crc32c(0, file.data, 60));
+  ci_out_bytes(&file, model->data, model->length);
+  ci_out_bytes(&file, (char[64]){0}, offset - end);
+  ci_out_free(model);
+  return file;
+}
+
+/* ---- families: each writes a graph, and may add to the model ---- */
+
+static void hostile_empty_nodes(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "", 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+}
+
+/* A node that n others, each of one kernel, read. */
+static void hostile_fan(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out first = hostile_node("-", "Constant", 1);
+  hostile_outputs(&first, 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &first);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "Or", 7);
+    hostile_text(&node, CI_PB_NODE_INPUT, "-");
+    hostile_text(&node, CI_PB_NODE_INPUT, "-");
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+}
+
+static void hostile_chain(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  char name[16], before[16] = "";
+  for (size_t i = 0; i < n; i++) {
+    ci_out node = hostile_node(hostile_name(name, i), i == 0 ? "Constant" : "Not", 1);
+    hostile_text(&node, CI_PB_NODE_INPUT, before);
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    memcpy(before, name, sizeof before);
+  }
+}
+
+/* Each node waits for the one before. */
+static void hostile_waits(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  char name[16], before[16] = "";
+  for (size_t i = 0; i < n; i++) {
+    ci_out node = hostile_node(hostile_name(name, i), "", 1);
+    hostile_text(&node, CI_PB_NODE_CONTROL_INPUT, before);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    memcpy(before, name, sizeof before);
+  }
+}
+
+static void hostile_many_inputs(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out node = hostile_node("a", "", 1);
+  hostile_outputs(&node, 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  node = hostile_node("b", "", 1);
+  for (size_t i = 0; i < n; i++) hostile_text(&node, CI_PB_NODE_INPUT, "a");
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_many_outputs(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out node = hostile_node("a", "", 1);
+  hostile_outputs(&node, n);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* Sorted keys of a node that no kernel looks at. */
+static void hostile_attributes(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out node = hostile_node("a", "", 1), value = {0};
+  ci_out_field_varint(&value, CI_PB_ATTRIBUTEVALUE_I, 1);
+  for (size_t i = 0; i < n; i++) {
+    ci_out attribute = {0};
+    hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, hostile_sorted(i).bytes);
+    ci_out_field_message(&attribute, CI_PB_ATTRIBUTE_VALUE, &value);
+    hostile_add(&node, CI_PB_NODE_ATTR, &attribute);
+  }
+  ci_out_free(&value);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_list(ci_out *graph, uint32_t kind, const ci_out *list) {
+  ci_out node = hostile_node("a", "", 1);
+  hostile_attribute(&node, "k", kind, list);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_ints(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out list = {0}, packed = {0};
+  for (size_t i = 0; i < n; i++) ci_out_bytes(&packed, "\1", 1);
+  hostile_add(&list, CI_PB_ATTRIBUTEVALUE_INTLIST_I, &packed);
+  hostile_list(graph, CI_PB_ATTRIBUTEVALUE_INTS, &list);
+  ci_out_free(&list);
+}
+
+static void hostile_floats(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out list = {0}, packed = {0};
+  for (size_t i = 0; i < n; i++) ci_out_u32(&packed, 1);
+  hostile_add(&list, CI_PB_ATTRIBUTEVALUE_FLOATLIST_F, &packed);
+  hostile_list(graph, CI_PB_ATTRIBUTEVALUE_FLOATS, &list);
+  ci_out_free(&list);
+}
+
+static void hostile_strings(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out list = {0};
+  for (size_t i = 0; i < n; i++) ci_out_field_message(&list, CI_PB_ATTRIBUTEVALUE_STRINGLIST_S, &(ci_out){0});
+  hostile_list(graph, CI_PB_ATTRIBUTEVALUE_STRINGS, &list);
+  ci_out_free(&list);
+}
+
+/* Tensors of one dimension, which is 0, in attributes. */
+static void hostile_inline_tensors(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_FLOAT);
+  ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){0}, 1);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "", 1);
+    hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+  ci_out_free(&tensor);
+}
+
+static void hostile_tensors(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  ci_out tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_FLOAT);
+  ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){0}, 1);
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_STORED, 1);
+  for (size_t i = 0; i < n; i++) ci_out_field_message(model, CI_PB_MODEL_TENSOR, &tensor);
+  ci_out_free(&tensor);
+}
+
+static void hostile_string_tensor(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out tensor = {0}, data = {0}, node = hostile_node("a", "", 1);
+  for (size_t i = 0; i < n; i++) ci_out_u64(&data, 0);
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_STRING);
+  ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){(int64_t)n}, 1);
+  hostile_add(&tensor, CI_PB_TENSOR_DATA, &data);
+  hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  ci_out_free(&tensor);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_packed_tensor(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out tensor = {0}, data = {0}, node = hostile_node("a", "", 1);
+  for (size_t i = 0; i < n; i++) ci_out_bytes(&data, "\1", 1);
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_UINT2);
+  ci_out_field_packed(&tensor, CI_PB_TENSOR_DIMS, (const int64_t[]){4 * (int64_t)n}, 1);
+  hostile_add(&tensor, CI_PB_TENSOR_DATA, &data);
+  hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  ci_out_free(&tensor);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_variables(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  for (size_t i = 0; i < n; i++) {
+    ci_out variable = {0};
+    hostile_text(&variable, CI_PB_VARIABLE_NAME, hostile_sorted(i).bytes);
+    ci_out_field_varint(&variable, CI_PB_VARIABLE_DTYPE, CI_FLOAT);
+    hostile_add(model, CI_PB_MODEL_VARIABLE, &variable);
+  }
+}
+
+static void hostile_resources(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out resource = {0};
+    hostile_text(&resource, CI_PB_RESOURCE_NAME, hostile_name(name, i));
+    ci_out_field_message(&resource, CI_PB_RESOURCE_GENERATOR, &(ci_out){0});
+    hostile_add(model, CI_PB_MODEL_RESOURCE, &resource);
+  }
+}
+
+static void hostile_metadata(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  for (size_t i = 0; i < n; i++) ci_out_field_message(model, CI_PB_MODEL_METADATA, &(ci_out){0});
+}
+
+/* A value that a signature may name. */
+static void hostile_one_value(ci_out *graph) {
+  ci_out node = hostile_node("a", "", 1);
+  hostile_outputs(&node, 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_signature_outputs(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0}, binding = {0};
+  hostile_one_value(graph);
+  hostile_text(&binding, CI_PB_SIGNATURE_BINDING_VALUE, "a");
+  for (size_t i = 0; i < n; i++) ci_out_field_message(&signature, CI_PB_SIGNATURE_OUTPUT, &binding);
+  ci_out_free(&binding);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void hostile_signatures(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  for (size_t i = 0; i < n; i++) {
+    ci_out signature = {0};
+    hostile_text(&signature, CI_PB_SIGNATURE_NAME, hostile_sorted(i).bytes);
+    hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+  }
+}
+
+static void hostile_targets(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0};
+  hostile_one_value(graph);
+  for (size_t i = 0; i < n; i++) hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "a");
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* Formal inputs of a body: the shortest things that have names. */
+static void hostile_formals(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out body = {0};
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out formal = {0};
+    hostile_text(&formal, CI_PB_ARGUMENT_NAME, hostile_name(name, i));
+    hostile_add(&body, CI_PB_GRAPH_INPUT, &formal);
+  }
+  ci_out node = hostile_node("-", "", 1);
+  hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_G, &body);
+  ci_out_free(&body);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* n nodes, each with a body of nothing. */
+static void hostile_bodies(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "", 1);
+    hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_G, &(ci_out){0});
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+}
+
+/* Bodies inside each other, as deep as they may be, at the bottom n nodes that capture through all of them. */
+static void hostile_deep(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  enum { DEPTH = 16 };
+  ci_out inner = {0};
+  hostile_one_value(graph);
+  hostile_text(&inner, CI_PB_GRAPH_CAPTURE, "a");
+  for (size_t i = 0; i < n; i++) {
+    char name[20] = "_";
+    hostile_name(name + 1, i);
+    ci_out node = hostile_node(name, "", 1);
+    hostile_text(&node, CI_PB_NODE_INPUT, "a");
+    hostile_add(&inner, CI_PB_GRAPH_NODE, &node);
+  }
+  for (int depth = 1; depth < DEPTH; depth++) {
+    ci_out outer = {0}, node = {0};
+    char name[16];
+    snprintf(name, sizeof name, "-%d", depth);
+    node = hostile_node(name, "", 1);
+    hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_G, &inner);
+    ci_out_free(&inner);
+    hostile_text(&outer, CI_PB_GRAPH_CAPTURE, "a");
+    hostile_add(&outer, CI_PB_GRAPH_NODE, &node);
+    inner = outer;
+  }
+  ci_out node = hostile_node("-", "", 1);
+  hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_G, &inner);
+  ci_out_free(&inner);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* A body that captures n values and reads none. */
+static void hostile_captures(ci_out *graph, ci_out *model, size_t n) {
+  (void)model;
+  ci_out body = {0};
+  for (size_t i = 0; i < n; i++) {
+    const hostile_key name = hostile_sorted(i);
+    ci_out node = hostile_node(name.bytes, "", 1);
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    hostile_text(&body, CI_PB_GRAPH_CAPTURE, name.bytes);
+  }
+  ci_out node = hostile_node("-", "", 1);
+  hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_G, &body);
+  ci_out_free(&body);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+static void hostile_functions(ci_out *graph, ci_out *model, size_t n) {
+  (void)graph;
+  for (size_t i = 0; i < n; i++) {
+    ci_out function = {0};
+    hostile_text(&function, CI_PB_FUNCTION_NAME, hostile_sorted(i).bytes);
+    hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  }
+}
+
+/* n calls of one function, which has a node. */
+static void hostile_calls(ci_out *graph, ci_out *model, size_t n) {
+  ci_out function = {0}, inner = hostile_node("n", "-", 1);
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  hostile_add(&function, CI_PB_FUNCTION_NODE, &inner);
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "f", 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+}
+
+/* A call whose name has n bytes, of a function with n nodes, which read each other. */
+static void hostile_long_name(ci_out *graph, ci_out *model, size_t n) {
+  ci_out function = {0}, long_name = {0}, node;
+  char name[16], before[16] = "";
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  for (size_t i = 0; i < n; i++) {
+    node = hostile_node(hostile_name(name, i), i == 0 ? "Constant" : "Not", 1);
+    if (i > 0) hostile_text(&node, CI_PB_NODE_INPUT, before);
+    hostile_add(&function, CI_PB_FUNCTION_NODE, &node);
+    memcpy(before, name, sizeof before);
+    ci_out_bytes(&long_name, "n", 1);
+  }
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  ci_out_bytes(&long_name, "", 1);
+  node = hostile_node((const char *)long_name.data, "f", 1);
+  ci_out_free(&long_name);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* Functions that call the next one, `width` times each; at the bottom there is a list of n integers. */
+static void hostile_nested(ci_out *graph, ci_out *model, size_t n, int width) {
+  enum { DEPTH = 15 };
+  for (int depth = 0; depth < DEPTH; depth++) {
+    ci_out function = {0};
+    const char name[2] = {(char)('a' + depth), '\0'}, next[2] = {(char)('b' + depth), '\0'};
+    hostile_text(&function, CI_PB_FUNCTION_NAME, name);
+    ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+    for (int call = 0; call < width; call++) {
+      ci_out node = hostile_node(call == 0 ? "1" : "2", next, 1), list = {0}, packed = {0};
+      for (size_t i = 0; depth == DEPTH - 1 && i < n; i++) ci_out_bytes(&packed, "\1", 1);
+      hostile_add(&list, CI_PB_ATTRIBUTEVALUE_INTLIST_I, &packed);
+      if (depth == DEPTH - 1) hostile_attribute(&node, "k", CI_PB_ATTRIBUTEVALUE_INTS, &list);
+      ci_out_free(&list);
+      hostile_add(&function, CI_PB_FUNCTION_NODE, &node);
+    }
+    hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  }
+  ci_out node = hostile_node("bomb", "a", 1);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* A function without a name for what it takes: n attributes, n nodes; they wait for as many nodes, and n wait for it.
+ */
+static void hostile_called(ci_out *graph, ci_out *model, size_t n, bool controls, bool references) {
+  ci_out function = {0}, call = hostile_node("-", "f", 1), value = {0};
+  char name[16];
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  ci_out_field_varint(&value, CI_PB_ATTRIBUTEVALUE_I, 1);
+  for (size_t i = 0; i < n; i++) {
+    ci_out inner = hostile_node(hostile_name(name, i), "", 1), attribute = {0}, wrapped = {0};
+    const char *key = hostile_sorted(i).bytes;
+    if (controls) {
+      ci_out before = hostile_node(name, "", 1);
+      hostile_add(graph, CI_PB_GRAPH_NODE, &before);
+      hostile_text(&call, CI_PB_NODE_CONTROL_INPUT, name);
+    }
+    if (references) {
+      hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, key);
+      ci_out_field_message(&attribute, CI_PB_ATTRIBUTE_VALUE, &value);
+      hostile_add(&call, CI_PB_NODE_ATTR, &attribute);
+      hostile_text(&wrapped, CI_PB_ATTRIBUTEVALUE_REFERENCE, key);
+      hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "k");
+      hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &wrapped);
+      hostile_add(&inner, CI_PB_NODE_ATTR, &attribute);
+    }
+    hostile_add(&function, CI_PB_FUNCTION_NODE, &inner);
+  }
+  ci_out_free(&value);
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &call);
+}
+
+static void hostile_references(ci_out *graph, ci_out *model, size_t n) { hostile_called(graph, model, n, false, true); }
+
+static void hostile_call_waits(ci_out *graph, ci_out *model, size_t n) { hostile_called(graph, model, n, true, false); }
+
+/* n nodes that wait for a call of n nodes, in a signature. */
+static void hostile_waits_for_call(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0};
+  hostile_called(graph, model, n, false, false);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "Constant", 1);
+    hostile_text(&node, CI_PB_NODE_CONTROL_INPUT, "-");
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
+  }
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* Signatures of a graph that has as many values. */
+static void hostile_signatures_of_many(ci_out *graph, ci_out *model, size_t n) {
+  hostile_fan(graph, model, n);
+  hostile_signatures(graph, model, n);
+}
+
+/* Inputs of a signature, each a value of its own. */
+static void hostile_signature_inputs(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0}, type = {0}, tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TYPE_TENSORTYPE_DTYPE, CI_FLOAT);
+  hostile_add(&type, CI_PB_TYPE_TENSOR, &tensor);
+  hostile_fan(graph, model, n);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out binding = {0};
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_KEY, hostile_name(name, i));
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_VALUE, name);
+    ci_out_field_message(&binding, CI_PB_SIGNATURE_BINDING_TYPE, &type);
+    hostile_add(&signature, CI_PB_SIGNATURE_INPUT, &binding);
+  }
+  ci_out_free(&type);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 2); }
+static inline void hostile_deep_calls(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 1); }
+
+typedef struct hostile_family {
+  const char *name;
+  void (*write)(ci_out *graph, ci_out *model, size_t n);
+  ci_status status; /* of the load of a large one */
+  bool calls;       /* it has functions that are called */
+} hostile_family;
+
+static const hostile_family hostile_families[] = {
+    {"nodes that are nothing but a name", hostile_empty_nodes, CI_RESOURCE_EXHAUSTED, false},
+    {"nodes that all read one value", hostile_fan, CI_OK, false},
+    {"nodes in a chain", hostile_chain, CI_OK, false},
+    {"nodes that wait for each other", hostile_waits, CI_OK, false},
+    {"inputs of one node", hostile_many_inputs, CI_OK, false},
+    {"outputs of one node", hostile_many_outputs, CI_RESOURCE_EXHAUSTED, false},
+    {"attributes of one node", hostile_attributes, CI_OK, false},
+    {"integers of one attribute", hostile_ints, CI_OK, false},
+    {"floats of one attribute", hostile_floats, CI_OK, false},
+    {"strings of one attribute", hostile_strings, CI_OK, false},
+    {"inline tensors", hostile_inline_tensors, CI_RESOURCE_EXHAUSTED, false},
+    {"stored tensors", hostile_tensors, CI_RESOURCE_EXHAUSTED, false},
+    {"elements of a string tensor", hostile_string_tensor, CI_OK, false},
+    {"elements of a packed tensor", hostile_packed_tensor, CI_OK, false},
+    {"variables", hostile_variables, CI_RESOURCE_EXHAUSTED, false},
+    {"resources", hostile_resources, CI_OK, false},
+    {"entries of the metadata", hostile_metadata, CI_OK, false},
+    {"outputs of a signature", hostile_signature_outputs, CI_RESOURCE_EXHAUSTED, false},
+    {"signatures", hostile_signatures, CI_RESOURCE_EXHAUSTED, false},
+    {"targets of a signature", hostile_targets, CI_UNIMPLEMENTED, false},
+    {"formal inputs of a body", hostile_formals, CI_RESOURCE_EXHAUSTED, false},
+    {"empty bodies", hostile_bodies, CI_RESOURCE_EXHAUSTED, false},
+    {"nodes in deep bodies", hostile_deep, CI_RESOURCE_EXHAUSTED, false},
+    {"captures of a body", hostile_captures, CI_OK, false},
+    {"functions", hostile_functions, CI_OK, false},
+    {"calls of a function", hostile_calls, CI_RESOURCE_EXHAUSTED, true},
+    {"bytes of a call's name", hostile_long_name, CI_RESOURCE_EXHAUSTED, true},
+    {"references to attributes of a call", hostile_references, CI_OK, true},
+    {"nodes that a call waits for", hostile_call_waits, CI_RESOURCE_EXHAUSTED, true},
+    {"nodes that wait for a call", hostile_waits_for_call, CI_UNIMPLEMENTED, true},
+    {"signatures of a large graph", hostile_signatures_of_many, CI_OK, false},
+    {"inputs of a signature", hostile_signature_inputs, CI_RESOURCE_EXHAUSTED, false},
+    {"integers in functions that call twice", hostile_bomb, CI_RESOURCE_EXHAUSTED, true},
+};
+enum { HOSTILE_FAMILIES = sizeof hostile_families / sizeof hostile_families[0] };
+
+static inline ci_out hostile_model(const hostile_family *family, size_t n) {
+  ci_out graph = {0}, model = {0}, whole = {0};
+  family->write(&graph, &model, n);
+  hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);
+  ci_out_bytes(&whole, model.data, model.length);
+  ci_out_free(&model);
+  return hostile_file(&whole);
+}
+#endif

@@ -1,0 +1,109 @@
+/* test_load_memory.c - S2: what the load of a file takes of memory, whatever the file says. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "hostile.h"
+#include "models.h"
+
+enum { FOR_ANY_FILE = 1 << 16, FOR_EACH_BYTE = 16, FOR_EACH_NODE_OF_FUNCTIONS = 512 };
+
+typedef struct counter {
+  size_t now, most;
+} counter;
+
+static void *counter_alloc(void *user, size_t bytes, size_t align) {
+  counter *c = user;
+  c->now += bytes;
+  if (c->now > c->most) c->most = c->now;
+  return aligned_alloc(align, ci_round_up(bytes, align));
+}
+
+static void counter_release(void *user, void *memory, size_t bytes) {
+  counter *c = user;
+  c->now -= bytes;
+  free(memory);
+}
+
+typedef struct loaded {
+  ci_status status;
+  size_t most; /* bytes of memory that it took at a time */
+} loaded;
+
+static loaded load(const void *data, size_t bytes, uint64_t max_nodes) {
+  counter count = {0};
+  ci_error error;
+  ci_options options = ci_defaults();
+  ci_model *model;
+  options.borrow = 1;
+  options.limits.max_nodes = max_nodes;
+  options.allocator = (ci_allocator){&count, counter_alloc, counter_release};
+  loaded l = {.status = ci_open_memory(data, bytes, &options, &model, &error)};
+  l.most = count.most;
+  ci_close(model);
+  CHECK(count.now == 0);
+  return l;
+}
+
+static void report(const char *what, size_t bytes, loaded l) {
+  const double more = l.most > FOR_ANY_FILE ? (double)(l.most - FOR_ANY_FILE) : 0;
+  printf("%-40s %8zu bytes: %9zu, %6.2f times and 64 KB%s\n", what, bytes, l.most, more / (double)bytes,
+         l.status == CI_OK ? "" : ", refused");
+}
+
+/* No more than the bound, at any size; and what honest files have is not refused. */
+static void test_hostile(const hostile_family *family) {
+  static const size_t sizes[] = {1, 100, 3000, 33000};
+  for (int i = 0; i < 4; i++) {
+    const uint64_t max_nodes = 1 << 17;
+    ci_out file = hostile_model(family, sizes[i]);
+    const loaded l = load(file.data, file.length, max_nodes);
+    size_t bound = FOR_ANY_FILE + FOR_EACH_BYTE * file.length;
+    if (family->calls) bound += FOR_EACH_NODE_OF_FUNCTIONS * (size_t)max_nodes;
+    CHECK(!file.failed && l.most <= bound);
+    if (i == 3) CHECK(l.status == family->status);
+    if (i == 3) report(family->name, file.length, l);
+    ci_out_free(&file);
+  }
+}
+
+/* A limit of nodes bounds what functions that call each other may take. */
+static void test_bomb_with_few_nodes(void) {
+  const hostile_family bomb = {"a function bomb", hostile_bomb, CI_RESOURCE_EXHAUSTED, true};
+  ci_out file = hostile_model(&bomb, 1000);
+  const loaded l = load(file.data, file.length, 1000);
+  CHECK(l.status == CI_RESOURCE_EXHAUSTED);
+  CHECK(l.most <= FOR_ANY_FILE + FOR_EACH_BYTE * file.length + FOR_EACH_NODE_OF_FUNCTIONS * 1000);
+  report("a function bomb, with 1000 nodes", file.length, l);
+  ci_out_free(&file);
+}
+
+/* More nodes than the limit are refused before memory is taken for them. */
+static void test_many_nodes_are_counted_first(void) {
+  const hostile_family chain = {"a chain", hostile_chain, CI_OK, false};
+  ci_out file = hostile_model(&chain, 1001);
+  CHECK(load(file.data, file.length, 1001).status == CI_OK);
+  const loaded l = load(file.data, file.length, 1000);
+  CHECK(l.status == CI_RESOURCE_EXHAUSTED && l.most < 4096);
+  ci_out_free(&file);
+}
+
+static void test_honest(const char *name, const void *data, size_t bytes) {
+  const loaded l = load(data, bytes, 0);
+  CHECK(l.status == CI_OK || l.status == CI_UNIMPLEMENTED); /* an operator of the program's own */
+  CHECK(l.most <= FOR_ANY_FILE);
+  report(name, bytes, l);
+}
+#define HONEST(model) test_honest(#model, model, sizeof model)
+
+int main(void) {
+  for (int i = 0; i < HOSTILE_FAMILIES; i++) test_hostile(&hostile_families[i]);
+  test_bomb_with_few_nodes();
+  test_many_nodes_are_counted_first();
+  HONEST(model_perceptron);
+  HONEST(model_everything);
+  HONEST(model_sequences);
+  HONEST(model_called);
+  HONEST(model_found);
+  HONEST(model_own);
+  return CHECK_END;
+}

@@ -1,0 +1,67 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from graphio.command_line.exits import Refused
+
+__all__ = ["Engine", "Inputs", "Signature", "Sizes", "parse_sizes"]
+
+Signature = Annotated[
+    str | None, typer.Option("--signature", "-s", help="Which signature; needless if there is one.")
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="[NAME=]FILE",
+        help=".npz, .npy, .csv, .parquet, pictures (NAME='*.png'); none: random numbers.",
+    ),
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size",
+        metavar="NAME=SIZES",
+        help="Sizes of an input, image=1,3,224,224, or of a named dimension, batch=8. "
+        "What is not said is 1.",
+    ),
+]
+
+
+class Engine(str, Enum):
+    """Who runs a model."""
+
+    cinfer = "cinfer"
+    runtime = "runtime"
+
+    def open(self, data: bytes, threads: int = 1) -> Any:
+        """A model file's bytes in this engine."""
+        if self is Engine.cinfer:
+            from graphio import cinfer
+
+            return cinfer.load(data, threads=threads)
+        from graphio import runtime
+
+        return runtime.load(data)
+
+
+def parse_sizes(given: list[str] | None) -> dict[str, tuple[int, ...]]:
+    """By name of an input or dimension: its sizes.
+
+    Raises:
+        Refused: one has another form.
+    """
+    sizes = {}
+    for text in given or ():
+        name, equals, numbers = text.rpartition("=")
+        parts = [part.strip() for part in numbers.split(",") if part.strip()]
+        if not equals or not name or not all(part.isdigit() for part in parts):
+            raise Refused(f"--size is '{text}', expected NAME=SIZES such as image=1,3,224,224", 2)
+        sizes[name] = tuple(map(int, parts))
+    return sizes

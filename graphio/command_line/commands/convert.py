@@ -1,0 +1,198 @@
+"""From one format to another, by the ending of what is to be made."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from graphio.command_line import opening, output
+from graphio.command_line.exits import USAGE, Refused
+
+NAME = "convert"
+Facts = dict[str, Any]
+Array = np.ndarray[Any, Any]
+_LEVELS = ("none", "exact", "approximate")
+
+
+def command(
+    source: Annotated[str, typer.Argument(help="A model, checkpoint or file of weights.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="name.gio, name.onnx, name.safetensors, name.npz; else a checkpoint's prefix."
+        ),
+    ],
+    signature: Annotated[
+        list[str] | None, typer.Option("--signature", "-s", help="To keep; may be repeated.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", metavar="NAME=TENSOR", help="Of a checkpoint's graph: what is fed."
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option("--output", metavar="NAME=TENSOR", help="Of a checkpoint's graph: results."),
+    ] = None,
+    optimize: Annotated[str, typer.Option(help="none, exact or approximate.")] = "exact",
+    freeze: Annotated[bool, typer.Option("--freeze", help="Variables become constants.")] = False,
+    weights: Annotated[
+        str | None, typer.Option(help="Store weights as float16 or bfloat16.", metavar="TYPE")
+    ] = None,
+    strip: Annotated[
+        bool, typer.Option("--strip", help="Leave out what only people read.")
+    ] = False,
+    opset: Annotated[int | None, typer.Option(help="Of an ONNX file.")] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.json", help="New names of weights: {old: new}; scopes, too."),
+    ] = None,
+    as_json: output.Json = False,
+) -> None:
+    """Convert SOURCE into TARGET, whose ending says what it becomes."""
+    if optimize not in _LEVELS:
+        raise Refused(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}", USAGE)
+    ending = os.path.splitext(target)[1].lower()
+    kind = opening.kind_of(source)
+    if ending in (".gio", ".onnx"):
+        data = _model(source, kind, (inputs, outputs), optimize)
+        if signature or freeze or weights or strip:
+            data = _slim(data, signature, freeze, weights, strip, optimize)
+        _write_model(data, target, ending, signature, opset)
+    else:
+        _write_weights(_renamed(_weights(source, kind), names), target, ending)
+    facts = {"source": source, "kind": kind, "target": target, "bytes": _size(target)}
+    text = f"{source} ({kind}) -> {target}, {facts['bytes']:,} bytes"
+    output.show(facts, as_json, lambda console: console.print(output.name(text)))
+
+
+def _size(target: str) -> int:
+    if os.path.isfile(target):
+        return os.path.getsize(target)
+    folder, base = os.path.split(target)
+    found = Path(folder or ".").glob(f"{base}.*")
+    return sum(file.stat().st_size for file in found)
+
+
+# ---- models ----
+
+
+def _model(source: str, kind: str, ends: tuple[Any, Any], optimize: str) -> bytes:
+    if kind in opening.MODELS:
+        return opening.model_bytes(source, optimize)
+    if kind == opening.CHECKPOINT:
+        return _from_checkpoint(opening.prefix_of(source), *ends, optimize)
+    raise Refused(f"'{source}' holds weights without a graph: it cannot become a model")
+
+
+def _from_checkpoint(prefix: str, inputs: Any, outputs: Any, optimize: str) -> bytes:
+    """The graph that was saved with a checkpoint, with its values."""
+    if not outputs:
+        raise Refused(
+            "say what the model gives, --output NAME=TENSOR, and what it takes, --input", USAGE
+        )
+    import tempfile
+
+    import graphio as tf
+    from graphio.train.checkpoint_reader import resolved
+
+    where = resolved(prefix)
+    graph = tf.Graph()
+    with graph.as_default(), tf.Session(graph=graph) as session:
+        saver = tf.train.import_meta_graph(f"{where}.meta")
+        saver.restore(session, where)
+        ends = [
+            {key: _tensor(graph, of) for key, of in _pairs(given)} for given in (inputs, outputs)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.gio")
+            tf.saved_model.save(path, session, {"predict": tuple(ends)}, optimize=optimize)
+            return Path(path).read_bytes()
+
+
+def _pairs(given: list[str] | None) -> list[tuple[str, str]]:
+    """NAME=TENSOR; a tensor alone has its own name."""
+    found = []
+    for text in given or ():
+        name, equals, tensor = text.partition("=")
+        found.append((name, tensor) if equals else (text.partition(":")[0], text))
+    return found
+
+
+def _tensor(graph: Any, name: str) -> Any:
+    return graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
+
+
+def _slim(
+    data: bytes, signature: Any, freeze: bool, weights: str | None, strip: bool, optimize: str
+) -> bytes:
+    from graphio.slimming import slimmed
+
+    return slimmed(
+        data, signatures=signature, freeze=freeze, weights=weights, strip=strip, optimize=optimize
+    )
+
+
+def _write_model(
+    data: bytes, target: str, ending: str, signature: list[str] | None, opset: int | None
+) -> None:
+    if ending == ".gio":
+        from graphio.schema import stores
+
+        stores.write(target, [data])
+        return
+    from graphio.onnx import from_model
+
+    from_model(data, target, signature=signature[0] if signature else None, opset=opset)
+
+
+# ---- weights ----
+
+
+def _weights(source: str, kind: str) -> Mapping[str, Array]:
+    if kind in opening.MODELS:
+        from graphio.describing import tensors_of
+        from graphio.schema import container
+
+        return tensors_of(*container.unpack(opening.model_bytes(source)))
+    from graphio.train.values import load_values
+
+    found = load_values(opening.prefix_of(source))
+    names = output.progress(list(found), "read")
+    return {name: found[name] for name in names}
+
+
+def _renamed(values: Mapping[str, Array], names: str | None) -> Mapping[str, Array]:
+    if names is None:
+        return values
+    from graphio.train.renaming import renamed
+
+    table = json.loads(Path(names).read_text())
+    if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+        raise Refused(f"'{names}' should be a JSON object of texts, {{old: new}}")
+    found, wrong = renamed(values, table, set(values) | set(table.values()))
+    if wrong:
+        raise Refused(f"'{names}': " + "; ".join(wrong))
+    return {new: values[old] for new, old in found.items()}
+
+
+def _write_weights(values: Mapping[str, Array], target: str, ending: str) -> None:
+    from graphio.train.exporting import WRITERS, export_variables
+
+    if ending in WRITERS:
+        export_variables(dict(values), target)
+        return
+    if ending in (".pt", ".pth", ".pb", ".npy", ".h5"):
+        raise Refused(
+            f"{ending} files are not written; expected .gio, .onnx or {', '.join(WRITERS)}", USAGE
+        )
+    from graphio.schema.checkpoint_writer import write_checkpoint
+
+    write_checkpoint(target, values)

@@ -1,0 +1,52 @@
+"""A header and an example for a model: C code with its names and shapes filled in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphio.command_line import opening, output
+from graphio.command_line.exits import Refused
+
+NAME = "export-c"
+
+
+def command(
+    model: Annotated[str, typer.Argument(help="A model (.gio); others: `graphio convert` first.")],
+    folder: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to.")
+    ] = ".",
+    name: Annotated[
+        str | None, typer.Option(help="Prefix of files and functions; none: the model's.")
+    ] = None,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="The model as an array in the program, too: no file.")
+    ] = False,
+    as_json: output.Json = False,
+) -> None:
+    """Write NAME.h, with a function for each signature of MODEL, and a program NAME_example.c."""
+    if opening.kind_of(model) != opening.MODEL:
+        raise Refused(f"'{model}' is no .gio file: `graphio convert {model} model.gio` makes one")
+    from graphio.c_source import sources
+    from graphio.schema import stores
+
+    os.makedirs(folder, exist_ok=True)
+    made = sources(
+        Path(model).read_bytes(), name or Path(model).stem, os.path.basename(model), embed
+    )
+    for file, text in made.items():
+        stores.write(os.path.join(folder, file), [text.encode()])
+    programs = " ".join(os.path.join(folder, file) for file in made if file.endswith(".c"))
+    build = f"cc -O2 -I{folder} -Icinfer/include {programs} cinfer/cinfer.c -lm -pthread"
+    facts = {"files": [os.path.join(folder, file) for file in made], "build": build}
+    output.show(facts, as_json, lambda console: _print(console, facts))
+
+
+def _print(console: Console, facts: dict[str, Any]) -> None:
+    for file in facts["files"]:
+        console.print(output.name(file))
+    console.print(output.name(f"build: {facts['build']}"))

@@ -1,0 +1,66 @@
+"""The graph as a picture."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from graphio.command_line import opening, output
+from graphio.command_line.exits import USAGE, Refused
+
+NAME = "show"
+
+
+def command(
+    file: Annotated[str, typer.Argument(help="A model.")],
+    svg: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Write a picture; open no browser.")
+    ] = None,
+    signature: Annotated[
+        str | None, typer.Option("--signature", "-s", help="Which; needless if there is one.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Show the graph of FILE in the browser (netron), or write it as an SVG file."""
+    if svg is not None:
+        _write(file, svg, signature)
+        return
+    try:
+        import netron
+    except ModuleNotFoundError:
+        raise Refused(
+            "the viewer needs netron: pip install 'graphio[show]'; or --svg", USAGE
+        ) from None
+    name, data = _onnx(file, signature)
+    host, number = netron.serve(name, data, address=("localhost", port), browse=browser)
+    output.console().print(f"http://{host}:{number} (end with Ctrl+C)")
+    try:
+        while netron.status((host, number)):
+            time.sleep(0.5)
+    finally:
+        netron.stop((host, number))
+
+
+def _onnx(path: str, signature: str | None) -> tuple[str, bytes]:
+    """A name and ONNX bytes for the viewer."""
+    name = os.path.basename(path.rstrip("/"))
+    if opening.kind_of(path) == opening.ONNX:
+        with open(path, "rb") as file:
+            return name, file.read()
+    from graphio.onnx import from_model
+
+    model = from_model(opening.model_bytes(path, "none"), signature=signature)
+    return f"{name}.onnx", model.SerializeToString()
+
+
+def _write(path: str, svg: str, signature: str | None) -> None:
+    from graphio.drawing import draw
+    from graphio.schema import container, stores
+
+    model, _ = container.unpack(opening.model_bytes(path, "none"), lazy=True)
+    stores.write(svg, [draw(model, signature).encode()])
+    output.console().print(output.name(f"written to {svg}"))

@@ -1,0 +1,60 @@
+"""Whether every byte is as it was written, and a model makes sense."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphio.command_line import exits, opening, output
+from graphio.schema import errors
+
+NAME = "verify"
+Facts = dict[str, Any]
+
+
+def command(
+    files: Annotated[list[str], typer.Argument(help="Models, checkpoints, weights.")],
+    every: Annotated[bool, typer.Option("--all", help="All checkpoints of a folder.")] = False,
+    as_json: output.Json = False,
+) -> None:
+    """Check every byte of FILES against their checksums, and the rules of the format."""
+    rows = [_checked(file, every) for file in output.progress(files, "verify")]
+    output.show(rows, as_json, lambda console: _print(console, rows))
+    if not all(row["whole"] for row in rows):
+        raise typer.Exit(exits.NO)
+
+
+def _print(console: Console, rows: list[Facts]) -> None:
+    for row in rows:
+        console.print(output.name(f"{row['file']}: {row['found']}"))
+
+
+def _checked(path: str, every: bool) -> Facts:
+    kind = opening.kind_of(path)
+    row: Facts = {"file": path, "kind": kind}
+    try:
+        found = _model(path, kind) if kind in opening.MODELS else _checkpoint(path, every)
+    except errors.NotFoundError:
+        raise
+    except (errors.OpError, ValueError) as error:
+        return row | {"whole": False, "found": str(error)}
+    return row | {"whole": True, "found": found}
+
+
+def _model(path: str, kind: str) -> str:
+    from graphio.schema import container, verify
+
+    data = opening.model_bytes(path)
+    model, arrays = container.unpack(data)
+    verify.verify(model)
+    if kind != opening.MODEL:
+        return f"a sound {kind} (the format has no checksums)"
+    return f"{len(data):,} bytes, {len(arrays)} tensors: all as they were written"
+
+
+def _checkpoint(path: str, every: bool) -> str:
+    from graphio.train.inspecting import verify
+
+    return str(verify(opening.prefix_of(path), all=every))

@@ -1,0 +1,100 @@
+"""Engines by name, behind one call: arrays by name in, arrays by name out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphio.command_line import opening
+from graphio.command_line.arguments import Engine
+from graphio.command_line.exits import USAGE, Refused
+from graphio.schema.engine import TensorSpec
+
+__all__ = ["NAMES", "Loaded", "installed", "load"]
+
+OURS = tuple(engine.value for engine in Engine)
+#: those that read the ONNX file itself
+OTHERS = ("onnxruntime", "openvino")
+NAMES = (*OURS, *OTHERS)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model in an engine.
+
+    Attributes:
+        engine: its name.
+        run: a call on arrays by name.
+        name: of the signature.
+        inputs, data: the signature's, and the model file's bytes, where the engine is ours.
+    """
+
+    engine: str
+    run: Callable[[Mapping[str, Any]], dict[str, Any]]
+    name: str = "predict"
+    inputs: Mapping[str, TensorSpec] = field(default_factory=dict)
+    data: bytes = b""
+
+
+def installed(engine: str) -> bool:
+    """Whether an engine can be imported."""
+    import importlib.util
+
+    return engine in OURS or importlib.util.find_spec(engine) is not None
+
+
+def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loaded:
+    """Opens a model in an engine.
+
+    Raises:
+        Refused: an engine that is not installed or that reads no such file.
+    """
+    if engine not in NAMES:
+        raise Refused(f"there is no engine '{engine}', expected one of {', '.join(NAMES)}", USAGE)
+    if engine in OURS:
+        return _ours(engine, path, signature, threads)
+    if opening.kind_of(path) != opening.ONNX:
+        raise Refused(f"{engine} reads ONNX files, '{path}' is a {opening.kind_of(path)}")
+    if not installed(engine):
+        raise Refused(f"{engine} is not installed: pip install {engine}")
+    return _OPENERS[engine](path, threads)
+
+
+def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
+    data = opening.model_bytes(path)
+    found = Engine(engine).open(data, threads).signature(signature)
+    return Loaded(engine, lambda inputs: found(**inputs), found.name, found.inputs, data)
+
+
+def _onnxruntime(path: str, threads: int) -> Loaded:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+
+    def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(zip(names, session.run(None, dict(inputs)), strict=True))
+
+    return Loaded("onnxruntime", run)
+
+
+def _openvino(path: str, threads: int) -> Loaded:
+    import openvino
+
+    core = openvino.Core()
+    hints = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = core.compile_model(path, "CPU", hints)
+    names = [output.get_any_name() for output in compiled.outputs]
+
+    def run(inputs: Mapping[str, Any]) -> dict[str, Any]:
+        found = compiled(dict(inputs))
+        return {name: found[name] for name in names}
+
+    return Loaded("openvino", run)
+
+
+_OPENERS = {"onnxruntime": _onnxruntime, "openvino": _openvino}

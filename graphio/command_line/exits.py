@@ -1,0 +1,18 @@
+"""What the exit code of a command says."""
+
+from __future__ import annotations
+
+DONE = 0
+NO = 1  # the answer is no: files differ, a check failed, operators are missing
+USAGE = 2  # unknown options, missing arguments, values that cannot be
+FILE = 3  # a file is missing, damaged, or not what the command takes
+FAULT = 4  # a mistake of graphio's own
+INTERRUPTED = 130
+
+
+class Refused(Exception):
+    """What the user must change; printed without a traceback."""
+
+    def __init__(self, message: str, code: int = FILE) -> None:
+        super().__init__(message)
+        self.code = code

@@ -1,0 +1,116 @@
+"""What a path holds, told by its bytes, and models of any format as bytes of ours."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from graphio.command_line.exits import Refused
+from graphio.schema import errors, stores
+
+__all__ = [
+    "CHECKPOINT",
+    "MODEL",
+    "ONNX",
+    "TENSORFLOW",
+    "WEIGHTS",
+    "kind_of",
+    "model_bytes",
+    "prefix_of",
+]
+
+MODEL = "graphio model"
+ONNX = "ONNX model"
+TENSORFLOW = "TensorFlow model"
+CHECKPOINT = "graphio checkpoint"
+WEIGHTS = "weights"
+#: kinds that can be run
+MODELS = (MODEL, ONNX, TENSORFLOW)
+
+_MODEL_MAGIC = b"\x89GIO\r\n\x1a\n"
+_INDEX_MAGIC = b"\x89GIX\r\n\x1a\n"
+_WEIGHTS = (".safetensors", ".npz", ".npy", ".pt", ".pth", ".bin", ".index.json")
+
+
+def kind_of(path: str) -> str:
+    """The kind of what lies at a path, or at a checkpoint's prefix.
+
+    Raises:
+        Refused: there is nothing, or nothing that graphio knows.
+    """
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            head = file.read(8)
+        if head == _MODEL_MAGIC:
+            return MODEL
+        if head == _INDEX_MAGIC:
+            return CHECKPOINT
+        return _by_name(path)
+    if os.path.isdir(path):
+        return _folder(path)
+    if stores.plain(path) and os.path.isfile(path + ".index"):
+        return CHECKPOINT if _starts(path + ".index", _INDEX_MAGIC) else WEIGHTS
+    raise Refused(f"there is no file, folder or checkpoint '{path}'")
+
+
+def _by_name(path: str) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix == ".onnx":
+        return ONNX
+    if suffix in (".pb", ".pbtxt"):
+        return TENSORFLOW
+    if path.endswith(_WEIGHTS) or suffix == ".meta":
+        return WEIGHTS
+    raise Refused(
+        f"'{path}' is neither a model nor a checkpoint of graphio's, and its name ends in none of "
+        f".onnx, .pb, .pbtxt, {', '.join(_WEIGHTS)}"
+    )
+
+
+def _folder(path: str) -> str:
+    from graphio.tensorflow_files.reading import is_saved_model
+
+    if is_saved_model(path):
+        return TENSORFLOW
+    if any(
+        name.endswith(".index") and _starts(os.path.join(path, name), _INDEX_MAGIC)
+        for name in sorted(os.listdir(path))
+    ):
+        return CHECKPOINT
+    return WEIGHTS
+
+
+def _starts(path: str, magic: bytes) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def prefix_of(path: str) -> str:
+    """A checkpoint's prefix or folder: its index may be named as well."""
+    return (
+        path.removesuffix(".index")
+        if os.path.isfile(path) and _starts(path, _INDEX_MAGIC)
+        else path
+    )
+
+
+def model_bytes(path: str, optimize: str = "exact") -> bytes:
+    """A model of any format as the bytes of a model file of ours.
+
+    Raises:
+        Refused: it is no model.
+        OpError, ValueError: it is damaged, or has operators that graphio lacks (all are listed).
+    """
+    kind = kind_of(path)
+    if kind == MODEL:
+        return Path(path).read_bytes()
+    if kind == ONNX:
+        from graphio.onnx import convert
+    elif kind == TENSORFLOW:
+        from graphio.tensorflow_files import convert
+    else:
+        raise Refused(f"'{path}' is a {kind}, expected a model (.gio, .onnx, .pb, SavedModel)")
+    data = convert(path, optimize=optimize)
+    if data is None:
+        raise errors.InternalError(message=f"'{path}' was converted to nothing")
+    return data

@@ -1,0 +1,257 @@
+"""Runs every generated attack in both engines (docs/security.md: S3, S6, S7, S8, S10, S11).
+
+    cd tests && python -m attacks.generated                     all
+    cd tests && python -m attacks.generated --op Conv --table   of these operators, counted
+    cd tests && python -m attacks.generated --share 400         one in 400, chosen by hash
+    cd tests && python -m attacks.generated --op Conv --only "pads empty"
+
+An attack ends in an answer or in an error, in both engines in the same of the two; where both
+answer, the answers agree, and a model that was only fed with something else gives the same as
+before when it is fed as before. Whatever else happens is reported:
+
+    crash      the process died: a signal, or a sanitizer's finding
+    hang       no end after five seconds
+    internal   an exception that no kernel meant to raise
+    refused    one engine answers, the other refuses
+    differs    both answer, but not the same
+    broken     fed as before the attack, the model gives something else
+
+The exit status is 1 if there was one. With sanitizers, see tools/fuzz_operators.py:
+
+    python -m attacks.generated --native ../build/asan/_native.abi3.so --preload libasan.so
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import hostile_runs
+import numpy as np
+
+from attacks.changes import Attack, attacks
+from attacks.subjects import Subject, subjects
+
+Array = np.ndarray[Any, Any]
+CINFER = Path(__file__).resolve().parent.parent.parent / "cinfer"
+
+
+class Numbered(NamedTuple):
+    """An attack with what it is done to."""
+
+    op: str
+    subject: Subject
+    attack: Attack
+
+    def __str__(self) -> str:
+        return f"{self.op} with {self.subject.label}: {self.attack.name}"
+
+
+def chosen(options: argparse.Namespace) -> list[Numbered]:
+    """The attacks that the command line asks for, always in the same order."""
+    found = []
+    salt = sources() if options.share > 1 else b""
+    for (_, op), of in subjects().items():
+        if options.op and op not in options.op:
+            continue
+        for subject in of:
+            found += [Numbered(op, subject, each) for each in attacks(subject)]
+    return [
+        each
+        for each in found
+        if (options.only is None or options.only == each.attack.name)
+        and (options.share == 1 or _hash(salt, str(each)) % options.share == 0)
+    ]
+
+
+def sources() -> bytes:
+    """A digest of what is attacked: a share is another one after every change of it."""
+    digest = hashlib.sha256()
+    for path in sorted(CINFER.rglob("src/**/*.[chd]*")):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _hash(salt: bytes, name: str) -> int:
+    return int.from_bytes(hashlib.sha256(salt + name.encode()).digest()[:8], "big")
+
+
+# ---- the worker ----
+
+
+def work(options: argparse.Namespace) -> None:
+    """Attacks, and tells what comes of it, a line of JSON each; before each the engine."""
+    hostile_runs.prepare(options.native)
+    for index, each in enumerate(chosen(options)[options.first :], options.first):
+        changed = each.subject.copy()
+        each.attack.change(changed)
+        data = changed.builder.bytes()
+        results = {}
+        for engine in ("runtime", "cinfer"):
+            print(json.dumps([index, engine]), flush=True)
+            with hostile_runs.limited():
+                results[engine] = hostile_runs.outcome(
+                    lambda: _run(engine, data, changed, each)  # noqa: B023
+                )
+        print(json.dumps([index, *_judged(changed, each.attack, results)]), flush=True)
+
+
+def _judged(changed: Subject, attack: Attack, results: dict[str, Any]) -> tuple[str, str]:
+    """What to report, or "" and the class."""
+    what, why = hostile_runs.compare(results)
+    wild = hostile_runs.is_wild([*changed.feeds.values(), *changed.builder.arrays])
+    # numpy has no such arrays; where numbers overflow depends on the order of a sum
+    if attack.kind == "huge" and what.startswith("refused"):
+        return "", "huge"
+    if what == "differs" and (wild or attack.kind in ("float", "floats")):
+        return "", "answered"
+    return what, why
+
+
+def _run(engine: str, data: bytes, changed: Subject, each: Numbered) -> list[Array]:
+    """What the model gives; when only its feeds were changed, it must work again afterwards."""
+    from graphio import cinfer, runtime
+
+    module = runtime if engine == "runtime" else cinfer
+    signature = module.load(data).signature()
+    order = [binding.key for binding in changed.builder.model.signature[0].input]
+    if not each.attack.fed:
+        return _copied(signature.run([changed.feeds[key] for key in order]))
+    before = _good(signature, each.subject, order)
+    try:
+        return _copied(signature.run([changed.feeds[key] for key in order]))
+    finally:
+        after = _good(signature, each.subject, order)
+        if before != after and not each.subject.row.stateful:
+            raise AssertionError(f"fed as before it gives {after}, it gave {before}")
+
+
+def _good(signature: Any, subject: Subject, order: list[str]) -> Any:
+    """What a model gives when it is fed as it should be."""
+
+    def run() -> list[bytes]:
+        found = _copied(signature.run([subject.feeds[key] for key in order]))
+        return [repr(x) if _holds(x) else x.tobytes() for x in found]
+
+    return hostile_runs.outcome(run)
+
+
+def _holds(x: Any) -> bool:
+    """Whether it is no array of numbers."""
+    return not isinstance(x, np.ndarray) or bool(x.dtype == object)
+
+
+def _copied(outputs: list[Any]) -> list[Any]:
+    """Results that outlive the next run."""
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in outputs]
+
+
+# ---- the parent ----
+
+
+@dataclass
+class Report:
+    """What came of the attacks.
+
+    Attributes:
+        outcomes: of the attacks: "answered", an error's class, or what was found.
+        counts: attacks by operator and kind.
+        findings: what, which attack, why.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    findings: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def table(self) -> str:
+        """Attacks by operator (a row) and kind (a column)."""
+        kinds = sorted({kind for _, kind in self.counts})
+        ops = sorted({op for op, _ in self.counts})
+        lines = [["operator", *kinds, "all"]]
+        for op in ops:
+            numbers = [self.counts[op, kind] for kind in kinds]
+            lines.append([op, *map(str, numbers), str(sum(numbers))])
+        totals = [sum(self.counts[op, kind] for op in ops) for kind in kinds]
+        lines.append([f"{len(ops)} operators", *map(str, totals), str(sum(totals))])
+        return "\n".join(f"{line[0]:26}" + "".join(f"{n:>11}" for n in line[1:]) for line in lines)
+
+
+def run(options: argparse.Namespace, words: list[str]) -> Report:
+    """Attacks in workers, a new one where one died."""
+    numbered, report = chosen(options), Report()
+    first = 0
+    while first < len(numbered):
+        first = _follow(options, words, first, numbered, report)
+    return report
+
+
+def _follow(
+    options: argparse.Namespace,
+    words: list[str],
+    first: int,
+    numbered: list[Numbered],
+    report: Report,
+) -> int:
+    """Reads one worker; returns where the next one goes on."""
+    command = [sys.executable, "-m", "attacks.generated", *words, "--worker", "--first", str(first)]
+    at: tuple[int, str] = (first, "start")
+    for index, what, *why in hostile_runs.follow(command, options.native, options.preload):
+        if index == "died":
+            break
+        at = (index, what)
+        if why:
+            _record(report, numbered[index], what, why[0])
+            at = (index + 1, "start")
+    if at[0] == len(numbered):
+        return at[0]
+    if at[1] == "start":
+        raise RuntimeError(f"the worker did not start ({what}): {why[0]}")
+    _record(report, numbered[at[0]], f"{hostile_runs.death(what)} {at[1]} {what}", why[0])
+    return at[0] + 1
+
+
+def _record(report: Report, each: Numbered, what: str, why: str) -> None:
+    report.counts[each.op, each.attack.kind] += 1
+    report.outcomes[what or why] += 1
+    if what:
+        report.findings.append((what, str(each), why))
+        print(f"{what}: {each}\n    {why}", flush=True)
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--op", action="append", help="only this operator; may be repeated")
+    parser.add_argument("--only", help="attacks of this name")
+    parser.add_argument("--share", type=int, default=1, help="one in so many, chosen by hash")
+    parser.add_argument("--native", default="", help="a module built with sanitizers")
+    parser.add_argument("--preload", default="", help="the sanitizers' library, for that module")
+    parser.add_argument("--table", action="store_true", help="print how many of each kind")
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def main() -> int:
+    """The command."""
+    words = sys.argv[1:]
+    options = arguments(words)
+    if options.worker:
+        work(options)
+        return 0
+    report = run(options, words)
+    if options.table:
+        print(report.table())
+    outcomes = dict(report.outcomes.most_common())
+    print(f"{report.counts.total()} attacks, {len(report.findings)} findings: {outcomes}")
+    return 1 if report.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

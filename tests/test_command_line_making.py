@@ -1,0 +1,222 @@
+"""The command graphio: what it converts, draws and exports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import onnx
+import pytest
+from c_programs import CINFER, library
+from command_line import Command, small_onnx, trained
+
+from graphio import runtime
+from graphio.command_line import exits
+from graphio.train import load_values
+
+X = np.float32([[1, 2, 3], [-1, 0, 1]])
+
+
+@pytest.fixture
+def graphio(capfd: pytest.CaptureFixture[str]) -> Command:
+    return Command(capfd)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = trained(tmp_path_factory.mktemp("files"))
+    small_onnx(folder / "net.onnx")
+    return folder
+
+
+def predicted(path: Path, **inputs: Any) -> np.ndarray[Any, Any]:
+    """What the only, or the first, output of `predict` is."""
+    return next(iter(runtime.load(path).signature("predict")(**inputs).values()))
+
+
+# ---- convert ----
+
+
+def test_onnx_becomes_a_model_and_a_model_onnx(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("convert", files / "net.onnx", tmp_path / "net.gio")
+    graphio("convert", tmp_path / "net.gio", tmp_path / "again.onnx")
+    assert onnx.load(tmp_path / "again.onnx").graph.input[0].name == "image"
+    graphio("convert", tmp_path / "again.onnx", tmp_path / "again.gio")
+    assert np.array_equal(
+        predicted(tmp_path / "net.gio", image=X), predicted(tmp_path / "again.gio", image=X)
+    )
+
+
+def test_one_signature_frozen_and_stripped_gives_the_same_numbers(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small.gio"
+    graphio("convert", files / "net.gio", small, "-s", "predict", "--freeze", "--strip")
+    assert np.array_equal(predicted(files / "net.gio", x=X), predicted(small, x=X))
+    facts = graphio("inspect", small, "--json").json
+    assert facts["variables"] == [] and [s["name"] for s in facts["signatures"]] == ["predict"]
+    assert small.stat().st_size < (files / "net.gio").stat().st_size / 3
+
+
+def test_a_signature_that_trains_keeps_its_variables(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("convert", files / "net.gio", tmp_path / "same.gio", "--freeze")
+    models = [runtime.load(path) for path in (files / "net.gio", tmp_path / "same.gio")]
+    y = np.float32([[1, 0], [0, 1]])
+    losses = [[float(m.signature("train")(x=X, y=y)["loss"]) for _ in range(3)] for m in models]
+    assert losses[0] == losses[1] and losses[0][0] > losses[0][2]
+
+
+@pytest.mark.parametrize("kind, nearness", [("float16", 2e-3), ("bfloat16", 2e-2)])
+def test_weights_of_half_the_size_are_near(
+    graphio: Command, tmp_path: Path, kind: str, nearness: float
+) -> None:
+    weights = np.random.RandomState(0).randn(3, 400).astype(np.float32)
+    nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        nodes,
+        "g",
+        [info("x", 1, [None, 3])],
+        [info("y", 1, [None, 400])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    onnx.save(onnx.helper.make_model(graph, ir_version=9), tmp_path / "wide.onnx")
+    narrow = tmp_path / "narrow.gio"
+    graphio("convert", tmp_path / "wide.onnx", narrow, "--weights", kind)
+    found = predicted(narrow, x=X)
+    assert narrow.stat().st_size < 0.7 * weights.nbytes
+    assert 0 < np.abs(found - X @ weights).max() < nearness * np.abs(X @ weights).max() * 3
+
+
+def test_a_checkpoint_with_its_graph_becomes_a_model(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    made = tmp_path / "two.gio"
+    graphio("convert", files / "net-2", made, "--input", "x", "--output", "p=predicted")
+    assert np.array_equal(predicted(made, x=X), predicted(files / "net.gio", x=X))
+    done = graphio("convert", files / "net-2", made, code=exits.USAGE)
+    assert "--output NAME=TENSOR" in done.err
+
+
+def test_weights_become_a_checkpoint_under_other_names(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("convert", files / "net-2", tmp_path / "w.safetensors")
+    (tmp_path / "names.json").write_text(json.dumps({"w": "dense/kernel"}))
+    new = tmp_path / "new"
+    graphio("convert", tmp_path / "w.safetensors", new, "--names", tmp_path / "names.json")
+    values = load_values(str(new))
+    assert np.array_equal(values["dense/kernel"], load_values(str(files / "net-2"))["w"])
+    (tmp_path / "names.json").write_text(json.dumps({"v": "dense/kernel"}))
+    arguments = [tmp_path / "w.safetensors", new, "--names", tmp_path / "names.json"]
+    assert "'v'" in graphio("convert", *arguments, code=exits.FILE).err
+
+
+@pytest.mark.parametrize(
+    "target, options, text",
+    [
+        ("x.pt", [], ".pt files are not written"),
+        ("x.gio", ["--optimize", "much"], "expected one of none, exact, approximate"),
+        ("x.gio", ["-s", "nothing"], "there is no signature nothing"),
+        ("x.gio", ["--weights", "float8"], "expected one of float16, bfloat16"),
+    ],
+)
+def test_what_cannot_be_made_is_told_and_nothing_is_left(
+    graphio: Command, files: Path, tmp_path: Path, target: str, options: list[str], text: str
+) -> None:
+    code = exits.USAGE if target.endswith(".pt") or "--optimize" in options else exits.FILE
+    done = graphio("convert", files / "net.gio", tmp_path / target, *options, code=code)
+    assert text in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_alone_do_not_become_a_model(graphio: Command, tmp_path: Path) -> None:
+    np.savez(tmp_path / "w.npz", a=np.zeros(3, np.float32))
+    done = graphio("convert", tmp_path / "w.npz", tmp_path / "w.gio", code=exits.FILE)
+    assert "without a graph" in done.err
+
+
+# ---- show ----
+
+
+def test_the_picture_of_a_graph_has_a_box_for_each_node(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("show", files / "net.onnx", "--svg", tmp_path / "net.svg")
+    root = ElementTree.parse(tmp_path / "net.svg").getroot()
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"image", "score", "Relu", "MatMul [3,4]"} <= set(texts)
+    boxes = [e for e in root.iter("{http://www.w3.org/2000/svg}rect") if e.get("rx")]
+    assert len(boxes) == 4
+    done = graphio("show", files / "net.gio", "--svg", tmp_path / "x", "-s", "no", code=exits.FILE)
+    assert "only predict, train" in done.err
+
+
+def test_the_viewer_serves_the_graph(files: Path) -> None:
+    pytest.importorskip("netron")
+    import sys
+
+    command = [sys.executable, "-u", "-m", "graphio", "show", str(files / "net.onnx")]
+    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        line = next(text for text in process.stdout if text.startswith("http://"))
+        with urllib.request.urlopen(line.split()[0], timeout=30) as page:
+            assert b"netron" in page.read().lower()
+    finally:
+        process.kill()
+        process.wait()
+
+
+# ---- export-c ----
+
+
+def built(folder: Path, *sources: Path) -> Path:
+    """A program of exported sources, without a warning."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    flags = ["-std=c11", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]
+    objects = []
+    for source in sources:
+        objects.append(source.with_suffix(".o"))
+        command = [compiler, *flags, "-Werror", f"-I{folder}", f"-I{CINFER / 'include'}", "-c"]
+        subprocess.run([*command, str(source), "-o", str(objects[-1])], check=True)
+    made = folder / "program"
+    linked = [compiler, *map(str, objects), str(library()), "-lm", "-pthread", "-o", str(made)]
+    subprocess.run(linked, check=True)
+    return made
+
+
+def test_the_example_runs_the_model_from_its_file(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    facts = graphio("export-c", files / "net.gio", "-o", tmp_path, "--json").json
+    assert [Path(file).name for file in facts["files"]] == ["net.h", "net_example.c"]
+    program = built(tmp_path, tmp_path / "net_example.c")
+    done = subprocess.run([program, files / "net.gio"], capture_output=True, text=True, check=True)
+    value = float(predicted(files / "net.gio", x=np.zeros((1, 3), np.float32))[0, 0])
+    assert done.stdout == f"p: {value:g} ...\n"
+
+
+def test_the_model_can_be_part_of_the_program(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    graphio("export-c", files / "net.gio", "-o", tmp_path, "--name", "my-net", "--embed")
+    program = built(tmp_path, tmp_path / "my_net_example.c", tmp_path / "my_net_model.c")
+    done = subprocess.run([program], capture_output=True, text=True, check=True, cwd="/")
+    assert done.stdout.startswith("p: ")
+
+
+def test_what_is_no_model_of_ours_is_told_how_to_become_one(graphio: Command, files: Path) -> None:
+    assert "graphio convert" in graphio("export-c", files / "net.onnx", code=exits.FILE).err
