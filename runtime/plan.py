@@ -20,7 +20,7 @@ from graphio.runtime.registry import Call
 from graphio.runtime.state import Slot, State, uninitialized
 from graphio.runtime.steps import Step, Values
 from graphio.runtime.watch import Watch
-from graphio.schema import errors
+from graphio.schema import dtypes, errors
 from graphio.schema.engine import HostFunction
 from graphio.schema.model_pb2 import Type
 
@@ -209,8 +209,9 @@ class _Builder:
         if node.key == _NO_OP:
             return
         if node.key == _CONSTANT and node.name not in self.slot_of:
-            value = node.attributes().get("value")
-            if isinstance(value, np.ndarray):
+            given = node.attributes()
+            value = given.get("value")
+            if isinstance(value, np.ndarray) and len(given) == 1:
                 self._keep(node.name, value)
                 return
         numbers = tuple([self._dtype(v) for v in node.inputs])
@@ -261,6 +262,8 @@ class _Builder:
         """The element type's number; 0: unknown, -1: absent."""
         if not value:
             return -1
+        if value in self.constants:  # what a file declares may be something else
+            return dtypes.of_numpy(self.constants[value].dtype).number
         kind = self.types.get(value)
         return kind.tensor.dtype if kind is not None else 0
 

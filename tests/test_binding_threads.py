@@ -137,7 +137,7 @@ def test_a_child_goes_on_with_the_models_it_inherited(path: Path, threads: int) 
         for _ in range(5):
             child = os.fork()
             if child == 0:
-                signal.alarm(60)  # one that waits for ever is a failure
+                signal.alarm(240)  # one that waits for ever is a failure
                 good = predict(x=x)["y"].tobytes() == expected
                 idle.close()
                 with cinfer.load({str(path)!r}, threads=2) as own:

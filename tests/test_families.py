@@ -229,6 +229,21 @@ def test_types_and_checkpoints_that_are_left_out_are_told(small: Library, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("dtype", "float64 int8 int16 uint16 uint32 uint64".split())
+def test_types_that_are_left_out_are_told_at_the_node(small: Library, dtype: str) -> None:
+    x = np.ones(3, dtype)
+    data, _ = one_node("Clip", [x, None, x[0]], {}, [x.dtype], version=13)
+    with pytest.raises(Refused, match=f"input 0 has type {dtype}, with which"):
+        small.run(data, {"in0": x, "in2": x[0]})
+
+
+def test_types_that_are_there_need_no_family(small: Library) -> None:
+    x = np.float32([-1, 0.5, 2])
+    data, _ = one_node("Clip", [x, None, np.float32(1)], {}, [np.float32], version=13)
+    (got,) = small.run(data, {"in0": x, "in2": np.array(1, np.float32)})
+    assert got.tolist() == [-1, 0.5, 1]
+
+
 def test_cmake_names_the_families_where_one_is_unknown(tmp_path: Path) -> None:
     command = [tool("cmake"), "-S", CINFER, "-B", tmp_path, "-DCINFER_FAMILIES=linear;woods"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)

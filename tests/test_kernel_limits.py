@@ -10,10 +10,11 @@ from typing import Any
 
 import cases
 import engines
+import numpy as np
 import pytest
 from cases import CASES, Case
 
-from graphio.schema import errors
+from graphio.schema import errors, operators
 
 cinfer = engines.module("cinfer")
 
@@ -39,22 +40,19 @@ def model(case: Case, *, constant: bool = True) -> tuple[bytes, list[Any]]:
     )
 
 
-def wrong(value: Any) -> Any:
-    """An attribute of another kind."""
-    return 7 if isinstance(value, (str, bytes)) else "seven"
-
-
 #: attributes that no kernel reads: they say something to other programs, or to the plan
-UNREAD = {"recv_device", "send_device", "shape", "sorted", "tensor_name"}
+UNREAD = {"locale", "recv_device", "send_device", "shape", "sorted", "tensor_name"}
 
 
 def attributes() -> Iterator[Any]:
-    """Each attribute of each operator once."""
-    first = {(c.domain, c.op, name): c for c in reversed(CASES) for name in c.attrs}
-    for (_, op, name), case in first.items():
-        if name not in UNREAD:
-            changed = {**case.attrs, name: wrong(case.attrs[name])}
-            yield pytest.param(dataclasses.replace(case, attrs=changed), name, id=f"{op}-{name}")
+    """Each attribute of each operator that has a case, once."""
+    for case in one_a_call(lambda c: (c.domain, c.op)):
+        row = operators.find(case.domain, case.op, case.version)
+        kinds = {} if row is None else {name: spec.kind for name, spec in row.attributes.items()}
+        for name in kinds.keys() - UNREAD:
+            changed = {**case.attrs, name: 7 if kinds[name] == "string" else "seven"}
+            made = dataclasses.replace(case, attrs=changed)
+            yield pytest.param(made, name, id=f"{case.op}-{name}")
 
 
 @pytest.mark.parametrize(("case", "name"), list(attributes()))
@@ -102,3 +100,27 @@ def test_a_session_with_little_memory_says_so_or_gives_the_same(
                 assert [x.tolist() for x in found] == [x.tolist() for x in expected]
             monkeypatch.undo()
         assert refused or max(x.nbytes for x in case.outputs) <= 1
+
+
+def others(x: Any) -> Iterator[Any]:
+    """The input with another element type, or another rank."""
+    yield np.full(x.shape, b"7", object)
+    yield x.astype(np.complex64) if x.dtype != object else np.zeros(x.shape, np.int32)
+    yield np.array(x[None])
+    yield x.reshape(-1)[:1].reshape(()) if x.size else x.reshape(-1)
+
+
+@pytest.mark.parametrize("case", one_a_call(lambda c: (c.domain, c.op)), ids=str)
+def test_an_input_of_another_type_or_rank_is_refused_or_gives_what_the_runtime_gives(
+    case: Case,
+) -> None:
+    for i, x in enumerate(case.inputs):
+        for other in () if x is None else others(x):
+            inputs = (*case.inputs[:i], other, *case.inputs[i + 1 :])
+            data, fed = model(dataclasses.replace(case, inputs=inputs), constant=False)
+            try:
+                found = engines.run("cinfer", data, fed)
+            except (errors.InvalidArgumentError, errors.UnimplementedError):
+                continue
+            expected = engines.run("runtime", data, fed)
+            assert [y.shape for y in found] == [y.shape for y in expected]

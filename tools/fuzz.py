@@ -16,6 +16,7 @@ the reproducer's path is printed. A fixed finding goes into the target's folder 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import importlib.util
@@ -119,7 +120,7 @@ TARGETS = {
         c_program,
         10**8,
         C_FUZZ,
-        ("-max_len=16384", "-entropic=0"),
+        ("-max_len=8192", "-entropic=0"),
         "model.dict",
     ),
     "run": Target(
@@ -127,7 +128,7 @@ TARGETS = {
         c_program,
         10**7,
         C_FUZZ,
-        ("-max_len=32768", "-entropic=0"),
+        ("-max_len=8192", "-entropic=0"),
         "model.dict",
     ),
     "checkpoint": Target(
@@ -213,10 +214,14 @@ def regressions(name: str, target: Target) -> list[Path]:
 def pack_corpus(name: str, target: Target, most: int) -> None:
     """Minimises the corpus and writes it as the seeds, the smallest first, up to `most` bytes."""
     command = target.command(name) or sys.exit(f"{name} cannot be built here")
-    small = BUILD / "minimised" / name
-    shutil.rmtree(small, ignore_errors=True)
-    small.mkdir(parents=True)
-    sources = [str(seed_folder(name, target)), str(corpus_folder(name))]
+    small, found = BUILD / "minimised" / name, BUILD / "snapshot" / name
+    for folder in (small, found):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    for path in corpus_folder(name).iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a run that goes on meanwhile removes files
+            shutil.copy(path, found)
+    sources = [str(seed_folder(name, target)), str(found)]
     subprocess.run([*command, "-merge=1", *target.flags, str(small), *sources], check=True)
     seeds = sorted((path.read_bytes() for path in small.iterdir()), key=lambda s: (len(s), s))
     while sum(map(len, seeds)) + 4 * len(seeds) > most:

@@ -9,6 +9,7 @@ follows a model in an input of `run` is said in cinfer/fuzz/feeds.h.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 import sys
@@ -23,10 +24,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "cinfer/tests"), str(ROOT / "tools")]
 
+import cases  # noqa: E402
+import engines  # noqa: E402
 import fuzz  # noqa: E402
 import fuzz_operators  # noqa: E402
+import make_models  # noqa: E402
+from conformance import suite  # noqa: E402
 
 import graphio.cinfer  # noqa: E402
+import graphio.onnx  # noqa: E402
 from graphio.schema import dtypes  # noqa: E402
 
 MOST = 6000  # bytes of a seed
@@ -74,8 +80,9 @@ def _models() -> Iterator[tuple[bytes, bytes]]:
         except Exception:  # a row that is refused by the writer is no seed
             continue
         yield data, _tail(feeds)
-    import make_models
-
+    for data, feeds in (*_text_rows(), *_standard()):
+        with contextlib.suppress(Exception):  # feeds of other kinds
+            yield data, _tail(feeds)
     for make in ("perceptron", "everything", "sequences", "called", "found", "own"):
         data = getattr(make_models, make)()
         for signature in range(4):
@@ -85,15 +92,42 @@ def _models() -> Iterator[tuple[bytes, bytes]]:
             yield path.read_bytes(), bytes([COMPARE | STATE | TWICE, signature])
 
 
-def _tail(feeds: Sequence[np.ndarray[Any, Any]]) -> bytes:
-    out = bytearray([COMPARE, 0])
-    for x in feeds:
-        out += bytes([EXPLICIT, dtypes.of_numpy(x.dtype).number, x.ndim])
-        out += b"".join(
-            bytes([n]) if n < 255 else b"\xff" + n.to_bytes(8, "little") for n in x.shape
-        )
-        out += x.tobytes()
-    return bytes(out)
+def _text_rows() -> Iterator[tuple[bytes, list[Any]]]:
+    """Rows of tests/cases with texts, which fuzz_operators leaves out."""
+    for row in cases.CASES:
+        arrays = [x for x in (*row.inputs, *row.outputs) if x is not None]
+        if any(x.dtype.kind in "OSU" for x in arrays):
+            kinds = [x.dtype for x in row.outputs]
+            given = {"domain": row.domain, "version": row.version}
+            yield engines.one_node(row.op, row.inputs, row.attrs, kinds, **given)
+
+
+def _standard() -> Iterator[tuple[bytes, list[Any]]]:
+    """Whole models of the standard: bodies, sequences, functions."""
+    for case in suite.cases().values():
+        if len(case.model.SerializeToString()) < MOST and case.data:
+            with contextlib.suppress(Exception):  # what the importer refuses is no seed
+                data = graphio.onnx.convert(case.model, optimize="none")
+                assert data is not None
+                yield data, case.data[0][0]
+
+
+def _tail(feeds: Sequence[Any]) -> bytes:
+    return bytes([COMPARE, 0]) + b"".join(map(_feed, feeds))
+
+
+def _feed(value: Any) -> bytes:
+    if value is None:
+        return b"\0"
+    if isinstance(value, list):
+        return bytes([len(value)]) + b"".join(map(_feed, value))
+    x = np.asarray(value)
+    head = bytes([EXPLICIT, dtypes.of_numpy(x.dtype).number, x.ndim])
+    dims = (bytes([n]) if n < 255 else b"\xff" + n.to_bytes(8, "little") for n in x.shape)
+    if x.dtype.kind not in "OSU":
+        return head + b"".join(dims) + x.tobytes()
+    texts = [t if isinstance(t, bytes) else str(t).encode() for t in x.ravel()]
+    return head + b"".join(dims) + b"".join(bytes([len(t[:31])]) + t[:31] for t in texts)
 
 
 def _checkpoints() -> Iterator[bytes]:

@@ -173,7 +173,7 @@ static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   return CI_OK;
 }
 
-static ci_status compile_find_assigns(ci_compiler *c) {
+static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || node->kernel->run != run_assign) continue;
@@ -184,7 +184,6 @@ static ci_status compile_find_assigns(ci_compiler *c) {
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
   }
-  return CI_OK;
 }
 
 /* ---- steps ---- */
@@ -626,7 +625,7 @@ static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature,
   CI_TRY(compile_signature(c, c->plan->signature));
   CI_TRY(compile_cells(c, signature));
   CI_TRY(compile_inputs(c, signature, inputs));
-  CI_TRY(compile_find_assigns(c));
+  compile_find_assigns(c);
   c->plan->root.plan = c->plan;
   CI_TRY(compile_frame(c, &c->plan->root));
   CI_TRY(compile_results(c, signature));

@@ -23,6 +23,15 @@ const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span 
   return NULL;
 }
 
+bool ci_function_lists(const ci_function *function, ci_span attribute) {
+  ci_wire wire = ci_wire_open(function->message);
+  ci_field field;
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(FUNCTION_ATTRIBUTE) && ci_span_order(field.bytes, attribute) == 0) return true;
+  }
+  return false;
+}
+
 int32_t ci_function_outputs(const ci_function *function) {
   ci_wire wire = ci_wire_open(function->message);
   ci_field field;
@@ -87,6 +96,7 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
 
 ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call) {
   ci_scope inner = {.graph = scope->graph,
+                    .body = function,
                     .calls = scope->calls + 1,
                     .attrs = call->attrs,
                     .attr_count = call->attr_count,

@@ -112,9 +112,6 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   v->slot_of = slot_of;
   v->slot = slot;
   CI_TRY(model_text(m, name, &v->name, error));
-  if (m->variables.count > 0 && strcmp(m->variables.at[m->variables.count - 1].name, v->name) >= 0) {
-    return model_damaged(error, "variables are not sorted and unique");
-  }
   m->variables.count++;
   return CI_OK;
 }
@@ -152,14 +149,15 @@ static ci_status model_resource(ci_model *m, ci_span message, ci_error *error) {
   ci_field field;
   ci_generator_info info = {0};
   ci_span name = {NULL, 0};
-  bool generator = false;
+  bool generator = false, kind = false;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(RESOURCE_NAME)) name = field.bytes;
+    else if (field.key == CI_KEY(RESOURCE_ITERATOR) || field.key == CI_KEY(RESOURCE_BLOB)) kind = true;
     if (field.key != CI_KEY(RESOURCE_GENERATOR)) continue;
-    generator = true;
+    generator = kind = true;
     if (!model_generator(field.bytes, &info)) return model_damaged(error, "a resource cannot be read");
   }
-  if (wire.broken || name.length == 0) return model_damaged(error, "a resource cannot be read");
+  if (wire.broken || name.length == 0 || !kind) return model_damaged(error, "a resource cannot be read");
   if (!generator) return CI_OK;
   if (!CI_LIST_GROW(&m->allocator, &m->generators)) return model_memory(error);
   CI_TRY(model_text(m, name, &info.name, error));
@@ -198,7 +196,7 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
       default: break;
     }
   }
-  if (wire.broken) return model_damaged(error, "a signature cannot be read");
+  if (wire.broken || key.length == 0) return model_damaged(error, "a signature cannot be read");
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
   CI_TRY(model_text(m, key, &binding->key, error));
   if (type.length == 0) type = m->edges.at[binding->edge].type;
@@ -286,12 +284,32 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
 
 typedef ci_status (*model_reader)(ci_model *m, ci_span message, ci_error *error);
 
-/* Of a message that model_tensors has read to its end. */
+/* The name of an entry of a table: field 1 in all of them. */
+static ci_span model_name(ci_span entry) {
+  ci_wire wire = ci_wire_open(entry);
+  ci_field field;
+  ci_span name = {"", 0};
+  while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(VARIABLE_NAME)) name = field.bytes;
+  }
+  return name;
+}
+
+/* A table, which is sorted by name, of a message that model_tensors has read to its end; `reader` NULL: of no use
+ * here. */
 static ci_status model_each(ci_model *m, ci_span message, uint32_t key, model_reader reader, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
+  ci_span last = {NULL, 0};
   while (ci_wire_next(&wire, &field)) {
-    if (field.key == key) CI_TRY(reader(m, field.bytes, error));
+    if (field.key != key) continue;
+    const ci_span name = model_name(field.bytes);
+    if (last.data != NULL && ci_span_order(last, name) >= 0) {
+      return ci_fail(error, CI_DATA_LOSS, "the model is damaged: a table is not sorted and unique at '%.*s'",
+                     CI_SPAN_ARG(name));
+    }
+    last = name;
+    if (reader != NULL) CI_TRY(reader(m, field.bytes, error));
   }
   return CI_OK;
 }
@@ -316,6 +334,10 @@ static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
   ci_span graph = {NULL, 0};
   ci_status status = CI_OK;
   while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(MODEL_GRAPH) && graph.data != NULL) { /* other readers would put them together */
+      status = model_damaged(error, "it has two graphs");
+      break;
+    }
     if (field.key == CI_KEY(MODEL_GRAPH)) graph = field.bytes;
     if (field.key != CI_KEY(MODEL_FUNCTION)) continue;
     if (!CI_LIST_GROW(&m->allocator, &functions)) {
@@ -338,6 +360,7 @@ static ci_status model_read(ci_model *m, ci_error *error) {
   CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_METADATA), model_metadata, error));
+  CI_TRY(model_each(m, message, CI_KEY(MODEL_COLLECTION), NULL, error));
   CI_TRY(model_graph(m, message, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error));
   return ci_verify_operators(m, error);

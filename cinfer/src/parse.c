@@ -46,7 +46,9 @@ static ci_status parse_full_name(ci_parser *p, ci_span prefix, ci_span *name) {
 }
 
 ci_status ci_parse_name(ci_parser *p, const ci_scope *scope, ci_span name, ci_name *entry) {
-  if (name.length == 0) return ci_parse_damaged(p, "a node or input has no name", name);
+  if (name.length == 0 || memchr(name.data, ':', name.length) != NULL || !ci_utf8_valid(name)) {
+    return ci_parse_damaged(p, "a node or input has no name, or an impossible one", name);
+  }
   entry->scope = scope->names;
   entry->text = name;
   switch (ci_names_add(&p->model->allocator, &p->model->names, entry)) {
@@ -63,6 +65,7 @@ static ci_span parse_output_of(ci_span name, int32_t *index) {
   while (colon > 0 && name.data[colon - 1] >= '0' && name.data[colon - 1] <= '9') colon--;
   *index = 0;
   if (colon == 0 || colon == name.length || name.data[colon - 1] != ':' || name.length - colon > 8) return name;
+  if (name.data[colon] == '0') return name; /* no name has a colon */
   for (size_t i = colon; i < name.length; i++) *index = *index * 10 + (name.data[i] - '0');
   return (ci_span){name.data, colon - 1};
 }
@@ -242,7 +245,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_FLOATS): CI_TRY(parse_floats(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_STRINGS): CI_TRY(parse_strings(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
-        referred = scope->calls > 0; /* nothing outside of a function has attributes to refer to */
+        referred = scope->body != NULL && ci_function_lists(scope->body, field.bytes);
         parse_reference(p, scope, field.bytes, attr);
         continue;
       default: continue;
@@ -259,11 +262,14 @@ static ci_status parse_attr(ci_parser *p, const ci_scope *scope, ci_span message
   ci_field field;
   ci_attr attr = {0};
   ci_span value = {NULL, 0};
+  int values = 0; /* other readers take two for one that lies in two parts */
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(ATTRIBUTE_KEY)) attr.key = field.bytes;
-    else if (field.key == CI_KEY(ATTRIBUTE_VALUE)) value = field.bytes;
+    if (field.key != CI_KEY(ATTRIBUTE_VALUE)) continue;
+    value = field.bytes;
+    values++;
   }
-  if (wire.broken || attr.key.length == 0)
+  if (wire.broken || attr.key.length == 0 || values > 1)
     return ci_parse_damaged(p, "an attribute cannot be read in node", node->name);
   if (last->data != NULL && ci_span_order(*last, attr.key) >= 0) {
     return ci_parse_damaged(p, "attributes are not sorted and unique at", attr.key);
@@ -354,6 +360,7 @@ static ci_status parse_results(ci_parser *p, const ci_scope *scope, ci_span mess
   graph->targets = (uint32_t)m->ranges.count;
   while (ci_wire_next(&wire, &field)) {
     if (field.key == CI_KEY(GRAPH_OUTPUT)) {
+      if (graph->parent == CI_NONE) return ci_parse_damaged(p, "the root has an output", field.bytes);
       int32_t edge;
       CI_TRY(ci_parse_ref(p, scope, field.bytes, &edge));
       if (edge == CI_NONE) return ci_parse_damaged(p, "an output of a graph is absent", field.bytes);

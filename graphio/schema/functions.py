@@ -9,6 +9,7 @@ from graphio.schema.model_pb2 import Function, Graph, Model, Node
 
 Known = Callable[[str, str, int], bool]
 MAX_DEPTH = 16
+MAX_NODES = 1 << 20  # that bodies may unfold to
 
 
 def subgraphs(node: Node) -> list[Graph]:
@@ -75,6 +76,7 @@ def inline(model: Model, known: Known) -> Model:
 
     Raises:
         InvalidArgumentError: bodies use each other deeper than 16, or a call does not fit.
+        ResourceExhaustedError: they unfold to more than MAX_NODES nodes.
     """
     bodies = _Bodies(model.function)
     result = model
@@ -99,6 +101,7 @@ class _Bodies:
 
     def __init__(self, functions: Sequence[Function]) -> None:
         self._own = {(f.domain, f.name, f.version): f for f in functions}
+        self._unfolded = 0
 
     def of(self, node: Node) -> Function | None:
         key = (node.domain, node.op, node.version)
@@ -108,6 +111,14 @@ class _Bodies:
                 return None
             self._own[key] = found
         return self._own[key]
+
+    def unfold(self, found: Sequence[Function | None]) -> None:
+        """Counts the nodes of bodies before they are made."""
+        self._unfolded += sum(len(body.node) for body in found if body is not None)
+        if self._unfolded > MAX_NODES:
+            raise errors.ResourceExhaustedError(
+                message=f"function bodies unfold to more than {MAX_NODES} nodes"
+            )
 
 
 def _to_replace(graph: Graph, known: Known, bodies: _Bodies) -> bool:
@@ -120,8 +131,9 @@ def _expand(graph: Graph, known: Known, bodies: _Bodies, renamed: dict[str, str]
     if not _to_replace(graph, known, bodies):
         return
     nodes: list[Node] = []
-    for node in graph.node:
-        body = None if known(node.domain, node.op, node.version) else bodies.of(node)
+    found = [None if known(n.domain, n.op, n.version) else bodies.of(n) for n in graph.node]
+    bodies.unfold(found)
+    for node, body in zip(graph.node, found, strict=True):
         if body is None:
             nodes.append(node)
         else:

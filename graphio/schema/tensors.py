@@ -226,8 +226,11 @@ class Stored:
             data = self._data() if callable(self._data) else self._data
             if self.crc is not None and crc32c(data) != self.crc:
                 raise errors.DataLossError(message=f"the checksum of {self.what} does not match")
-            check_dims(self.shape)
-            self._array = decode(self.number, self.shape, data)
+            try:
+                check_dims(self.shape)
+                self._array = decode(self.number, self.shape, data)
+            except errors.OpError as error:
+                raise type(error)(message=f"{self.what}: {error.message}") from None
         return self._array
 
 

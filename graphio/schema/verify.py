@@ -7,9 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphio.schema import dtypes, errors
+from graphio.schema import errors
 from graphio.schema.functions import all_graphs
-from graphio.schema.model_pb2 import Attribute, Function, Model, Node, Signature, Tensor, Variable
+from graphio.schema.model_pb2 import (
+    Attribute,
+    Function,
+    Model,
+    Node,
+    Signature,
+    Tensor,
+    Type,
+    Variable,
+)
 from graphio.schema.verify_graph import GraphChecker, Scope, node_title, sorted_by
 
 SHOWN = 20  # problems that a message names
@@ -50,8 +59,8 @@ class _Checker:
         for variable in model.variable:
             self.variable(variable)
         for resource in model.resource:
-            if resource.WhichOneof("kind") is None:
-                self.found.append(f"resource '{resource.name}' has no kind")
+            if resource.WhichOneof("kind") is None or not resource.name:
+                self.found.append(f"resource '{resource.name}' has no kind or no name")
         self.state_names()
         for signature in model.signature:
             self.signature(signature)
@@ -91,8 +100,8 @@ class _Checker:
     def variable(self, variable: Variable) -> None:
         """Its nodes exist and its value fits."""
         where = f"variable '{variable.name}'"
-        if variable.dtype not in dtypes.BY_NUMBER:
-            self.found.append(f"{where} has the unknown element type {variable.dtype}")
+        kind = Type.TensorType(dtype=variable.dtype, shape=variable.shape)
+        self.graphs.type(Type(tensor=kind), where)
         for node in (variable.node, variable.initializer):
             if node and node not in self.scope.nodes:
                 self.found.append(f"{where} refers to the node '{node}', which is not there")

@@ -278,7 +278,8 @@ class GraphChecker:
         listed = list(keys)
         for a, b in itertools.pairwise(listed):
             if a.encode() >= b.encode():
-                self.report(f"{what} are not sorted and unique: '{a}' stands before '{b}'")
+                first, second = (key.replace("\0", " ") for key in (a, b))
+                self.report(f"{what} are not sorted and unique: '{first}' is before '{second}'")
                 return
 
 

@@ -104,10 +104,12 @@ class Importer:
         self.weight, self.stored = weight, stored
         self.variables: dict[str, Any] = {}
         self._shared: dict[str, Any] = {}
-        self.library = {f.signature.name: f for f in graph.library.function}
+        functions = graph.library.function
+        self.library = {f.signature.name: f for f in functions if f.signature.name}
         self._bodies: dict[str, Body] = {}
         self._effectful_functions: dict[str, bool] = {}
         self._frames: dict[str, Frames] = {}
+        self._waits: dict[str, dict[str, list[str]]] = {}
         self.main = graph_body(graph, self.problems.add)
         self.problems.raise_if_any()
         #: assignments that give variables their first values, by variable
@@ -216,20 +218,24 @@ class Importer:
 
     def _waits_for(self, node: Node, region: Region) -> list[str]:
         """Nodes with effects that a node's control inputs ask for."""
-        found: dict[str, None] = {}
-        seen: set[str] = set()
-        waiting = list(node.controls)
-        while waiting:
-            name = waiting.pop()
-            other = region.body.nodes.get(name)
-            if other is None or name in seen:
-                continue
-            seen.add(name)
-            if self._has_effect(other):
-                found[name] = None
-            else:
-                waiting += other.controls
-        return list(found)
+        nodes, known = region.body.nodes, self._waits.setdefault(region.body.name, {})
+        stack = [(node, False)]
+        while stack:
+            each, ready = stack.pop()
+            if ready:
+                found: dict[str, None] = {}
+                for name in each.controls:
+                    if name in nodes and self._has_effect(nodes[name]):
+                        found[name] = None
+                    elif name in nodes:
+                        found.update(dict.fromkeys(known[name]))
+                known[each.name] = list(found)
+            elif each.name not in known:
+                known[each.name] = []  # for who waits for itself
+                stack.append((each, True))
+                others = (nodes[name] for name in each.controls if name in nodes)
+                stack += [(other, False) for other in others if not self._has_effect(other)]
+        return known[node.name]
 
     def _has_effect(self, node: Node) -> bool:
         return node.op in _EFFECTS or any(self._effectful(name) for name in self.called(node))

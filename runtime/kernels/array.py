@@ -84,6 +84,8 @@ def _reshape(call: Call) -> Function:
 
 def reshape(x: Any, shape: tuple[int, ...]) -> Array:
     """numpy's reshape, with words that say what does not fit."""
+    if len(shape) > 16:
+        raise errors.InvalidArgumentError(message=f"the shape has rank {len(shape)}, at most 16")
     if min(shape, default=0) < -1:
         raise errors.InvalidArgumentError(
             message=f"shape {list(shape)} has a negative size, expected 0 or more, or one -1"

@@ -37,7 +37,7 @@ def _bad(message: str) -> errors.OpError:
     return errors.InvalidArgumentError(message=message)
 
 
-@kernel("StringToNumber", domain="graphio", fresh=True)
+@kernel("StringToNumber", domain="graphio", types="S", fresh=True)
 def _to_number(call: Call) -> Function:
     dtype = call.dtype("dtype")
     if dtype.name not in ("float32", "float64", "int32", "int64"):

@@ -380,10 +380,8 @@ def _shapes(x: Array) -> Iterator[tuple[str, Array]]:
     for how, form in forms.items():
         if form not in seen and len(form) <= 16:
             seen.append(form)
-            yield (
-                how,
-                np.ascontiguousarray(np.resize(x, form)) if x.size else np.zeros(form, x.dtype),
-            )
+            nothing: Any = b"" if x.dtype.kind == "O" else 0
+            yield how, np.resize(x, form) if x.size else np.full(form, nothing, x.dtype)
 
 
 # ---- the node as a whole ----

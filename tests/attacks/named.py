@@ -23,7 +23,8 @@ class Named:
         file: makes the bytes.
         feeds: in the signature's order.
         words: a regular expression that both engines' messages match; "": the model is answered.
-        engines: that are attacked; the Python runtime has no limits of memory and steps.
+        engines: that are attacked here; cinfer/tests/attack.c, which sets limits of memory and
+            steps, is attacked with all.
     """
 
     section: str

@@ -141,12 +141,12 @@ corner("graphio.CheckSparseIndices", np.zeros((0, 2), np.int64), [0, 5], ordered
 corner("graphio.CheckEqual", [1, 2], [1, 2], message="m")
 words = np.array([b"a", b"ab", b"", b"B{", "é".encode(), b"_x9", b"a\nb", b"A-b", b"7"], object)
 for pattern in (
-    "(?i)[^a-z]", "(?i)[^\\d]", "\\D+", "\\S+", "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a",
-    "(?i-s:a.)", "(?P<x>a)", "(?<x>a)b", "\\141", "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa",
-    "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]", "[a:]+", "(?m)a$\\n^b", "(?m)^a$", "a$",
-    "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]", "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*",
-    "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?", "(?i:AB)", "[[:word:]]+", "[\\s\\S]*",
-    "[^a]*",
+    "(?i)[^a-z]", "[[:a-]]", "[[:ab:x]", "a{1,x}", "a{x}", "[\\d-z]", "(?i)[^\\d]", "\\D+", "\\S+",
+    "\\W", "\\Aab\\z", "\\Ba", "(?U)a+?", "(?-i)a", "(?i-s:a.)", "(?P<x>a)", "(?<x>a)b", "\\141",
+    "\\07", "\\0", "\\x41", "\\x{61}b", "\\Qa", "\\Qa\\Eb", "[[:alpha:]]+", "[[:^alpha:]]", "[[:a]",
+    "[a:]+", "(?m)a$\\n^b", "(?m)^a$", "a$", "\\bab\\b", "_.*", "[\\W]", "é", "(?i)É", "[é-ê]",
+    "a{1,2}b?", "(a|b)*", "", "(?s).*", ".*", "[^\\w]", "(?i)[^\\w]", "(?i)[^k]", "\\Babc", "x*?",
+    "(?i:AB)", "[[:word:]]+", "[\\s\\S]*", "[^a]*",
 ):  # fmt: skip
     corner("RegexFullMatch", words, pattern=pattern, outputs=[bool])
 for way in ("upper", "lower", "strip"):
@@ -176,3 +176,22 @@ corner(
     outputs=[np.complex64],
 )
 corner("StringSplit", words, delimiter="", maxsplit=1, outputs=[object, np.int64])
+for dtype in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
+    values = np.array([0, 1, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+    attrs = {"precision": -1, "scientific": 0, "shortest": 0, "width": 5, "fill": "0"}
+    corner("graphio.AsString", values, outputs=[object], **attrs)
+for dtype in (F, D):
+    values = np.array([0, -0.0, 1e-5, 1e-4, 0.1, 1 / 3, 1e15, 1e16, 1e22, -2.5, np.inf], dtype)
+    for precision in (-2, -1, 3):
+        for shape in ({"scientific": 1, "shortest": 0}, {"scientific": 0, "shortest": 1}):
+            attrs = {"precision": precision, "width": -1, "fill": "", **shape}
+            if precision != -2:
+                corner("graphio.AsString", values, outputs=[object], **attrs)
+    attrs = {"precision": -2, "width": -1, "fill": "", "scientific": 0, "shortest": 0}
+    corner("graphio.AsString", values, outputs=[object], **attrs)
+for dtype in (F, D, np.int32, np.int64):
+    texts = np.array([b"1", b" -7 ", b"+3", b"2147483647"], object)
+    number = {np.int32: 6, np.int64: 7, F: 1, D: 11}[dtype]
+    corner("graphio.StringToNumber", texts, outputs=[dtype], dtype=number)
+corner("Split", numbers(0, 4), outputs=[F, F], axis=1, num_outputs=2)
+corner("Split", numbers(4, 0), outputs=[F, F], axis=0, num_outputs=2)

@@ -122,7 +122,7 @@ for dtype in (F, D):
         ((0, 2, 3, 3), (2, 3, 2, 2), {}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [6, 6], "strides": [2, 2]}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"output_shape": [1, 3, 6, 6], "strides": [2, 2]}),
-        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 3], "output_padding": [2]*2}),
+        ((1, 2, 3, 3), (2, 3, 2, 2), {"strides": [2, 3], "dilations": [3, 3]}),
         ((1, 2, 3, 3), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
         ((1, 0, 3, 3), (0, 3, 2, 2), {}), ((1, 2, 3), (2, 3, 2), {}),
         ((1, 2, 20, 20), (2, 40, 5, 5), {}), ((1, 2, 3, 3), (2, 0, 2, 2), {}),
@@ -600,3 +600,45 @@ for dtype in (np.uint64, np.int64, np.uint32):
     corner("Resize", big, None, None, [7], mode="nearest")
     corner("Resize", big, None, None, [11], mode="cubic", cubic_coeff_a=-3.0)
 corner("GridSample", numbers(1, 1, 0, 4), numbers(1, 2, 2, 2), padding_mode="reflection")
+for policy in ("not_larger", "not_smaller"):
+    for mode in ("nearest", "linear"):
+        attrs = {"mode": mode, "keep_aspect_ratio_policy": policy, "tolerance": SLACK}
+        corner("Resize", numbers(1, 1, 4, 6), None, None, [1, 1, 8, 9], **attrs)
+        corner("Resize", numbers(4, 6), None, None, [2, 9], axes=[1, 0], **attrs)
+for nearest in ("floor", "ceil", "round_prefer_ceil", "round_prefer_floor"):
+    for place in ("asymmetric", "half_pixel", "align_corners"):
+        attrs = {"nearest_mode": nearest, "coordinate_transformation_mode": place}
+        for dtype in (F, D, U8, np.uint16, np.int64, np.float16):
+            corner("Resize", numbers(3, 4, of=dtype), None, None, [5, 7], mode="nearest", **attrs)
+outside = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}
+corner(
+    "graphio.ResizeGrad",
+    [4],
+    numbers(6),
+    np.array([-0.5, 1.5], F),
+    None,
+    [6],
+    tolerance=SLACK,
+    **outside,
+    outputs=[F],
+)
+corner(
+    "Resize", numbers(4), np.array([0.25, 0.75], F), np.array([1.0], F), tolerance=SLACK, **outside
+)
+for dtype in (F, D):
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            place = np.array([[[[-3.0, 0.5], [0.0, 1.0], [1.5, -1.0], [5.0, 0.25]]]], dtype)
+            attrs = {"mode": mode, "padding_mode": padding, "align_corners": 1}
+            for height in (1, 3):
+                image = numbers(1, 1, height, 4, of=dtype)
+                corner("GridSample", image, place, tolerance=1e-3, **attrs)
+    regions = np.array([[-2, -2, 2, 9], [4, 4, 9, 9], [-9, 1, 2, 2], [1, 8, 2, 9]], dtype)
+    image, at = numbers(1, 1, 5, 5, of=dtype), np.zeros(4, np.int64)
+    corner("RoiAlign", image, regions, at, output_height=2, output_width=2, tolerance=SLACK)
+    for divisor in ("window", "padded", "one"):
+        attrs = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "strides": [2, 2]}
+        dy = numbers(1, 1, 2, 2, of=dtype)
+        corner(
+            "graphio.AveragePoolGrad", [1, 1, 3, 3], dy, outputs=[dtype], divisor=divisor, **attrs
+        )

@@ -129,3 +129,9 @@ refused(
 )
 refused("graphio.IndexRange", [i(3) - 1], "IndexRange", limit=-1)
 refused("graphio.NonZeroDivisor", [i(3)], "NonZeroDivisor")
+refused(
+    "ScatterElements",
+    [f(3), of(np.int32, 1).astype(np.int8), f(1)],
+    "expected int32 or int64",
+    runtime=UnimplementedError,
+)

@@ -246,3 +246,4 @@ refused("graphio.FusedElementwise", [f(2), f(3)], "Incompatible shapes", **fused
 refused(
     "graphio.CheckNumerics", [np.array([np.inf, np.nan, 1, 2], FLOAT)], "Inf and NaN", message="m"
 )
+refused("graphio.NonZeroDivisor", [texts(2)], "no kernel", UnimplementedError)

@@ -159,3 +159,5 @@ for pattern in (
     "(?-)",
 ):
     refused("RegexFullMatch", [texts(1)], "RegexFullMatch", pattern=pattern, outputs=[np.bool_])
+for pattern in ("[[:al", "[\\E]", "[a\\", "(a", "a)", "(?:a", "[z-a]"):
+    refused("RegexFullMatch", [texts(1)], "RegexFullMatch", pattern=pattern, outputs=[np.bool_])

@@ -91,7 +91,10 @@ static double eig_rest(const double *a, int64_t n) {
 }
 
 static bool eig_one(double *a, double *v, int64_t n) {
-  for (int64_t e = 0; e < n * n; e++) v[e] = e % (n + 1) == 0 ? 1.0 : 0.0;
+  for (int64_t e = 0; e < n * n; e++) {
+    if (!isfinite(a[e])) return false;
+    v[e] = e % (n + 1) == 0 ? 1.0 : 0.0;
+  }
   for (int sweep = 0; sweep < 60; sweep++) {
     const double rest = eig_rest(a, n);
     if (rest == 0.0) return true;

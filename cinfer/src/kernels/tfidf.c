@@ -224,7 +224,7 @@ static int32_t tfidf_find(const tfidf_plan *p, int32_t low, const tfidf_walk *w)
 
 static void tfidf_row(const tfidf_plan *p, const ci_value *x, int64_t row, int64_t columns, float *y) {
   int64_t shortest = p->shortest;
-  for (int64_t step = 1; step <= p->skips + 1 && step <= columns && shortest <= p->longest; step++) {
+  for (int64_t step = 1; step - 1 <= p->skips && step <= columns && shortest <= p->longest; step++) {
     for (int64_t begin = 0; begin < columns; begin++) {
       tfidf_walk w = {x, row * columns + begin, step, 1};
       int32_t at = 0;
