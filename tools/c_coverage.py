@@ -54,8 +54,8 @@ GOALS = {"loader": (100.0, 100.0), "planner": (100.0, 100.0)}
 
 # The Python tests that drive the library with files, plans, states and checkpoints ...
 READERS = """
-    test_aliased_inputs test_binding test_binding_arrays test_binding_threads test_checkpoint
-    test_checkpoint_names test_checkpoint_saver test_container test_control_flow
+    test_aliased_inputs test_attacks test_binding test_binding_arrays test_binding_threads
+    test_checkpoint test_checkpoint_names test_checkpoint_saver test_container test_control_flow
     test_custom_operators test_functional test_golden test_host_calls test_large_results
     test_model_damage test_new_shapes test_parallel_runs test_placement test_plan_refusals
     test_plan_variables test_proof_damage test_proof_faults test_quiet_runs test_restore_failures
@@ -65,13 +65,13 @@ READERS = """
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """
-    test_byte_products test_cinfer_math test_random_graphs test_rewrite test_conformance test_conv_bits test_conv_pairs
-    test_differential test_fourier_bits test_kernel_lengths test_operators test_ops_onnx
-    test_ops_values test_parse_example test_pictures test_products test_recurrent_bits
-    test_small_types test_sparse_ops test_onnx_trees test_onnx_ml test_texts_standard
-    test_asserts test_bits_families test_gradients_conv test_gradients_image test_gradients_index
-    test_gradients_sampling test_kernel_corners test_kernel_limits test_kernel_refusals
-    test_onnx_import test_onnx_training test_optimizers test_ops_shapes test_rewrite test_rnn
+    test_asserts test_bits_families test_byte_products test_cinfer_math test_conformance
+    test_conv_bits test_conv_pairs test_differential test_fourier_bits test_gradients_conv
+    test_gradients_image test_gradients_index test_gradients_sampling test_kernel_corners
+    test_kernel_lengths test_kernel_limits test_kernel_refusals test_onnx_import test_onnx_ml
+    test_onnx_training test_onnx_trees test_operators test_ops_onnx test_ops_shapes test_ops_values
+    test_optimizers test_parse_example test_pictures test_products test_random_graphs
+    test_recurrent_bits test_rewrite test_rnn test_small_types test_sparse_ops test_texts_standard
     test_tf_random
 """.split()
 
