@@ -54,6 +54,7 @@ def rich() -> pb.Model:
     made.graph.node.append(call)
     made.graph.node.append(_strange())
     signature = made.signature[0]
+    signature.input[0].type.tensor.shape.dim[0].symbol = "batch"
     signature.target.append("if")
     signature.output.add(key="s", value="pair:1", type=tensor_type(None, 20))
     return made
@@ -82,6 +83,7 @@ def _strange() -> pb.Node:
         double={"d": 0.5},
         floats={"floats": {"f": [1, 2]}},
         ints={"ints": {"i": [1, 300]}},
+        packed={"t": {"dtype": 22, "dims": [2], "data": b"\x11"}},
         strings={"strings": {"s": [b"a", b"b"]}},
         text={"s": b"t"},
         type={"type": held},

@@ -3,6 +3,7 @@ though its checksums are (docs/security.md: S3, S17)."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from graphio.schema import checkpoint_index, errors, stores, tensors
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 from graphio.schema.checkpoint_pb2 import CheckpointIndex
+from graphio.train import checkpoint_state, checkpoint_text
 
 Array = np.ndarray[Any, Any]
 LARGE = 1 << 17  # such are read by themselves, smaller ones together
@@ -162,3 +164,66 @@ def test_folders_are_made_with_those_around(tmp_path: Path) -> None:
     stores.make_folder("")
     stores.make_folder("memory://nothing")
     assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
+# ---- the list of a folder ----
+
+
+def test_a_list_whose_seal_is_broken_is_refused() -> None:
+    state = checkpoint_text.CheckpointState(model_checkpoint_path="m-1")
+    sealed = checkpoint_text.sealed(state)
+    assert checkpoint_text.parsed(sealed).model_checkpoint_path == "m-1"
+    with pytest.raises(ValueError, match="its checksum does not match"):
+        checkpoint_text.parsed(sealed.replace(b"m-1", b"m-2"))
+
+
+def test_a_list_with_numbers_for_names_is_refused() -> None:
+    with pytest.raises(ValueError, match="model_checkpoint_path is 5"):
+        checkpoint_text.parsed(b"model_checkpoint_path: 5\n")
+    with pytest.raises(ValueError, match="all_model_checkpoint_timestamps is 'm'"):
+        checkpoint_text.parsed(b'all_model_checkpoint_timestamps: "m"\n')
+
+
+def test_keys_of_the_future_are_skipped() -> None:
+    found = checkpoint_text.parsed(b'model_checkpoint_path: "m"\nsomething_new: "x"\n')
+    assert found == checkpoint_text.CheckpointState(model_checkpoint_path="m")
+
+
+class Failing:
+    """A store whose files cannot be looked at."""
+
+    def __init__(self, error: errors.OpError) -> None:
+        self.error = error
+
+    def exists(self, name: str) -> bool:
+        raise self.error
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: errors.OpError) -> None:
+    """From now on every store is one of those."""
+    monkeypatch.setattr(checkpoint_state.stores, "of", lambda path: (Failing(error), "m"))
+
+
+def unavailable(number: int) -> errors.OpError:
+    made = errors.UnavailableError(message="gone")
+    made.errno = number
+    return made
+
+
+def test_what_another_process_deletes_is_not_there(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = str(prefix.parent / "missing")
+    ((found, _),) = checkpoint_state.existing_with_times([str(prefix), missing])
+    assert found == str(prefix)
+    for error in (errors.NotFoundError(message="gone"), unavailable(errno.ENOENT)):
+        failing(monkeypatch, error)
+        assert checkpoint_state.existing_with_times([missing]) == []
+        assert checkpoint_state.older_than_state(missing) is False
+
+
+def test_what_cannot_be_looked_at_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, unavailable(errno.EIO))
+    with pytest.raises(errors.UnavailableError):
+        checkpoint_state.existing_with_times(["m"])
+    assert checkpoint_state.older_than_state("m") is False

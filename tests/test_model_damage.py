@@ -28,7 +28,6 @@ NOT_READ = (
     "Model.collection",
     "Model.selftest",
     "Model.resource.blob",
-    "Model.graph.node.attr.value.type",  # of an operator that nobody has
 )
 
 
@@ -196,6 +195,9 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.tensor[1], "nbytes", 2**64 - 1), LOST, "outside its place"),
     (lambda m: setattr(m.tensor[1], "crc32c", 1), LOST, "the checksum of a tensor does not match"),
     (lambda m: m.tensor.pop(), LOST, "the data section is longer than its tensors"),
+    # Where addresses have 32 bits, counts must not be cut to them.
+    (lambda m: constant(m, 1, [2**32 + 1], bytes(4)), LOST, "a float32 tensor of 4294967297 elements has 4"),
+    (lambda m: constant(m, 8, [2**32 + 1], bytes(8)), LOST, "a string tensor is shorter than its shape says"),
     (lambda m: constant(m, 9, [2], b"\1\2"), LOST, "a bool is neither 0 nor 1"),
     (lambda m: constant(m, 8, [2**61], b""), LOST, "a string tensor is shorter than its shape says"),
     (lambda m: constant(m, 8, [2], bytes(15)), LOST, "a string tensor is shorter than its shape says"),
@@ -266,12 +268,12 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.variable[0], "dtype", 0), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "name", ""), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "value", 2), LOST, "a variable's value is no tensor"),
-    (lambda m: m.variable.append(m.variable[0]), LOST, "variables are not sorted and unique"),
-    (lambda m: setattr(m.resource[1], "name", ""), LOST, "a resource cannot be read"),
-    (lambda m: m.signature.append(m.signature[0]), LOST, "signatures are not sorted and unique"),
+    (lambda m: m.variable.append(m.variable[0]), LOST, "a table is not sorted and unique at 'w'"),
+    (lambda m: setattr(m.resource[1], "name", ""), LOST, "a table is not sorted and unique at ''"),
+    (lambda m: m.signature.append(m.signature[0]), LOST, "a table is not sorted and unique at 'predict'"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),
     (lambda m: m.signature[0].input.add(key="x", value="c", type=tensor_type()), LOST, "two inputs of a signature are the same"),
-    (lambda m: [m.signature[0].input.add(key=str(i), value="x", type=tensor_type()) for i in range(4096)], MUCH, "more than 4096 inputs"),
+    (lambda m: [m.signature[0].input.add(key=str(i), value="x", type=tensor_type()) for i in range(4096)], MUCH, "wants more than 16 times its size of memory"),
     (lambda m: [m.graph.node.append(node("Identity", "untyped", "x")), m.signature[0].input.add(key="u", value="untyped")], LOST, "an input has no element type"),
     (lambda m: m.signature[0].output.add(key="q", value=LONG), LOST, "is no value of its root graph"),
     (lambda m: m.signature[0].output.add(key="q", value="h2"), LOST, "'h2' is no value of its root graph"),
@@ -382,11 +384,35 @@ def test_every_allocation_of_a_load_may_fail() -> None:
     assert failing > 30
 
 
-def test_every_block_of_small_pieces_may_be_the_last(steps: int = 16) -> None:
+def crowded(count: int) -> pb.Model:
+    """Many things of each kind: where one of the lists is full depends on how many."""
+    made = damage.rich()
+    made.graph.node[8].control_input.extend(["c"] * count)
+    for number in range(count):
+        made.graph.node.insert(1, node("Identity", f"more{number}", "x", version=1))
+    call(made, control_input=["c"] * 3)
+    in_function(made, node("Identity", LONG, "a", version=1))
+    in_function(made, node("Identity", "after", LONG, version=1), output="after")
+    made.function[0].node[-1].control_input.append(LONG)
+    split(num_outputs={"i": 40})(made)
+    made.signature[0].target.extend(["if"] * count)
+    return made
+
+
+def test_every_list_may_be_the_last_that_grows() -> None:
+    for count in range(24):
+        data, failing = damage.packed(crowded(count)), 1
+        while Memory(failing).failed(data):
+            failing += 1
+        assert failing > 30
+
+
+@pytest.mark.parametrize("make", [damage.rich, lambda: crowded(3)])
+def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model]) -> None:
     """Most pieces lie in blocks of four kilobytes: wherever one ends, the next may not be had."""
-    failures = 0
+    steps, failures = 16, 0
     for more in range(0, 4096, steps):
-        made = damage.rich()
+        made = make()
         made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
         data, failing = damage.packed(made), 1
         while Memory(failing, least=4096).failed(data):
@@ -411,10 +437,11 @@ def test_names_that_collide_are_refused_before_they_cost_time() -> None:
     for name in near[:256]:
         made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    made.graph.node[255].control_input.append(near[256])
+    last = made.graph.node.add(name="last", op="NoOp", domain="graphio", version=1)
+    last.control_input.append(near[256])
     with pytest.raises(LOST, match=f"no earlier node of this graph '{near[256]}'"):
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    made.graph.node[255].control_input[0] = near[254]
+    last.control_input[0] = near[255]
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
     made.graph.node.add(name=near[256], op="NoOp", domain="graphio", version=1)
     with pytest.raises(LOST, match="too many names collide"):
@@ -436,6 +463,20 @@ def test_names_with_one_hash_are_different_names() -> None:
             made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
         made.graph.node[1].control_input.append(a)
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
+
+
+def test_metadata_is_found_by_its_key() -> None:
+    made = damage.rich()
+    made.metadata.add(key="year", value="1")
+    data = damage.packed(made)
+    handle, error = ffi.new("ci_model **"), status.new_error()
+    assert lib.ci_open_memory(data, len(data), ffi.NULL, handle, error) == lib.CI_OK
+    found = [ffi.string(lib.ci_metadata(handle[0], key)) for key in (b"author", b"year")]
+    assert found == [b"nobody", b"1"]
+    assert lib.ci_metadata(handle[0], b"month") == ffi.NULL
+    assert ffi.string(lib.ci_metadata_key(handle[0], 1)) == b"year"
+    assert lib.ci_metadata_key(handle[0], 2) == ffi.NULL
+    lib.ci_close(handle[0])
 
 
 # ---- what is unusual and right ----

@@ -277,3 +277,10 @@ def test_hooks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     tf.constant(1.0)
     with pytest.raises(RuntimeError, match="Global step should be created.*StopAtStepHook"):
         train.MonitoredSession(hooks=[train.StopAtStepHook(1)])
+
+
+def test_a_hook_saves_by_one_saver(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="both saver and scaffold"):
+        tf.train.CheckpointSaverHook(
+            str(tmp_path), save_steps=1, saver=object(), scaffold=tf.train.Scaffold()
+        )

@@ -402,7 +402,7 @@ static ci_status parse_reserve(ci_parser *p, ci_span graph) {
       tensors += field.key == CI_KEY(NODE_ATTR) && parse_has_tensor(field.bytes);
     }
   }
-  if (nodes > m->limits.max_nodes) return ci_parse_too_many(p);
+  if (nodes > m->limits.max_nodes) nodes = (size_t)m->limits.max_nodes; /* calls are not kept, so more may stand here */
   const bool room =
       CI_LIST_GROW_BY(&m->allocator, &m->nodes, nodes) && CI_LIST_GROW_BY(&m->allocator, &m->edges, outputs) &&
       CI_LIST_GROW_BY(&m->allocator, &m->refs, inputs) && CI_LIST_GROW_BY(&m->allocator, &m->attrs, attrs) &&

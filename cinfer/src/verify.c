@@ -75,8 +75,7 @@ static void verify_add(verify_list *list, const ci_node *node, const char *op, c
   int length = snprintf(item, sizeof item, "%s%s (node '%.*s'%s%s)", list->named > 0 ? ", " : "", op,
                         CI_SPAN_ARG(node->name), family != NULL ? ", family " : "", family != NULL ? family : "");
   if (family != NULL) verify_family(list, family);
-  if ((size_t)length >= sizeof item) length = (int)sizeof item - 1;
-  if (list->used + (size_t)length + 1 > sizeof list->text) {
+  if ((size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
     list->more++;
     return;
   }

@@ -212,6 +212,33 @@ static void test_values_are_taken_from_any_file(void) {
   remove_all();
 }
 
+/* Without memory to map a file it is read; without memory to read it the call says so and changes nothing. */
+static void test_an_assignment_from_files_may_have_no_memory(void) {
+  const ci_in_file v = {0, ci_crc32c(0, pair, sizeof pair), OTHER_OFFSET};
+  const ci_in_file w = {0, ci_crc32c(0, weights, sizeof weights), RAGGED_OFFSET};
+  const char *path = write_numbers();
+  int refused = 0;
+  for (long left = 0, rest = 0; rest == 0; left++) {
+    meter m = {-1, 0};
+    ci_state *state = metered_state(&m);
+    ci_error error;
+    declare(state, "v", CI_FLOAT, 1, 2, 0);
+    declare(state, "w", CI_FLOAT, 1, 6, 0);
+    m.left = left;
+    const ci_status status = assign_from(state, v, w, path, &error);
+    rest = m.left;
+    m.left = -1;
+    refused += status == CI_RESOURCE_EXHAUSTED;
+    CHECK(status == CI_OK || (status == CI_RESOURCE_EXHAUSTED && !ci_variable_initialized(state, 0)));
+    CHECK(status == CI_OK || assign_from(state, v, w, path, &error) == CI_OK);
+    CHECK(same_bytes(state, "v", pair, sizeof pair) && same_bytes(state, "w", weights, sizeof weights));
+    ci_state_close(state);
+    CHECK(m.blocks == 0);
+  }
+  CHECK(refused > 2);
+  remove_all();
+}
+
 static void test_texts_are_not_taken_from_files(void) {
   ci_state *state = new_state();
   ci_error error;
@@ -225,6 +252,28 @@ static void test_texts_are_not_taken_from_files(void) {
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT);
   wanted.files = &path;
   CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'text'"));
+  path = "nowhere/numbers";
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_NOT_FOUND && strstr(error.message, "nowhere"));
+  ci_state_close(state);
+  remove_all();
+}
+
+/* Two elements a byte lie in a file as no variable has them. */
+static void test_packed_numbers_are_not_taken_from_files(void) {
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "packed", CI_INT4, 1, 2, 0);
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_INT4, .rank = 1, .dims = {2}};
+  const ci_in_file place = {0, 0, 0};
+  const char *path = write_numbers();
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_INVALID_ARGUMENT && strstr(error.message, "'packed'"));
   ci_state_close(state);
   remove_all();
 }
@@ -429,7 +478,9 @@ int main(void) {
   test_there_is_no_other_way_to_verify();
   test_a_mapping_ends_with_its_last_variable();
   test_values_are_taken_from_any_file();
+  test_an_assignment_from_files_may_have_no_memory();
   test_texts_are_not_taken_from_files();
+  test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
   test_more_data_files_than_handles();
   test_memory_that_runs_out_changes_nothing();

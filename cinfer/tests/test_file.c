@@ -91,6 +91,7 @@ static void test_write_and_read(const char *where) {
   CHECK(ci_file_map(NULL, prefix, 10, &bytes, &error) == CI_RESOURCE_EXHAUSTED);
   CHECK(ci_writer_create(&folder, "gone", &writer, &error) == CI_OK);
   ci_writer_abandon(&writer);
+  ci_writer_abandon(&writer);
   CHECK(ci_folder_read(&folder, "gone", 100, &bytes, &error) == CI_NOT_FOUND);
   ci_folder_unlink(&folder, "file");
   ci_folder_close(&folder);
@@ -215,6 +216,34 @@ static void test_what_is_there(const char *where) {
   ci_folder_close(&folder);
 }
 
+/* Systems that cannot bring a folder to the disk say EINVAL, as they do of pipes: that is no failure. */
+static void test_folders_that_cannot_be_synced(const char *where) {
+  char prefix[300];
+  const char *base;
+  ci_folder folder;
+  ci_error error;
+  int ends[2];
+  path_of(prefix, sizeof prefix, where, "any");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, &error) == CI_OK && pipe(ends) == 0);
+  const int handle = folder.handle;
+  folder.handle = ends[0];
+  CHECK(ci_folder_sync(&folder, &error) == CI_OK);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+  CHECK(ci_folder_sync(&folder, &error) == CI_UNAVAILABLE && strstr(error.message, where) != NULL);
+  folder.handle = handle;
+  ci_folder_close(&folder);
+}
+
+#ifdef __linux__
+static void test_a_full_disk_is_told(void) {
+  const ci_folder folder = {.path = (char *)(uintptr_t)"folder/"};
+  ci_writer writer = {.folder = &folder, .name = "model", .handle = open("/dev/full", O_WRONLY)};
+  ci_error error;
+  CHECK(writer.handle >= 0 && ci_writer_put(&writer, "data", 4, &error) == CI_RESOURCE_EXHAUSTED);
+  CHECK(strstr(error.message, "cannot write 'folder/model'") != NULL && close(writer.handle) == 0);
+}
+#endif
+
 /* Where the file system keeps such times they do not wrap. */
 static void test_times_far_away(const char *where) {
   const struct timespec later[2] = {{0, 0}, {32503680000, 0}}, earlier[2] = {{0, 0}, {-32503680000, 0}};
@@ -246,6 +275,10 @@ int main(void) {
   test_read_at_places(where);
   test_refusals(where);
   test_what_is_there(where);
+  test_folders_that_cannot_be_synced(where);
+#ifdef __linux__
+  test_a_full_disk_is_told();
+#endif
   test_times_far_away(where);
   CHECK(rmdir(where) == 0); /* nothing is left over */
   return CHECK_END;

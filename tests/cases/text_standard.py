@@ -142,6 +142,17 @@ for pattern, expected in (
         expect=[np.array(expected, bool)],
         label=ascii(pattern),
     )
+for pattern, expected in (
+    ("(?i)\u0131", [1, 0, 0, 0, 0]),  # the dotless i is no other i
+    ("(?i)[\U0001e900-\U0010ffff]", [0, 0, 0, 1, 1]),  # and letters end before characters do
+):
+    case(
+        "RegexFullMatch",
+        [texts("\u0131", "i", "I", "\U0010ffff", "\U0001e922")],
+        {"pattern": pattern},
+        expect=[np.array(expected, bool)],
+        label=ascii(pattern),
+    )
 case(
     "RegexFullMatch",
     [texts("a" * 3000, "a" * 3000 + "b").reshape(2, 1)],
