@@ -9,13 +9,13 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py tools/fuzz.py)
+                tools/families_page.py tools/docs_site.py tools/fuzz.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators bits bench bench-peers ratchet-times coverage proofs fuzz fuzz-deep \
-        venv clean
+.PHONY: help demo test acceptance lint format operators analyze bits failures sanitizers coverage bench bench-peers \
+        ratchet-times proofs fuzz fuzz-deep docs venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -23,7 +23,10 @@ help:
 	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
+	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
+	@echo 'make failures  fails every allocation and read of all models, one by one'
+	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
@@ -32,6 +35,7 @@ help:
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
 	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
+	@echo 'make docs   the documentation as a site, build/site/html'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -62,8 +66,19 @@ format: .venv/dev.stamp
 operators: .venv/dev.stamp
 	$(BIN)/python tools/onnx_suite.py --page
 
+# Compilers and analyzers of the system; ANALYZE="warnings stack" is the short form.
+ANALYZE ?= --deep
+analyze:
+	$(PYTHON) tools/static_analysis.py $(ANALYZE)
+
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
+
+failures: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/failures.py $(FAILURES)
+
+sanitizers: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/sanitizers.py $(SANITIZERS)
 
 bench: .venv/bench.stamp
 	$(BIN)/python benchmarks/session_overhead.py
@@ -83,6 +98,10 @@ coverage: .venv/dev.stamp
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
 PROOFS := kills states cuts errors flips truncations foreign resume restores background readers \
     files remote
+
+# The site of docs/: build/site/html; a warning is an error.
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python tools/docs_site.py
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py

@@ -19,6 +19,7 @@
 #include "src/wire.c"
 #include "src/letters.c"
 #include "src/shape.c"
+#include "src/float_mode.c"
 #include "src/threads.c"
 #include "src/scalar_math.c"
 #include "src/scalar_round.c"

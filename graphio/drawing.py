@@ -45,17 +45,18 @@ class _Box:
     width: float = 0.0
 
 
-def draw(model: Model, signature: str | None = None) -> str:
+def draw(model: Model, signature: str | Signature | None = None) -> str:
     """The graph of a signature as SVG.
 
     Args:
         model: a file's message.
-        signature: which; None: the first.
+        signature: which; None: the first; or one that the model need not have.
 
     Raises:
         InvalidArgumentError: there is no such signature, or it has too many nodes for a picture.
     """
-    boxes = _boxes(model, _chosen(model, signature))
+    chosen = signature if isinstance(signature, Signature) else _chosen(model, signature)
+    boxes = _boxes(model, chosen)
     if len(boxes) > _MOST:
         raise errors.InvalidArgumentError(
             message=f"{len(boxes)} nodes are too many for a picture, which takes {_MOST}; "

@@ -7,7 +7,7 @@ programs use for that, with single numbers unknown where a dimension is.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,16 @@ __all__ = ["constant_shape", "constant_value", "partial_value"]
 
 Array = np.ndarray[Any, Any]
 _LIMIT = 64  # elements; shapes are never longer
+_LONGEST = 1 << 31  # dimension of an array without elements that numpy makes everywhere
 
 
 def constant_value(tensor: Tensor) -> Array | None:
     """The tensor's numbers if they follow from constants and static shapes, else None."""
+    while tensor.op.op == "StopGradient" or tensor.op.op == "Identity":
+        tensor = tensor.op.inputs[0]
     if tensor.op.op == "Constant":
         value: Array = tensor.op.attrs["value"]
         return value
-    if tensor.op.op == "StopGradient" or tensor.op.op == "Identity":
-        return constant_value(tensor.op.inputs[0])
     partial = partial_value(tensor)
     if partial is None or any(v is None for v in partial.ravel()):
         return None
@@ -53,8 +54,43 @@ def constant_shape(tensor: Tensor) -> TensorShape | None:
 def partial_value(tensor: Tensor) -> Array | None:
     """An integer or bool tensor's numbers as objects, None for unknown ones; None if not even the
     shape is known."""
-    if not tensor.dtype.is_integer and not tensor.dtype.is_bool:
+    if not _foldable(tensor):
         return None
+    now = tensor.graph.root.shapes
+    if not _is_folded(tensor, now):
+        for each in _in_order(tensor, now):
+            each.folded = now, _folded(each)
+    assert tensor.folded is not None
+    value: Array | None = tensor.folded[1]
+    return value
+
+
+def _foldable(tensor: Tensor) -> bool:
+    return tensor.dtype.is_integer or tensor.dtype.is_bool
+
+
+def _is_folded(tensor: Tensor, now: int) -> bool:
+    return tensor.folded is not None and tensor.folded[0] == now
+
+
+def _in_order(tensor: Tensor, now: int) -> Iterator[Tensor]:
+    """What a tensor's numbers follow from and is not folded, each after what it follows from."""
+    stack = [(tensor, False)]
+    while stack:
+        each, ready = stack.pop()
+        if _is_folded(each, now):
+            continue
+        if ready:
+            yield each
+            continue
+        stack.append((each, True))
+        if (each.op.domain, each.op.op) in _RULES:
+            needed = (t for t in each.op.inputs if t is not None and _foldable(t))
+            stack += [(t, False) for t in needed]
+
+
+def _folded(tensor: Tensor) -> Array | None:
+    """A tensor's numbers, as partial_value, from those of the inputs."""
     operation = tensor.op
     rule = _RULES.get((operation.domain, operation.op))
     if rule is None:
@@ -63,11 +99,13 @@ def partial_value(tensor: Tensor) -> Array | None:
         found = rule(operation)
         if found is not None and operation.op == "Split":
             found = _part(found, tensor)
-    except (IndexError, ValueError, ZeroDivisionError):
+    except (IndexError, ValueError, ZeroDivisionError, OverflowError):
         found = None
     if found is None or found.size > _LIMIT:
         return _unknown(tensor)
-    return _held(found, tensor)
+    made = _held(found, tensor)
+    made.flags.writeable = False
+    return made
 
 
 def _held(values: Array, tensor: Tensor) -> Array:
@@ -89,7 +127,7 @@ def _held(values: Array, tensor: Tensor) -> Array:
 def _unknown(tensor: Tensor) -> Array | None:
     """All numbers unknown, when at least the shape is known."""
     count = tensor.shape.num_elements()
-    if count is None or count > _LIMIT:
+    if count is None or count > _LIMIT or max(tensor.shape.as_list(), default=0) > _LONGEST:
         return None
     return np.full(tensor.shape.as_list(), None, object)
 
@@ -180,6 +218,8 @@ def _pad(op: Operation) -> Array | None:
     if data is None or len(op.inputs) > 3 or _mode(op) != "constant":
         return None
     widths = np.reshape(_ints(op.inputs[1]), (2, -1)).T
+    if np.abs(widths).max(initial=0) > _LIMIT:
+        return None
     fill = _ints(op.inputs[2])[0] if len(op.inputs) > 2 else 0
     return np.pad(data, widths, constant_values=fill)
 

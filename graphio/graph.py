@@ -45,7 +45,17 @@ class Tensor:
     """
 
     assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
-    __slots__ = ("_consumers", "_shape", "assign", "dtype", "graph", "name", "op", "value_index")
+    __slots__ = (
+        "_consumers",
+        "_shape",
+        "assign",
+        "dtype",
+        "folded",
+        "graph",
+        "name",
+        "op",
+        "value_index",
+    )
     __array_priority__ = 100  # numpy leaves array + tensor to us
 
     def __init__(
@@ -58,6 +68,8 @@ class Tensor:
         self.dtype = dtype
         self._shape = shape
         self._consumers: list[Operation] = []
+        #: what folding found out: when (`shapes` of the graph), and the numbers
+        self.folded: tuple[int, Any] | None = None
 
     @classmethod
     def overload(cls, method: str, function: Callable[..., Any]) -> None:
@@ -103,6 +115,8 @@ class Tensor:
         if merged.key != self._shape.key:
             self._shape = merged
             self.graph.changed()
+            if self._consumers or self.folded is not None:
+                self.graph.root.shapes += 1
 
     @property
     def device(self) -> str:
@@ -347,6 +361,7 @@ class Graph:
         self.taken_back = False  # whether it holds what a failed call had made
         if outer is None:
             self.version = 0
+            self.shapes = 0  # how often a shape changed that others may have relied upon
             self.seed: int | None = None
             self.collections: dict[str, list[Any]] = {}
             self.generators: dict[str, int | None] = {}
@@ -1049,6 +1064,11 @@ class Graph:
         from graphio.printing import graph_text
 
         return graph_text(self, last=200)
+
+    def _repr_html_(self) -> str:
+        from graphio.notebook import graph_html
+
+        return graph_html(self)
 
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphio.config import RunOptions
 from graphio.run_metadata import divided, fill_times
-from graphio.schema import fused
+from graphio.schema import fused, html
 from graphio.schema.engine import NodeTime
 from graphio.schema.model_pb2 import Model
 from graphio.schema.run_metadata_pb2 import RunMetadata, StepStats
@@ -75,6 +75,11 @@ class Profile:
         """Writes the trace to a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.trace())
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{o.seconds * 1e6:.1f}", f"{o.share:.1%}", o.op, o.name) for o in self.operations]
+        head = ("us", "share", "operator", "operation")
+        return html.table(f"{self.seconds * 1e6:.1f} us in {len(rows)} operations", head, rows)
 
     def __str__(self) -> str:
         shown = [o for o in self.operations[:_MOST_ROWS] if o.seconds > 0]

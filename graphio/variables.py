@@ -377,6 +377,7 @@ class Variable:
                 if operation.attrs.get("variable") == self.op.name and "shape" in operation.attrs:
                     operation.attrs["shape"] = (self.dtype, self._shape)
         self.graph.changed()
+        self.graph.root.shapes += 1
 
     def assign_add(
         self,

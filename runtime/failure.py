@@ -60,6 +60,10 @@ def of_node(node: NodeInfo, error: BaseException, inputs: Sequence[Any] = ()) ->
     else:
         made = next((c for e, c in _CLASSES if isinstance(error, e)), errors.InternalError)
         text = str(error) or type(error).__name__
+        held = next((i for i, x in enumerate(inputs) if isinstance(x, list)), None)
+        if made is errors.InternalError and held is not None:  # of kernels that know arrays alone
+            made = errors.InvalidArgumentError
+            text = f"input {held} is a sequence, expected a tensor"
         if "could not be broadcast" in text:
             text = _incompatible(inputs) or text
     given = "" if node.key == _SHOWS_ITS_INPUTS else _given(node, inputs)

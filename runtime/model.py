@@ -15,7 +15,17 @@ from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
 from graphio.runtime.watch import Watch
-from graphio.schema import calls, container, dtypes, errors, functions, operators, tensors, verify
+from graphio.schema import (
+    calls,
+    container,
+    dtypes,
+    errors,
+    functions,
+    html,
+    operators,
+    tensors,
+    verify,
+)
 from graphio.schema import model_pb2 as pb
 from graphio.schema.engine import HostFunction, NodeTime, TensorSpec
 
@@ -130,6 +140,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<graphio.runtime.Model {list(self.signatures)}>"
+
+    def _repr_html_(self) -> str:
+        rows = html.signature_rows(self.signature(name) for name in self.signatures)
+        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
 
 
 def _declare(proto: pb.Model, arrays: Sequence[Array], state: State) -> None:

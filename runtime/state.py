@@ -14,7 +14,7 @@ import numpy as np
 from graphio.runtime import philox
 from graphio.runtime.failure import describe, shape_text
 from graphio.runtime.registry import numpy_dtype
-from graphio.schema import calls, dtypes, errors, rooms
+from graphio.schema import calls, dtypes, errors, html, rooms
 from graphio.schema.run_lock import RunLock
 from graphio.schema.tensors import Stored
 
@@ -104,6 +104,9 @@ class State:
         self._kept: dict[str, bytes | IteratorState] = {}  # blobs, and places of iterators
         self._pool: ThreadPoolExecutor | None = None
         self._pool_lock, self._pool_size = threading.Lock(), 0
+
+    def _repr_html_(self) -> str:
+        return html.state_table("graphio.runtime.State", self)
 
     def check_deadline(self) -> None:
         """DeadlineExceededError when the run in progress should be over."""

@@ -138,6 +138,14 @@ def test_shared_library_is_small_and_exports_only_its_own_names(
     assert declared == set(names)
 
 
+def test_only_one_part_asks_for_memory_by_itself(prefix: Path) -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    from failures import asking
+
+    (archive,) = prefix.rglob("libcinfer.a")
+    assert set(asking(archive)) == {("memory.c", "malloc")}
+
+
 def test_find_package_and_pkg_config_find_what_cmake_installed(
     prefix: Path, model: Path, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import onnx
 import pytest
-from c_programs import CINFER
+from c_programs import CINFER, library
 from command_line import Command, small_onnx, trained
 
 from graphio import runtime
@@ -192,13 +192,8 @@ def built(folder: Path, *sources: Path) -> Path:
         objects.append(source.with_suffix(".o"))
         command = [compiler, *flags, "-Werror", f"-I{folder}", f"-I{CINFER / 'include'}", "-c"]
         subprocess.run([*command, str(source), "-o", str(objects[-1])], check=True)
-    library = next(CINFER.glob("cinfer.c"))
     made = folder / "program"
-    from c_programs import FLAGS, _made
-
-    parts = sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
-    archive = _made([compiler, *FLAGS, "-c", str(library)], parts, "cinfer.o")
-    linked = [compiler, *map(str, objects), str(archive), "-lm", "-pthread", "-o", str(made)]
+    linked = [compiler, *map(str, objects), str(library()), "-lm", "-pthread", "-o", str(made)]
     subprocess.run(linked, check=True)
     return made
 

@@ -340,6 +340,15 @@ def test_places_are_read_back_as_they_were_written() -> None:
     assert found == place
 
 
+@pytest.mark.parametrize(
+    "text", ['{"d": 10}', '{"d": []}', '{"b": 10}', '{"$": {}}', '{"$": 99}', '{"e": {}}']
+)
+def test_places_of_other_kinds_are_refused(text: str) -> None:
+    assert saving.encode({})[8:] == b'{"d":{}}'
+    with pytest.raises(errors.DataLossError, match="the place of an iterator is damaged"):
+        saving.decode(len(text).to_bytes(8, "little") + text.encode())
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_damaged_places_are_refused(data: st.DataObject) -> None:

@@ -13,11 +13,13 @@ import c_library
 import numpy as np
 import pytest
 from c_library import CINFER, Library, Refused, tool
-from engines import module, one_node
+from engines import Builder, module, one_node, set_attribute
 from test_onnx_architectures import bundled
 
 import graphio as tf
 import graphio.onnx as tfonnx
+from graphio.schema import container
+from graphio.schema import model_pb2 as pb
 
 Array = np.ndarray[Any, Any]
 MOST_BYTES = 300 * 1000
@@ -41,6 +43,11 @@ def test_every_operator_belongs_to_a_family_and_every_family_has_one() -> None:
         elif line.startswith("CI_OP("):
             assert inside, f"no family: {line}"
     assert found == set(families()) - PARTS
+
+
+def test_no_name_of_a_family_is_part_of_another() -> None:
+    """verify.c finds a family in a list by its name."""
+    assert not [(a, b) for a in families() for b in families() if a != b and a in b]
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +178,37 @@ def test_operators_inside_fused_ones_are_listed_too(small: Library) -> None:
     assert "add trigonometry, rounding to" in said or "add rounding, trigonometry to" in said
 
 
+def fused(*ops: str, **more: Any) -> pb.Node:
+    """A node of these operators, which is not run."""
+    made = pb.Node(name=f"n{len(ops)}", op="FusedElementwise", domain="graphio", version=1)
+    made.input.append("x")
+    for key, value in sorted({"ops": ops, **more}.items()):
+        set_attribute(made, key, value)
+    return made
+
+
+def test_operators_inside_are_listed_once_and_families_too(small: Library) -> None:
+    builder = Builder()
+    builder.placeholder("x", np.float32, [2])
+    added = [
+        fused("Asin", "Sin", "Sin", "Asin", "GeluTanh", "Floor", "Cos"),
+        fused("Sin"),
+        pb.Node(name="odd", op="FusedElementwise", domain="graphio", version=1, input=["x"]),
+        pb.Node(name="plain", op="Relu", version=14, input=["x"]),
+    ]
+    set_attribute(added[2], "ops", 1)
+    set_attribute(added[3], "ops", ["Sin"])
+    added[0].name = "Cos in FusedElementwise"
+    builder.model.graph.node.extend(added)
+    builder.model.signature.add(name="predict", target=[node.name for node in added])
+    with pytest.raises(Refused) as caught:
+        small.open(container.pack(builder.model, builder.arrays))
+    said = str(caught.value)
+    names = re.findall(r"(\w+) in FusedElementwise \(node", said)
+    assert names == ["Asin", "Sin", "Floor", "Cos"]
+    assert "without these families: add trigonometry, rounding to CINFER_FAMILIES" in said
+
+
 def test_an_operator_that_no_build_has_is_told_as_before(small: Library) -> None:
     data, _ = one_node("Marvel", [np.zeros(1, np.float32)], {}, [np.float32], version=1)
     with pytest.raises(Refused) as caught:
@@ -189,6 +227,21 @@ def test_types_and_checkpoints_that_are_left_out_are_told(small: Library, tmp_pa
     with pytest.raises(Refused, match="built without checkpoints: add checkpoints to"):
         small.save(built(lambda x: x + weight(2), 2), tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype", "float64 int8 int16 uint16 uint32 uint64".split())
+def test_types_that_are_left_out_are_told_at_the_node(small: Library, dtype: str) -> None:
+    x = np.ones(3, dtype)
+    data, _ = one_node("Clip", [x, None, x[0]], {}, [x.dtype], version=13)
+    with pytest.raises(Refused, match=f"input 0 has type {dtype}, with which"):
+        small.run(data, {"in0": x, "in2": x[0]})
+
+
+def test_types_that_are_there_need_no_family(small: Library) -> None:
+    x = np.float32([-1, 0.5, 2])
+    data, _ = one_node("Clip", [x, None, np.float32(1)], {}, [np.float32], version=13)
+    (got,) = small.run(data, {"in0": x, "in2": np.array(1, np.float32)})
+    assert got.tolist() == [-1, 0.5, 1]
 
 
 def test_cmake_names_the_families_where_one_is_unknown(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ says what is wrong (docs/security.md: S1, S3, S6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import damaged_models as damage
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from schema_samples import node, tensor_type
 
-from graphio.schema import errors
+from graphio.schema import container, errors
 from graphio.schema import model_pb2 as pb
 
 cinfer = engines.module("cinfer")
@@ -47,6 +47,8 @@ def test_a_message_that_cannot_be_read_is_refused_wherever_it_stands() -> None:
             cinfer.load(damage.file(bad, data[start:]))
         except errors.DataLossError:
             refused.add(path)
+            with pytest.raises(errors.DataLossError):
+                container.unpack(damage.file(bad, data[start:]))
         else:
             loaded.add(path)
     assert len(refused) > 50
@@ -77,12 +79,16 @@ CONTAINERS: list[tuple[Callable[[], bytes], str]] = [
 def test_containers_that_do_not_fit_are_refused(make: Callable[[], bytes], text: str) -> None:
     with pytest.raises(errors.DataLossError, match=text):
         cinfer.load(make())
+    with pytest.raises(errors.DataLossError):
+        container.unpack(make())
 
 
 @pytest.mark.parametrize("newer", [{"major": 2}, {"flags": 8}])
 def test_files_of_the_future_are_not_implemented(newer: dict[str, int]) -> None:
     with pytest.raises(errors.UnimplementedError, match="a newer one is needed"):
         cinfer.load(damage.file(MESSAGE, **newer))
+    with pytest.raises(errors.UnimplementedError, match="needs a newer graphio"):
+        container.unpack(damage.file(MESSAGE, **newer))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +106,8 @@ def test_data_sections_that_do_not_fit_are_refused(
     data = damage.packed(damage.rich())[int.from_bytes(damage.file(MESSAGE)[24:32], "little") :]
     with pytest.raises(errors.DataLossError, match=text):
         cinfer.load(damage.file(MESSAGE, change(data)))
+    with pytest.raises(errors.DataLossError):
+        container.unpack(damage.file(MESSAGE, change(data)))
 
 
 # ---- the messages ----
@@ -206,6 +214,8 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(nodes(m)["xw"], "name", "x"), LOST, "two nodes or inputs have the name 'x'"),
     (lambda m: nodes(m)["xw"].input.append("w"), BAD, "MatMul 'xw' (train.py:12): 3 inputs, expected 2 to 2"),
     (lambda m: m.graph.node.append(node("Concat", "none", version=13, axis={"i": 0})), BAD, "0 inputs, expected 1 to 2147483647"),
+    (lambda m: (setattr(nodes(m)["xw"].source, "function", LONG), setattr(nodes(m)["xw"].source, "file", LONG), nodes(m)["xw"].input.append("w")), BAD, "n): 3 inputs"),
+    (lambda m: m.graph.node.append(node("MatMul", LONG, "x", version=13)), BAD, "MatMul '" + 127 * "n" + "': 1 inputs"),
     (lambda m: nodes(m)["xw"].input.__setitem__(0, ""), BAD, "input 0 is absent"),
     (lambda m: nodes(m)["xw"].output_type.add(), BAD, "2 outputs, expected 1 to 1"),
     (lambda m: m.graph.node.append(node("StringSplit", "split", "x", domain="graphio")), BAD, "1 outputs, expected 3 to 3"),
@@ -323,6 +333,68 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
         opened(data, max_nodes=5)
 
 
+class Memory:
+    """An allocator of which one call fails: the `failing`-th of those for `least` bytes or more."""
+
+    def __init__(self, failing: int, least: int = 0) -> None:
+        self.failing, self.least, self.calls, self.taken = failing, least, 0, 0
+        self.held: dict[int, int] = {}
+        self._alloc = ffi.callback("void *(void *, size_t, size_t)", self._give)
+        self._release = ffi.callback("void (void *, void *, size_t)", self._take)
+
+    def _give(self, user: Any, size: int, align: int) -> Any:
+        self.calls += size >= self.least
+        if size >= self.least and self.calls == self.failing:
+            return ffi.NULL
+        at = ARENA + self.taken
+        self.taken += (size + 127) // 64 * 64
+        assert self.taken < SIZE
+        self.held[int(ffi.cast("uintptr_t", at))] = size
+        return at
+
+    def _take(self, user: Any, memory: Any, size: int) -> None:
+        assert self.held.pop(int(ffi.cast("uintptr_t", memory))) == size
+
+    def failed(self, data: bytes) -> bool:
+        """Whether a call failed while the model was opened, which then says so and keeps nothing."""
+        options = ffi.new("ci_options *", lib.ci_defaults())
+        options.allocator.alloc, options.allocator.release = self._alloc, self._release
+        options.borrow = 1
+        handle, error = ffi.new("ci_model **"), status.new_error()
+        code = lib.ci_open_memory(data, len(data), options, handle, error)
+        failed = self.calls >= self.failing
+        assert code == (lib.CI_RESOURCE_EXHAUSTED if failed else lib.CI_OK)
+        lib.ci_close(handle[0])
+        assert not self.held
+        return failed
+
+
+SIZE = 1 << 20
+KEPT = ffi.new("char[]", SIZE + 64)
+ARENA = KEPT + -int(ffi.cast("uintptr_t", KEPT)) % 64
+
+
+def test_every_allocation_of_a_load_may_fail() -> None:
+    data = damage.packed(damage.rich())
+    failing = 1
+    while Memory(failing).failed(data):
+        failing += 1
+    assert failing > 30
+
+
+def test_every_block_of_small_pieces_may_be_the_last(steps: int = 16) -> None:
+    """Most pieces lie in blocks of four kilobytes: wherever one ends, the next may not be had."""
+    failures = 0
+    for more in range(0, 4096, steps):
+        made = damage.rich()
+        made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
+        data, failing = damage.packed(made), 1
+        while Memory(failing, least=4096).failed(data):
+            failing += 1
+        failures += failing - 1
+    assert failures > 4096 // steps
+
+
 def fnv(texts: Array) -> Array:
     """The hash of the table of names, of rows of letters."""
     found = np.full(len(texts), 14695981039346656037, np.uint64)
@@ -334,12 +406,35 @@ def fnv(texts: Array) -> Array:
 def test_names_that_collide_are_refused_before_they_cost_time() -> None:
     """Of so many names each would have to be compared with all before it."""
     letters = np.random.RandomState(0).randint(97, 123, (1_500_000, 8)).astype(np.uint8)
-    near = letters[fnv(letters) % 4096 < 4]
+    near = [bytes(row).decode() for row in np.unique(letters[fnv(letters) % 4096 == 0], axis=0)]
     made = pb.Model()
-    for row in np.unique(near, axis=0)[:600]:
-        made.graph.node.add(name=bytes(row).decode(), op="NoOp", domain="graphio", version=1)
-    assert len(made.graph.node) == 600
+    for name in near[:256]:
+        made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
+    cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
+    made.graph.node[255].control_input.append(near[256])
+    with pytest.raises(LOST, match=f"no earlier node of this graph '{near[256]}'"):
+        cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
+    made.graph.node[255].control_input[0] = near[254]
+    cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
+    made.graph.node.add(name=near[256], op="NoOp", domain="graphio", version=1)
     with pytest.raises(LOST, match="too many names collide"):
+        cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
+
+
+def test_names_with_one_hash_are_different_names() -> None:
+    found: dict[int, bytes] = {}
+    pairs = []
+    for length in (8, 8, 9):
+        letters = np.random.RandomState(len(found)).randint(97, 123, (150_000, length))
+        for code, row in zip(fnv(letters).tolist(), letters.astype(np.uint8), strict=True):
+            if found.setdefault(code, bytes(row)) != bytes(row):
+                pairs.append((found[code].decode(), bytes(row).decode()))
+    assert {len(b) - len(a) for a, b in pairs} == {0, 1}
+    for a, b in pairs:
+        made = pb.Model()
+        for name in (a, b):
+            made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
+        made.graph.node[1].control_input.append(a)
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
 
 
@@ -429,6 +524,7 @@ RIGHT: list[Change] = [
     lambda m: in_function(
         m, node("Identity", "inner" + LONG, "a", version=1), output="inner" + LONG
     ),
+    lambda m: m.graph.node.append(node("Pair", "few", "y", "xw", domain="mine")),
     split(num_outputs={"i": 2}),
     split(num_outputs={"i": -1}),
     split(num_outputs={"i": 1024}),
@@ -436,6 +532,7 @@ RIGHT: list[Change] = [
     split(),
     lambda m: constant(m, 22, [2], b"\x11"),
     lambda m: constant(m, 8, [0], b""),
+    lambda m: setattr(m.resource[0].iterator, "source", "rows"),
     lambda m: constant(m, 15, [0, 2**62], b""),
     lambda m: constant(m, 14, [1], bytes(8)),
     lambda m: constant(m, 9, [0], b""),
@@ -469,12 +566,13 @@ def test_a_lazy_load_looks_at_what_it_cannot_wait_with(dtype: int, data: bytes, 
 # ---- operators that are not there ----
 
 
-def lacking(*names: str) -> str:
+def lacking(*names: str, domains: Sequence[str] = ("mine",)) -> str:
     """What is said of a model whose signature needs nodes of operators that nobody has."""
     made = pb.Model()
     for number, name in enumerate(names):
-        made.graph.node.append(node(name, f"n{number}", domain="mine"))
-        made.graph.node[-1].name += "x" * (300 if name == "Long" else 0)
+        domain = domains[number % len(domains)]
+        made.graph.node.append(node(name, f"n{number}", domain=domain))
+        made.graph.node[-1].name += "x" * (300 if name.startswith("Long") else 0)
     made.signature.add(name="predict", target=[n.name for n in made.graph.node])
     with pytest.raises(errors.UnimplementedError) as raised:
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
@@ -487,9 +585,15 @@ def test_operators_that_are_not_there_are_listed_once() -> None:
     )
 
 
+def test_operators_of_other_domains_are_others() -> None:
+    assert lacking("A", "A", domains=("mine", "yours")).count("(node 'n") == 2
+    assert "operators of the model: " + 200 * "d" + ".A" in lacking("A", domains=("d" * 300,))
+
+
 def test_as_many_are_listed_as_there_is_room_for() -> None:
     said = lacking(*(f"Operator{i}" for i in range(99)))
     listed = said.count("mine.Operator")
     assert 9 < listed < 30 and said.endswith(f" and {99 - listed} more")
     assert lacking("L" * 400, "Long").count("mine.") == 2
+    assert lacking("Long" * 100, "A").endswith(": mine.A version 1 (node 'n1') and 1 more")
     assert "Z" in lacking(*["A"] * 1500, "Z")

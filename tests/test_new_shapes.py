@@ -115,6 +115,22 @@ def test_every_step_is_fitted(step: str, tmp_path: Any) -> None:
     assert refits(loaded) > 12
 
 
+def test_what_is_known_while_planning_may_become_too_large_for_it(tmp_path: Any) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, WIDTH], name="x")
+        ones = tf.fill(tf.shape(x), 2.0)
+        outputs = {"ones": tf.reshape(ones, [-1]), "sum": tf.reduce_sum(ones * x)}
+        with tf.Session("runtime", graph=graph) as session:
+            tf.saved_model.save(tmp_path / "m.gio", session, {"run": ({"x": x}, outputs)})
+    loaded = graphio.cinfer.load(tmp_path / "m.gio")
+    run = loaded.signature("run")
+    for rows in (*range(1, 20), 3000, 20000, 7, 4000, 30000, 5):
+        got = run(x=feeds(rows, 1)["x"])
+        same(got, graphio.cinfer.load(tmp_path / "m.gio").signature("run")(x=feeds(rows, 1)["x"]))
+        np.testing.assert_array_equal(got["ones"], np.full(rows * WIDTH, 2, np.float32))
+    assert refits(loaded) > 9
+
+
 def test_a_shape_that_fails_does_no_harm_to_those_behind_it(tmp_path: Any) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, None], name="x")

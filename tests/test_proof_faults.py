@@ -15,6 +15,7 @@ SHORT = [
     "save, same prefix",
     "save, asynchronous, same prefix",
     "restore, sharded, 1 kept",
+    "open",
     "full disk, tmpfs",
     "full disk, ext4",
     "C: save, distinct prefixes, 1 kept",

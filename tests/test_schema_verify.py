@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import damaged_models
 import pytest
 from schema_samples import model, node, tensor_type
 
@@ -78,6 +79,14 @@ def test_good_models_pass(make: Callable[[], pb.Model]) -> None:
     assert verify.problems(make()) == []
 
 
+def test_a_model_with_everything_passes() -> None:
+    made = damaged_models.rich()
+    assert verify.problems(made) == []
+    made.variable[0].ClearField("shape")
+    made.variable[0].ClearField("node")
+    assert not any("'w'" in problem for problem in verify.problems(made))
+
+
 def nodes(m: pb.Model) -> dict[str, pb.Node]:
     return {n.name: n for n in m.graph.node}
 
@@ -85,6 +94,14 @@ def nodes(m: pb.Model) -> dict[str, pb.Node]:
 def body(m: pb.Model, name: str, key: str) -> pb.Graph:
     (found,) = (a.value.g for a in nodes(m)[name].attr if a.key == key)
     return found
+
+
+def as_scan(m: pb.Model) -> None:
+    """The Loop becomes a Scan, whose body takes another number of values."""
+    loop = nodes(m)["loop"]
+    loop.op = "Scan"
+    loop.attr.add(key="num_scan_inputs", value=pb.AttributeValue(i=1))
+    body(m, "loop", "body").input.add(name="more")
 
 
 BAD: list[tuple[Callable[[], pb.Model], Change, str]] = [
@@ -139,6 +156,12 @@ BAD: list[tuple[Callable[[], pb.Model], Change, str]] = [
     (with_loop, lambda m: body(m, "loop", "body").input.pop(), "carries 1 values, its body takes 0"),
     (with_loop, lambda m: body(m, "loop", "body").output.pop(), "its body gives 0"),
     (with_loop, lambda m: body(m, "loop", "body").node[0].input.__setitem__(0, "xw"), "without listing it"),
+    (with_loop, lambda m: as_scan(m), "has 3 inputs, its body takes 4"),
+    (with_loop, lambda m: as_scan(m), "has 1 outputs, its body gives 2"),
+    (with_branches, lambda m: setattr(nodes(m)["cond"].attr[0].value.t, "stored", True), "is an inline tensor that claims to be stored"),
+    (with_branches, lambda m: nodes(m)["if"].attr.pop(), "lacks its attribute 'then_branch'"),
+    (packed, lambda m: setattr(m.variable[0], "dtype", 77), "has the unknown element type 77"),
+    (packed, lambda m: setattr(m.variable[0], "dtype", 2), "value of variable 'w' has another dtype or shape"),
     (with_function, lambda m: m.function.append(m.function[0]), "functions are not sorted"),
     (with_function, lambda m: m.function[0].output.append("zz"), "function mine.Pair gives 'zz'"),
     (with_function, lambda m: m.function[0].attribute.pop(), "refers to 'k', no attribute of a function"),

@@ -1,63 +1,43 @@
-"""One SHA-256 for every compiler, instruction set, thread count, batch size and machine.
+"""One SHA-256 a model for every compiler, instruction set, thread count, batch size and machine.
 
-    python tools/bits_matrix.py [--model MODEL.gio --inputs INPUTS.bin] [--only NAME ...]
+    python tools/bits_matrix.py [--only NAME ...] [--page]
 
-Builds cinfer/tests/bits.c with each row of BUILDS, runs the model in all ways and prints a table.
-The exit code is 0 only if every build was made, every instruction set was run, and all hashes of a
-signature agree. Without --model it takes the digits network of the demo, `predict` on 64 images,
-whole and row by row, and two steps of `train` from the initial weights; and the signatures of
-bits_families.py, which have the kernels of every family.
+Builds cinfer/tests/bits.c with each row of bits_builds.py and runs, in all ways, the small models
+of bits_models.py, those also with the host's floating-point environment changed; the signatures of
+bits_families.py, which have the kernels of every family; the digits network of the demo; and the
+golden files, which have to give what they gave when they were written. Each row also saves a
+checkpoint, which must have the same bytes, and restores the golden one.
+
+The exit code is 0 only if every build was made, every instruction set, environment and thread count
+of its row was run, and all hashes of a signature agree. --page writes docs/portability.md's tables.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import hashlib
+import json
 import struct
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-CINFER = ROOT / "cinfer"
-MAGIC = b"GIOBITS1"
-C11 = ("-std=c11", "-ffp-contract=off")
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests"), str(ROOT)]
+
+import bits_builds  # noqa: E402
+from bits_builds import Build, Data  # noqa: E402
+
+MAGIC = b"GIOBITS2"
+ONCE, ROWS, LINE = 0, 1, 2
 STEPS = 2
-
-
-X86 = ("portable", "avx2", "avx512")
-
-
-class Build(NamedTuple):
-    """How the program is built, what runs it, and the instruction sets that must be there."""
-
-    name: str
-    compiler: str
-    flags: tuple[str, ...]
-    one_file: bool
-    emulator: str = ""
-    isas: tuple[str, ...] = X86
-
-
-ARM = ("portable", "neon")
-PLAIN = ("portable",)
-STATIC = ("-O2", "-static")
-AARCH64, S390X = "aarch64-linux-gnu-gcc", "s390x-linux-gnu-gcc"
-BUILDS = (
-    Build("gcc -O2", "gcc", ("-O2", *C11), False),
-    Build("gcc -O3, contraction on", "gcc", ("-O3", "-ffp-contract=fast"), False),
-    Build("clang -O2", "clang", ("-O2", *C11), False),
-    Build("clang -O2, one file", "clang", ("-O2",), True),
-    Build("cc -O2, one file", "cc", ("-O2",), True),
-    Build("aarch64 gcc", AARCH64, STATIC, True, "qemu-aarch64", ARM),
-    Build("s390x gcc", S390X, STATIC, True, "qemu-s390x", PLAIN),
-    Build("s390x gcc -std=c11", S390X, (*STATIC, *C11), False, "qemu-s390x", PLAIN),
-)
+GOLDEN = ROOT / "tests" / "golden"
+PAGE = ROOT / "docs" / "portability.md"
 
 
 class Run(NamedTuple):
@@ -66,159 +46,274 @@ class Run(NamedTuple):
     build: str
     isa: str
     threads: str
+    mode: str
     signature: str
     way: str
     digest: str
 
 
-def write_inputs(
-    path: Path, sets: Mapping[str, tuple[bool, Sequence[np.ndarray[Any, Any]]]]
-) -> None:
-    """Writes what bits.c reads.
+Sets = Sequence[tuple[str, int, Sequence[np.ndarray[Any, Any]]]]
+
+
+def write_inputs(path: Path, sets: Sets) -> None:
+    """Writes what bits_inputs.h reads.
 
     Args:
-        sets: by signature: whether the arrays are rows of a batch, and the arrays in the
-            signature's order.
+        sets: signature, kind and the arrays in the signature's order.
     """
     from graphio.schema import dtypes
 
-    with path.open("wb") as file:
-        file.write(MAGIC + struct.pack("<I", len(sets)))
-        for name, (rows, arrays) in sets.items():
-            text = name.encode()
-            file.write(struct.pack("<I", len(text)) + text + struct.pack("<II", rows, len(arrays)))
-            for array in arrays:
-                number = dtypes.of_numpy(array.dtype).number
-                file.write(struct.pack("<ii", number, array.ndim))
-                file.write(struct.pack(f"<{array.ndim}q", *array.shape))
-                file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
+    data = bytearray(MAGIC + struct.pack("<I", len(sets)))
+
+    def pad(align: int) -> None:
+        data.extend(bytes(-len(data) % align))
+
+    for name, kind, arrays in sets:
+        text = name.encode()
+        data += struct.pack("<I", len(text)) + text
+        pad(4)
+        data += struct.pack("<II", kind, len(arrays))
+        for array in arrays:
+            number = dtypes.of_numpy(array.dtype).number
+            data += struct.pack("<ii", number, array.ndim)
+            data += struct.pack(f"<{array.ndim}q", *array.shape)
+            pad(8)
+            data += np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+            pad(8)
+    path.write_bytes(data)
 
 
-def digits(folder: Path) -> tuple[Path, Path]:
-    """The demo's network with its initial weights, and a batch."""
+def built(
+    folder: Path, name: str, sets: Mapping[str, tuple[int, Any]], modes: bool = False
+) -> Data:
+    """A model that lies in the folder, with its inputs written."""
+    inputs = folder / f"{name}.bin"
+    write_inputs(inputs, [(key, int(kind), arrays) for key, (kind, arrays) in sets.items()])
+    return Data(name, folder / f"{name}.gio", inputs, modes)
+
+
+def models(folder: Path) -> Data:
+    """A small model of each kind."""
+    from bits_models import build
+
+    return built(folder, "models", build(folder / "models.gio"), modes=True)
+
+
+def families(folder: Path) -> Data:
+    """Kernels of every family."""
+    from bits_families import build
+
+    return built(folder, "families", build(folder / "families.gio"))
+
+
+def digits(folder: Path) -> Data:
+    """The demo's network with its initial weights, and a batch: large enough for threads."""
     sys.path.insert(0, str(ROOT / "examples" / "digits"))
     from model import build, data
     from train import signatures
 
     import graphio as tf
 
-    network = build()
-    images = data()
-    model, inputs = folder / "digits.gio", folder / "digits.bin"
+    network, images = build(), data()
     with tf.Session(graph=network.graph) as session:
         with network.graph.as_default():
             session.run(tf.global_variables_initializer())
-        tf.saved_model.save(str(model), session, signatures(network))
+        tf.saved_model.save(str(folder / "digits.gio"), session, signatures(network))
     x, y = images.batch(0)
-    write_inputs(inputs, {"predict": (True, [images.test_x[:64]]), "train": (False, [x, y])})
-    return model, inputs
+    sets = {"predict": (ROWS, [images.test_x[:64]]), "train": (ONCE, [x, y])}
+    return built(folder, "digits", sets)
 
 
-def families(folder: Path) -> tuple[Path, Path]:
-    """Kernels of every family."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    from bits_families import build
+def golden(folder: Path) -> tuple[list[Data], list[Run]]:
+    """The self-tests of the golden models as scripts, and the hashes that they had at first."""
+    from graphio.schema import container
 
-    model, inputs = folder / "families.gio", folder / "families.bin"
-    write_inputs(inputs, build(model))
-    return model, inputs
-
-
-def sources(one_file: bool) -> list[str]:
-    """What is compiled: the parts, or the file that includes them."""
-    if one_file:
-        return [str(CINFER / "cinfer.c")]
-    return sorted(map(str, (*CINFER.glob("src/*.c"), *CINFER.glob("src/kernels/*.c"))))
-
-
-def compile_program(build: Build, folder: Path) -> Path:
-    """The program of a build; a failing compiler ends everything."""
-    program = folder / build.name.replace(" ", "_").replace(",", "")
-    command = [build.compiler, *build.flags, f"-I{CINFER / 'include'}"]
-    command += [str(CINFER / "tests" / "bits.c"), *sources(build.one_file)]
-    subprocess.run([*command, "-lm", "-pthread", "-o", str(program)], check=True)
-    return program
+    data, first = [], []
+    for facts in sorted(GOLDEN.glob("*/golden.json")):
+        for name, fact in json.loads(facts.read_text()).items():
+            source = facts.parent / name
+            if not name.endswith(".gio"):
+                continue
+            model, arrays = container.read(source)
+            if not any(test.output for test in model.selftest):
+                continue
+            key = f"golden/{facts.parent.name}/{source.stem}"
+            stem = key.replace("/", "_")
+            path = folder / f"{stem}.gio"
+            path.write_bytes(source.read_bytes())
+            lines = [(t.signature, LINE, [arrays[i] for i in t.input]) for t in model.selftest]
+            write_inputs(folder / f"{stem}.bin", lines)
+            data.append(Data(key, path, folder / f"{stem}.bin"))
+            first.append(Run("as written", "-", "-", "-", key, "script", fact["outputs"]))
+    return data, first
 
 
-def run_program(build: Build, program: Path, model: Path, inputs: Path) -> list[Run]:
-    """All that the program printed."""
-    command = [build.emulator] if build.emulator else []
-    command += [str(program), str(model), str(inputs), str(STEPS)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{build.name}: {done.stderr.strip() or done.returncode}")
-    runs = []
-    for line in done.stdout.splitlines():
-        isa, threads, signature, way, digest = line.split()
-        runs.append(Run(build.name, isa, threads.removeprefix("threads="), signature, way, digest))
-    return runs
+def checkpoint_digest(prefix: Path) -> str:
+    """Of all bytes of a checkpoint, but for the time and the random number in names."""
+    from graphio.schema.checkpoint_index import read_index
+
+    index = read_index(prefix)
+    whole = hashlib.sha256()
+    for shard in index.shard:
+        whole.update((prefix.parent / shard.file).read_bytes())
+        shard.file = shard.file.replace(f"{index.save_id:016x}", "0" * 16)
+    if index.meta_file:
+        meta = prefix.parent / index.meta_file
+        whole.update((meta if meta.exists() else Path(f"{prefix}.meta")).read_bytes())
+        index.meta_file = index.meta_file.replace(f"{index.save_id:016x}", "0" * 16)
+    index.save_id, index.time = 1, 1
+    whole.update(index.SerializeToString(deterministic=True))
+    return whole.hexdigest()
 
 
-def table(runs: Sequence[Run]) -> str:
-    """A row a build, instruction set and thread count; a column a signature and way."""
-    columns = list(dict.fromkeys((r.signature, r.way) for r in runs))
-    rows = list(dict.fromkeys((r.build, r.isa, r.threads) for r in runs))
-    found = {(r.build, r.isa, r.threads, r.signature, r.way): r.digest for r in runs}
-    lines = [("build", "isa", "threads", *(f"{s}, {w}" for s, w in columns))]
-    lines += [(*row, *(found.get((*row, *c), "missing")[:16] for c in columns)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+def copy_checkpoints(folder: Path) -> None:
+    """The golden checkpoints, to where programs run."""
+    for number, source in enumerate(sorted(GOLDEN.glob("*/checkpoint"))):
+        copy = folder / f"checkpoint{number}"
+        copy.mkdir()
+        for path in source.iterdir():
+            (copy / path.name).write_bytes(path.read_bytes())
+
+
+def parsed(build: Build, text: str) -> tuple[list[Run], list[str]]:
+    """Runs, and the lines that are for people."""
+    runs, notes = [], []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            notes.append(line[2:])
+            continue
+        isa, threads, mode, signature, way, digest = line.split()
+        count = threads.removeprefix("threads=")
+        runs.append(Run(build.name, isa, count, mode, signature, way, digest))
+    return runs, notes
+
+
+def run_build(build: Build, folder: Path, data: Sequence[Data]) -> tuple[list[Run], list[str]]:
+    """All that a build computes, saves and restores."""
+    program = bits_builds.compile_program(build, folder, data, STEPS)
+    arguments = [str(STEPS)]
+    for one in data:
+        command = "modes" if one.modes else "run"
+        arguments += [command, one.model.name, one.inputs.name, one.name]
+    if build.board:
+        return parsed(build, bits_builds.run_program(build, program, folder, arguments))
+    saved = folder / f"{program.stem}_saved"
+    saved.mkdir()
+    arguments += ["save", data[0].model.name, data[0].inputs.name, f"{saved.name}/m-{STEPS}"]
+    for path in sorted(folder.glob("checkpoint*")):
+        arguments += ["restore", f"{path.name}/m-7"]
+    runs, notes = parsed(build, bits_builds.run_program(build, program, folder, arguments))
+    digest = checkpoint_digest(saved / f"m-{STEPS}")
+    return [*runs, Run(build.name, "any", "1", "usual", "checkpoint", "saved", digest)], notes
+
+
+def key(run: Run) -> str:
+    """What has one hash: a signature; of checkpoints, what was saved and what was restored."""
+    return f"{run.signature} {run.way}" if run.signature == "checkpoint" else run.signature
+
+
+def digests(runs: Sequence[Run]) -> dict[str, dict[str, int]]:
+    """By signature: its hashes, and how often each came."""
+    found: dict[str, dict[str, int]] = {}
+    for run in runs:
+        counts = found.setdefault(key(run), {})
+        counts[run.digest] = counts.get(run.digest, 0) + 1
+    return found
 
 
 def gaps(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
-    """Instruction sets that this machine cannot run."""
-    ran = {(r.build, r.isa) for r in runs}
-    return [
-        f"{b.name}: no {isa} here" for b in builds for isa in b.isas if (b.name, isa) not in ran
-    ]
+    """What a row should have run and has not."""
+    said = []
+    for build in builds:
+        own = [r for r in runs if r.build == build.name]
+        wanted = {
+            "instruction set": (set(build.isas), {r.isa for r in own}),
+            "environment": (set(build.modes), {r.mode for r in own}),
+            "number of threads": (
+                set(map(str, range(1, build.threads + 1))), {r.threads for r in own}),
+        }  # fmt: skip
+        for what, (expected, found) in wanted.items():
+            said += [f"{build.name}: no {what} {one} here" for one in sorted(expected - found)]
+    return said
 
 
 def disagreements(runs: Sequence[Run]) -> list[str]:
-    """Signatures with more than one hash."""
-    digests: dict[str, set[str]] = {}
-    for run in runs:
-        digests.setdefault(run.signature, set()).add(run.digest)
-    return [f"{name}: {len(found)} hashes" for name, found in digests.items() if len(found) > 1]
+    """Signatures with more than one hash, and who has which."""
+    said = []
+    for name, counts in digests(runs).items():
+        if len(counts) == 1:
+            continue
+        said.append(f"{name}: {len(counts)} hashes")
+        for digest in counts:
+            ways = {f"{r.build} {r.isa} threads={r.threads} {r.mode} {r.way}"
+                    for r in runs if key(r) == name and r.digest == digest}  # fmt: skip
+            said.append(f"  {digest[:16]} of {len(ways)} ways, such as {min(ways)}")
+    return said
 
 
-def chosen(only: Sequence[str] | None) -> list[Build]:
-    """The builds to make; one whose compiler or emulator is not there is an error."""
-    builds = [b for b in BUILDS if not only or any(word in b.name for word in only)]
-    tools = {tool for b in builds for tool in (b.compiler, b.emulator) if tool}
-    missing = sorted(tool for tool in tools if not shutil.which(tool))
-    if missing:
-        raise SystemExit(
-            f"bits_matrix: {', '.join(missing)} not found; .ci/run shows the packages. --only "
-            "leaves builds out"
-        )
-    return builds
+def hash_table(runs: Sequence[Run]) -> list[str]:
+    lines = ["| model | SHA-256 | runs |", "|---|---|---|"]
+    for name, counts in digests(runs).items():
+        for digest, count in counts.items():
+            lines.append(f"| {name} | `{digest}` | {count} |")
+    return lines
+
+
+def build_table(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
+    lines = ["| row | flags | instruction sets | threads | environments | runs |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for build in builds:
+        own = [r for r in runs if r.build == build.name]
+        isas = ", ".join(dict.fromkeys(r.isa for r in own if r.isa != "any"))
+        threads = ", ".join(sorted({r.threads for r in own}))
+        modes = ", ".join(dict.fromkeys(r.mode for r in own))
+        flags = " ".join(f for f in build.flags if not f.startswith(("-D", "-ff", "-fd"))) or "none"
+        lines.append(f"| {build.name} | `{flags}` | {isas} | {threads} | {modes} | {len(own)} |")
+    return lines
+
+
+def page(builds: Sequence[Build], runs: Sequence[Run], notes: Sequence[str]) -> None:
+    """Writes the tables between the markers of the page."""
+    day = datetime.now(timezone.utc).date().isoformat()
+    lines = [f"`make bits` on {day}: {len(runs)} runs.", "", *build_table(builds, runs), ""]
+    lines += hash_table(runs)
+    lines += ["", "Compilers and emulators:", ""]
+    lines += sorted({f"- {v}" for b in builds for v in bits_builds.versions(b).split("; ")})
+    if notes:
+        lines += ["", "Memory of the Cortex-M4, without the program's own variables:", ""]
+        lines += [f"- {note}" for note in notes]
+    begin, end = "<!-- bits: begin -->\n", "<!-- bits: end -->"
+    before, rest = PAGE.read_text().split(begin)
+    PAGE.write_text(f"{before}{begin}{chr(10).join(lines)}\n{end}{rest.split(end)[1]}")
+
+
+def run_all(builds: Sequence[Build], folder: Path) -> tuple[list[Run], list[str]]:
+    """Every build on every model."""
+    scripts, runs = golden(folder)
+    copy_checkpoints(folder)
+    data = [models(folder), families(folder), digits(folder), *scripts]
+    notes: list[str] = []
+    for build in builds:
+        print(f"{build.name} ...", file=sys.stderr, flush=True)
+        more, said = run_build(build, folder, data)
+        runs += more
+        notes += said
+    return runs, notes
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--model", type=Path)
-    parser.add_argument("--inputs", type=Path)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="builds whose name contains NAME")
+    parser.add_argument("--page", action="store_true", help="writes docs/portability.md's tables")
     arguments = parser.parse_args()
-    builds = chosen(arguments.only)
-    runs: list[Run] = []
+    builds = bits_builds.chosen(arguments.only)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if arguments.model:
-            models = [(arguments.model, arguments.inputs)]
-        else:
-            models = [digits(folder), families(folder)]
-        for build in builds:
-            print(f"{build.name} ...", file=sys.stderr, flush=True)
-            program = compile_program(build, folder)
-            for model, inputs in models:
-                runs += run_program(build, program, model, inputs)
-    print(table(runs))
+        runs, notes = run_all(builds, Path(name))
+    print("\n".join([*build_table(builds, runs), "", *hash_table(runs), *notes]))
     wrong = [*gaps(builds, runs), *disagreements(runs)]
     print("\n".join(wrong) if wrong else f"all {len(runs)} hashes agree, one a signature")
+    if arguments.page and not wrong and not arguments.only:
+        page(builds, runs, notes)
     return 1 if wrong else 0
 
 

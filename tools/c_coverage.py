@@ -32,8 +32,10 @@ SOURCES = ROOT / "cinfer/src"
 BUILD = ROOT / "build/coverage"
 PROFILES = BUILD / "profiles"
 EXCLUDED = Path(__file__).with_name("c_coverage_excluded.txt")
+PRESET = BUILD / "preset"
 CLANG, LLVM = "clang-19", "-19"  # the first with MC/DC
 FLAGS = "-fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc -w"
+COMPILER = {"CC": CLANG, "CFLAGS": FLAGS}
 
 # Files by their names without ending; a header counts with its group.
 GROUPS = {
@@ -52,21 +54,25 @@ GOALS = {"loader": (100.0, 100.0), "planner": (100.0, 100.0)}
 
 # The Python tests that drive the library with files, plans, states and checkpoints ...
 READERS = """
-    test_model_damage
-    test_aliased_inputs test_binding test_binding_arrays
-    test_checkpoint test_checkpoint_names test_checkpoint_saver test_container test_control_flow
-    test_custom_operators test_functional test_golden test_host_calls
-    test_large_results test_new_shapes test_parallel_runs test_placement
-    test_proof_damage test_quiet_runs test_restore_failures test_restore_options test_restore_trees
-    test_retention test_reused_memory test_run_metadata test_runtime test_schema_verify test_scan
-    test_sequences test_session test_steps_in_place test_strings test_unknown_rank test_variables
+    test_aliased_inputs test_binding test_binding_arrays test_binding_threads test_checkpoint
+    test_checkpoint_names test_checkpoint_saver test_container test_control_flow
+    test_custom_operators test_functional test_golden test_host_calls test_large_results
+    test_model_damage test_new_shapes test_parallel_runs test_placement test_plan_refusals
+    test_plan_variables test_proof_damage test_proof_faults test_quiet_runs test_restore_failures
+    test_restore_options test_restore_trees test_retention test_reused_memory test_run_metadata
+    test_runtime test_scan test_schema_verify test_sequences test_session test_steps_in_place
+    test_strings test_unknown_rank test_variables
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """
-    test_byte_products test_cinfer_math test_conformance test_conv_bits test_conv_pairs
+    test_byte_products test_cinfer_math test_random_graphs test_rewrite test_conformance test_conv_bits test_conv_pairs
     test_differential test_fourier_bits test_kernel_lengths test_operators test_ops_onnx
     test_ops_values test_parse_example test_pictures test_products test_recurrent_bits
     test_small_types test_sparse_ops test_onnx_trees test_onnx_ml test_texts_standard
+    test_asserts test_bits_families test_gradients_conv test_gradients_image test_gradients_index
+    test_gradients_sampling test_kernel_corners test_kernel_limits test_kernel_refusals
+    test_onnx_import test_onnx_training test_optimizers test_ops_shapes test_rewrite test_rnn
+    test_tf_random
 """.split()
 
 # File, line, column: of the uses of macros from the outside in, the last one inside them.
@@ -129,6 +135,9 @@ def build() -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (BUILD / "site").mkdir(exist_ok=True)
     (BUILD / "site/sitecustomize.py").write_text(CUSTOMIZE)
+    compiler = BUILD / "site/cc"  # for the programs that tests compile
+    compiler.write_text(f'#!/bin/sh\nexec {CLANG} {FLAGS} "$@"\n')
+    compiler.chmod(0o755)
 
 
 # Python finds our native module in place of the one of the package, in child processes too.
@@ -148,14 +157,27 @@ sys.meta_path.insert(0, Native())
 
 
 def environment() -> dict[str, str]:
-    path = f"{BUILD / 'site'}:{ROOT}:{ROOT / 'tests'}"
-    # Profiles of processes that run one after another are added up in eight files.
-    return {**os.environ, "LLVM_PROFILE_FILE": f"{PROFILES}/%8m.profraw", "PYTHONPATH": path}
+    first = str(BUILD / "site")
+    changed = {
+        "PATH": f"{first}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{first}:{ROOT}:{ROOT / 'tests'}",
+        # Profiles of processes that run one after another are added up in eight files.
+        "LLVM_PROFILE_FILE": f"{PROFILES}/%8m.profraw",
+    }
+    return {**os.environ, **changed}
 
 
-def run_c() -> bool:
+def run_c(names: str) -> bool:
     command = ["ctest", "--test-dir", str(BUILD / "cinfer"), "--output-on-failure", "-Q"]
+    command += ["-R", names]
     return subprocess.run(command, env=environment()).returncode == 0
+
+
+def run_preset() -> bool:
+    """Tests of a library without all families, which they build themselves."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["tests/test_families.py", "-k", "told or listed or lists", f"--basetemp={PRESET}"]
+    return subprocess.run(command, cwd=ROOT, env=environment() | COMPILER).returncode == 0
 
 
 def run_python(tests: list[str]) -> bool:
@@ -172,7 +194,7 @@ def read() -> Coverage:
     command = [f"llvm-profdata{LLVM}", "merge", "-sparse", *raw, "-o", str(merged)]
     subprocess.run(command, check=True)
     command = [f"llvm-cov{LLVM}", "export", "-skip-expansions", f"-instr-profile={merged}"]
-    command.append(str(BUILD / "cinfer/libcinfer.a"))
+    command += [f"-object={path}" for path in objects()]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)["data"][0]
     coverage = Coverage({}, {}, {})
@@ -182,6 +204,16 @@ def read() -> Coverage:
     for function in found["functions"]:
         add(coverage, function)
     return coverage
+
+
+def objects() -> Iterator[Path]:
+    """What holds the places of the counters."""
+    yield BUILD / "_native.abi3.so"
+    yield BUILD / "cinfer/libcinfer.so"
+    yield from PRESET.rglob("build/libcinfer.so")
+    for path in sorted((ROOT / "build/c_programs").glob("*/*")):
+        if path.suffix == "" and b"__llvm_covmap" in path.read_bytes():
+            yield path
 
 
 def short(path: str) -> str | None:
@@ -273,7 +305,7 @@ class Exclusion:
     kind: str
     text: str
     matched: int = 0
-    reached: int = 0
+    needed: int = 0
 
 
 def exclusions() -> list[Exclusion]:
@@ -293,20 +325,22 @@ def exclude(coverage: Coverage, rows: list[Exclusion]) -> set[tuple[Place, str]]
         for kind, count in (("never true", branch.true), ("never false", branch.false)):
             if (row := known.get((branch.file, kind, branch.text))) is not None:
                 row.matched += 1
-                row.reached += count > 0
+                row.needed += count == 0
                 outcomes.add((where, kind))
     for file, counts in coverage.lines.items():
         for line in list(counts):
             if (row := known.get((file, "line", source(file)[line - 1].strip()))) is not None:
                 row.matched += 1
-                row.reached += counts[line] > 0
+                row.needed += counts[line] == 0
                 del counts[line]
     return outcomes
 
 
 def complaints(rows: list[Exclusion]) -> list[str]:
     found = [f"matches nothing: {r.file} | {r.kind} | {r.text}" for r in rows if not r.matched]
-    found += [f"is reached: {r.file} | {r.kind} | {r.text}" for r in rows if r.reached]
+    found += [
+        f"is reached: {r.file} | {r.kind} | {r.text}" for r in rows if r.matched and not r.needed
+    ]
     return [f"{EXCLUDED.name}: {row}" for row in found]
 
 
@@ -412,30 +446,44 @@ def report(arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def chosen(arguments: argparse.Namespace) -> tuple[list[str], bool, list[str]]:
+    """C programs, whether the preset, and files of Python tests."""
+    if arguments.add:
+        python = [test for test in arguments.add if ".py" in test]
+        rest = [test for test in arguments.add if ".py" not in test]
+        return [test for test in rest if test != "preset"], "preset" in rest, python
+    all_kinds = arguments.only is None
+    names = READERS * (all_kinds or arguments.only == "readers")
+    names += KERNELS * (all_kinds or arguments.only == "kernels")
+    programs = ["test_"] if all_kinds or arguments.only == "c" else []
+    return programs, all_kinds or arguments.only == "preset", [f"tests/{n}.py" for n in names]
+
+
+def measure(arguments: argparse.Namespace) -> bool:
+    """Builds and runs; whether all tests passed."""
+    build()
+    if not arguments.add:
+        shutil.rmtree(PROFILES, ignore_errors=True)
+    programs, preset, python = chosen(arguments)
+    good = run_c("|".join(programs)) if programs else True
+    if preset:
+        good = run_preset() and good
+    return run_python([*python, *arguments.options]) and good if python else good
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--report", action="store_true", help="of the last run")
     parser.add_argument("--groups", action="store_true", help="no row a file")
-    parser.add_argument("--only", choices=("c", "readers", "kernels"), help="one kind of tests")
+    parser.add_argument(
+        "--only", choices=("c", "preset", "readers", "kernels"), help="of the tests"
+    )
     parser.add_argument("--missing", nargs="+", default=[], metavar="FILE|GROUP")
-    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help="adds to the last run")
+    add = "adds to the last run: tests/test_x.py, test_y of cinfer/tests, preset"
+    parser.add_argument("--add", nargs="+", default=[], metavar="TEST", help=add)
     parser.add_argument("options", nargs="*", help="after --: handed to pytest with --add")
     arguments = parser.parse_args()
-    good = True
-    if not arguments.report:
-        build()
-        if arguments.add:
-            c = "c" in arguments.add
-            python = [test for test in arguments.add if test != "c"]
-        else:
-            shutil.rmtree(PROFILES, ignore_errors=True)
-            c = arguments.only in (None, "c")
-            names = READERS * (arguments.only in (None, "readers"))
-            names += KERNELS * (arguments.only in (None, "kernels"))
-            python = [f"tests/{name}.py" for name in names]
-        good = run_c() if c else True
-        if python:
-            good = run_python([*python, *arguments.options]) and good
+    good = arguments.report or measure(arguments)
     return report(arguments) or int(not good)
 
 

@@ -16,6 +16,7 @@ the reproducer's path is printed. A fixed finding goes into the target's folder 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import hashlib
 import importlib.util
@@ -43,6 +44,8 @@ LOG = ROOT / "docs/fuzzing.jsonl"
 PAGE = ROOT / "docs/security.md"
 MARKS = ("<!-- fuzzing -->", "<!-- /fuzzing -->")
 SLICE = 600  # seconds of one turn of --deep
+# Where blocks were allocated is told by a replay.
+QUICK = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=32"}
 KINDS = ("crash-", "leak-", "timeout-", "oom-")  # of reproducers, as libFuzzer names them
 
 Line = dict[str, Any]
@@ -59,8 +62,9 @@ class Target:
         what: what it is about, for the page.
         command: builds it and gives its command line; None where this machine cannot build it.
         goal: executions before 1.0.
-        folder: has corpus/NAME.pack, regressions/NAME/ and NAME.dict, each if there is one.
+        folder: has corpus/NAME.pack and regressions/NAME/, each if there is one.
         flags: of libFuzzer, beside those that all have.
+        dictionary: in the folder; "": none.
     """
 
     what: str
@@ -68,6 +72,7 @@ class Target:
     goal: int
     folder: Path
     flags: tuple[str, ...] = ()
+    dictionary: str = ""
 
 
 def c_program(name: str) -> list[str] | None:
@@ -111,11 +116,28 @@ def _has_libfuzzer(compiler: str) -> bool:
 
 TARGETS = {
     "wire": Target(
-        "C: container, messages, parse, verify", c_program, 10**8, C_FUZZ, ("-max_len=16384",)
+        "C: container, messages, parse, verify",
+        c_program,
+        10**8,
+        C_FUZZ,
+        ("-max_len=8192", "-entropic=0"),
+        "model.dict",
     ),
-    "run": Target("C: load, plan, run", c_program, 10**7, C_FUZZ, ("-max_len=32768",)),
+    "run": Target(
+        "C: load, plan, run",
+        c_program,
+        10**7,
+        C_FUZZ,
+        ("-max_len=8192", "-entropic=0"),
+        "model.dict",
+    ),
     "checkpoint": Target(
-        "C: index, shards, the file `checkpoint`", c_program, 10**6, C_FUZZ, ("-max_len=8192",)
+        "C: index, shards, the file `checkpoint`",
+        c_program,
+        10**6,
+        C_FUZZ,
+        ("-max_len=8192", "-entropic=0"),
+        "checkpoint.dict",
     ),
     "model_reader": Target(
         "Python: model files, to the plan and back to a graph",
@@ -192,10 +214,14 @@ def regressions(name: str, target: Target) -> list[Path]:
 def pack_corpus(name: str, target: Target, most: int) -> None:
     """Minimises the corpus and writes it as the seeds, the smallest first, up to `most` bytes."""
     command = target.command(name) or sys.exit(f"{name} cannot be built here")
-    small = BUILD / "minimised" / name
-    shutil.rmtree(small, ignore_errors=True)
-    small.mkdir(parents=True)
-    sources = [str(seed_folder(name, target)), str(corpus_folder(name))]
+    small, found = BUILD / "minimised" / name, BUILD / "snapshot" / name
+    for folder in (small, found):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    for path in corpus_folder(name).iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a run that goes on meanwhile removes files
+            shutil.copy(path, found)
+    sources = [str(seed_folder(name, target)), str(found)]
     subprocess.run([*command, "-merge=1", *target.flags, str(small), *sources], check=True)
     seeds = sorted((path.read_bytes() for path in small.iterdir()), key=lambda s: (len(s), s))
     while sum(map(len, seeds)) + 4 * len(seeds) > most:
@@ -221,22 +247,21 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     command = target.command(name)
     if command is None:
         return None
-    findings = BUILD / "findings" / name
+    findings = BUILD / "findings" / name / str(seed)
     findings.mkdir(parents=True, exist_ok=True)
-    before = set(findings.iterdir())
     folders = [corpus_folder(name), seed_folder(name, target)]
     old = target.folder / "regressions" / name
     folders += [old] if old.is_dir() else []
-    dictionary = target.folder / f"{name}.dict"
     flags = [f"-seed={seed}", f"-artifact_prefix={findings}/", "-print_final_stats=1"]
-    flags += ["-rss_limit_mb=1024", "-timeout=20", *target.flags, *limits]
-    flags += [f"-dict={dictionary}"] if dictionary.exists() else []
+    flags += ["-rss_limit_mb=1024", "-timeout=20", "-reload=0", *target.flags, *limits]
+    flags += [f"-dict={target.folder / target.dictionary}"] if target.dictionary else []
     started = time.monotonic()
     report = BUILD / f"{name}-{seed}.log"
+    command += [*flags, *map(str, folders)]
     with open(report, "wb") as out:
-        done = subprocess.run([*command, *flags, *map(str, folders)], stdout=out, stderr=out)
+        done = subprocess.run(command, stdout=out, stderr=out, env={**QUICK, **os.environ})
     text = report.read_text(errors="replace")
-    found = sorted(p for p in set(findings.iterdir()) - before if p.name.startswith(KINDS))
+    found = sorted(path for path in findings.iterdir() if path.name.startswith(KINDS))
     if done.returncode != 0 and not found:
         sys.exit(f"{name} ended with status {done.returncode}; its report is {report}")
     for path in found:

@@ -47,7 +47,7 @@ class Watcher(NamedTuple):
 
 # Unsigned numbers wrap on purpose, in hashes and random generators.
 UNDEFINED = (
-    "undefined,float-cast-overflow,local-bounds,implicit-signed-integer-truncation,"
+    "undefined,float-cast-overflow,implicit-signed-integer-truncation,"
     "implicit-unsigned-integer-truncation,implicit-integer-sign-change"
 )
 MEMCHECK = (
@@ -55,13 +55,13 @@ MEMCHECK = (
     *("--errors-for-leak-kinds=definite,indirect,possible", "--child-silent-after-fork=yes"),
 )
 WATCHERS = (
-    Watcher("address", ("gcc",), "address,undefined"),
     Watcher(
-        "undefined",
-        CLANG,
-        f"address,{UNDEFINED}",
+        "address",
+        ("gcc",),
+        "address,undefined",
         environment=(("ASAN_OPTIONS", "detect_stack_use_after_return=1"),),
     ),
+    Watcher("undefined", CLANG, UNDEFINED),
     Watcher("memory", CLANG, "memory", ("-fsanitize-memory-track-origins=2",)),
     Watcher("thread", CLANG, "thread", environment=(("TSAN_OPTIONS", "second_deadlock_stack=1"),)),
     Watcher("valgrind", ("gcc",), "", ("-g",), wrapper=MEMCHECK),
@@ -80,18 +80,25 @@ def compiler(watcher: Watcher) -> str:
     return name
 
 
-def build(watcher: Watcher) -> Path:
-    """Builds the library and its tests; returns the folder."""
-    folder, cc = BUILDS / watcher.name, compiler(watcher)
+def cmake(folder: Path, *options: str) -> None:
+    """Builds the library and its tests."""
     cache = shutil.which("ccache")
+    launcher = [f"-DCMAKE_C_COMPILER_LAUNCHER={cache}"] if cache else []
+    for command in (
+        ["cmake", "-S", str(CINFER), "-B", str(folder), "-DCINFER_TESTS=ON", *launcher, *options],
+        ["cmake", "--build", str(folder), "-j2"],
+    ):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def build(watcher: Watcher) -> Path:
+    """Builds everything with the instruments of a watcher; returns the folder."""
+    folder, cc = BUILDS / watcher.name, compiler(watcher)
     options = [f"-DCMAKE_C_COMPILER={cc}", f"-DCMAKE_C_FLAGS={' '.join(watcher.flags)}"]
-    options += [f"-DCINFER_SANITIZE={watcher.sanitize}", "-DCINFER_TESTS=ON"]
-    options += [f"-DCMAKE_C_COMPILER_LAUNCHER={cache}"] if cache else []
+    options += [f"-DCINFER_SANITIZE={watcher.sanitize}"]
     if watcher.wrapper:
         options += [f"-DCMAKE_CROSSCOMPILING_EMULATOR={';'.join(watcher.wrapper)}"]
-    quiet = {"stdout": subprocess.DEVNULL}
-    subprocess.run(["cmake", "-S", str(CINFER), "-B", str(folder), *options], check=True, **quiet)
-    subprocess.run(["cmake", "--build", str(folder), "-j2"], check=True, **quiet)
+    cmake(folder, *options)
     sanitize = [f"-fsanitize={watcher.sanitize}"] if watcher.sanitize else []
     command = [cc, "-g", "-O1", *watcher.flags, *sanitize, f"-I{CINFER / 'include'}", "-DCI_STATIC"]
     command += [str(CINFER / "tests" / "bits.c"), str(folder / "libcinfer.a"), "-lm", "-pthread"]

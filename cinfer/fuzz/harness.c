@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUZZ_MOST_MEMORY = 1 << 28 };
+enum { FUZZ_MOST_MEMORY = 1 << 28, FUZZ_LARGE = 1 << 20, FUZZ_FILLED = 1 << 16 };
 
 void fuzz_require(bool holds, const char *promise) {
   if (holds) return;
@@ -14,12 +14,46 @@ void fuzz_require(bool holds, const char *promise) {
   abort();
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define FUZZ_HIDE(block, bytes) __asan_poison_memory_region(block, bytes)
+#define FUZZ_SHOW(block, bytes) __asan_unpoison_memory_region(block, bytes)
+#endif
+#endif
+#ifndef FUZZ_HIDE
+#define FUZZ_HIDE(block, bytes) (void)(block), (void)(bytes)
+#define FUZZ_SHOW(block, bytes) (void)(block), (void)(bytes)
+#endif
+
+/* A large block waits for the next one of its size: to map it anew takes longer than all the rest. */
+static struct {
+  void *block;
+  size_t bytes;
+} spare;
+
+static void *take_spare(size_t bytes) {
+  void *block = spare.bytes == bytes ? spare.block : NULL;
+  if (block == NULL) return NULL;
+  spare.block = NULL;
+  FUZZ_SHOW(block, bytes);
+  return block;
+}
+
+static bool keep_spare(void *block, size_t bytes) {
+  if (spare.block != NULL || bytes < FUZZ_LARGE) return false;
+  spare.block = block;
+  spare.bytes = bytes;
+  FUZZ_HIDE(block, bytes);
+  return true;
+}
+
 /* Blocks of their exact size, so that a sanitizer sees what is read or written beside them. */
 static void *fuzz_alloc(void *user, size_t bytes, size_t align) {
   fuzz_memory *memory = user;
-  void *block = NULL;
-  if (bytes > FUZZ_MOST_MEMORY || posix_memalign(&block, align, bytes) != 0) return NULL;
-  memset(block, memory->fill, bytes);
+  void *block = take_spare(bytes);
+  if (block == NULL && (bytes > FUZZ_MOST_MEMORY || posix_memalign(&block, align, bytes) != 0)) return NULL;
+  memset(block, memory->fill, bytes < FUZZ_LARGE ? bytes : FUZZ_FILLED);
   memory->blocks++;
   memory->live += bytes;
   if (memory->live > memory->most) memory->most = memory->live;
@@ -31,7 +65,7 @@ static void fuzz_release(void *user, void *block, size_t bytes) {
   fuzz_require(memory->blocks > 0 && memory->live >= bytes, "S6: each block is released once, with its size");
   memory->blocks--;
   memory->live -= bytes;
-  free(block);
+  if (!keep_spare(block, bytes)) free(block);
 }
 
 ci_allocator fuzz_allocator(fuzz_memory *memory) {

@@ -160,15 +160,19 @@ static void parse_data(fuzz_tree *tree, const uint8_t *data, size_t length) {
   }
 }
 
-bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size) {
+bool fuzz_parse_message(fuzz_tree *tree, fuzz_message message, const uint8_t *bytes, size_t size) {
   tree->count = tree->used = 0;
-  tree->root = (fuzz_field){.kind = FUZZ_CHILD, .inside = FUZZ_MODEL};
+  tree->root = (fuzz_field){.kind = FUZZ_CHILD, .inside = (uint8_t)message};
+  return parse_message(tree, &tree->root, (fuzz_span){bytes, size}, 0) && tree->count > 0;
+}
+
+bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size) {
   if (size < HEADER) return false;
   const uint64_t graph = fuzz_read_number(file + 16, 8), offset = fuzz_read_number(file + 24, 8);
   if (graph > size - HEADER || offset > size) return false;
-  if (!parse_message(tree, &tree->root, (fuzz_span){file + HEADER, (size_t)graph}, 0)) return false;
+  if (!fuzz_parse_message(tree, FUZZ_MODEL, file + HEADER, (size_t)graph)) return false;
   parse_data(tree, file + offset, size - (size_t)offset);
-  return tree->count > 0;
+  return true;
 }
 
 /* ---- writing ---- */
@@ -261,6 +265,14 @@ void fuzz_seal(uint8_t *file, size_t graph_length, size_t size) {
   put_number(&out, 0, 8);
   put_number(&out, 0, 8);
   put_number(&out, ci_crc32c(0, file, 60), 4);
+}
+
+size_t fuzz_encode_message(fuzz_tree *tree, uint8_t *bytes, size_t most) {
+  const size_t length = measure(&tree->root);
+  if (length > most) return 0;
+  fuzz_out out = {bytes, 0};
+  put_fields(&out, &tree->root);
+  return length;
 }
 
 size_t fuzz_encode(fuzz_tree *tree, uint8_t *file, size_t most) {

@@ -1,4 +1,5 @@
-/* message.h - a model file as a tree of fields that a mutator changes, and back to bytes with right checksums. */
+/* message.h - messages as trees of fields that a mutator changes, and back to bytes; model files with right checksums.
+ */
 #ifndef FUZZ_MESSAGE_H
 #define FUZZ_MESSAGE_H
 #include <stdbool.h>
@@ -50,6 +51,10 @@ typedef struct fuzz_tree { /* of one model; everything lies in `room` */
   size_t used;
   _Alignas(16) uint8_t room[FUZZ_ROOM];
 } fuzz_tree;
+
+/* A message alone, and how many bytes it takes then; false and 0: more than there is room for. */
+bool fuzz_parse_message(fuzz_tree *tree, fuzz_message message, const uint8_t *bytes, size_t size);
+size_t fuzz_encode_message(fuzz_tree *tree, uint8_t *bytes, size_t most);
 
 /* False: no container around a message, or more of it than there is room for. */
 bool fuzz_parse(fuzz_tree *tree, const uint8_t *file, size_t size);

@@ -24,10 +24,12 @@ typedef struct play { /* one time through */
   ci_session *session;
   fuzz_memory memory;
   uint64_t digest;
+  bool limited; /* how much memory kernels need depends on instruction set and threads */
 } play;
 
 static void note(play *p, ci_status status) {
   const int64_t number = status;
+  p->limited = p->limited || status == CI_RESOURCE_EXHAUSTED;
   p->digest = fuzz_digest_bytes(p->digest, &number, sizeof number);
 }
 
@@ -167,7 +169,7 @@ static void play_state(play *p, fuzz_reader *reader) {
 
 /* ---- all of it ---- */
 
-static uint64_t play_all(const uint8_t *file, size_t size, fuzz_reader reader, int32_t isa, uint8_t fill) {
+static play play_all(const uint8_t *file, size_t size, fuzz_reader reader, int32_t isa, uint8_t fill) {
   play p = {.memory = {.fill = fill}};
   const uint8_t options = fuzz_byte(&reader);
   if (play_open(&p, file, size, options, isa)) {
@@ -179,7 +181,7 @@ static uint64_t play_all(const uint8_t *file, size_t size, fuzz_reader reader, i
   ci_session_close(p.session);
   ci_close(p.model);
   fuzz_require(p.memory.blocks == 0 && p.memory.live == 0, "S6: nothing leaks");
-  return p.digest;
+  return p;
 }
 
 const bool fuzz_has_tail = true;
@@ -192,9 +194,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (offset > size || length > size - offset) return 0;
   const size_t file = (size_t)(offset + length);
   const fuzz_reader behind = {data + file, data + size};
-  const uint64_t digest = play_all(data, file, behind, CI_ISA_BEST, 0xa5);
-  if (file < size && (data[file] & OPTION_COMPARE) != 0)
-    fuzz_require(digest == play_all(data, file, behind, CI_ISA_PORTABLE, 0x5a),
-                 "S9, S11: all instruction sets, whatever memory held, give the same bits");
+  const play best = play_all(data, file, behind, CI_ISA_BEST, 0xa5);
+  if (file == size || (data[file] & OPTION_COMPARE) == 0) return 0;
+  const play portable = play_all(data, file, behind, CI_ISA_PORTABLE, 0x5a);
+  fuzz_require(best.digest == portable.digest || best.limited || portable.limited,
+               "S9, S11: all instruction sets, whatever memory held, give the same bits");
   return 0;
 }

@@ -1,7 +1,8 @@
 # The targets, what they are made from, and what changes their inputs.
-set(FUZZ_TARGETS wire run)
-set(model_mutator mutate.c mutate_file.c message.c)
+set(FUZZ_TARGETS wire run checkpoint)
 set(FUZZ_wire_SOURCES wire.c harness.c)
-set(FUZZ_wire_MUTATOR ${model_mutator})
+set(FUZZ_wire_MUTATOR mutate_file.c mutate.c message.c)
 set(FUZZ_run_SOURCES run.c feeds.c harness.c)
-set(FUZZ_run_MUTATOR ${model_mutator})
+set(FUZZ_run_MUTATOR mutate_file.c mutate.c message.c)
+set(FUZZ_checkpoint_SOURCES checkpoint.c bundle.c feeds.c harness.c)
+set(FUZZ_checkpoint_MUTATOR mutate_bundle.c mutate.c message.c)

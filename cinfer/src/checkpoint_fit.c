@@ -127,6 +127,6 @@ ci_status ci_checkpoint_fit(ci_state *state, const ci_index *index, const char *
   if (list.dropped) snprintf(more, sizeof more, "\nand %d more", list.dropped);
   return ci_fail(error, lacks ? CI_NOT_FOUND : CI_INVALID_ARGUMENT,
                  "Restoring from checkpoint '%.100s' failed, nothing was restored: %d variables are missing in it, %d "
-                 "are others.%s%s",
-                 base, missing, different, list.text, more);
+                 "are others.\n%s%s",
+                 base, missing, different, list.text + 1, more);
 }

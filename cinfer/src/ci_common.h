@@ -22,7 +22,11 @@
 #endif
 
 #if defined(__GNUC__)
+#ifdef __MINGW32__ /* where printf means Microsoft's */
+#define CI_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#else
 #define CI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#endif
 #define CI_INLINE static inline __attribute__((always_inline, unused))
 #define CI_OUTLINE static __attribute__((noinline, unused)) /* one copy: size before speed */
 #if defined(__clang__) || defined(CI_SMALL)
@@ -86,6 +90,8 @@ CI_INLINE bool ci_mul_size(size_t a, size_t b, size_t *product) {
   *product = a * b;
   return true;
 }
+/* In 64 bits, so that compilers for 32 see no comparison that is always true. */
+CI_INLINE bool ci_at_most(uint64_t size, uint64_t most) { return size <= most; }
 CI_INLINE size_t ci_round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 /* Bits of an element: 4 or 2 where files pack them, else 8 for each byte of ci_dtype_size. For packed types: the bytes
@@ -99,6 +105,8 @@ bool ci_unpack(int32_t dtype, uint8_t *to, const uint8_t *from, size_t count);
 /* Fills error (if not NULL) and returns status. */
 ci_status ci_fail(ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(3, 4);
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments);
+/* Puts ? in the place of what is no UTF-8 and of what a terminal would obey; `lines`: ends of lines and tabs stay. */
+void ci_printable(char *text, bool lines);
 
 /* Memory through the hook; blocks are 64-aligned and zeroed. bytes 0 gives a valid pointer. */
 void *ci_alloc(const ci_allocator *allocator, size_t bytes);

@@ -54,9 +54,9 @@ void ci_plan_own(ci_plan *plan, ci_cell *cell, int32_t place) {
 
 bool ci_plan_offer(ci_plan *plan, ci_cell *output, ci_cell *input, int32_t position, bool alone) {
   ci_compiler *c = plan->compiler;
-  if (c == NULL || !CI_LIST_GROW(c->allocator, &c->offers)) return false;
+  if (!CI_LIST_GROW(c->allocator, &c->offers)) return false;
   c->offers.at[c->offers.count++] =
-      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone};
+      (ci_offer){compile_index(plan, output), compile_index(plan, input), position, alone, CI_NONE};
   return true;
 }
 
@@ -159,8 +159,10 @@ ci_status ci_plan_assign(ci_kernel *k) {
 /* What an Assign means for the readers behind it. */
 static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   int32_t index = step->slot;
+  if (index < 0) return CI_OK; /* in a body, of no variable: the run says so if it comes here */
   ci_slot_plan *known = &c->slots[index];
   known->before = true;
+  known->assigns++;
   known->shape_known = !step->dynamic;
   if (!step->dynamic) {
     known->rank = step->k.in[0]->rank;
@@ -171,7 +173,7 @@ static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   return CI_OK;
 }
 
-static ci_status compile_find_assigns(ci_compiler *c) {
+static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || node->kernel->run != run_assign) continue;
@@ -182,7 +184,6 @@ static ci_status compile_find_assigns(ci_compiler *c) {
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
   }
-  return CI_OK;
 }
 
 /* ---- steps ---- */
@@ -624,7 +625,7 @@ static ci_status compile_all(ci_compiler *c, const ci_signature_info *signature,
   CI_TRY(compile_signature(c, c->plan->signature));
   CI_TRY(compile_cells(c, signature));
   CI_TRY(compile_inputs(c, signature, inputs));
-  CI_TRY(compile_find_assigns(c));
+  compile_find_assigns(c);
   c->plan->root.plan = c->plan;
   CI_TRY(compile_frame(c, &c->plan->root));
   CI_TRY(compile_results(c, signature));

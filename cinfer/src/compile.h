@@ -7,6 +7,7 @@ typedef struct ci_offer { /* output may be written over input, which must have i
   int32_t output, input; /* cells */
   int32_t position;
   bool alone; /* the input's bytes may be no other input's, and the step may fail when it has written some */
+  int32_t next; /* layout.c: another of the same output, or CI_NONE */
 } ci_offer;
 
 typedef struct ci_assigned { /* a place in the order where a variable changes */
@@ -18,6 +19,9 @@ typedef struct ci_slot_plan { /* what is known of a variable while going through
   bool in_body;     /* by one inside an If or Loop */
   bool before;      /* already, where compiling stands */
   bool shape_known; /* of the value assigned last */
+  int32_t assigns;  /* how many there are */
+  int32_t next;     /* layout.c: the position of the next one, while going through the steps backwards; 0: none */
+  int32_t wanted;   /* layout.c: until where what was there before the last one is read */
   int32_t rank;
   int64_t dims[CI_MAX_RANK];
 } ci_slot_plan;
@@ -33,7 +37,7 @@ typedef struct ci_compiler {
   ci_error *error;
   int32_t signature; /* what need, fed and cell_of are of; CI_NONE: nothing */
   int32_t cell_count;
-  bool *need;       /* [node] */
+  int32_t *need;    /* [node] */
   bool *fed;        /* [edge] */
   int32_t *cell_of; /* [edge], CI_NONE: not in the plan */
   ci_slot_plan *slots;
@@ -43,7 +47,7 @@ typedef struct ci_compiler {
   CI_LIST(ci_offer) offers;
   CI_LIST(ci_assigned) assigns;
   CI_LIST(ci_step *) step_at; /* by position; NULL where a frame begins or ends */
-  CI_LIST(int32_t) sorted; /* layout.c: places, by their first and by their last positions */
+  CI_LIST(int32_t) sorted; /* layout.c: the first offer of each cell; places, by their first and last positions */
   CI_LIST(ci_gap) gaps;
 } ci_compiler;
 

@@ -201,7 +201,7 @@ static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *e
 
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error) {
-  container_tensor t = {0};
+  container_tensor t = {.inline_bytes = {"", 0}};
   CI_TRY(container_fields(message, &t, error));
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ci_common.h"
+#include "wire.h"
 
 const char *ci_status_name(ci_status status) {
   switch (status) {
@@ -23,11 +23,26 @@ const char *ci_status_name(ci_status status) {
   }
 }
 
+void ci_printable(char *text, bool lines) {
+  for (size_t left = strlen(text); left > 0;) {
+    const uint8_t first = (uint8_t)text[0];
+    const size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    bool fits = n <= left && ci_utf8_valid((ci_span){text, n});
+    if (first < 0x20) fits = lines && (first == '\n' || first == '\t');
+    if (first == 0x7f || (first == 0xc2 && (uint8_t)text[1] < 0xa0)) fits = false; /* controls beyond ASCII's */
+    if (!fits) text[0] = '?';
+    text += fits ? n : 1;
+    left -= fits ? n : 1;
+  }
+}
+
+/* What a name or text adds is no line of the message: only a format has lines. */
 ci_status ci_vfail(ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   error->status = status;
   error->node[0] = error->op[0] = error->source[0] = '\0';
   (void)vsnprintf(error->message, sizeof error->message, format, arguments); /* no format of ours can fail */
+  ci_printable(error->message, strchr(format, '\n') != NULL);
   return status;
 }
 

@@ -1,4 +1,5 @@
-/* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h.
+/* file.c - reading and durable writing of files: POSIX here, Windows in file_windows.h, machines without files in
+ * file_none.h.
  *
  * All that the library asks of a file system is here. No return code goes unseen: a short write goes on, an interrupted
  * call is made again, a failed fsync never, because the system may then call lost pages clean. */
@@ -12,6 +13,19 @@
 #include <string.h>
 #include <time.h>
 
+bool ci_file_safe_name(const char *name, size_t length) {
+  static const char unsafe[] = "/\\\"\x7f", windows[] = "<>:|?*";
+  if (length == 0 || length > 255 || name[0] == '.' || !ci_utf8_valid((ci_span){name, length})) return false;
+  for (size_t i = 0; i < length; i++) {
+    if ((unsigned char)name[i] < ' ' || strchr(unsafe, name[i])) return false;
+    if (sizeof(wchar_t) == 2 && strchr(windows, name[i])) return false;
+  }
+  return true;
+}
+
+#ifdef CI_NO_FILES
+#include "file_none.h"
+#else
 static bool file_is_full(int reason) {
 #ifdef EDQUOT
   if (reason == EDQUOT) return true;
@@ -55,16 +69,6 @@ static ci_status file_no_memory(ci_error *error, const char *name) {
   return ci_fail(error, CI_RESOURCE_EXHAUSTED, "out of memory while reading '%s'", name);
 }
 
-bool ci_file_safe_name(const char *name, size_t length) {
-  static const char unsafe[] = "/\\\"\x7f", windows[] = "<>:|?*";
-  if (length == 0 || length > 255 || name[0] == '.' || !ci_utf8_valid((ci_span){name, length})) return false;
-  for (size_t i = 0; i < length; i++) {
-    if ((unsigned char)name[i] < ' ' || strchr(unsafe, name[i])) return false;
-    if (sizeof(wchar_t) == 2 && strchr(windows, name[i])) return false;
-  }
-  return true;
-}
-
 /* Splits prefix into folder and base name; folder->path is NULL when out of memory. */
 static const char *file_split(const ci_allocator *allocator, const char *prefix, ci_folder *folder) {
   const char *base = prefix;
@@ -92,13 +96,18 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
   return status;
 }
 
-#ifndef _WIN32
+#ifdef _WIN32
+#include "file_windows.h"
+#else
 /* ---- POSIX ---- */
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifndef __wasi__ /* which reads files whole */
+#include <sys/mman.h>
+#define FILE_MAPS 1
+#endif
 
 #ifdef __APPLE__
 #define FILE_TIME(about, which) ((about)->st_##which##timespec)
@@ -144,6 +153,22 @@ static ci_status file_get(int handle, const char *name, uint64_t offset, void *t
   return CI_OK;
 }
 
+#if FILE_MAPS
+/* The whole file as memory of the process's own; NULL: it cannot be mapped. */
+static void *file_map(int handle, uint64_t size, bool writable) {
+  const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ, how = writable ? FILE_NORESERVE : 0;
+  void *data = size ? mmap(NULL, (size_t)size, protection, MAP_PRIVATE | how, handle, 0) : MAP_FAILED;
+  return data == MAP_FAILED ? NULL : data;
+}
+static void file_unmap(void *data, uint64_t size) { (void)munmap(data, (size_t)size); }
+#else
+static void *file_map(int handle, uint64_t size, bool writable) {
+  (void)handle, (void)size, (void)writable;
+  return NULL;
+}
+static void file_unmap(void *data, uint64_t size) { (void)data, (void)size; }
+#endif
+
 static ci_status file_read_all(const ci_allocator *allocator, int handle, const char *name, size_t size,
                                ci_bytes *bytes, ci_error *error) {
   uint8_t *data = ci_alloc_uncleared(allocator, size);
@@ -171,8 +196,8 @@ static ci_status file_take(const ci_allocator *allocator, int handle, const char
   uint64_t size = 0;
   ci_status status = file_examine(handle, name, max_bytes, &size, error);
   if (status == CI_OK) {
-    void *memory = map && size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, handle, 0) : MAP_FAILED;
-    if (memory != MAP_FAILED) *bytes = (ci_bytes){.data = memory, .length = (size_t)size, .mapped = true};
+    void *memory = map ? file_map(handle, size, false) : NULL;
+    if (memory) *bytes = (ci_bytes){.data = memory, .length = (size_t)size, .mapped = true};
     else status = file_read_all(allocator, handle, name, (size_t)size, bytes, error);
   }
   if (handle >= 0) close(handle);
@@ -188,7 +213,7 @@ ci_status ci_file_map(const ci_allocator *allocator, const char *path, uint64_t 
 
 void ci_file_unmap(const ci_allocator *allocator, ci_bytes *bytes) {
   if (!bytes->data) return;
-  if (bytes->mapped) munmap((void *)(uintptr_t)bytes->data, bytes->length);
+  if (bytes->mapped) file_unmap((void *)(uintptr_t)bytes->data, bytes->length);
   else ci_release(allocator, (void *)(uintptr_t)bytes->data, bytes->length);
   *bytes = (ci_bytes){0};
 }
@@ -243,14 +268,9 @@ ci_status ci_reader_get(ci_reader *reader, uint64_t offset, void *to, size_t byt
   return file_get(reader->handle, reader->name, offset, to, bytes, error);
 }
 
-void *ci_reader_map(const ci_reader *reader) {
-  void *data = reader->size == 0 ? MAP_FAILED
-                                 : mmap(NULL, (size_t)reader->size, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | FILE_NORESERVE, reader->handle, 0);
-  return data == MAP_FAILED ? NULL : data;
-}
+void *ci_reader_map(const ci_reader *reader) { return file_map(reader->handle, reader->size, true); }
 
-void ci_reader_unmap(void *data, uint64_t size) { munmap(data, (size_t)size); }
+void ci_reader_unmap(void *data, uint64_t size) { file_unmap(data, size); }
 
 void ci_reader_close(ci_reader *reader) {
   if (reader->handle >= 0) close(reader->handle);
@@ -393,6 +413,5 @@ bool ci_file_random(void *bytes, size_t count) {
   return n == (ssize_t)count;
 }
 
-#else
-#include "file_windows.h"
+#endif
 #endif

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#undef near /* words of 16-bit Windows, which are names elsewhere */
+#undef far
 #define RtlGenRandom SystemFunction036
 BOOLEAN NTAPI RtlGenRandom(PVOID bytes, ULONG count); /* advapi32 */
 

@@ -137,7 +137,7 @@ static void CI_N(conv_turn)(const ci_conv_turn *t) {
     for (int64_t pixel = 0; pixel < t->pixels; pixel += CI_VL) {
       const int count = t->pixels - pixel < CI_VL ? (int)(t->pixels - pixel) : CI_VL;
       const float *from = t->c + pixel * t->c_step + lane;
-      const ptrdiff_t at = lane * t->y_row + pixel;
+      const int64_t at = lane * t->y_row + pixel;
       const float *added = t->after.added == NULL ? NULL : t->after.added + at;
       float *to = t->y + at;
       vf v[CI_VL];

@@ -74,8 +74,8 @@ static void CI_N(conv_threes)(const ci_conv_threes *t) {
   const int64_t most = sizeof CI_N(threes_table) / sizeof *CI_N(threes_table), wide = t->vectors * CI_VL;
   struct CI_N(threes_args) s = {.c = t->c,
                                 .x_plane = t->x_plane,
-                                .x_down = t->dilation * t->x_row,
-                                .w_plane = 3 * t->taps * wide,
+                                .x_down = (ptrdiff_t)(t->dilation * t->x_row),
+                                .w_plane = (ptrdiff_t)(3 * t->taps * wide),
                                 .c_step = t->c_step,
                                 .channels = t->channels};
   for (int64_t row = t->first; row < t->first + t->rows; row++) {

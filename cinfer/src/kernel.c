@@ -64,7 +64,7 @@ ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*
 /* ---- attributes ---- */
 
 bool k_span_is(ci_span span, const char *text) {
-  return span.length == strlen(text) && (span.length == 0 || memcmp(span.data, text, span.length) == 0);
+  return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0; /* text is not empty */
 }
 
 int k_version(const ci_kernel *k) { return (int)kernel_node(k)->version; }
@@ -154,10 +154,6 @@ ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) 
     return kernel_wrong_kind(k, name, "tensor");
   }
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
-  if (constant->value.data == NULL) {
-    return k_fail(k, CI_UNIMPLEMENTED, "attribute %s has elements of type %s", name,
-                  ci_dtype_name(constant->value.dtype));
-  }
   ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
   if (status != CI_OK) return k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
   *value = &constant->value;
@@ -301,11 +297,9 @@ void k_parallel(ci_kernel *k, int64_t n, int64_t grain, ci_part_fn fn, void *arg
   } else if (session->executor.run != NULL) {
     session->stats.handed_out++;
     ci_threads_host(&session->executor, (int)parts, n, fn, argument);
-  } else if (session->threads != NULL) {
+  } else { /* more than one is allowed only where there are threads */
     session->stats.handed_out++;
     ci_threads_run(session->threads, (int)parts, n, fn, argument);
-  } else {
-    fn(argument, 0, n, 0);
   }
 }
 

@@ -2,6 +2,10 @@
 #include "compile.h"
 #include "output.h"
 
+static ci_status layout_memory(ci_compiler *c) {
+  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+}
+
 int32_t ci_plan_resolve(const ci_plan *plan, int32_t place) {
   while (plan->places.at[place].same_as != CI_NONE) place = plan->places.at[place].same_as;
   return place;
@@ -21,18 +25,29 @@ static void layout_chain(ci_plan *plan) {
 }
 
 /* A variable's reader shows the state's buffer unless somebody assigns the variable while the value is wanted. */
+static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
+  if (step->node->kernel->run != run_variable || step->dynamic || step->k.n_out == 0) return;
+  const ci_cell *cell = ci_cell_of(step->k.out[0]);
+  if (cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_VARIABLE) return;
+  step->copies = assigned > 0 && assigned < cell->last_read;
+  if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+}
+
+/* From the last step to the first, so that each knows the next Assign of its variable. */
 static void layout_variables(ci_compiler *c) {
   ci_plan *plan = c->plan;
-  for (size_t s = 0; s < plan->all_steps.count; s++) {
+  size_t a = c->assigns.count;
+  for (size_t s = plan->all_steps.count; s-- > 0;) {
     ci_step *step = plan->all_steps.at[s];
-    if (step->node->kernel->run != run_variable || step->dynamic || step->k.n_out == 0) continue;
-    ci_cell *cell = ci_cell_of(step->k.out[0]);
-    if (cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_VARIABLE) continue;
-    for (size_t a = 0; a < c->assigns.count && !step->copies; a++) {
-      const ci_assigned *assign = &c->assigns.at[a];
-      step->copies = assign->slot == step->slot && assign->position > step->begin && assign->position < cell->last_read;
-    }
-    if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
+    for (; a > 0 && c->assigns.at[a - 1].position > step->begin; a--)
+      c->slots[c->assigns.at[a - 1].slot].next = c->assigns.at[a - 1].position;
+    if (step->slot < 0) continue;
+    ci_slot_plan *known = &c->slots[step->slot];
+    layout_reader(plan, step, known->next);
+    if (known->next == 0) continue;
+    const bool always = step->k.n_out == 0 || step->dynamic || step->copies;
+    const int32_t until = always ? CI_END : plan->cells[ci_cell_of(step->k.out[0])->root].last_read;
+    if (known->wanted < until) known->wanted = until;
   }
 }
 
@@ -71,20 +86,26 @@ static void layout_joined(ci_plan *plan) {
 
 /* ---- results made in a variable's buffer ---- */
 
-/* The step in front of an Assign, and of other Assigns between them: from its start to the Assign nothing can fail. */
-static ci_step *layout_maker(const ci_plan *plan, size_t assign) {
-  size_t s = assign;
-  while (s > 0 && plan->root.steps.at[s - 1]->node->kernel->run == run_assign) s--;
-  return s == 0 || plan->root.steps.at[s - 1]->dynamic ? NULL : plan->root.steps.at[s - 1];
+/* Chains the offers of each output; the first of each is in c->sorted. */
+static bool layout_offered(ci_compiler *c) {
+  const size_t count = (size_t)c->plan->cell_count;
+  if (!CI_LIST_GROW_BY(c->allocator, &c->sorted, count)) return false;
+  for (size_t i = 0; i < count; i++) c->sorted.at[i] = CI_NONE;
+  for (size_t i = 0; i < c->offers.count; i++) {
+    ci_offer *offer = &c->offers.at[i];
+    offer->next = c->sorted.at[offer->output];
+    c->sorted.at[offer->output] = (int32_t)i;
+  }
+  return true;
 }
 
 /* Whether the step may write this output over the variable that it reads, and reads it last. Another of its inputs may
  * be the variable, too, read anew; and what it has written must be all of the value, or none. */
 static bool layout_offers(const ci_compiler *c, const ci_step *maker, int32_t output, int32_t slot) {
   const ci_plan *plan = c->plan;
-  for (size_t i = 0; i < c->offers.count; i++) {
+  for (int32_t i = c->sorted.at[output]; i != CI_NONE; i = c->offers.at[i].next) {
     const ci_offer *offer = &c->offers.at[i];
-    if (offer->output != output || offer->position != maker->begin || offer->alone) continue;
+    if (offer->position != maker->begin || offer->alone) continue;
     const ci_cell *input = &plan->cells[plan->cells[offer->input].root];
     if (input->place == CI_NONE || input->value.dtype != plan->cells[output].value.dtype) continue;
     const ci_place *place = &plan->places.at[input->place];
@@ -94,41 +115,41 @@ static bool layout_offers(const ci_compiler *c, const ci_step *maker, int32_t ou
   return false;
 }
 
-/* Whether anybody wants the variable's old value behind the step, or the variable is assigned elsewhere, too. */
-static bool layout_is_wanted(const ci_compiler *c, const ci_step *maker, const ci_step *assign) {
+/* Whether the value of an Assign can be made where the variable's old one is by the step in front of it. */
+static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci_step *assign) {
   const ci_plan *plan = c->plan;
-  int assigns = 0;
-  for (size_t i = 0; i < c->assigns.count; i++) assigns += c->assigns.at[i].slot == assign->slot;
-  bool wanted = assigns != 1 || c->slots[assign->slot].in_body;
-  for (size_t s = 0; s < plan->all_steps.count && !wanted; s++) {
-    const ci_step *step = plan->all_steps.at[s];
-    if (step->slot != assign->slot || step == assign || step->begin > assign->begin) continue;
-    wanted = step->k.n_out == 0 || step->dynamic || step->copies;
-    wanted = wanted || plan->cells[ci_cell_of(step->k.out[0])->root].last_read > maker->begin;
-  }
-  return wanted;
+  const int32_t index = ci_cell_of(assign->k.in[0])->root;
+  const ci_cell *cell = &plan->cells[index];
+  const ci_slot_plan *known = &c->slots[assign->slot];
+  if (maker == NULL || maker->dynamic || cell->made != maker->begin || cell->last_read != assign->begin ||
+      cell->place == CI_NONE)
+    return false;
+  const ci_place *place = &plan->places.at[cell->place];
+  const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->carried == CI_NONE &&
+                    (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
+  /* Nobody wants the old value behind the maker, and the variable is assigned nowhere else. */
+  const bool last = known->assigns == 1 && !known->in_body && known->wanted <= maker->begin;
+  return fits && last && layout_offers(c, maker, index, assign->slot);
 }
 
-/* An optimizer's step writes the new value where the old one is, so that Assign has nothing to copy. */
+/* An optimizer's step writes the new value where the old one is, so that Assign has nothing to copy. From the start of
+ * the step in front of an Assign, and of other Assigns between them, to the Assign nothing can fail. */
 static ci_status layout_assigned(ci_compiler *c) {
   ci_plan *plan = c->plan;
+  ci_step *maker = NULL;
+  if (c->assigns.count > 0 && !layout_offered(c)) return layout_memory(c);
   for (size_t a = 0; a < plan->root.steps.count; a++) {
     ci_step *assign = plan->root.steps.at[a];
-    if (assign->node->kernel->run != run_assign || assign->dynamic) continue;
-    ci_step *maker = layout_maker(plan, a);
-    const int32_t index = ci_cell_of(assign->k.in[0])->root;
-    const ci_cell *cell = &plan->cells[index];
-    if (maker == NULL || cell->made != maker->begin || cell->last_read != assign->begin || cell->place == CI_NONE)
+    if (assign->node->kernel->run != run_assign) {
+      maker = assign;
       continue;
-    ci_place *place = &plan->places.at[cell->place];
-    bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->carried == CI_NONE &&
-                (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
-    if (!fits || !layout_offers(c, maker, index, assign->slot) || layout_is_wanted(c, maker, assign)) continue;
-    if (!CI_LIST_GROW(c->allocator, &plan->bound_reads))
-      return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
-    plan->bound_reads.at[plan->bound_reads.count++] = index;
-    place->home = CI_HOME_VARIABLE;
-    place->slot = assign->slot;
+    }
+    if (assign->dynamic || !layout_may_make(c, maker, assign)) continue;
+    const ci_cell *cell = &plan->cells[ci_cell_of(assign->k.in[0])->root];
+    if (!CI_LIST_GROW(c->allocator, &plan->bound_reads)) return layout_memory(c);
+    plan->bound_reads.at[plan->bound_reads.count++] = (int32_t)(cell - plan->cells);
+    plan->places.at[cell->place].home = CI_HOME_VARIABLE;
+    plan->places.at[cell->place].slot = assign->slot;
     assign->next_made = maker->makes;
     maker->makes = assign;
   }
@@ -181,7 +202,10 @@ static void layout_spans(ci_plan *plan) {
 
 /* ---- offsets ---- */
 
-enum { LAYOUT_MOST_SORTED = 4096 }; /* places: the time of layout_denser grows with their square */
+enum {
+  LAYOUT_MOST_SORTED = 4096, /* places: the time of layout_denser grows with their square */
+  LAYOUT_MOST_GAPS = 1024    /* that are remembered: among more no time is spent */
+};
 
 typedef struct layout_arena {
   ci_plan *plan;
@@ -259,7 +283,7 @@ static void layout_give(layout_arena *arena, const ci_place *place) {
     arena->gap_count--;
   } else if (joins_next) {
     arena->gaps[i] = (ci_gap){freed.offset, freed.bytes + arena->gaps[i].bytes};
-  } else {
+  } else if (arena->gap_count < LAYOUT_MOST_GAPS) {
     memmove(&arena->gaps[i + 1], &arena->gaps[i], (size_t)(arena->gap_count - i) * sizeof freed);
     arena->gaps[i] = freed;
     arena->gap_count++;
@@ -338,16 +362,11 @@ static bool layout_in_arena(const ci_place *place) {
   return place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->last != CI_NONE;
 }
 
-static ci_status layout_memory(ci_compiler *c) {
-  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
-}
-
 ci_status ci_plan_offsets(ci_plan *plan) {
   ci_compiler *c = plan->compiler;
-  const size_t count = plan->places.count;
+  const size_t count = plan->places.count, gaps = count < LAYOUT_MOST_GAPS ? count + 1 : LAYOUT_MOST_GAPS;
   layout_arena arena = {.plan = plan};
-  bool whole =
-      CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, count + 1);
+  bool whole = CI_LIST_GROW_BY(c->allocator, &c->sorted, 2 * count) && CI_LIST_GROW_BY(c->allocator, &c->gaps, gaps);
   arena.by_first = c->sorted.at;
   arena.by_last = whole && count > 0 ? c->sorted.at + count : NULL;
   arena.gaps = c->gaps.at;

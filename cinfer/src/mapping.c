@@ -1,9 +1,9 @@
 /* mapping.c - files whose bytes are values of variables until these are assigned. */
 #include "mapping.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "memory.h"
 
 struct ci_mapping {
@@ -16,9 +16,7 @@ struct ci_mapping {
 };
 
 ci_mapping *ci_mapping_open(const ci_allocator *allocator, const ci_reader *reader, const char *where) {
-  const size_t text = strlen(where) + 1;
-  size_t bytes;
-  if (!ci_add_size(sizeof(ci_mapping), text, &bytes)) return NULL;
+  const size_t text = strlen(where) + 1, bytes = sizeof(ci_mapping) + text;
   ci_mapping *mapping = ci_alloc(allocator, bytes);
   char *data = mapping ? ci_reader_map(reader) : NULL;
   if (!data) {
@@ -26,7 +24,7 @@ ci_mapping *ci_mapping_open(const ci_allocator *allocator, const ci_reader *read
     return NULL;
   }
   atomic_init(&mapping->holders, 1);
-  if (allocator) mapping->allocator = *allocator;
+  mapping->allocator = *allocator;
   mapping->record_bytes = bytes;
   mapping->data = data;
   mapping->size = reader->size;

@@ -236,20 +236,23 @@ static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature
   return s->name == NULL ? model_text(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
 }
 
-static ci_status model_signature_unique(const ci_signature_info *s, ci_error *error) {
-  /* Sorting would need memory; a file has at most a few hundred inputs, and a crowd of them is refused. */
-  enum { MOST_INPUTS = 4096 };
-  if (s->input_count > MOST_INPUTS) {
-    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "signature '%.200s' has more than %d inputs", s->name, MOST_INPUTS);
+static ci_status model_signature_unique(const ci_model *m, const ci_signature_info *s, ci_error *error) {
+  if (m->signatures.count > 0 && strcmp(m->signatures.at[m->signatures.count - 1].name, s->name) >= 0) {
+    return model_damaged(error, "signatures are not sorted and unique");
   }
-  for (int32_t i = 0; i < s->input_count; i++) {
-    for (int32_t j = 0; j < i; j++) {
-      if (s->inputs[i].edge == s->inputs[j].edge || strcmp(s->inputs[i].key, s->inputs[j].key) == 0) {
-        return model_damaged(error, "two inputs of a signature are the same");
-      }
-    }
+  ci_names seen = {0}; /* keys in scope 0, values, by their bytes, in scope 1 */
+  ci_status status = CI_OK;
+  for (int32_t i = 0; status == CI_OK && i < s->input_count; i++) {
+    const ci_binding *input = &s->inputs[i];
+    const ci_name key = {.text = {input->key, strlen(input->key)}};
+    const ci_name edge = {.text = {(const char *)&input->edge, sizeof input->edge}, .scope = 1};
+    ci_names_result added = ci_names_add(&m->allocator, &seen, &key);
+    if (added == CI_NAMES_ADDED) added = ci_names_add(&m->allocator, &seen, &edge);
+    if (added == CI_NAMES_NO_MEMORY) status = model_memory(error);
+    else if (added != CI_NAMES_ADDED) status = model_damaged(error, "two inputs of a signature are the same");
   }
-  return CI_OK;
+  ci_names_free(&m->allocator, &seen);
+  return status;
 }
 
 static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) {
@@ -272,7 +275,7 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
   s->outputs = ci_pool_alloc(&m->pool, output_bytes);
   if (s->inputs == NULL || s->outputs == NULL) return model_memory(error);
   CI_TRY(model_signature_body(m, message, s, error));
-  CI_TRY(model_signature_unique(s, error));
+  CI_TRY(model_signature_unique(m, s, error));
   m->signatures.count++;
   return CI_OK;
 }

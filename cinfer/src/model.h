@@ -1,8 +1,8 @@
 /* model.h - a model in memory: compact arrays that refer to each other by number, and to the file's bytes by span. */
 #ifndef CI_MODEL_H
 #define CI_MODEL_H
-#include <stdatomic.h>
 
+#include "atomics.h"
 #include "ci_kernel.h"
 #include "file.h"
 #include "isa.h"
@@ -72,7 +72,7 @@ typedef struct ci_graph {
 } ci_graph;
 
 typedef struct ci_constant {
-  ci_value value; /* data NULL: a type that this build cannot hold */
+  ci_value value;
   ci_span bytes;  /* as stored */
   uint32_t crc;
   bool unchecked; /* lazy: the session checks it at first use */
@@ -187,13 +187,16 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
 /* ---- needs.c ---- */
 
-/* Marks in need[node] what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays. */
-ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, bool *need,
+/* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
+ * or need has what another signature runs, too. */
+ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
                    ci_error *error);
 
 /* ---- others ---- */
 
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
+/* Among those of a node. */
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
 /* Fills node, op, source of *error and completes its message; returns status. */
 ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);

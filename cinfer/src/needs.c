@@ -5,14 +5,14 @@
 typedef struct needs_walk {
   const ci_model *model;
   const bool *fed;
-  bool *need;
+  int32_t *need;
   CI_LIST(int32_t) work; /* nodes that are marked and not followed yet */
 } needs_walk;
 
 static bool needs_mark(needs_walk *w, int32_t node) {
-  if (w->need[node]) return true;
+  if (w->need[node] != 0) return true;
   if (!CI_LIST_GROW(&w->model->allocator, &w->work)) return false;
-  w->need[node] = true;
+  w->need[node] = 1;
   w->work.at[w->work.count++] = node;
   return true;
 }
@@ -29,13 +29,16 @@ static bool needs_values(needs_walk *w, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* A range may span nodes of bodies; those belong to another graph and are found through theirs. */
+/* A range may span nodes of bodies; those belong to another graph and are found through theirs. Many may wait for one
+ * call: what was followed of a range is kept at its first node. */
 static bool needs_ranges(needs_walk *w, uint32_t first, uint32_t count, int32_t graph) {
   for (uint32_t i = first; i < first + count; i++) {
     ci_range range = w->model->ranges.at[i];
-    for (int32_t n = range.begin; n < range.end; n++) {
+    const int32_t followed = w->need[range.begin];
+    for (int32_t n = followed > range.begin ? followed : range.begin; n < range.end; n++) {
       if (w->model->nodes.at[n].graph == graph && !needs_mark(w, n)) return false;
     }
+    if (followed < range.end) w->need[range.begin] = range.end;
   }
   return true;
 }
@@ -57,7 +60,7 @@ static bool needs_follow(needs_walk *w, int32_t number) {
   return true;
 }
 
-ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, bool *need,
+ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
                    ci_error *error) {
   needs_walk w = {.model = model, .fed = fed, .need = need};
   bool whole = needs_ranges(&w, signature->targets, signature->target_count, 0);

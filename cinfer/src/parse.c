@@ -216,12 +216,10 @@ static ci_status parse_type(ci_parser *p, ci_span message, ci_type *type) {
 
 /* `reference`: the attribute of the call, or none when the call has none. */
 static void parse_reference(ci_parser *p, const ci_scope *scope, ci_span name, ci_attr *attr) {
-  const ci_attr *attrs = p->model->attrs.at; /* NULL when no node so far has any */
+  const ci_attr *found = ci_find_key(p->model, scope->attrs, scope->attr_count, name);
   ci_span key = attr->key;
   attr->kind = 0;
-  for (uint32_t i = scope->attrs; i < scope->attrs + scope->attr_count; i++) {
-    if (ci_span_order(attrs[i].key, name) == 0) *attr = attrs[i];
-  }
+  if (found != NULL) *attr = *found;
   attr->key = key;
 }
 
@@ -428,7 +426,8 @@ static ci_status parse_graph(ci_parser *p, const ci_scope *outer, int32_t owner,
                                      .last = CI_NONE,
                                      .depth = depth,
                                      .formals = CI_NONE};
-  ci_scope scope = outer == NULL ? (ci_scope){0} : *outer;
+  ci_scope scope = {0};
+  if (outer != NULL) scope = *outer;
   scope.graph = *number;
   scope.control_count = 0; /* control edges stop at the border */
   CI_TRY(parse_reserve(p, message));

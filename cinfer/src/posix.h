@@ -1,6 +1,10 @@
-/* posix.h - asks the C library for POSIX.1-2008 under -std=c11; included before any other header. */
+/* posix.h - asks the C library for POSIX.1-2008 under -std=c11, and MinGW for C11's; included before any other header.
+ */
 #ifndef CI_POSIX_H
 #define CI_POSIX_H
+#if defined(__MINGW32__) && !defined(__USE_MINGW_ANSI_STDIO)
+#define __USE_MINGW_ANSI_STDIO 1 /* %zu and %lld */
+#endif
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif

@@ -319,6 +319,7 @@ static void session_tell_assigned(const ci_plan *plan, ci_error *error) {
     if (next == NULL && !first && room > 1) snprintf(error->message + used, room, ".");
     if (next == NULL) return;
     int written = snprintf(error->message + used, room, form, next);
+    ci_printable(error->message + used, false);
     if (written < 0 || (size_t)written >= room) return;
     used += (size_t)written;
     last = next;

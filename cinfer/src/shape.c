@@ -3,20 +3,21 @@
 
 #include "ci_kernel.h"
 
+/* Every buffer has room for the name of a type; shapes may be cut. */
 const char *k_describe(const ci_value *v, char *buffer, size_t size) {
-  int used = snprintf(buffer, size, "%s", ci_dtype_name(v->dtype));
+  size_t used = (size_t)snprintf(buffer, size, "%s", ci_dtype_name(v->dtype));
   if (ci_holds(v->dtype)) return buffer;
   if (v->rank < 0) {
-    if (used >= 0 && (size_t)used < size) snprintf(buffer + used, size - (size_t)used, "[...]");
+    snprintf(buffer + used, size - used, "[...]");
     return buffer;
   }
-  for (int32_t i = 0; i <= v->rank && used >= 0 && (size_t)used < size; i++) {
+  for (int32_t i = 0; i <= v->rank && used < size; i++) {
     const char *before = i == 0 ? "[" : ",";
     int more;
-    if (i == v->rank) more = snprintf(buffer + used, size - (size_t)used, v->rank == 0 ? "[]" : "]");
-    else if (v->dims[i] < 0) more = snprintf(buffer + used, size - (size_t)used, "%s?", before);
-    else more = snprintf(buffer + used, size - (size_t)used, "%s%lld", before, (long long)v->dims[i]);
-    used = more < 0 ? -1 : used + more;
+    if (i == v->rank) more = snprintf(buffer + used, size - used, v->rank == 0 ? "[]" : "]");
+    else if (v->dims[i] < 0) more = snprintf(buffer + used, size - used, "%s?", before);
+    else more = snprintf(buffer + used, size - used, "%s%lld", before, (long long)v->dims[i]);
+    used += (size_t)more;
   }
   return buffer;
 }

@@ -1,9 +1,9 @@
 /* state.c - variables and random generators by name. */
 #include "state.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "atomics.h"
 #include "file.h"
 #include "model.h"
 #include "philox.h"

@@ -1,8 +1,8 @@
 /* state.h - variables and random generators by name: what outlives a run. */
 #ifndef CI_STATE_H
 #define CI_STATE_H
-#include <stdatomic.h>
 
+#include "atomics.h"
 #include "ci_kernel.h"
 #include "mapping.h"
 #include "resources.h"

@@ -1,59 +1,19 @@
-/* threads.c - a few threads that wait without spinning, and the floating-point environment that all of them need. */
-#if !defined(_WIN32) && !defined(CI_NO_THREADS)
+/* threads.c - a few threads that wait without spinning. */
+#if !defined(_WIN32) && !defined(__wasi__) && !defined(__TINYC__) && !defined(CI_NO_THREADS)
 #include "posix.h"
 #define THREADS_POSIX 1
 #endif
 
 #include "threads.h"
 
+#ifdef THREADS_POSIX
+#include <pthread.h>
+#include <unistd.h>
+
+#include "atomics.h"
 #if defined(__SSE__) || defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
-
-#ifdef THREADS_POSIX
-#include <pthread.h>
-#include <stdatomic.h>
-#include <unistd.h>
-#endif
-
-/* ---- floating-point environment ---- */
-
-#if defined(__SSE__) || defined(__x86_64__)
-enum { THREADS_ROUND_AND_FLUSH = 0x6000 | 0x8000 | 0x0040 }; /* rounding, flush to zero, denormals are zero */
-void ci_float_enter(ci_float_mode *mode) {
-  unsigned now = _mm_getcsr();
-  mode->control = now;
-  mode->changed = (now & THREADS_ROUND_AND_FLUSH) != 0;
-  if (mode->changed) _mm_setcsr(now & ~(unsigned)THREADS_ROUND_AND_FLUSH);
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) _mm_setcsr((unsigned)mode->control);
-}
-#elif defined(__aarch64__) && defined(__GNUC__)
-static const uint64_t threads_round_and_flush = (uint64_t)0x1c00000 | (uint64_t)1 << 19; /* rounding, FZ, FZ16 */
-void ci_float_enter(ci_float_mode *mode) {
-  uint64_t now;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(now));
-  mode->control = now;
-  mode->changed = (now & threads_round_and_flush) != 0;
-  now &= ~threads_round_and_flush;
-  if (mode->changed) __asm__ volatile("msr fpcr, %0" : : "r"(now));
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) __asm__ volatile("msr fpcr, %0" : : "r"(mode->control));
-}
-#else
-#include <fenv.h>
-/* Machines whose C library tells only the rounding mode; none of them flushes by itself. */
-void ci_float_enter(ci_float_mode *mode) {
-  int now = fegetround();
-  mode->control = (uint64_t)(unsigned)now;
-  mode->changed = now != FE_TONEAREST && now >= 0;
-  if (mode->changed) fesetround(FE_TONEAREST);
-}
-void ci_float_leave(const ci_float_mode *mode) {
-  if (mode->changed) fesetround((int)mode->control);
-}
 #endif
 
 /* Part p of n in `parts` nearly equal ones. */

@@ -1,7 +1,9 @@
-/* threads.h - a few threads that wait without spinning; none with CI_NO_THREADS. */
+/* threads.h - a few threads that wait without spinning; none with CI_NO_THREADS, on Windows and
+ * in WebAssembly. */
 #ifndef CI_THREADS_H
 #define CI_THREADS_H
 #include "ci_kernel.h"
+#include "float_mode.h"
 
 typedef struct ci_threads ci_threads;
 /* Threads beside the caller's; NULL when there can be none. */
@@ -11,12 +13,4 @@ void ci_threads_stop(const ci_allocator *allocator, ci_threads *threads);
 void ci_threads_run(ci_threads *threads, int parts, int64_t n, ci_part_fn fn, void *argument);
 /* The same on threads of the host's. */
 void ci_threads_host(const ci_executor *executor, int parts, int64_t n, ci_part_fn fn, void *argument);
-
-/* The floating-point environment that the numerics contract wants: round to nearest, denormals kept. */
-typedef struct ci_float_mode {
-  uint64_t control;
-  bool changed;
-} ci_float_mode;
-void ci_float_enter(ci_float_mode *mode);
-void ci_float_leave(const ci_float_mode *mode);
 #endif

@@ -54,7 +54,7 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
   for (int32_t i = 0; fits && i < tensor->rank; i++) {
     value->dims[i] = tensor->dims[i];
     fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
-           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && bytes <= INT64_MAX;
+           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && ci_at_most(bytes, INT64_MAX);
   }
   if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
   value->count = (int64_t)(bytes / item);

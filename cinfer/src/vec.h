@@ -7,7 +7,7 @@
  *   v_load v_store v_set v_add v_sub v_mul v_div v_sqrt   IEEE, one rounding each
  *   v_fma(a, b, c) = a * b + c, v_nfma(a, b, c) = c - a * b   one rounding
  *   v_max(a, b) = a > b ? a : b, v_min(a, b) = a < b ? a : b   so a NaN in a is dropped, one in b stays
- *   v_gt v_ge v_eq v_is_nan (ordered but the last) vm_or vm_and v_select(m, a, b) = m ? a : b
+ *   v_gt v_ge v_eq v_is_nan (ordered but the last) v_select(m, a, b) = m ? a : b
  *   v_bits v_from_bits vi_set vi_add vi_sub vi_and vi_or vi_xor vi_shl vi_sra vi_to_float
  *   v_load_part(p, n, fill) v_store_part(p, n, v)   the first n of CI_VL lanes, 0 <= n <= CI_VL
  *   v_sum_tree v_max_tree v_min_tree   lane i with lane i + CI_VL/2, then i + CI_VL/4 ... 1

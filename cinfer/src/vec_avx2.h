@@ -36,8 +36,6 @@ CI_INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 CI_INLINE vm v_ge(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
 CI_INLINE vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 CI_INLINE vm v_is_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
-CI_INLINE vm vm_or(vm a, vm b) { return _mm256_or_ps(a, b); }
-CI_INLINE vm vm_and(vm a, vm b) { return _mm256_and_ps(a, b); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 CI_INLINE vi v_bits(vf a) { return _mm256_castps_si256(a); }
 CI_INLINE vf v_from_bits(vi a) { return _mm256_castsi256_ps(a); }

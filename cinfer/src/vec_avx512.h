@@ -33,19 +33,15 @@ CI_INLINE vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
 CI_INLINE vm v_ge(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 CI_INLINE vm v_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 CI_INLINE vm v_is_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
-CI_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
-CI_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 CI_INLINE vf v_select(vm m, vf a, vf b) { return _mm512_mask_blend_ps(m, b, a); }
 CI_INLINE vi v_bits(vf a) { return _mm512_castps_si512(a); }
 CI_INLINE vf v_from_bits(vi a) { return _mm512_castsi512_ps(a); }
 CI_INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
-CI_INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 CI_INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 CI_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 CI_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 CI_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 CI_INLINE vi vi_merge(vi m, vi a, vi b) { return _mm512_ternarylogic_epi32(m, a, b, 0xca); }
-CI_INLINE vi vi_shl(vi a, int n) { return _mm512_slli_epi32(a, (unsigned)n); }
 CI_INLINE vi vi_sra(vi a, int n) { return _mm512_srai_epi32(a, (unsigned)n); }
 CI_INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
 CI_INLINE vf v_scale(vf p, vf n, vi whole) {

@@ -6,9 +6,9 @@
 
 #include "ci_common.h"
 #include "soft_fma.h"
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && defined(__GNUC__)
 #include <arm_neon.h>
 #endif
 
@@ -36,8 +36,6 @@
 #define v_ge CI_N(v_ge)
 #define v_eq CI_N(v_eq)
 #define v_is_nan CI_N(v_is_nan)
-#define vm_or CI_N(vm_or)
-#define vm_and CI_N(vm_and)
 #define v_select CI_N(v_select)
 #define v_bits CI_N(v_bits)
 #define v_from_bits CI_N(v_from_bits)

@@ -12,13 +12,19 @@ int ci_span_order(ci_span a, ci_span b) {
   return a.length < b.length ? -1 : 1;
 }
 
-const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
-  ci_span key = {name, strlen(name)};
-  const ci_attr *attrs = model->attrs.at; /* NULL when no node has any */
-  for (uint32_t i = node->attrs; i < node->attrs + node->attr_count; i++) {
-    if (ci_span_order(attrs[i].key, key) == 0) return &attrs[i];
+const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key) {
+  for (uint32_t end = first + count; first < end;) {
+    const uint32_t middle = first + (end - first) / 2;
+    const int order = ci_span_order(model->attrs.at[middle].key, key);
+    if (order == 0) return &model->attrs.at[middle];
+    if (order < 0) first = middle + 1;
+    else end = middle;
   }
   return NULL;
+}
+
+const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name) {
+  return ci_find_key(model, node->attrs, node->attr_count, (ci_span){name, strlen(name)});
 }
 
 static ci_status verify_absent(const ci_model *model, const ci_node *node, ci_error *error) {
@@ -58,9 +64,7 @@ typedef struct verify_list {
 
 static void verify_family(verify_list *list, const char *family) {
   const size_t used = strlen(list->families), length = strlen(family);
-  for (const char *at = list->families; (at = strstr(at, family)) != NULL; at += length) {
-    if (at[length] == '\0' || at[length] == ',') return; /* no family's name ends with another's */
-  }
+  if (strstr(list->families, family) != NULL) return; /* no family's name is part of another's */
   if (used + length + sizeof ", " > sizeof list->families) return;
   snprintf(list->families + used, sizeof list->families - used, "%s%s", used > 0 ? ", " : "", family);
 }
@@ -71,7 +75,8 @@ static void verify_add(verify_list *list, const ci_node *node, const char *op, c
   int length = snprintf(item, sizeof item, "%s%s (node '%.*s'%s%s)", list->named > 0 ? ", " : "", op,
                         CI_SPAN_ARG(node->name), family != NULL ? ", family " : "", family != NULL ? family : "");
   if (family != NULL) verify_family(list, family);
-  if (length < 0 || (size_t)length >= sizeof item || list->used + (size_t)length + 1 > sizeof list->text) {
+  if ((size_t)length >= sizeof item) length = (int)sizeof item - 1;
+  if (list->used + (size_t)length + 1 > sizeof list->text) {
     list->more++;
     return;
   }
@@ -85,11 +90,11 @@ static bool verify_same_op(const ci_node *a, const ci_node *b) {
 }
 
 /* Each operator once, with the first node that needs it. Looks back over few: the list is short when it is read. */
-static bool verify_listed(const ci_model *model, const bool *need, size_t node) {
+static bool verify_listed(const ci_model *model, const int32_t *need, size_t node) {
   enum { LOOK_BACK = 1000 };
   for (size_t i = node > LOOK_BACK ? node - LOOK_BACK : 0; i < node; i++) {
     const ci_node *before = &model->nodes.at[i];
-    if (need[i] && before->kernel == NULL && verify_same_op(before, &model->nodes.at[node])) return true;
+    if (need[i] != 0 && before->kernel == NULL && verify_same_op(before, &model->nodes.at[node])) return true;
   }
   return false;
 }
@@ -127,12 +132,12 @@ static void verify_steps(verify_list *list, const ci_model *model, const ci_node
   }
 }
 
-static ci_status verify_report(const ci_model *model, const bool *need, ci_error *error) {
+static ci_status verify_report(const ci_model *model, const int32_t *need, ci_error *error) {
   verify_list list = {.used = 0};
   for (size_t i = 0; i < model->nodes.count; i++) {
     const ci_node *node = &model->nodes.at[i];
-    if (need[i] && node->kernel == NULL && !verify_listed(model, need, i)) verify_node_kernel(&list, node);
-    if (need[i] && node->kernel != NULL) verify_steps(&list, model, node);
+    if (need[i] != 0 && node->kernel == NULL && !verify_listed(model, need, i)) verify_node_kernel(&list, node);
+    if (need[i] != 0 && node->kernel != NULL) verify_steps(&list, model, node);
   }
   if (list.named + list.more == 0) return CI_OK;
   char more[32] = "", build[160 + sizeof list.families] = "";
@@ -145,15 +150,16 @@ static ci_status verify_report(const ci_model *model, const bool *need, ci_error
 }
 
 ci_status ci_verify_operators(const ci_model *model, ci_error *error) {
-  size_t need_bytes = model->nodes.count * sizeof(bool), fed_bytes = model->edges.count * sizeof(bool);
-  bool *need = ci_alloc(&model->allocator, need_bytes), *fed = ci_alloc(&model->allocator, fed_bytes);
+  size_t need_bytes = model->nodes.count * sizeof(int32_t), fed_bytes = model->edges.count * sizeof(bool);
+  int32_t *need = ci_alloc(&model->allocator, need_bytes);
+  bool *fed = ci_alloc(&model->allocator, fed_bytes);
   ci_status status = CI_OK;
   if (need == NULL || fed == NULL) status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the model");
   for (size_t s = 0; status == CI_OK && s < model->signatures.count; s++) {
     const ci_signature_info *signature = &model->signatures.at[s];
-    if (fed_bytes > 0) memset(fed, 0, fed_bytes);
     for (int32_t i = 0; i < signature->input_count; i++) fed[signature->inputs[i].edge] = true;
     status = ci_needs(model, signature, fed, need, error);
+    for (int32_t i = 0; i < signature->input_count; i++) fed[signature->inputs[i].edge] = false;
   }
   if (status == CI_OK) status = verify_report(model, need, error);
   ci_release(&model->allocator, need, need_bytes);
@@ -168,6 +174,7 @@ static void verify_copy(char *to, size_t size, ci_span text) {
   size_t length = text.length < size ? text.length : size - 1;
   memcpy(to, text.data, length);
   to[length] = '\0';
+  ci_printable(to, false);
 }
 
 static void verify_where(const ci_node *node, ci_error *error) {
@@ -177,12 +184,14 @@ static void verify_where(const ci_node *node, ci_error *error) {
   if (node->file.length == 0) return;
   snprintf(error->source, sizeof error->source, "%.*s:%u%s%.*s", CI_SPAN_ARG(node->file), (unsigned)node->line,
            node->function.length > 0 ? " in " : "", CI_SPAN_ARG(node->function));
+  ci_printable(error->source, false);
 }
 
 ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments) {
   if (error == NULL) return status;
   char said[600]; /* with node and source it fits the message */
   (void)vsnprintf(said, sizeof said, format, arguments); /* no format of ours can fail */
+  ci_printable(said, true); /* what a program's own function says may have lines */
   error->status = status;
   verify_where(node, error);
   const char *open = error->source[0] != '\0' ? " (" : "", *close = error->source[0] != '\0' ? ")" : "";

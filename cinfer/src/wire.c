@@ -72,7 +72,9 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
   if (key >> 3 == 0 || key > UINT32_MAX) return wire_broken(wire);
   field->key = (uint32_t)key;
   switch (key & 7) {
-    case WIRE_VARINT: return ci_wire_varint(wire, &field->number) || wire_broken(wire);
+    case WIRE_VARINT:
+      if (!ci_wire_varint(wire, &field->number)) return wire_broken(wire);
+      return true;
     case WIRE_BYTES: return wire_bytes(wire, &field->bytes);
     case WIRE_FIXED32:
       if (!ci_wire_fixed32(wire, &word)) return wire_broken(wire);

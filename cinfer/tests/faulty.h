@@ -13,6 +13,7 @@ typedef struct faults { /* of all allocators of a test: their calls are counted 
   atomic_long calls;
   long at;      /* the call that fails; 0: none */
   bool forever; /* all from that one on */
+  bool over;    /* there is memory again */
   atomic_bool hit;
 } faults;
 
@@ -32,7 +33,7 @@ static _Thread_local volatile bool faulty_inside; /* volatile: a compiler knows 
 static atomic_long faulty_strays;
 
 /* The test program is linked with --wrap where the linker has that. */
-#ifdef FAULTY_WRAPPED
+#ifdef CALLS_WRAPPED
 #define FAULTY_WRAP(name, parameters, arguments)            \
   void *__real_##name parameters;                           \
   void *__wrap_##name parameters;                           \
@@ -52,7 +53,7 @@ enum { FAULTY_ALIGN = 64 };
 
 static bool faulty_fails(faults *f) {
   const long call = atomic_fetch_add(&f->calls, 1) + 1;
-  if (f->at == 0 || (f->forever ? call < f->at : call != f->at)) return false;
+  if (f->over || f->at == 0 || (f->forever ? call < f->at : call != f->at)) return false;
   atomic_store(&f->hit, true);
   return true;
 }

@@ -287,7 +287,7 @@ static void hostile_signature_outputs(ci_out *graph, ci_out *model, size_t n) {
 }
 
 static void hostile_signatures(ci_out *graph, ci_out *model, size_t n) {
-  hostile_one_value(graph);
+  (void)graph;
   for (size_t i = 0; i < n; i++) {
     ci_out signature = {0};
     hostile_text(&signature, CI_PB_SIGNATURE_NAME, hostile_sorted(i).bytes);
@@ -420,15 +420,15 @@ static void hostile_long_name(ci_out *graph, ci_out *model, size_t n) {
   hostile_add(graph, CI_PB_GRAPH_NODE, &node);
 }
 
-/* Functions that call the next one twice each, 2^depth times in all, and at the bottom have a list of n integers. */
-static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) {
+/* Functions that call the next one, `width` times each; at the bottom there is a list of n integers. */
+static void hostile_nested(ci_out *graph, ci_out *model, size_t n, int width) {
   enum { DEPTH = 15 };
   for (int depth = 0; depth < DEPTH; depth++) {
     ci_out function = {0};
     const char name[2] = {(char)('a' + depth), '\0'}, next[2] = {(char)('b' + depth), '\0'};
     hostile_text(&function, CI_PB_FUNCTION_NAME, name);
     ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
-    for (int call = 0; call < 2; call++) {
+    for (int call = 0; call < width; call++) {
       ci_out node = hostile_node(call == 0 ? "1" : "2", next, 1), list = {0}, packed = {0};
       for (size_t i = 0; depth == DEPTH - 1 && i < n; i++) ci_out_bytes(&packed, "\1", 1);
       hostile_add(&list, CI_PB_ATTRIBUTEVALUE_INTLIST_I, &packed);
@@ -441,6 +441,84 @@ static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) {
   ci_out node = hostile_node("bomb", "a", 1);
   hostile_add(graph, CI_PB_GRAPH_NODE, &node);
 }
+
+/* A function without a name for what it takes: n attributes, n nodes; they wait for as many nodes, and n wait for it.
+ */
+static void hostile_called(ci_out *graph, ci_out *model, size_t n, bool controls, bool references) {
+  ci_out function = {0}, call = hostile_node("-", "f", 1), value = {0};
+  char name[16];
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  ci_out_field_varint(&value, CI_PB_ATTRIBUTEVALUE_I, 1);
+  for (size_t i = 0; i < n; i++) {
+    ci_out inner = hostile_node(hostile_name(name, i), "", 1), attribute = {0}, wrapped = {0};
+    const char *key = hostile_sorted(i).bytes;
+    if (controls) {
+      ci_out before = hostile_node(name, "", 1);
+      hostile_add(graph, CI_PB_GRAPH_NODE, &before);
+      hostile_text(&call, CI_PB_NODE_CONTROL_INPUT, name);
+    }
+    if (references) {
+      hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, key);
+      ci_out_field_message(&attribute, CI_PB_ATTRIBUTE_VALUE, &value);
+      hostile_add(&call, CI_PB_NODE_ATTR, &attribute);
+      hostile_text(&wrapped, CI_PB_ATTRIBUTEVALUE_REFERENCE, key);
+      hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "k");
+      hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &wrapped);
+      hostile_add(&inner, CI_PB_NODE_ATTR, &attribute);
+    }
+    hostile_add(&function, CI_PB_FUNCTION_NODE, &inner);
+  }
+  ci_out_free(&value);
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  hostile_add(graph, CI_PB_GRAPH_NODE, &call);
+}
+
+static void hostile_references(ci_out *graph, ci_out *model, size_t n) { hostile_called(graph, model, n, false, true); }
+
+static void hostile_call_waits(ci_out *graph, ci_out *model, size_t n) { hostile_called(graph, model, n, true, false); }
+
+/* n nodes that wait for a call of n nodes, in a signature. */
+static void hostile_waits_for_call(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0};
+  hostile_called(graph, model, n, false, false);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out node = hostile_node(hostile_name(name, i), "Constant", 1);
+    hostile_text(&node, CI_PB_NODE_CONTROL_INPUT, "-");
+    hostile_outputs(&node, 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+    hostile_text(&signature, CI_PB_SIGNATURE_TARGET, name);
+  }
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* Signatures of a graph that has as many values. */
+static void hostile_signatures_of_many(ci_out *graph, ci_out *model, size_t n) {
+  hostile_fan(graph, model, n);
+  hostile_signatures(graph, model, n);
+}
+
+/* Inputs of a signature, each a value of its own. */
+static void hostile_signature_inputs(ci_out *graph, ci_out *model, size_t n) {
+  ci_out signature = {0}, type = {0}, tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TYPE_TENSORTYPE_DTYPE, CI_FLOAT);
+  hostile_add(&type, CI_PB_TYPE_TENSOR, &tensor);
+  hostile_fan(graph, model, n);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    ci_out binding = {0};
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_KEY, hostile_name(name, i));
+    hostile_text(&binding, CI_PB_SIGNATURE_BINDING_VALUE, name);
+    ci_out_field_message(&binding, CI_PB_SIGNATURE_BINDING_TYPE, &type);
+    hostile_add(&signature, CI_PB_SIGNATURE_INPUT, &binding);
+  }
+  ci_out_free(&type);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void hostile_bomb(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 2); }
+static inline void hostile_deep_calls(ci_out *graph, ci_out *model, size_t n) { hostile_nested(graph, model, n, 1); }
 
 typedef struct hostile_family {
   const char *name;
@@ -477,11 +555,16 @@ static const hostile_family hostile_families[] = {
     {"functions", hostile_functions, CI_OK, false},
     {"calls of a function", hostile_calls, CI_RESOURCE_EXHAUSTED, true},
     {"bytes of a call's name", hostile_long_name, CI_RESOURCE_EXHAUSTED, true},
+    {"references to attributes of a call", hostile_references, CI_OK, true},
+    {"nodes that a call waits for", hostile_call_waits, CI_RESOURCE_EXHAUSTED, true},
+    {"nodes that wait for a call", hostile_waits_for_call, CI_UNIMPLEMENTED, true},
+    {"signatures of a large graph", hostile_signatures_of_many, CI_OK, false},
+    {"inputs of a signature", hostile_signature_inputs, CI_RESOURCE_EXHAUSTED, false},
     {"integers in functions that call twice", hostile_bomb, CI_RESOURCE_EXHAUSTED, true},
 };
 enum { HOSTILE_FAMILIES = sizeof hostile_families / sizeof hostile_families[0] };
 
-static ci_out hostile_model(const hostile_family *family, size_t n) {
+static inline ci_out hostile_model(const hostile_family *family, size_t n) {
   ci_out graph = {0}, model = {0}, whole = {0};
   family->write(&graph, &model, n);
   hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);

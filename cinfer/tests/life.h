@@ -57,8 +57,7 @@ static bool life_is_refused(life *l, ci_status status) {
   if (l->calls < LIFE_MOST_CALLS && status == l->notes[l->calls].status) return false; /* it went on without */
   if (status != CI_RESOURCE_EXHAUSTED) life_complain(l, "told as something else");
   if (l->error.status != status || l->error.message[0] == '\0') life_complain(l, "not told");
-  l->faults.at = 0;
-  l->failed = true;
+  l->faults.over = l->failed = true;
   l->over = l->gives_up;
   return true;
 }
@@ -282,10 +281,17 @@ static void life_checkpoints(life *l) {
   life_save(l, 2);
   life_restore(l, CI_VERIFY_FULL);
   life_restore(l, CI_VERIFY_LAZY);
-  char prefix[512];
-  snprintf(prefix, sizeof prefix, "%s-2", l->prefix);
-  LIFE_CALL(l, ci_restore(l->state, prefix, NULL, &l->error)); /* of which a session has views */
-  life_gave(l, l->over ? 0 : digest_state(l->state));
+  for (uint32_t verify = CI_VERIFY_FULL; verify <= CI_VERIFY_LAZY;
+       verify++) { /* a state of which a session has views */
+    char prefix[512];
+    ci_restore_options how = ci_restore_defaults();
+    how.verify = verify;
+    snprintf(prefix, sizeof prefix, "%s-2", l->prefix);
+    LIFE_CALL(l, ci_restore_with(l->state, prefix, &how, NULL, &l->error));
+    life_gave(l, 0);
+    life_signatures(l); /* values in their file are assigned for the first time */
+    life_gave(l, l->over ? 0 : digest_state(l->state));
+  }
 }
 
 /* ---- from opening to closing ---- */
@@ -332,7 +338,7 @@ static void life_close(life *l) {
 static void life_live(life *l) {
   long seen[2] = {0, 0}; /* runs, steps */
   l->calls = 0;
-  l->failed = l->over = false;
+  l->failed = l->over = l->faults.over = false;
   atomic_store(&l->faults.calls, 0);
   atomic_store(&l->faults.hit, false);
   l->of_model.faults = l->of_state.faults = l->of_session.faults = l->of_other.faults = &l->faults;
@@ -345,7 +351,6 @@ static void life_live(life *l) {
     life_blobs(l);
     life_signatures(l); /* the state has another layout */
     life_checkpoints(l);
-    life_signatures(l);
     CHECK(l->over || seen[0] > 0);
   }
   life_close(l);

@@ -326,6 +326,17 @@ def own() -> bytes:
     return container.pack(model, [])
 
 
+def chain() -> bytes:
+    """Two operators of the program's own, one behind the other."""
+    model, line = Model(), tensor(FLOAT, None)
+    placeholder(model.graph, "x", line)
+    for name, read in (("scaled", "x"), ("again", "scaled")):
+        attrs = {"by": 2.0, "axes": [1, 2], "how": "up"}
+        add(model.graph, name, "com.example.Scale", [read], [Type()], version=3, **attrs)
+    signature(model, "all", ["x"], ["scaled", "again"])
+    return container.pack(model, [])
+
+
 def array(name: str, data: bytes) -> str:
     """A model as a C array."""
     rows = (", ".join(f"{b}" for b in data[i : i + 24]) for i in range(0, len(data), 24))
@@ -344,7 +355,8 @@ def header() -> str:
         f"{array('model_sequences', sequences())}"
         f"{array('model_called', called())}"
         f"{array('model_found', found())}"
-        f"{array('model_own', own())}#endif\n"
+        f"{array('model_own', own())}"
+        f"{array('model_chain', chain())}#endif\n"
     )
 
 

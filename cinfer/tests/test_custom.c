@@ -9,7 +9,7 @@
 #include "models.h"
 
 typedef struct own { /* how the operators behave */
-  enum { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS } way;
+  enum { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS, VARIES } way;
   int shapes, runs;
   long fail_at, calls; /* of the allocator */
 } own;
@@ -33,6 +33,10 @@ static ci_status scale_shape(void *user, ci_call *call, ci_error *error) {
   CHECK((call->inputs[0].data == NULL || o->way == WAITS) && error != NULL);
   call->outputs[0] = call->inputs[0];
   call->scratch_bytes = 100;
+  if (o->way == VARIES && call->inputs[0].dims[0] % 2 == 1) {
+    call->outputs[0].dtype = CI_INT32;
+    call->scratch_bytes = 0;
+  }
   if (o->way == BAD_RANK) call->outputs[0].rank = 17;
   if (o->way == BAD_TYPE) call->outputs[0].dtype = CI_STRING;
   if (o->way == WAITS) return CI_AT_RUN;
@@ -71,7 +75,7 @@ static ci_status scale_run(void *user, ci_call *call, ci_error *error) {
   int64_t wrong;
   o->runs++;
   scale_attributes(call);
-  memset(call->scratch, 7, call->scratch_bytes);
+  if (call->scratch_bytes > 0) memset(call->scratch, 7, call->scratch_bytes);
   if (o->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
   if (o->way == FAILS_SILENTLY) return CI_UNAVAILABLE;
   if (o->way == NO_STATUS) return -7;
@@ -203,10 +207,34 @@ static void test_failures(void) {
   }
 }
 
+/* Plans are fitted to new shapes of the same signature; where the types differ, too, they are made anew. */
+static void test_types_may_depend_on_shapes(void) {
+  enum { SIZES = 32 };
+  own o = {.way = VARIES};
+  opened c;
+  ci_error error;
+  float x[SIZES + 1] = {1.0f, 2.0f};
+  opened_fill(&c, &o);
+  CHECK(ci_open_memory(model_chain, sizeof model_chain, &c.options, &c.model, &error) == CI_OK);
+  CHECK(ci_session_open(c.model, NULL, NULL, &c.session, &error) == CI_OK);
+  for (int64_t size = SIZES; size > 0; size--) {
+    const ci_tensor input = {x, sizeof x, CI_FLOAT, 1, {size % 7 < 2 ? size : 2 * (size / 2) + 1}};
+    ci_tensor outputs[2] = {{0}};
+    CHECK(ci_run(c.session, 0, &input, 1, outputs, 2, &error) == CI_OK);
+    CHECK(outputs[1].dtype == (input.dims[0] % 2 == 1 ? CI_INT32 : CI_FLOAT) && outputs[1].dims[0] == input.dims[0]);
+  }
+  ci_stats stats = {.size = sizeof stats};
+  ci_session_stats(c.session, &stats);
+  CHECK(stats.refits > 0 && stats.refits < stats.plans);
+  opened_close(&c);
+}
+
 static void test_declarations_are_checked(void) {
   own o = {GOOD};
   opened c;
   ci_error error;
+  char too_long[202] = {0};
+  memset(too_long, 'a', sizeof too_long - 1);
 #define REFUSED(change, words)                                                 \
   do {                                                                         \
     opened_fill(&c, &o);                                                       \
@@ -216,18 +244,38 @@ static void test_declarations_are_checked(void) {
   } while (0)
   REFUSED(c.scale.domain = "graphio", "the domain belongs to the library");
   REFUSED(c.scale.domain = "", "domain and name");
+  REFUSED(c.scale.domain = NULL, "domain and name");
+  REFUSED(c.scale.name = "", "domain and name");
+  REFUSED(c.scale.name = too_long, "domain and name");
   REFUSED(c.scale.size = 8, "sizeof(ci_operator)");
   REFUSED(c.all[1] = NULL, "operator 1 of ci_options");
   REFUSED(c.scale.since = 0, "versions");
+  REFUSED((c.scale.since = 3, c.scale.until = 2), "versions");
+  REFUSED(c.scale.min_inputs = -1, "inputs");
+  REFUSED(c.scale.min_inputs = 128, "inputs");
   REFUSED(c.scale.max_inputs = 200, "inputs");
+  REFUSED(c.scale.max_inputs = -2, "inputs");
   REFUSED(c.scale.min_outputs = 2, "outputs");
+  REFUSED((c.scale.min_outputs = 2, c.scale.max_outputs = -1), "1 outputs, expected 2 to 2147483647");
   REFUSED(c.scale.run = NULL, "shape or run is NULL");
+  REFUSED(c.scale.shape = NULL, "shape or run is NULL");
   REFUSED(c.options.operator_count = -1, "-1 operators");
+  REFUSED(c.options.operator_count = 1 << 17, "131072 operators");
   REFUSED(c.options.operators = NULL, "their addresses");
   opened_fill(&c, &o);
   c.scale.until = 2; /* the node is of version 3 */
   CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
   CHECK(strstr(error.message, "com.example.Scale version 3") != NULL);
+  opened_fill(&c, &o);
+  c.scale.name = "Scole"; /* as long as the node's, and not the same */
+  CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
+  opened_fill(&c, &o);
+  c.scale.domain = "com.exampla";
+  CHECK(opened_start(&c, &error) == CI_UNIMPLEMENTED);
+  opened_fill(&c, &o);
+  c.scale.max_inputs = -1;
+  CHECK(opened_start(&c, &error) == CI_OK);
+  opened_close(&c);
 }
 
 static void test_every_allocation_may_fail(void) {
@@ -249,6 +297,7 @@ static void test_every_allocation_may_fail(void) {
 int main(void) {
   test_results();
   test_failures();
+  test_types_may_depend_on_shapes();
   test_declarations_are_checked();
   test_every_allocation_may_fail();
   return CHECK_END;

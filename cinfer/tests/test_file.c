@@ -94,6 +94,56 @@ static void test_write_and_read(const char *where) {
   CHECK(ci_folder_read(&folder, "gone", 100, &bytes, &error) == CI_NOT_FOUND);
   ci_folder_unlink(&folder, "file");
   ci_folder_close(&folder);
+  ci_folder_close(&folder);
+}
+
+static void test_an_empty_file_has_nothing_to_map(const char *where) {
+  char prefix[300];
+  const char *base;
+  ci_folder folder;
+  ci_writer writer;
+  ci_reader reader;
+  ci_bytes bytes;
+  path_of(prefix, sizeof prefix, where, "empty");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, NULL) == CI_OK);
+  CHECK(ci_writer_create(&folder, "empty", &writer, NULL) == CI_OK && ci_writer_finish(&writer, NULL) == CI_OK);
+  CHECK(ci_file_map(NULL, prefix, 100, &bytes, NULL) == CI_OK && bytes.length == 0 && !bytes.mapped);
+  ci_file_unmap(NULL, &bytes);
+  ci_file_unmap(NULL, &bytes);
+  CHECK(ci_reader_open(&folder, "empty", 100, &reader, NULL) == CI_OK && ci_reader_map(&reader) == NULL);
+  ci_reader_close(&reader);
+  ci_folder_unlink(&folder, "empty");
+  ci_folder_close(&folder);
+}
+
+/* Pages of a mapped file may be given back: whole ones, of this file alone. */
+static void test_only_pages_of_the_file_are_forgotten(const char *where) {
+  enum { PAGES = 1 << 18 };
+  static const uint8_t zeros[PAGES];
+  char prefix[300];
+  const char *base;
+  ci_folder folder;
+  ci_writer writer;
+  ci_bytes bytes;
+  path_of(prefix, sizeof prefix, where, "pages");
+  CHECK(ci_folder_open(NULL, prefix, &folder, &base, NULL) == CI_OK);
+  CHECK(ci_writer_create(&folder, "pages", &writer, NULL) == CI_OK &&
+        ci_writer_put(&writer, zeros, PAGES, NULL) == CI_OK);
+  CHECK(ci_writer_finish(&writer, NULL) == CI_OK && ci_file_map(NULL, prefix, PAGES, &bytes, NULL) == CI_OK);
+  const ci_bytes front = {.data = bytes.data, .length = PAGES / 2, .mapped = true},
+                 copy = {.data = zeros, .length = PAGES};
+  const ci_bytes back = {.data = bytes.data + PAGES / 2, .length = PAGES / 2, .mapped = true};
+  ci_file_forget(&bytes, bytes.data + 1, PAGES - 1);
+  ci_file_forget(&bytes, bytes.data + 1, 1);
+  ci_file_forget(&bytes, bytes.data, 1);
+  ci_file_forget(&copy, zeros, PAGES);
+  ci_file_forget(&back, bytes.data, PAGES / 2);
+  ci_file_forget(&front, bytes.data + PAGES / 2 + 1, 1);
+  ci_file_forget(&front, bytes.data, PAGES);
+  for (size_t i = 0; i < PAGES; i++) CHECK(bytes.data[i] == 0);
+  ci_file_unmap(NULL, &bytes);
+  ci_folder_unlink(&folder, "pages");
+  ci_folder_close(&folder);
 }
 
 static void test_read_at_places(const char *where) {
@@ -191,6 +241,8 @@ int main(void) {
   test_names();
   CHECK(mkdtemp(where) != NULL);
   test_write_and_read(where);
+  test_an_empty_file_has_nothing_to_map(where);
+  test_only_pages_of_the_file_are_forgotten(where);
   test_read_at_places(where);
   test_refusals(where);
   test_what_is_there(where);

@@ -7,6 +7,7 @@
 #include "cinfer.h"
 #include "models.h"
 
+#define MOST INT64_MAX
 enum { ROWS = 1 << 16, SIZES = 10000, KEPT_PLANS = 8, MOST_PLANS = 64 };
 
 static float x[ROWS * 4], y[ROWS * 3], relu[ROWS * 3];
@@ -118,6 +119,77 @@ static void test_borrowed_results_outlive_their_plan(void) {
   ci_session_close(session);
 }
 
+static ci_status try_input(ci_session *session, ci_tensor input, ci_error *error) {
+  ci_tensor outputs[2] = {{y, sizeof y, 0, 0, {0}}, {relu, sizeof relu, 0, 0, {0}}};
+  return ci_run(session, 0, &input, 1, outputs, 2, error);
+}
+
+/* Whether there is a plan yet, or so many that old ones are fitted to new shapes. */
+static void test_inputs_that_do_not_fit_are_refused(void) {
+  const struct {
+    ci_tensor input;
+    const char *words;
+  } wrong[] = {
+      {{x, sizeof x, CI_DOUBLE, 2, {2, 4}}, "'x' of signature 'predict' is float64[2,4], expected float32[?,4]"},
+      {{x, sizeof x, CI_FLOAT, -1, {2, 4}}, "is float32[...], expected"},
+      {{x, sizeof x, CI_FLOAT, 17, {2, 4}}, "is float32[...], expected"},
+      {{x, sizeof x, CI_FLOAT, 1, {4}}, "is float32[4], expected"},
+      {{x, sizeof x, CI_FLOAT, 2, {4, 2}}, "is float32[4,2], expected"},
+      {{x, sizeof x, CI_FLOAT, 12, {MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST, MOST}},
+       "is float32[9223372036854775807,"},
+      {{x, sizeof x, CI_FLOAT, 2, {-2, 4}}, "impossible dtype, rank or shape"},
+      {{x, sizeof x, CI_FLOAT, 2, {MOST, 4}}, "impossible dtype, rank or shape"},
+      {{x, 8, CI_FLOAT, 2, {2, 4}}, "'x' of signature 'predict' has 8 bytes, its shape needs 32"},
+      {{NULL, 32, CI_FLOAT, 2, {2, 4}}, "'x' of signature 'predict' has 0 bytes, its shape needs 32"},
+  };
+  for (int64_t plans = 0; plans <= 2 * KEPT_PLANS; plans += KEPT_PLANS) {
+    ci_session *session = open_session(NULL);
+    ci_error error;
+    for (int64_t rows = 3; rows < 3 + plans; rows++) run_rows(session, rows);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      CHECK(try_input(session, wrong[i].input, &error) == CI_INVALID_ARGUMENT);
+      CHECK(strstr(error.message, wrong[i].words) != NULL);
+      run_rows(session, 2);
+    }
+    ci_session_close(session);
+  }
+}
+
+/* Those that are reserved stay, however many others come and go; beside them there is room for few. */
+static void test_reserved_plans_are_not_fitted_to_others(void) {
+  ci_session *session = open_session(NULL);
+  ci_error error;
+  for (int64_t rows = 1; rows <= MOST_PLANS; rows++) {
+    const ci_tensor input = {x, sizeof x, CI_FLOAT, 2, {rows, 4}};
+    CHECK(ci_reserve(session, 0, &input, 1, &error) == CI_OK);
+  }
+  const uint64_t plans = stats_of(session).plans;
+  for (int64_t rows = 1; rows <= MOST_PLANS; rows++) run_rows(session, rows);
+  CHECK(stats_of(session).plans == plans && stats_of(session).refits == 0);
+  run_rows(session, MOST_PLANS + 1);
+  CHECK(stats_of(session).plans == plans + 1 && stats_of(session).refits == 0);
+  ci_session_close(session);
+}
+
+/* An arena that has to grow takes no more than what is wanted where half as much again is above the limit. */
+static void test_the_arena_grows_up_to_the_limit(void) {
+  meter m = {0, 0};
+  ci_session_options options = ci_session_defaults();
+  ci_session *session = open_session(&options);
+  ci_error error;
+  run_rows(session, 1000);
+  options.limits.max_memory = stats_of(session).arena_bytes;
+  ci_session_close(session);
+  options.allocator = (ci_allocator){&m, meter_alloc, meter_release};
+  session = open_session(&options);
+  for (int64_t rows = 600; rows <= 1000; rows += 200) run_rows(session, rows);
+  CHECK(stats_of(session).arena_bytes <= options.limits.max_memory);
+  CHECK(try_input(session, (ci_tensor){x, sizeof x, CI_FLOAT, 2, {1100, 4}}, &error) == CI_RESOURCE_EXHAUSTED);
+  run_rows(session, 1000);
+  ci_session_close(session);
+  CHECK(m.held == 0);
+}
+
 typedef struct host_threads {
   int calls, parts;
 } host_threads;
@@ -154,6 +226,9 @@ int main(void) {
   test_plans_that_are_kept_are_found();
   test_a_plan_in_used_memory_gives_the_same();
   test_borrowed_results_outlive_their_plan();
+  test_inputs_that_do_not_fit_are_refused();
+  test_reserved_plans_are_not_fitted_to_others();
+  test_the_arena_grows_up_to_the_limit();
   test_threads_of_the_host();
   return CHECK_END;
 }

@@ -227,6 +227,21 @@ static void test_an_allocator_may_have_no_release(void) {
   CHECK(ci_alloc_sparse(&given, 64) == NULL);
 }
 
+/* Only what is about to be written is asked for in large pages; the rest of such a block costs nothing. */
+static void test_of_a_sparse_block_any_part_may_be_used(void) {
+  enum { MEGABYTE = 1 << 20 };
+  const ci_allocator own = {0};
+  const size_t bytes = 12 * (size_t)MEGABYTE;
+  char *block = ci_alloc_sparse(&own, bytes);
+  if (block == NULL) return; /* a system without large pages */
+  ci_sparse_use(block, 0, 100, 0);
+  ci_sparse_use(block, 100, 5 * MEGABYTE, 0);
+  ci_sparse_use(block, 5 * MEGABYTE, 6 * MEGABYTE + 1, 3 * MEGABYTE);
+  memset(block, 1, 6 * MEGABYTE + 1);
+  CHECK(block[6 * MEGABYTE] == 1);
+  ci_release(&own, block, bytes);
+}
+
 int main(void) {
   test_inputs_and_outputs_have_numbers_and_names();
   test_questions_about_what_is_not_there();
@@ -242,5 +257,6 @@ int main(void) {
   test_sizes_that_no_machine_has_are_refused();
   test_pools_give_cleared_memory_again();
   test_an_allocator_may_have_no_release();
+  test_of_a_sparse_block_any_part_may_be_used();
   return CHECK_END;
 }

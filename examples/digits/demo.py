@@ -19,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import plots
 from model import Digits, build, data
+from tqdm.auto import tqdm
 from train import SAVE_EVERY, STEPS
 
 import graphio as tf
@@ -46,6 +48,9 @@ def main() -> int:
     from_c(folder, model, digits, report)
     from_python(model, digits, report)
     report.add("model file", f"{model.stat().st_size / 1024:.0f} KB")
+    found = graphio.cinfer.load(model).signature("predict")(x=digits.test_x)["probabilities"]
+    plots.predictions(folder / "predictions.png", digits.test_x, digits.test_y, found)
+    report.add("pictures", "training.png, predictions.png")
     print(report.table())
     return 1 if report.failed else 0
 
@@ -74,10 +79,10 @@ class Report:
 
 def resume(folder: Path, engine: str, label: str, report: Report) -> None:
     """An uninterrupted run and a killed, resumed one must end in the same state."""
-    straight = lines(start_training(folder / "straight", engine))
+    straight = lines(start_training(folder / "straight", engine), f"train, {label}")
     interrupted = folder / "interrupted"
     at = kill_at_random(interrupted, engine)
-    resumed = lines(start_training(interrupted, engine))
+    resumed = lines(start_training(interrupted, engine), f"resume, {label}")
     first_step = int(resumed["step"][0].split()[0])
     same = straight["digest"] == resumed["digest"]
     accuracy = float(straight["accuracy"][0])
@@ -85,6 +90,11 @@ def resume(folder: Path, engine: str, label: str, report: Report) -> None:
     detail += f"{straight['digest'][0][:12]} and {resumed['digest'][0][:12]}"
     report.check(f"resume, {label}", same and first_step <= at, detail)
     report.check(f"test accuracy, {label}", accuracy >= MINIMUM_ACCURACY, f"{accuracy:.4f}")
+    losses = {"without a break": straight, f"killed at {at}, resumed": resumed}
+    curves = {name: [float(row.split()[2]) for row in run["step"]] for name, run in losses.items()}
+    padded = [float("nan")] * first_step + curves[f"killed at {at}, resumed"]
+    curves[f"killed at {at}, resumed"] = padded
+    plots.training(folder.parent / "training.png", curves, first_step)
 
 
 def start_training(folder: Path, engine: str) -> subprocess.Popen[str]:
@@ -92,16 +102,19 @@ def start_training(folder: Path, engine: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def lines(process: subprocess.Popen[str]) -> dict[str, list[str]]:
-    """What the training printed, by the first word of its lines; it must end well."""
+def lines(process: subprocess.Popen[str], label: str) -> dict[str, list[str]]:
+    """What the training printed, by the first word of its lines, under a bar; it must end well."""
     found: dict[str, list[str]] = {}
     assert process.stdout is not None
-    for line in process.stdout:
-        word, _, rest = line.strip().partition(" ")
-        found.setdefault(word, []).append(rest)
-        step = int(rest.split()[0]) if word == "step" else -1
-        if word in ("saved", "accuracy") or step % 110 == 0:
-            print(line.strip(), flush=True)
+    often = 0.1 if sys.stderr.isatty() else 60.0  # a log gets the last line
+    with tqdm(total=STEPS, desc=label, unit="step", mininterval=often) as bar:
+        for line in process.stdout:
+            word, _, rest = line.strip().partition(" ")
+            found.setdefault(word, []).append(rest)
+            if word == "step":
+                step, _, loss = rest.split()
+                bar.update(int(step) + 1 - bar.n)
+                bar.set_postfix(loss=f"{float(loss):.4f}", refresh=False)
     if process.wait() != 0:
         raise SystemExit(f"training failed with exit code {process.returncode}")
     return found

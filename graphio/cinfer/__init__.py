@@ -5,7 +5,7 @@
 
 The interface is that of `graphio.runtime`. A run is one C call without the GIL. Runs on one state
 wait for each other; models with states of their own run side by side. After os.fork() a child may
-use the models it inherited if they were loaded with threads=1 and no other thread was running one.
+use the models it inherited that no other thread was running; there they run on one thread.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from graphio.cinfer.feeds import closed
 from graphio.cinfer.host import Host
 from graphio.cinfer.signature import Signature
 from graphio.cinfer.state import State
-from graphio.schema import calls, errors
+from graphio.schema import calls, errors, html
 from graphio.schema.engine import HostFunction
 
 ISA = {
@@ -217,6 +217,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<graphio.cinfer.Model {list(self.signatures)} on {self.isa}>"
+
+    def _repr_html_(self) -> str:
+        rows = html.signature_rows(self.signature(name) for name in self.signatures)
+        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
 
 
 def _metadata(model: Any) -> dict[str, str]:

@@ -15,7 +15,7 @@ import numpy as np
 from graphio.cinfer import arrays, status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.arrays import Array
-from graphio.schema import calls, dtypes, errors, stores
+from graphio.schema import calls, dtypes, errors, html, stores
 from graphio.schema.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class State:
         self.lock = RunLock()
         self._rooms: weakref.WeakValueDictionary[int, _Room] = weakref.WeakValueDictionary()
         weakref.finalize(self, lib.ci_state_close, self.handle).atexit = False
+
+    def _repr_html_(self) -> str:
+        return html.state_table("graphio.cinfer.State", self)
 
     def names(self) -> list[str]:
         """Names of all variables, sorted."""

@@ -39,10 +39,14 @@ def decode(data: bytes) -> Any:
     try:
         arrays = [tensors.to_array(Tensor.FromString(part)) for part in parts[1:]]
         return _restored(json.loads(parts[0]), arrays)
-    except (LookupError, TypeError, ValueError, RecursionError, DecodeError) as error:
+    except _DAMAGED as error:
         raise errors.DataLossError(
             message=f"the place of an iterator is damaged: {error}"
         ) from None
+
+
+#: what other texts than those that are written lead to
+_DAMAGED = AttributeError, DecodeError, LookupError, RecursionError, TypeError, ValueError
 
 
 def _plain(value: Any, arrays: list[Array]) -> Any:

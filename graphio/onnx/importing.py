@@ -149,7 +149,8 @@ class Importer:
         for f in self.model.functions:
             if self.functions.setdefault((f.domain, f.name, f.overload), f) is not f:
                 self.problems.add(f"two functions are named '{f.name}' in domain '{f.domain}'")
-        self.problems.found += expansion.endless(self.functions, self.model.graph)
+        for text in expansion.endless(self.functions, self.model.graph):
+            self.problems.add(text)
         self.problems.raise_if_any()
         self.weights = Weights(source, trainable, self.problems)
         #: versions of the domains

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 from graphio.schema import errors
@@ -24,31 +25,32 @@ class Problems:
 
     source: str
     deed: str = "imported"
-    found: list[str] = field(default_factory=list)
+    found: dict[str, None] = field(default_factory=dict)  # in order, each once
     unknown: bool = False
     noted: int = 0
 
     def add(self, text: str, *, unknown: bool = False) -> None:
         """Notes a problem once."""
         self.noted += 1
-        if text not in self.found:
-            self.found.append(text)
+        self.found.setdefault(text)
         self.unknown = self.unknown or unknown
 
-    def mark(self) -> tuple[list[str], bool, int]:
+    def mark(self) -> tuple[int, bool, int]:
         """What was noted so far, for back_to."""
-        return list(self.found), self.unknown, self.noted
+        return len(self.found), self.unknown, self.noted
 
-    def back_to(self, mark: tuple[list[str], bool, int]) -> None:
+    def back_to(self, mark: tuple[int, bool, int]) -> None:
         """Forgets what was noted since."""
-        self.found, self.unknown, self.noted = mark
+        count, self.unknown, self.noted = mark
+        while len(self.found) > count:
+            self.found.popitem()
 
     def raise_if_any(self) -> None:
         """Raises UnimplementedError or InvalidArgumentError with everything that was noted."""
         if not self.found:
             return
         count = len(self.found)
-        shown = "\n".join(f"  {text}" for text in self.found[:_SHOWN])
+        shown = "\n".join(f"  {text}" for text in itertools.islice(self.found, _SHOWN))
         rest = f"\n  ... and {count - _SHOWN} more" if count > _SHOWN else ""
         number = "1 problem" if count == 1 else f"{count} problems"
         kind = errors.UnimplementedError if self.unknown else errors.InvalidArgumentError

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from onnx import helper, numpy_helper
 
 from graphio.schema import errors
+from graphio.schema.verify_graph import MAX_RANK
 
 __all__ = ["Source", "read"]
 
@@ -42,7 +43,7 @@ class Source:
             ValueError: dims, type, data or the external file contradict each other.
         """
         dims = list(tensor.dims)
-        if any(d < 0 for d in dims):
+        if any(d < 0 for d in dims) or len(dims) > MAX_RANK:
             raise ValueError(f"tensor '{tensor.name}' has dimensions {dims}")
         try:
             kind = helper.tensor_dtype_to_np_dtype(tensor.data_type)

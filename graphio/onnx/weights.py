@@ -14,9 +14,13 @@ from graphio.graph import Tensor
 from graphio.onnx.naming import valid_name
 from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source
+from graphio.schema.verify_graph import MAX_RANK
 from graphio.variables import Variable
 
 __all__ = ["Weights", "parameter_names"]
+
+#: elements that a sparse tensor may become, whatever it holds, and more for each value
+_DENSE, _PER_VALUE = 1 << 20, 1024
 
 Array = np.ndarray[Any, Any]
 
@@ -153,7 +157,8 @@ def dense(source: Source, proto: onnx.SparseTensorProto) -> Array:
     size = 1
     for d in shape:
         size *= d
-    if any(d < 0 for d in shape) or size > 1 << 31:
+    most = _DENSE + _PER_VALUE * values.size
+    if any(d < 0 for d in shape) or size > most or len(shape) > MAX_RANK:
         raise ValueError(f"sparse tensor '{proto.values.name}' has shape {list(shape)}")
     if indices.dtype != np.int64 or values.ndim != 1:
         raise ValueError(

@@ -167,9 +167,9 @@ def _check(body: Body, problems: Callable[[str], None]) -> None:
         for name in (*(k[0] for k in node.inputs), *node.controls):
             if name not in known:
                 problems(f"{node.op} '{node.name}'{body.title} reads '{name}', which is not there")
-    for name in (*(k[0] for k in body.results), *body.finally_):
-        if name not in known:
-            problems(f"function '{body.name}' gives '{name}', which is not in it")
+    lost = [name for name, _ in body.results if name not in known]
+    for name in (*lost, *(name for name in body.finally_ if name not in body.nodes)):
+        problems(f"function '{body.name}' gives '{name}', which is not in it")
 
 
 def functions_called(node: Node) -> Iterator[tuple[str, str]]:

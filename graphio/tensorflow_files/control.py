@@ -175,7 +175,8 @@ def _exit(importer: Importer, node: Node, region: Region) -> Any:
     """The first Exit of a loop builds it, for all of them."""
     loop = region.frames.of[node.name]
     if loop.frame not in region.values:
-        region.values[loop.frame] = _frame(importer, loop, region)
+        with importer.building(loop.frame, region.body):
+            region.values[loop.frame] = _frame(importer, loop, region)
     return [region.values[loop.frame][loop.exits[node.name]]]
 
 

@@ -104,10 +104,12 @@ class Importer:
         self.weight, self.stored = weight, stored
         self.variables: dict[str, Any] = {}
         self._shared: dict[str, Any] = {}
-        self.library = {f.signature.name: f for f in graph.library.function}
+        functions = graph.library.function
+        self.library = {f.signature.name: f for f in functions if f.signature.name}
         self._bodies: dict[str, Body] = {}
         self._effectful_functions: dict[str, bool] = {}
         self._frames: dict[str, Frames] = {}
+        self._waits: dict[str, dict[str, list[str]]] = {}
         self.main = graph_body(graph, self.problems.add)
         self.problems.raise_if_any()
         #: assignments that give variables their first values, by variable
@@ -120,6 +122,9 @@ class Importer:
                     if node.name == f"{target.name}/Assign":
                         self.initial[target.name] = node
         self._depth = 0
+        self._open_frames: set[tuple[str, str]] = set()
+        #: how many nodes may still be built: see check
+        self.room = 0
         with self.noting():
             self.region = Region(self.main, self.frames(self.main))
 
@@ -153,6 +158,18 @@ class Importer:
         if body.name not in self._frames:
             self._frames[body.name] = Frames(body)
         return self._frames[body.name]
+
+    @contextlib.contextmanager
+    def building(self, frame: str, body: Body) -> Iterator[None]:
+        """While a loop is built. Raises ValueError where it is part of itself."""
+        key = (body.name, frame)
+        if key in self._open_frames:
+            raise ValueError(f"the loop '{frame}' needs what comes out of it")
+        self._open_frames.add(key)
+        try:
+            yield
+        finally:
+            self._open_frames.discard(key)
 
     # ---- what there is ----
 
@@ -201,20 +218,24 @@ class Importer:
 
     def _waits_for(self, node: Node, region: Region) -> list[str]:
         """Nodes with effects that a node's control inputs ask for."""
-        found: dict[str, None] = {}
-        seen: set[str] = set()
-        waiting = list(node.controls)
-        while waiting:
-            name = waiting.pop()
-            other = region.body.nodes.get(name)
-            if other is None or name in seen:
-                continue
-            seen.add(name)
-            if self._has_effect(other):
-                found[name] = None
-            else:
-                waiting += other.controls
-        return list(found)
+        nodes, known = region.body.nodes, self._waits.setdefault(region.body.name, {})
+        stack = [(node, False)]
+        while stack:
+            each, ready = stack.pop()
+            if ready:
+                found: dict[str, None] = {}
+                for name in each.controls:
+                    if name in nodes and self._has_effect(nodes[name]):
+                        found[name] = None
+                    elif name in nodes:
+                        found.update(dict.fromkeys(known[name]))
+                known[each.name] = list(found)
+            elif each.name not in known:
+                known[each.name] = []  # for who waits for itself
+                stack.append((each, True))
+                others = (nodes[name] for name in each.controls if name in nodes)
+                stack += [(other, False) for other in others if not self._has_effect(other)]
+        return known[node.name]
 
     def _has_effect(self, node: Node) -> bool:
         return node.op in _EFFECTS or any(self._effectful(name) for name in self.called(node))
@@ -231,6 +252,12 @@ class Importer:
 
     def _outputs(self, node: Node, region: Region) -> list[Any]:
         """A node's outputs, None for what could not be made."""
+        self.room -= 1
+        if self.room < 0:
+            raise errors.ResourceExhaustedError(
+                message=f"{self.problems.source}: its loops, branches and functions are built over "
+                "and over again; it is no graph that TensorFlow writes"
+            )
         try:
             waits = [
                 operation

@@ -15,6 +15,8 @@ __all__ = ["DEEPEST", "check"]
 #: The most nodes that a graph may have when its functions are written out.
 LARGEST = 500_000
 DEEPEST = 64  # functions that call each other
+#: How often a node may be built: a loop is built again with looser shapes, and so is all in it.
+TIMES, MORE = 20, 10_000
 _SHOWN = 4  # names of nodes in a message
 
 
@@ -29,6 +31,7 @@ def check(importer: Importer, roots: Iterable[str]) -> None:
         total = counting.size(importer.main, roots, 0)
         if total > LARGEST:
             importer.problems.add(f"its functions make {total} nodes, the most is {LARGEST}")
+        importer.room = TIMES * total + MORE
         for op, names in sorted(counting.unknown.items()):
             shown = ", ".join(f"'{name}'" for name in sorted(names)[:_SHOWN])
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

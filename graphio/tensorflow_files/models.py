@@ -106,6 +106,7 @@ def import_model(
         RuntimeError: no graph has these tags.
         UnimplementedError: operators or types that graphio lacks; all problems are listed.
         InvalidArgumentError: the model contradicts itself; all problems are listed.
+        ResourceExhaustedError: its loops have to be built more often than any real one.
         After an error the graph is as it was.
     """
     if not isinstance(trainable, bool) and not callable(trainable):

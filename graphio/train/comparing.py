@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes
+from graphio.schema import dtypes, html
 from graphio.train.checkpoint_reader import resolved
 from graphio.train.inspecting import as_table
 from graphio.train.sources import Entry, Source, open_source
@@ -89,6 +89,13 @@ class CheckpointDiff(Sequence[Difference]):
         return f"{head}\n{as_table(columns, cells, right=(3, 4, 5))}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = ("name", "status", "a", "b", "largest", "relative", "differing")
+        shown = [row for row in self.rows if row.status != "same"]
+        rows = [(r.name, r.status, r.a, r.b, r.largest, r.relative, r.count) for r in shown]
+        same = f"{len(self.rows) - len(shown)} of {len(self.rows)} have the same bits"
+        return html.table(f"{self.a} and {self.b}: {same}", head, rows)
 
 
 def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> CheckpointDiff:

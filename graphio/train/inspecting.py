@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphio.schema import checkpoint_index, dtypes, errors, shard_reader, stores
+from graphio.schema import checkpoint_index, dtypes, errors, html, shard_reader, stores
 from graphio.schema.checkpoint_index import read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.crc32c import crc32c as checksum
@@ -278,6 +278,12 @@ class Listing(Sequence[Listed]):
         return f"{self.what}{step}: {len(self.rows)} entries, {size:,} bytes\n{table}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = ("name", "kind", "dtype", "shape", "bytes", "shard")
+        step = "" if self.step is None else f", step {self.step}"
+        rows = [(r.name, r.kind, r.dtype, r.shape, f"{r.bytes:,}", r.shard) for r in self.rows]
+        return html.table(f"{self.what}{step}", head, rows)
 
 
 def as_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -513,6 +513,8 @@ for op, count in (("Sum", 1), ("Mean", 3)):
 for kind in ALL_NUMBERS[2:]:
     x, y = np.array([1, 7, 100], kind), np.array([3, 1, 90], kind)
     case("Sum", [x, y, x], expect=lambda a, b, c: a + b + c, label=kind)
+    columns, label = [x[:, None], y[:, None], x], f"{kind}, the last is broadcast least"
+    case("Sum", columns, expect=lambda a, b, c: a + b + c, label=label)
     case(
         "Mean",
         [x, y],

@@ -17,22 +17,15 @@ from pathlib import Path
 
 import atheris
 
-TESTS = Path(__file__).resolve().parent.parent
-#: target to the packages whose branches guide it
-GUIDED_BY = {
-    "model_reader": ("graphio.schema", "graphio.runtime", "graphio.importing"),
-    "checkpoint_reader": ("graphio.schema", "graphio.train"),
-    "interop": ("graphio.train.interop",),
-    "onnx_importer": ("graphio.onnx",),
-    "tensorflow_importer": ("graphio.tensorflow_files",),
-}
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+from fuzzing.names import GUIDED_BY  # noqa: E402
+
 MEMORY = 3 << 30  # of addresses, beyond what a process has after its imports: more is a finding
 
 
 def main() -> None:
     """Runs libFuzzer until it ends."""
     name = sys.argv.pop(1)
-    sys.path[0] = str(TESTS)
     with atheris.instrument_imports(include=list(GUIDED_BY[name])):
         target = importlib.import_module(f"fuzzing.{name}").TARGET
     findings = os.environ.get("FINDINGS")

@@ -7,7 +7,8 @@ makes on the files of its folder fails with ENOSPC, EDQUOT or EIO, for every n u
 fewer calls; or that one and all after it. Then the save has raised an OSError that names a file,
 or has succeeded; the newest checkpoint is the old one or, whole, the new one; no temporary file is
 left; the next save works. EINTR, and writes and reads that do half, are no errors. A restore with
-a failing call changes nothing or restores all. Besides, disks that are really full.
+a failing call changes nothing or restores all; a model that cannot be read is no model. Besides,
+disks that are really full.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ import time
 import warnings
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from crash_states import Contents, Replica, State, held
 
 import graphio as tf
+import graphio.cinfer
+import graphio.runtime
 from graphio.schema import errors, files
 from graphio.schema.files import FileLayer
 from proofs import c_writer, shim, workload
@@ -139,7 +144,7 @@ def _judge(
 
 
 def _name(number: int) -> str:
-    return "halves" if number == shim.HALVES else errno.errorcode[number]
+    return {shim.HALVES: "halves", shim.ENDS: "ends"}.get(number) or errno.errorcode[number]
 
 
 def python_restores(options: Options) -> Slice:
@@ -193,6 +198,71 @@ def _restore_with(
     trainer.saver.restore(trainer.session, prefix)
     if trainer.values() != expected:
         raise Lost("a restore without an error has not restored the newest step")
+
+
+def python_opens(lazy: bool) -> Slice:
+    """Failing calls while a model is opened and first run, by each engine; `count` is how often."""
+    engines = {"runtime": graphio.runtime, "cinfer": graphio.cinfer}
+
+    def run(seed: int, count: int, folder: Path) -> Result:
+        path, result = folder / "model.gio", Result()
+        _two_layers(path)
+        expected = _predicted(graphio.runtime, path, lazy)
+        for name, engine in [*engines.items()] * count:
+            for number in (*READING, *NO_ERROR, shim.ENDS):
+                for nth in range(1, MOST):
+                    fault = shim.Fault(folder, nth, number)
+                    result.count("faults")
+                    try:
+                        _open_with(engine, path, lazy, fault, number, expected, result)
+                    except Lost as lost:
+                        result.lost.append(f"{name}: call {nth}, {_name(number)}: {lost}")
+                    if number == shim.HALVES or fault.calls < nth:
+                        break
+        return result
+
+    return run
+
+
+def _two_layers(path: Path) -> None:
+    """A model whose weights lie in the data section."""
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        x = tf.placeholder(tf.float32, [None, 8])
+        w = tf.Variable(np.arange(512, dtype=np.float32).reshape(8, 64))
+        y = tf.matmul(tf.matmul(x, w), tf.constant(np.ones((64, 32), np.float32)))
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.save(str(path), session, {"predict": ({"x": x}, {"y": y})})
+
+
+def _predicted(engine: Any, path: Path, lazy: bool) -> bytes:
+    model = engine.load(path, lazy=lazy)
+    found: bytes = model.signature("predict")(x=np.ones((2, 8), np.float32))["y"].tobytes()
+    return found
+
+
+def _open_with(
+    engine: Any,
+    path: Path,
+    lazy: bool,
+    fault: shim.Fault,
+    number: int,
+    expected: bytes,
+    result: Result,
+) -> None:
+    try:
+        with fault:
+            found = _predicted(engine, path, lazy)
+    except OSError as error:
+        result.count("errors")
+        if number in NO_ERROR:
+            raise Lost(f"it is no error, but was raised: {error}") from None
+        if str(path) not in str(error):
+            raise Lost(f"the error names no file: {error}") from None
+        found = expected
+    except Exception as error:
+        raise Lost(f"no OSError but {type(error).__name__}: {error}") from None
+    if found != expected or _predicted(engine, path, lazy) != expected:
+        raise Lost("something else was read")
 
 
 def c_saves(options: Options) -> Slice:
@@ -337,6 +407,7 @@ MODES: dict[str, Mode] = {
         for name, o in workload.MODES.items()
         if not o.asynchronous
     },
+    **{f"open{how}": Mode(python_opens(bool(how))) for how in ("", ", lazily")},
     **{f"C: save, {name}": Mode(c_saves(o)) for name, o in c_writer.MODES.items()},
     **{f"full disk, {kind}": Mode(full_disks(kind)) for kind in ("tmpfs", "ext4", "xfs")},
     "control: temporary files are left": Mode(littering, control=True),

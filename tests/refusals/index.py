@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from graphio.schema.errors import UnimplementedError
@@ -63,6 +64,7 @@ refused(
 refused("TopK", [texts(3), [1]], "has no kernel", UnimplementedError, outputs=[object, np.int64])
 refused("TopK", [f(3), [1, 1]], "at most 1", outputs=[FLOAT, np.int64])
 refused("TopK", [f(3), i(0)], "k is", outputs=[FLOAT, np.int64])
+refused("Unique", [of(ml_dtypes.float8_e5m2, 3)], "has no kernel", UnimplementedError, runtime=None)
 refused("Trilu", [f(3, 3), f(1)], "k is", runtime=UnimplementedError)
 refused("Trilu", [f(3, 3), [1, 1]], "k is")
 refused("Trilu", [f(3)], "rank")
@@ -118,3 +120,18 @@ refused("graphio.CheckSparseIndices", [i(1, 1), i(1, 1)], "one number a coordina
 refused("graphio.CheckSparseIndices", [i(2, 0), i(0)], "indices[1] = [] is repeated", ordered=1)
 refused("graphio.CheckEqual", [np.arange(200), np.arange(200) + 1], ": [0,1,2", message="m" * 300)
 refused("graphio.CheckEqual", [of(np.int32, 1), [1]], "expected an int64 vector")
+refused("GatherND", [f(3, 3), i(2, 1)], "batch", batch_dims=-1)
+refused("ScatterND", [f(3), i(1, 1), f(1)], "expected none, add", reduction="x")
+refused("ScatterND", [f(3), f(1, 1), f(1)], "expected int32 or int64", runtime=UnimplementedError)
+refused("GatherElements", [f(3), f(1)], "expected int32 or int64", runtime=UnimplementedError)
+refused(
+    "ScatterElements", [f(3), f(1), f(1)], "expected int32 or int64", runtime=UnimplementedError
+)
+refused("graphio.IndexRange", [i(3) - 1], "IndexRange", limit=-1)
+refused("graphio.NonZeroDivisor", [i(3)], "NonZeroDivisor")
+refused(
+    "ScatterElements",
+    [f(3), of(np.int32, 1).astype(np.int8), f(1)],
+    "expected int32 or int64",
+    runtime=UnimplementedError,
+)

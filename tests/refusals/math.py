@@ -169,3 +169,81 @@ refused(
     outputs=[FLOAT] * 2,
     runtime=UnimplementedError,
 )
+refused("Einsum", [f(2, 2)], "Einsum", equation="ij->i.")
+refused("Einsum", [f(2, 2)], "Einsum", equation="ij-")
+refused("Einsum", [f(2, 2)], "Einsum", equation="ij>i")
+refused("Einsum", [f(2, 2)], "Einsum", equation="ij->ii")
+refused("Einsum", [f(2, 2)], "Einsum", equation="ij->k")
+refused("Einsum", [f(2, 2)], "Einsum", equation="ijk->k")
+refused("graphio.ReluGrad", [f(2, 3), f(3, 2)], "ReluGrad")
+refused("graphio.ReluGrad", [f(2, 3), f(6)], "ReluGrad")
+refused("Pad", [f(2), [1, 1]], "expected constant", mode="x", runtime=UnimplementedError)
+fused = {"operands": [0, 1], "ops": ["Add"]}
+for attrs, words in (
+    ({"operands": [], "ops": []}, "ops"), ({"operands": [0, 1] * 40, "ops": ["Add"] * 40}, "ops"),
+    ({"operands": [0], "ops": ["Add"]}, "operands"),
+    ({"operands": [0, 7], "ops": ["Add"]}, "operand"),
+    ({"operands": [0, -1], "ops": ["Add"]}, "operand"),
+    ({"operands": [0, 1], "ops": ["Add"], "nodes": ["a", "b", "c"]}, "nodes"),
+    ({"operands": [0, 1], "ops": ["Add"], "numbers": [1.0]}, "numbers"),
+):  # fmt: skip
+    refused("graphio.FusedElementwise", [f(2), f(2)], words, **attrs)
+refused(
+    "graphio.FusedMatMul",
+    [f(2, 2), f(2, 2), f(2)],
+    "nodes",
+    operands=[0, 1],
+    ops=["Add"],
+    nodes=["a", "b", "c"],
+)
+refused(
+    "graphio.FusedMatMul",
+    [f(2, 2), f(2, 2), f(3, 1, 1)],
+    "FusedMatMul",
+    operands=[0, 1],
+    ops=["Add"],
+)
+refused(
+    "graphio.FusedMatMul",
+    [of(DOUBLE, 2, 2), of(DOUBLE, 2, 2)],
+    "only for float32",
+    UnimplementedError,
+    operands=[0],
+    ops=["Relu"],
+)
+refused(
+    "graphio.FusedElementwise",
+    [f(2), f(2)],
+    "a" * 40,
+    UnimplementedError,
+    operands=[0, 1],
+    ops=["a" * 60],
+)
+refused(
+    "graphio.FusedElementwise",
+    [f(2), f(2)],
+    "literals has 200",
+    literals=[1.0] * 200,
+    runtime=None,
+    **fused,
+)
+refused(
+    "graphio.FusedElementwise",
+    [f(2), of(DOUBLE, 2)],
+    "expected float32",
+    UnimplementedError,
+    **fused,
+)
+refused(
+    "graphio.FusedElementwise",
+    [f(2), None, f(2)],
+    "absent",
+    UnimplementedError,
+    runtime=InvalidArgumentError,
+    **fused,
+)
+refused("graphio.FusedElementwise", [f(2), f(3)], "Incompatible shapes", **fused)
+refused(
+    "graphio.CheckNumerics", [np.array([np.inf, np.nan, 1, 2], FLOAT)], "Inf and NaN", message="m"
+)
+refused("graphio.NonZeroDivisor", [texts(2)], "no kernel", UnimplementedError)

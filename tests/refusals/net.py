@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio.schema.errors import UnimplementedError
+from graphio.schema.errors import InvalidArgumentError, ResourceExhaustedError, UnimplementedError
 from refusals import DOUBLE, FLOAT, f, i, of, refused, texts
 
 U8, I32 = np.uint8, np.int32
@@ -126,3 +126,40 @@ refused(
 )
 refused("QLinearMatMul", [a, one, zero, b, one, zero, one, of(U8, 2)], "y", outputs=[U8])
 refused("QLinearMatMul", [a, one, zero, b, one, zero, f(2), zero], "y", outputs=[U8])
+refused("Attention", [q, k, v], "window", left_window_size=-2)
+refused("Attention", [q, k, v], "window", right_window_size=-2)
+refused("RNN", [x, w, r], "activation", activations=["tanh1"])
+refused("RNN", [x, f(1, 4, 3), f(1, 4)], "rank 3", hidden_size=4)
+SPLITS, FEATURES, MODES = f(2), np.array([0, 1], I32), np.zeros(2, U8)
+BRANCHES, ROOTS = np.array([[-1, 1], [-2, -3]], I32), np.array([0], I32)
+STARTS, TARGETS = np.array([0, 1, 2, 3], I32), np.zeros(3, I32)
+trees = [f(3, 2), SPLITS, FEATURES, MODES, BRANCHES, ROOTS, STARTS, TARGETS, f(3)]
+for at, wrong, words in (
+    (0, of(I32, 3, 2), "has no kernel"), (2, FEATURES[:1], "features"), (3, MODES[:1], "modes"),
+    (4, BRANCHES[:1], "branches"), (4, np.zeros((2, 3), I32), "branches"), (8, f(2), "weights"),
+    (6, STARTS[:0], "leaf_starts"), (2, FEATURES - 2, "compares column"),
+    (2, FEATURES + 1, "compares column"), (6, STARTS + 1, "leaf_starts"),
+    (6, np.array([0, 9, 2, 3], I32), "leaf"), (6, np.array([0, 2, 1, 3], I32), "leaf"),
+    (5, ROOTS + 2, "starts at 2"), (7, TARGETS - 1, "target"), (3, MODES + 9, "mode"),
+):  # fmt: skip
+    error = UnimplementedError if words == "has no kernel" else InvalidArgumentError
+    refused(
+        "graphio.TreeEnsemble",
+        [*trees[:at], wrong, *trees[at + 1 :]],
+        words,
+        error,
+        n_targets=1,
+        aggregate="SUM",
+    )
+refused("graphio.TreeEnsemble", trees, "aggregate", n_targets=1, aggregate="A" * 60)
+refused("graphio.TreeEnsemble", trees, "n_targets", n_targets=0, aggregate="SUM")
+wide = np.zeros((0, 2**30), FLOAT)
+refused(
+    "graphio.TreeEnsemble",
+    [wide, *trees[1:]],
+    "more than this operator counts",
+    ResourceExhaustedError,
+    n_targets=1,
+    aggregate="SUM",
+    runtime=None,
+)

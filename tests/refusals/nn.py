@@ -31,7 +31,7 @@ refused("graphio.Conv2D", [two, f(1, 1, 2, 1)], "group", **C2)
 refused("graphio.Conv2D", [f(1, 2, 2, 2), f(1, 1, 1, 3)], "cannot be divided", **{**C2, "group": 2})
 refused("graphio.Conv2D", [f(1, 2, 2, 3), f(1, 1, 1, 3)], "group", **{**C2, "group": 2})
 refused("graphio.Conv2D", [two, none(1, 1, 1, 0)], "group", **{**C2, "group": -1})
-refused("graphio.Conv2D", [none(0, 2, 2, 1), none(0, 1, 1, LONG)], "window", **C2)
+refused("graphio.Conv2D", [none(0, 2, 2, 1), none(0, 1, 1, LONG)], "window", **C2, runtime=None)
 refused("graphio.Conv2D", [none(1, LONG, 1, 0), none(1, 1, 0, 1)], "image axis", **C2, runtime=None)
 refused("graphio.Conv2D", [two, f(1, 1, 1, 1)], "expected 1 to", **{**C2, "strides": [0, 1]})
 refused(
@@ -179,6 +179,9 @@ refused("graphio.ConvGradInput", [[2, 1, 4, 4], w, f(1, 1, 3, 3)], "dy", outputs
 refused("graphio.ConvGradWeight", [x, [1, 1, 2], f(1, 1, 3, 3)], "the shape has 3 numbers")
 refused("Col2Im", [of(np.int32, 1, 4, 1), [2, 2], [2, 2]], "exists for float32", UnimplementedError)
 refused("Col2Im", [f(1, 4, 1), [2, 2], [2]], "expected as many")
+refused("Col2Im", [f(1, 4, 1), i(0), i(0)], "spatial axes")
+refused("Col2Im", [f(1, 4, 1), [2, 2], [0, 2]], "the kernel has size")
+refused("Col2Im", [f(1, 4, 1), [2, 2], [2, 2**40]], "the kernel has size")
 refused("Col2Im", [f(4, 1), [2, 2], [2, 2]], "Col2Im")
 refused("Col2Im", [f(1, 4, 2), [2, 2], [2, 2]], "Col2Im")
 refused("Col2Im", [f(1, 4, 1), [-2, 2], [2, 2]], "image axis")
@@ -414,3 +417,35 @@ refused(
 )
 for wrong in ([f(1, 1, 2), f(1, 5)], [x, f(5)], [x, f(1, 4)]):
     refused("MaxRoiPool", wrong, "expected x", pooled_shape=[1, 1])
+refused(
+    "DepthToSpace",
+    [none(1, 0, 2**60, 4, of=np.int8)],
+    "x is too large",
+    ResourceExhaustedError,
+    blocksize=2**10,
+    runtime=InvalidArgumentError,
+)
+refused(
+    "DepthToSpace",
+    [none(1, 0, 4, 2**60, of=np.int8)],
+    "x is too large",
+    ResourceExhaustedError,
+    blocksize=2**10,
+    runtime=InvalidArgumentError,
+)
+refused(
+    "SpaceToDepth",
+    [none(1, 2**60, 0, 0, of=np.int8)],
+    "x is too large",
+    ResourceExhaustedError,
+    blocksize=2**20,
+    runtime=InvalidArgumentError,
+)
+refused("Conv", [none(1, 0, 1, 1), none(0, 0, 2**30, 2)], "does not fit")
+refused(
+    "NonMaxSuppression",
+    [boxes, scores, [1], of(DOUBLE, 1)],
+    "must be one float32",
+    outputs=[np.int64],
+)
+refused("DepthToSpace", [f(1, 4, 1, 1)], "expected DCR or CRD", blocksize=2, mode="X")

@@ -142,3 +142,22 @@ for pattern in (
     "[",
 ):
     refused("RegexFullMatch", [texts(1)], "RegexFullMatch", pattern=pattern, outputs=[np.bool_])
+for pattern in (
+    "(?<=a)",
+    "(?<!a)",
+    "(?P=x)",
+    "[[:nope:]]",
+    "\\é",
+    "a**b{2,1}",
+    "[\\",
+    "[[:",
+    "[a-",
+    "(?i",
+    "(?z)",
+    "a{3,1}",
+    "(?P>x)",
+    "(?-)",
+):
+    refused("RegexFullMatch", [texts(1)], "RegexFullMatch", pattern=pattern, outputs=[np.bool_])
+for pattern in ("[[:al", "[\\E]", "[a\\", "(a", "a)", "(?:a", "[z-a]"):
+    refused("RegexFullMatch", [texts(1)], "RegexFullMatch", pattern=pattern, outputs=[np.bool_])

@@ -5,12 +5,6 @@
 #include "../isa.h"
 #include "../isa_linear.h"
 
-static ci_status array_item(ci_kernel *k, const ci_value *v, size_t *item) {
-  *item = ci_dtype_size(v->dtype);
-  if (*item > 0) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(v->dtype));
-}
-
 /* ---- the same bytes under another shape ---- */
 
 static ci_status array_view(ci_kernel *k, int rank, const int64_t *dims) {
@@ -172,8 +166,7 @@ ci_status prepare_transpose(ci_kernel *k) {
   bool used[CI_MAX_RANK] = {false};
   int64_t dims[CI_MAX_RANK];
   ptrdiff_t in[CI_MAX_RANK], out[CI_MAX_RANK];
-  size_t item;
-  CI_TRY(array_item(k, x, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(k_attr_ints(k, "perm", &perm, &count));
   if (count >= 0 && count != x->rank) {
     return k_fail(k, CI_INVALID_ARGUMENT, "perm has %d numbers, x has rank %d", count, x->rank);
@@ -201,8 +194,7 @@ ci_status prepare_expand(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted[CI_MAX_RANK], dims[CI_MAX_RANK];
   int count = 0, rank = 0;
-  size_t item;
-  CI_TRY(array_item(k, x, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(k_known_ints(k, 1, wanted, CI_MAX_RANK, &count));
   ci_value target = {.dtype = x->dtype, .rank = count};
   for (int i = 0; i < count; i++) {
@@ -238,8 +230,7 @@ ci_status prepare_tile(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t repeats[CI_MAX_RANK], dims[CI_MAX_RANK];
   int count = 0;
-  size_t item;
-  CI_TRY(array_item(k, x, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(k_known_ints(k, 1, repeats, CI_MAX_RANK, &count));
   if (count != x->rank) {
     return k_fail(k, CI_INVALID_ARGUMENT, "repeats has %d numbers, x has rank %d", count, x->rank);
@@ -314,9 +305,8 @@ ci_status prepare_concat(ci_kernel *k) {
   const ci_value *first = k->in[0];
   int64_t wanted = 0, dims[CI_MAX_RANK];
   int axis = 0;
-  size_t item;
+  const size_t item = ci_dtype_size(first->dtype);
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(array_item(k, first, &item));
   if (first->rank == 0) return k_fail(k, CI_INVALID_ARGUMENT, "scalars cannot be concatenated; Unsqueeze them first");
   CI_TRY(k_axis(k, wanted, first->rank, &axis));
   memcpy(dims, first->dims, (size_t)first->rank * sizeof *dims);
@@ -385,9 +375,8 @@ ci_status prepare_split(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t wanted = 0, dims[CI_MAX_RANK], parts = k->n_out;
   int axis = 0;
-  size_t item;
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
-  CI_TRY(array_item(k, x, &item));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));
   CI_TRY(k_attr_i(k, "num_outputs", k->n_out, &parts));
   if (parts != k->n_out) {

@@ -131,7 +131,7 @@ ci_status prepare_one_hot(ci_kernel *k) {
   if (!floating && !ci_is_integer(indices->dtype)) {
     return k_fail(k, CI_INVALID_ARGUMENT, "indices are %s, expected numbers", k_describe(indices, text, sizeof text));
   }
-  if (values->count != 2 || ci_dtype_size(values->dtype) == 0) {
+  if (values->count != 2) {
     return k_fail(k, CI_INVALID_ARGUMENT, "values is %s, expected two elements: off and on",
                   k_describe(values, text, sizeof text));
   }

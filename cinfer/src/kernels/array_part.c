@@ -6,12 +6,6 @@ struct array_part_move { /* the part of the input that is copied, and where it g
   ptrdiff_t from, to;
 };
 
-static ci_status array_part_item(ci_kernel *k, size_t *item) {
-  *item = ci_dtype_size(k->in[0]->dtype);
-  if (*item > 0) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(k->in[0]->dtype));
-}
-
 static void array_part_run(const struct array_part_move *move, void *to, const void *from) {
   const ptrdiff_t item = (ptrdiff_t)move->copy.item;
   ci_copy_run(&move->copy, (char *)to + move->to * item, (const char *)from + move->from * item);
@@ -47,8 +41,7 @@ ci_status prepare_slice(ci_kernel *k) {
   int64_t first[CI_MAX_RANK] = {0}, by[CI_MAX_RANK];
   bool used[CI_MAX_RANK] = {false};
   int count = 0, other = 0, axes_count = -1, steps_count = -1;
-  size_t item;
-  CI_TRY(array_part_item(k, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(array_part_list(k, 1, "starts", -1, starts, &count));
   CI_TRY(array_part_list(k, 2, "ends", count, ends, &other));
   CI_TRY(array_part_list(k, 3, "axes", count, axes, &axes_count));
@@ -213,8 +206,7 @@ ci_status prepare_pad(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t before[CI_MAX_RANK] = {0}, after[CI_MAX_RANK] = {0}, dims[CI_MAX_RANK];
   enum array_part_mode mode = ARRAY_CONSTANT;
-  size_t item;
-  CI_TRY(array_part_item(k, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(array_part_mode_of(k, &mode));
   CI_TRY(array_part_pads(k, before, after));
   for (int i = 0; i < x->rank; i++) {

@@ -116,7 +116,7 @@ ci_status run_assert(ci_kernel *k) {
   check_text said = {.isa = k->isa};
   for (int i = 1; i < k->n_in; i++) {
     check_word(&said, i > 1 ? " [" : "[");
-    if (k->in[i] != NULL) check_value(&said, k->in[i], most);
+    check_value(&said, k->in[i], most);
     check_word(&said, "]");
   }
   return k_fail(k, CI_INVALID_ARGUMENT, "assertion failed: %s", said.text);

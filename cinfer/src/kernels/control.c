@@ -152,9 +152,6 @@ static ci_status loop_check(ci_kernel *k) {
     return k_fail(k, CI_INVALID_ARGUMENT, "the trip count is %s, expected one int64",
                   k_describe(trips, text, sizeof text));
   }
-  for (int i = LOOP_VALUES; i < k->n_in; i++) {
-    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a value", i);
-  }
   return CI_OK;
 }
 
@@ -557,9 +554,6 @@ static ci_status scan_check(ci_kernel *k, int *sliced) {
     return k_fail(k, CI_INVALID_ARGUMENT,
                   "%d inputs and %d outputs, of which %d are carried, with a body of %d inputs and %d outputs", k->n_in,
                   k->n_out, carried, (int)frame->formal_count, (int)frame->output_count);
-  }
-  for (int i = 0; i < k->n_in; i++) {
-    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a value", i);
   }
   *sliced = (int)count;
   return CI_OK;

@@ -233,7 +233,7 @@ ci_status prepare_conv2d(ci_kernel *k) {
   const int64_t dims[4] = {p->g.n, p->g.oh, p->g.ow, p->outputs};
   CI_TRY(k_out(k, 0, x->dtype, 4, dims));
   ci_matmul_rule(&p->product, p->dtype, p->oc, p->depth);
-  const size_t threads = (size_t)(k->threads > 0 ? k->threads : 1);
+  const size_t threads = (size_t)k->threads;
   if (p->depthwise) {
     p->b_bytes = ci_round_up((size_t)p->outputs * p->item, 64);
     p->tile_bytes = ci_round_up((size_t)p->taps * sizeof(char *), 64);

@@ -49,7 +49,7 @@ ci_status prepare_deform_conv(ci_kernel *k) {
   CI_TRY(ci_conv_nd_plan(k, x->dtype, &p->conv, &k->scratch_bytes));
   /* samples are always gathered, never read in place or by the plain chain */
   p->conv.tile_bytes = ci_round_up((size_t)(p->conv.chunk * p->conv.width) * p->conv.item, 64);
-  k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->conv.tile_bytes;
+  k->scratch_bytes = (size_t)k->threads * p->conv.tile_bytes;
   return CI_OK;
 }
 
@@ -94,7 +94,7 @@ static void deform_fill(const ci_conv_nd_job *job, char *to, const ci_conv_nd_bo
       const double x = (double)(i % g->out[1] * g->stride[1] + x0) + dx;
       double value = deform_sample(p, plane, y, x);
       if (mask != NULL) value = value * deform_load(p, mask, row * g->places + i);
-      const ptrdiff_t at = (term - box->k0) * box->k_step + (i - box->p0) * box->p_step;
+      const int64_t at = (term - box->k0) * box->k_step + (i - box->p0) * box->p_step;
       if (p->item == 4) {
         ((float *)(void *)to)[at] = (float)value;
       } else {

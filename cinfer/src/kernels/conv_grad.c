@@ -16,8 +16,6 @@ typedef struct conv_grad_job {
   int64_t group;
 } conv_grad_job;
 
-static size_t conv_grad_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
-
 /* dy must have the shape that Conv2D gives. */
 static ci_status conv_grad_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_dims, const ci_value *other,
                                    ci_conv **plan) {
@@ -123,7 +121,7 @@ ci_status prepare_conv2d_grad_input(ci_kernel *k) {
   ci_matmul_rule(&p->product, p->dtype, p->depth, p->oc);
   p->b_bytes = ci_round_up(ci_matmul_b_bytes(&p->product, 1, (ptrdiff_t)p->outputs), 64);
   p->tile_bytes = ci_round_up((size_t)p->rows * (size_t)p->depth * p->item, 64);
-  k->scratch_bytes = p->b_bytes + conv_grad_threads(k) * p->tile_bytes;
+  k->scratch_bytes = p->b_bytes + (size_t)k->threads * p->tile_bytes;
   return CI_OK;
 }
 
@@ -271,7 +269,7 @@ static ci_status conv_grad_filter_scratch(ci_kernel *k, ci_conv *p) {
     tile = p->direct ? 0 : (size_t)p->rows * (size_t)p->grain * one;
   }
   p->tile_bytes = ci_round_up(tile, 128);
-  k->scratch_bytes = p->b_bytes + conv_grad_threads(k) * p->tile_bytes;
+  k->scratch_bytes = p->b_bytes + (size_t)k->threads * p->tile_bytes;
   return CI_OK;
 }
 

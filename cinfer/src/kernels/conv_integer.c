@@ -160,16 +160,6 @@ ci_status prepare_qlinear_conv(ci_kernel *k) {
   return CI_OK;
 }
 
-/* The nearest integer, ties to even, plus zero, within low and high; NaN gives the nearest to 0. */
-static int32_t conv_round(float value, float zero, float low, float high) {
-  const float magic = 0x1.8p+23f;
-  if (!(value == value)) return low > 0.0f ? (int32_t)low : 0;
-  value = value < -4096.0f ? -4096.0f : value > 4096.0f ? 4096.0f : value; /* far outside of a byte */
-  const float shifted = value + magic;
-  const float rounded = shifted - magic, sum = rounded + zero;
-  return (int32_t)(sum < low ? low : sum > high ? high : sum);
-}
-
 /* n sums of one output, with the bias, to bytes. */
 static void conv_scale(const ci_kernel *k, int64_t output, uint8_t *y, const int32_t *sums, int64_t n, int32_t bias) {
   const ci_value *w_scale = k->in[4];
@@ -182,9 +172,9 @@ static void conv_scale(const ci_kernel *k, int64_t output, uint8_t *y, const int
     k->isa->move->requantize(y, sums, n, bias, factor, zero, low, high);
     return;
   }
-  for (int64_t i = 0; i < n; i++) {
-    const int32_t sum = (int32_t)((uint32_t)sums[i] + (uint32_t)bias);
-    y[i] = (uint8_t)conv_round((float)sum * factor, zero, low, high);
+  for (int64_t i = 0; i < n; i++) { /* infinite, or NaN, which gives 0 */
+    const float value = (float)(int32_t)((uint32_t)sums[i] + (uint32_t)bias) * factor;
+    y[i] = (uint8_t)(int32_t)(value > 0.0f ? high : value < 0.0f ? low : 0.0f);
   }
 }
 

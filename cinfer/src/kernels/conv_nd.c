@@ -19,7 +19,6 @@ enum {
 };
 enum { CONV_ND_PLANE_WORK = 1 << 15 }; /* of a thread's part at least */
 
-static size_t conv_nd_threads(const ci_kernel *k) { return (size_t)(k->threads > 0 ? k->threads : 1); }
 static int64_t conv_nd_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t conv_nd_parts(int64_t n, int64_t of) { return n / of + (n % of != 0); }
 
@@ -305,10 +304,10 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   if (p->chunk > p->depth || p->product.dots) p->chunk = p->depth > 0 ? p->depth : 1;
   p->tiles = conv_nd_parts(g->places, p->width);
   p->parts = 1;
-  const size_t threads = conv_nd_threads(k);
+  const size_t threads = (size_t)k->threads;
   size_t units;
   if (!ci_mul_size((size_t)p->n, (size_t)p->groups, &units) ||
-      !ci_mul_size(units, (size_t)(p->tiles > 0 ? p->tiles : 1), &units) || units > INT64_MAX / 4096) {
+      !ci_mul_size(units, (size_t)(p->tiles > 0 ? p->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
     return conv_nd_large(k);
   }
   if (units > 0 && units < 2 * threads && p->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */
@@ -526,7 +525,7 @@ ci_status run_fused_conv(ci_kernel *k) {
 
 static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p) {
   const ci_nd *g = &p->g;
-  const size_t threads = conv_nd_threads(k);
+  const size_t threads = (size_t)k->threads;
   size_t columns = 0, packed, turned;
   p->dtype = dtype;
   p->item = ci_dtype_size(dtype);
@@ -700,7 +699,7 @@ ci_status prepare_conv_grad_weight(ci_kernel *k) {
   const int64_t block_bytes = p->product.block * p->width * (int64_t)p->item;
   p->chunk = p->product.block * (block_bytes < CONV_ND_TILE_BYTES ? CONV_ND_TILE_BYTES / block_bytes : 1);
   CI_TRY(conv_nd_bytes(k, p->chunk, p->width, p->item, &p->tile_bytes));
-  k->scratch_bytes = conv_nd_threads(k) * p->tile_bytes;
+  k->scratch_bytes = (size_t)k->threads * p->tile_bytes;
   return CI_OK;
 }
 

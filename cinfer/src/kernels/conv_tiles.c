@@ -148,7 +148,7 @@ static bool tiles_units_of(ci_conv_tiles *p) {
 }
 
 bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
-  const int64_t threads = k->threads > 0 ? k->threads : 1, lanes = k->isa->linear->lanes;
+  const int64_t threads = k->threads, lanes = k->isa->linear->lanes;
   if (p->images == 0 || p->y.out == 0 || p->x.out == 0 || p->ic == 0 || p->oc < TILES_LEAST) return false;
   p->depth = p->ic * p->y.kernel * p->x.kernel;
   p->width = 2 * lanes;

@@ -92,7 +92,6 @@ CI_FAST static void copy_line(char *to, ptrdiff_t to_step, const char *from, ptr
   } else {
     COPY_EACH(item, COPY_LINE)
   }
-  for (; n > 0; n--, to += to_step, from += from_step) memcpy(to, from, item);
 }
 
 /* Row r, column c of `from` becomes row c, column r of `to`; both have dense rows. Some lines of both at a time. */

@@ -465,9 +465,6 @@ static ci_status es_types(ci_kernel *k, es_plan *p) {
 }
 
 ci_status prepare_einsum(ci_kernel *k) {
-  for (int i = 0; i < k->n_in; i++) {
-    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent", i);
-  }
   const size_t inputs = (size_t)k->n_in, steps = 3 * inputs;
   es_plan *p = k_private(k, sizeof *p + steps * sizeof p->step[0] + inputs * sizeof(es_term));
   if (p == NULL) return k_no_memory(k);

@@ -98,7 +98,7 @@ static bool eig_one(double *a, double *v, int64_t n) {
   for (int sweep = 0; sweep < 60; sweep++) {
     const double rest = eig_rest(a, n);
     if (rest == 0.0) return true;
-    if (!isfinite(rest)) return false;
+    if (rest - rest != 0.0) return false;
     for (int64_t p = 0; p + 1 < n; p++) {
       for (int64_t q = p + 1; q < n; q++) eig_rotate(a, v, n, p, q);
     }

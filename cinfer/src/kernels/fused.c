@@ -182,7 +182,7 @@ static void fused_epilogue_part(void *argument, int64_t begin, int64_t end, int 
   const ci_kernel *k = argument;
   const ci_fused *f = k->private_more;
   (void)thread;
-  ci_fused_rows(f, (float *)k->out[0]->data + begin * f->width, f->width, begin, 0, end - begin, f->width);
+  ci_fused_rows(f, (float *)k->out[0]->data + begin * f->width, (ptrdiff_t)f->width, begin, 0, end - begin, f->width);
 }
 
 static ci_status fused_epilogue(ci_kernel *k, ci_status status) {

@@ -288,7 +288,9 @@ static ci_status fused_shapes(ci_kernel *k, const ci_fused *f, const fused_text 
     }
     made[s] = one;
     const ci_span name = text->nodes != NULL ? text->nodes[s] : (ci_span){NULL, 0};
-    CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &made[s].rank, made[s].dims));
+    int rank; /* int32_t is another type than int on some machines */
+    CI_TRY(k_broadcast_of(k, text->ops[s], name, in, 2, &rank, made[s].dims));
+    made[s].rank = rank;
   }
   *result = made[text->op_count - 1];
   return CI_OK;
@@ -373,7 +375,7 @@ ci_status prepare_fused_elementwise(ci_kernel *k) {
   if (f == NULL) return k_no_memory(k);
   CI_TRY(fused_inputs(k, f, 0));
   CI_TRY(fused_program(k, f, &text));
-  const size_t threads = (size_t)(k->threads > 0 ? k->threads : 1);
+  const size_t threads = (size_t)k->threads;
   k->scratch_bytes = threads * (size_t)f->registers * FUSED_BLOCK * sizeof(float);
   for (int i = 0; i < k->n_in; i++) {
     if (k->in[i]->count == k->out[0]->count) k_in_place(k, 0, i);

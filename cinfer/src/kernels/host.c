@@ -175,10 +175,6 @@ ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tens
 static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
   for (int i = 0; i < k->n_in; i++) {
     const ci_value *in = k->in[i];
-    if (in == NULL || ci_holds(in->dtype)) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "input %d is %s, expected a tensor", i,
-                    in == NULL ? "absent" : "a sequence, or nothing");
-    }
     inputs[i] = (ci_tensor){.data = in->data, .bytes = in->bytes, .dtype = in->dtype, .rank = in->rank};
     memcpy(inputs[i].dims, in->dims, (size_t)in->rank * sizeof in->dims[0]);
   }

@@ -7,12 +7,6 @@
 #include "copy.h"
 #include "integers.h"
 
-static ci_status index_item(ci_kernel *k, const ci_value *v, size_t *item) {
-  *item = ci_dtype_size(v->dtype);
-  if (*item > 0) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(v->dtype));
-}
-
 static ci_status index_type(ci_kernel *k, const ci_value *indices) {
   char text[128];
   if (indices->dtype == CI_INT32 || indices->dtype == CI_INT64) return CI_OK;
@@ -97,8 +91,7 @@ ci_status prepare_gather(ci_kernel *k) {
   const ci_value *data = k->in[0], *indices = k->in[1];
   int64_t wanted = 0, dims[CI_MAX_RANK];
   int axis = 0, rank = 0;
-  size_t item;
-  CI_TRY(index_item(k, data, &item));
+  const size_t item = ci_dtype_size(data->dtype);
   CI_TRY(index_type(k, indices));
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
   CI_TRY(k_axis(k, wanted, data->rank, &axis));
@@ -155,9 +148,8 @@ struct index_nd {
 
 static ci_status index_nd_prepare(ci_kernel *k, int batch_dims, struct index_nd **plan) {
   const ci_value *data = k->in[0], *indices = k->in[1];
-  size_t item;
+  const size_t item = ci_dtype_size(data->dtype);
   char text[128];
-  CI_TRY(index_item(k, data, &item));
   CI_TRY(index_type(k, indices));
   if (indices->rank < 1 || batch_dims < 0 || batch_dims >= indices->rank || batch_dims > data->rank) {
     return k_fail(k, CI_INVALID_ARGUMENT, "indices is %s, expected rank %d or more",
@@ -369,9 +361,8 @@ static ci_status index_elements_prepare(ci_kernel *k, struct index_elements **pl
   const ci_value *data = k->in[0], *indices = k->in[1];
   int64_t wanted = 0;
   int axis = 0;
-  size_t item;
+  const size_t item = ci_dtype_size(data->dtype);
   char left[128], right[128];
-  CI_TRY(index_item(k, data, &item));
   CI_TRY(index_type(k, indices));
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
   CI_TRY(k_axis(k, wanted, data->rank, &axis));

@@ -88,8 +88,9 @@ ci_status prepare_index_of(ci_kernel *k) {
 }
 
 static bool index_is_nan(const ci_value *x, int64_t i) {
-  if (x->dtype == CI_FLOAT) return isnan(((const float *)x->data)[i]);
-  return x->dtype == CI_DOUBLE && isnan(((const double *)x->data)[i]);
+  const float *narrow = x->data;
+  const double *wide = x->data;
+  return x->dtype == CI_FLOAT ? narrow[i] != narrow[i] : x->dtype == CI_DOUBLE && wide[i] != wide[i];
 }
 
 struct index_run {

@@ -25,7 +25,7 @@ enum { POOL_PART_WORK = 1 << 15 };
 
 /* ---- float64, as isa_linear's float32 ---- */
 
-static double pool_most(double most, double next) { return next > most || isnan(next) ? next : most; }
+static double pool_most(double most, double next) { return next > most || next != next ? next : most; }
 
 static void pool_largest_double(double *y, const double *const *x, int64_t taps, int64_t n) {
   for (int64_t c = 0; c < n; c++) {
@@ -48,7 +48,7 @@ static void pool_route_double(double *const *dx, const double *const *x, const d
     int64_t winner = 0;
     for (int64_t i = 1; i < taps; i++) {
       const double best = x[winner][c];
-      if (x[i][c] > best || (isnan(x[i][c]) && !isnan(best))) winner = i;
+      if (x[i][c] > best || (x[i][c] != x[i][c] && best == best)) winner = i;
     }
     if (taps > 0) dx[winner][c] = dx[winner][c] + dy[c];
   }
@@ -84,7 +84,7 @@ static ci_status pool_prepare(ci_kernel *k, const int64_t *x_dims, int32_t dtype
   }
   p->item = ci_dtype_size(dtype);
   p->list_bytes = ci_round_up(touched, 64);
-  k->scratch_bytes = p->list_bytes * (size_t)(k->threads > 0 ? k->threads : 1);
+  k->scratch_bytes = p->list_bytes * (size_t)k->threads;
   const int64_t most = (int64_t)(area < POOL_PART_WORK ? area : POOL_PART_WORK), work = most * (g->c > 0 ? g->c : 1);
   p->grain = work > 0 ? POOL_PART_WORK / work + 1 : 1;
   *plan = p;

@@ -184,7 +184,7 @@ CI_INLINE void nd_term(nd_kind kind, int32_t dtype, const nd_plan *p, void *x, i
   }
   const double v = nd_load(dtype, x, i), size = fabs(v);
   if (kind == ND_MAX) {
-    if (r->index < 0 || v > r->value || (isnan(v) && !isnan(r->value))) {
+    if (r->index < 0 || v > r->value || (v != v && r->value == r->value)) {
       r->value = v;
       r->index = i;
     }
@@ -387,8 +387,7 @@ static void nd_plan_plane(ci_kernel *k, nd_plan *p, bool copy) {
   memcpy(g.dilation, p->dilation, bytes);
   memcpy(g.before, p->head, bytes);
   memcpy(g.out, p->y, bytes);
-  if (ci_plane_plan(&p->plane, &g, copy, &p->windows))
-    k->scratch_bytes = (size_t)(k->threads > 0 ? k->threads : 1) * p->plane.bytes;
+  if (ci_plane_plan(&p->plane, &g, copy, &p->windows)) k->scratch_bytes = (size_t)k->threads * p->plane.bytes;
 }
 
 /* Lets a step in front of this one do its work. */

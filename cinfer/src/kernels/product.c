@@ -98,12 +98,8 @@ ci_operand ci_matmul_pack_panels(const ci_matmul *p, const struct ci_isa *isa, c
     if (columns < panel) memset(to, 0, (size_t)(panel * p->k) * sizeof *to);
     if (b.col == 1) {
       for (int64_t k = 0; k < p->k; k++) memcpy(to + k * panel, from + k * b.row, (size_t)columns * sizeof *to);
-    } else if (b.row == 1) {
-      isa->linear->transpose(to, (ptrdiff_t)panel, from, b.col, columns, p->k);
     } else {
-      for (int64_t k = 0; k < p->k; k++) {
-        for (int64_t j = 0; j < columns; j++) to[k * panel + j] = from[k * b.row + j * b.col];
-      }
+      isa->linear->transpose(to, (ptrdiff_t)panel, from, b.col, columns, p->k);
     }
   }
   return (ci_operand){copy, (ptrdiff_t)panel, 1};

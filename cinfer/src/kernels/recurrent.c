@@ -704,7 +704,7 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
     p->alone = p->alone && p->usual[d];
   }
   size_t all_rows;
-  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && all_rows <= INT64_MAX &&
+  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
                     rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
                     rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&

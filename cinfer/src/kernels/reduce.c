@@ -130,11 +130,10 @@ static ci_status reduce_out(ci_kernel *k, const bool *reduced) {
 }
 
 static void reduce_parts(reduce_plan *p) {
-  const int64_t work = p->n > 0 ? p->n : 1, all = work < REDUCE_PART_WORK ? work : REDUCE_PART_WORK;
+  const int64_t all = p->n < REDUCE_PART_WORK ? p->n : REDUCE_PART_WORK;
   p->column_grain = REDUCE_PART_WORK / all;
   if (p->column_grain < 64) p->column_grain = 64;
-  const int64_t inner = p->inner > 0 ? p->inner : 1; /* 0: the result is empty */
-  const int64_t one = inner < REDUCE_PART_WORK ? all * inner : REDUCE_PART_WORK;
+  const int64_t one = p->inner < REDUCE_PART_WORK ? all * p->inner : REDUCE_PART_WORK;
   p->grain = one < REDUCE_PART_WORK ? REDUCE_PART_WORK / one : 1;
 }
 

@@ -231,7 +231,7 @@ static double roi_largest(const ci_value *x, int64_t plane, int64_t w, const int
   for (int64_t i = y[0]; i < y[1]; i++) {
     for (int64_t j = at[0]; j < at[1]; j++) {
       const double v = roi_load(x, plane + i * w + j);
-      if (v > best || isnan(v)) best = v;
+      if (v > best || v != v) best = v;
     }
   }
   return best;

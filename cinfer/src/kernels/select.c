@@ -11,12 +11,6 @@ static ci_status select_number(ci_kernel *k, int i, int64_t fallback, int64_t *n
   return CI_OK;
 }
 
-static ci_status select_item(ci_kernel *k, size_t *item) {
-  *item = ci_dtype_size(k->in[0]->dtype);
-  if (*item > 0) return CI_OK;
-  return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(k->in[0]->dtype));
-}
-
 static int64_t select_clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
@@ -26,10 +20,8 @@ static int64_t select_clamp(int64_t value, int64_t low, int64_t high) {
 ci_status prepare_trilu(ci_kernel *k) {
   const ci_value *x = k->in[0];
   int64_t *upper = k_private(k, sizeof *upper);
-  size_t item;
   char text[128];
   if (upper == NULL) return k_no_memory(k);
-  CI_TRY(select_item(k, &item));
   CI_TRY(k_attr_i(k, "upper", 1, upper));
   if (x->rank < 2) {
     return k_fail(k, CI_INVALID_ARGUMENT, "input is %s, expected rank 2 or more", k_describe(x, text, sizeof text));
@@ -117,8 +109,7 @@ ci_status prepare_compress(ci_kernel *k) {
   const ci_value *x = k->in[0], *condition = k->in[1];
   int64_t wanted, other, found = 0, dims[CI_MAX_RANK];
   int axis = 0;
-  size_t item;
-  CI_TRY(select_item(k, &item));
+  const size_t item = ci_dtype_size(x->dtype);
   CI_TRY(k_attr_i(k, "axis", 0, &wanted));
   CI_TRY(k_attr_i(k, "axis", 1, &other));
   const bool flat = wanted != other; /* there is no such attribute */
@@ -165,10 +156,8 @@ ci_status prepare_reverse_sequence(ci_kernel *k) {
   const ci_value *x = k->in[0], *lengths = k->in[1];
   int64_t batch, time;
   int *axis = k_private(k, sizeof *axis);
-  size_t item;
   char text[128];
   if (axis == NULL) return k_no_memory(k);
-  CI_TRY(select_item(k, &item));
   CI_TRY(k_attr_i(k, "batch_axis", 1, &batch));
   CI_TRY(k_attr_i(k, "time_axis", 0, &time));
   if (x->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch) {
@@ -218,11 +207,9 @@ ci_status prepare_tensor_scatter(ci_kernel *k) {
   const ci_value *cache = k->in[0], *update = k->in[1], *starts = k->n_in > 2 ? k->in[2] : NULL;
   struct select_cache *p = k_private(k, sizeof *p);
   int64_t wanted;
-  size_t item;
   ci_span mode;
   char left[128], right[128];
   if (p == NULL) return k_no_memory(k);
-  CI_TRY(select_item(k, &item));
   CI_TRY(k_attr_i(k, "axis", -2, &wanted));
   CI_TRY(k_attr_s(k, "mode", "linear", &mode));
   CI_TRY(k_axis(k, wanted, cache->rank, &p->axis));

@@ -68,7 +68,6 @@ ci_status prepare_sequence_construct(ci_kernel *k) {
   size_t bytes;
   if (!ci_sequence_room(k->n_in, &bytes)) return sequence_large(k);
   for (int i = 0; i < k->n_in; i++) {
-    if (k->in[i] == NULL) return k_fail(k, CI_INVALID_ARGUMENT, "input %d is absent, expected a tensor", i);
     CI_TRY(sequence_tensor(k, i));
     CI_TRY(sequence_types(k, k->in[0]->dtype, k->in[i]->dtype));
     if (!ci_sequence_more(&bytes, k->in[i]->bytes)) return sequence_large(k);

@@ -135,6 +135,11 @@ ci_status prepare_ensure_shape(ci_kernel *k) {
   return prepare_identity(k);
 }
 
+ci_status prepare_non_zero_divisor(ci_kernel *k) {
+  if (k->in[0]->dtype == CI_STRING) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for string");
+  return prepare_identity(k);
+}
+
 /* An integer is 0 if all of its bytes are. */
 ci_status run_non_zero_divisor(ci_kernel *k) {
   const ci_value *x = k->in[0];

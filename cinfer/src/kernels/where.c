@@ -72,7 +72,6 @@ ci_status prepare_where(ci_kernel *k) {
   where_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   p->item = ci_dtype_size(in[1]->dtype);
-  if (p->item == 0) return k_fail(k, CI_UNIMPLEMENTED, "elements of type %s", ci_dtype_name(in[1]->dtype));
   const struct ci_isa_move *move = k->isa->move;
   if (p->item < 16) p->choose = move->choose[p->item == 1 ? 0 : p->item == 2 ? 1 : p->item == 4 ? 2 : 3];
   ci_broadcast_plan(&p->walk, k->out[0], in, 3);
@@ -107,7 +106,7 @@ ci_status prepare_clip(ci_kernel *k) {
   p->typed = ci_typed_clip(x->dtype);
   p->item = ci_dtype_size(x->dtype);
   if (p->typed == NULL) return k_fail(k, CI_UNIMPLEMENTED, "there is no kernel for %s", ci_dtype_name(x->dtype));
-  for (int i = 1; i < k->n_in && i < 3; i++) {
+  for (int i = 1; i < k->n_in; i++) {
     const ci_value *bound = k->in[i];
     if (bound == NULL || (bound->dtype == x->dtype && bound->count == 1)) continue;
     char found[128];

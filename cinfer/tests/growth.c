@@ -1,0 +1,57 @@
+/* growth.c - S5: twice the bytes are little more than twice the work, whatever the file says; so it is with the first
+ * run of a session. Work is counted, not timed (work.h). */
+#include "../cinfer.c"
+#include "check.h"
+#include "hostile_plans.h"
+#include "work.h"
+
+enum { GROWTH_LEAST = 3000, GROWTH_TIMES = 4 }; /* sizes: so many, and so many times as many */
+static const double growth_most = 2.3 * 2.3;     /* of four times as many; n log n has 2.2 * 2.2 */
+
+/* A run gives its error, or works. */
+static void growth_run(ci_model *model, ci_error *error) {
+  float x[2] = {1, 2};
+  ci_tensor input = {x, sizeof x, CI_FLOAT, 1, {2}}, output = {0};
+  ci_session *session;
+  CHECK(ci_session_open(model, NULL, NULL, &session, error) == CI_OK);
+  const ci_status status = ci_run(session, 0, &input, 1, &output, 1, error);
+  if (status != CI_OK && status != CI_FAILED_PRECONDITION) fprintf(stderr, "%s\n", error->message);
+  CHECK(status == CI_OK || status == CI_FAILED_PRECONDITION); /* variables have no value: known once it is planned */
+  ci_session_close(session);
+}
+
+static double growth_work(const hostile_family *family, size_t n, bool run, size_t *bytes) {
+  ci_out file = hostile_model(family, n);
+  ci_options options = ci_defaults();
+  ci_error error;
+  ci_model *model;
+  options.borrow = 1;
+  uint64_t before = work_blocks;
+  const ci_status status = ci_open_memory(file.data, file.length, &options, &model, &error);
+  if (run) {
+    if (status != CI_OK) fprintf(stderr, "%s\n", error.message);
+    before = work_blocks;
+    CHECK(status == CI_OK);
+    growth_run(model, &error);
+  }
+  const uint64_t work = work_blocks - before;
+  ci_close(model);
+  *bytes = file.length;
+  ci_out_free(&file);
+  return (double)work;
+}
+
+static void growth_of(const hostile_family *family, bool run) {
+  size_t bytes;
+  const double least = growth_work(family, GROWTH_LEAST, run, &bytes);
+  const double most = growth_work(family, GROWTH_TIMES * GROWTH_LEAST, run, &bytes);
+  printf("%-5s %-40s %6.2f times the work, %5.1f blocks a byte\n", run ? "run" : "load", family->name, most / least,
+         most / (double)bytes);
+  CHECK(least > 0 && most <= growth_most * least);
+}
+
+int main(void) {
+  for (int i = 0; i < HOSTILE_FAMILIES; i++) growth_of(&hostile_families[i], false);
+  for (int i = 0; i < HOSTILE_PLANS; i++) growth_of(&hostile_plans[i], true);
+  return CHECK_END;
+}

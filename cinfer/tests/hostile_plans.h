@@ -1,0 +1,163 @@
+/* hostile_plans.h - models whose plans are large: n steps, values, variables. Signature 0 takes x, two floats, gives y.
+ */
+#ifndef CI_TEST_HOSTILE_PLANS_H
+#define CI_TEST_HOSTILE_PLANS_H
+#include "hostile.h"
+
+/* {tensor {dtype: FLOAT}} */
+static ci_out hostile_float(void) {
+  ci_out type = {0}, tensor = {0};
+  ci_out_field_varint(&tensor, CI_PB_TYPE_TENSORTYPE_DTYPE, CI_FLOAT);
+  hostile_add(&type, CI_PB_TYPE_TENSOR, &tensor);
+  return type;
+}
+
+static void hostile_ends(ci_out *to, uint32_t field, ci_out *node) {
+  ci_out type = hostile_float();
+  hostile_add(node, CI_PB_NODE_OUTPUT_TYPE, &type);
+  hostile_add(to, field, node);
+}
+
+/* A node of one or two inputs and one output. */
+static void hostile_step(ci_out *to, uint32_t field, const char *name, const char *op, const char *a, const char *b) {
+  ci_out node = hostile_node(name, op, 13);
+  hostile_text(&node, CI_PB_NODE_INPUT, a);
+  if (b != NULL) hostile_text(&node, CI_PB_NODE_INPUT, b);
+  if (strcmp(op, "Concat") == 0) {
+    ci_out axis = {0}, attribute = {0};
+    ci_out_field_varint(&axis, CI_PB_ATTRIBUTEVALUE_I, UINT64_MAX); /* -1 */
+    hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "axis");
+    hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &axis);
+    hostile_add(&node, CI_PB_NODE_ATTR, &attribute);
+  }
+  hostile_ends(to, field, &node);
+}
+
+static void hostile_x(ci_out *graph) {
+  ci_out x = hostile_node("-x", "Placeholder", 1);
+  hostile_text(&x, CI_PB_NODE_DOMAIN, "graphio");
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &x);
+}
+
+static void hostile_bind(ci_out *signature, uint32_t field, const char *key, const char *value) {
+  ci_out binding = {0};
+  hostile_text(&binding, CI_PB_SIGNATURE_BINDING_KEY, key);
+  hostile_text(&binding, CI_PB_SIGNATURE_BINDING_VALUE, value);
+  hostile_add(signature, field, &binding);
+}
+
+static ci_out hostile_signature(const char *y) {
+  ci_out signature = {0};
+  hostile_bind(&signature, CI_PB_SIGNATURE_INPUT, "x", "-x");
+  hostile_bind(&signature, CI_PB_SIGNATURE_OUTPUT, "y", y);
+  return signature;
+}
+
+static void plans_chain(ci_out *graph, ci_out *model, size_t n) {
+  char name[16], before[16] = "-x";
+  hostile_x(graph);
+  for (size_t i = 0; i < n; i++) {
+    hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "Neg", before, NULL);
+    memcpy(before, name, sizeof before);
+  }
+  ci_out signature = hostile_signature(before);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* Values that all stay till the end, when one node reads them. */
+static void plans_fan(ci_out *graph, ci_out *model, size_t n) {
+  ci_out sum = hostile_node("-y", "Sum", 13);
+  hostile_x(graph);
+  for (size_t i = 0; i < n; i++) {
+    char name[16];
+    hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "Neg", "-x", NULL);
+    hostile_text(&sum, CI_PB_NODE_INPUT, name);
+  }
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &sum);
+  ci_out signature = hostile_signature("-y");
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+/* Every second value goes, so that the arena is full of gaps, none of which has the room for the values that follow. */
+static void plans_gaps(ci_out *graph, ci_out *model, size_t n) {
+  ci_out sum = hostile_node("-y", "Sum", 13), kept = hostile_node("-k", "Sum", 13);
+  ci_out large = hostile_node("-z", "Sum", 13);
+  char name[16], longer[20], wide[20] = "-x";
+  hostile_x(graph);
+  for (int i = 0; i < 6; i++) { /* 2 * 64 floats, more than the room of the small ones */
+    snprintf(longer, sizeof longer, "-w%d", i);
+    hostile_step(graph, CI_PB_GRAPH_NODE, longer, "Concat", wide, wide);
+    memcpy(wide, longer, sizeof wide);
+  }
+  for (size_t i = 0; i < n; i++) hostile_step(graph, CI_PB_GRAPH_NODE, hostile_name(name, i), "Neg", "-x", NULL);
+  for (size_t i = 0; i < n; i += 2) hostile_text(&sum, CI_PB_NODE_INPUT, hostile_name(name, i));
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &sum);
+  for (size_t i = 0; i < n; i++) {
+    snprintf(longer, sizeof longer, "+%s", hostile_name(name, i));
+    hostile_step(graph, CI_PB_GRAPH_NODE, longer, "Neg", wide, NULL);
+    hostile_text(&large, CI_PB_NODE_INPUT, longer);
+  }
+  for (size_t i = 1; i < n; i += 2) hostile_text(&kept, CI_PB_NODE_INPUT, hostile_name(name, i));
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &large);
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &kept);
+  ci_out signature = hostile_signature("-z");
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-y");
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-k");
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void plans_variable(ci_out *graph, const char *name, const char *op, const char *variable, const char *input) {
+  ci_out node = hostile_node(name, op, 1), text = {0}, attribute = {0};
+  hostile_text(&node, CI_PB_NODE_DOMAIN, "graphio");
+  if (input != NULL) hostile_text(&node, CI_PB_NODE_INPUT, input);
+  hostile_text(&text, CI_PB_ATTRIBUTEVALUE_S, variable);
+  hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, "variable");
+  hostile_add(&attribute, CI_PB_ATTRIBUTE_VALUE, &text);
+  hostile_add(&node, CI_PB_NODE_ATTR, &attribute);
+  hostile_ends(graph, CI_PB_GRAPH_NODE, &node);
+}
+
+/* Variables of two floats, each assigned from itself, the step right before its Assign or all steps first. */
+static void plans_assigns(ci_out *graph, ci_out *model, size_t n, bool in_turn) {
+  ci_out signature = hostile_signature("-x"), shape = {0}, two = {0};
+  ci_out_field_varint(&two, CI_PB_DIMENSION_SIZE, 2);
+  hostile_add(&shape, CI_PB_SHAPE_DIM, &two);
+  hostile_x(graph);
+  for (size_t i = 0; i < n; i++) {
+    const hostile_key key = hostile_sorted(i);
+    ci_out variable = {0};
+    char made[8], assign[8];
+    snprintf(made, sizeof made, "m%s", key.bytes);
+    snprintf(assign, sizeof assign, "a%s", key.bytes);
+    hostile_text(&variable, CI_PB_VARIABLE_NAME, key.bytes);
+    ci_out_field_varint(&variable, CI_PB_VARIABLE_DTYPE, CI_FLOAT);
+    ci_out_field_message(&variable, CI_PB_VARIABLE_SHAPE, &shape);
+    hostile_add(model, CI_PB_MODEL_VARIABLE, &variable);
+    plans_variable(graph, key.bytes, "Variable", key.bytes, NULL);
+    hostile_step(graph, CI_PB_GRAPH_NODE, made, "Neg", key.bytes, NULL);
+    if (in_turn) plans_variable(graph, assign, "Assign", key.bytes, made);
+    hostile_text(&signature, CI_PB_SIGNATURE_TARGET, assign);
+  }
+  for (size_t i = 0; i < n && !in_turn; i++) {
+    const hostile_key key = hostile_sorted(i);
+    char made[8], assign[8];
+    snprintf(made, sizeof made, "m%s", key.bytes);
+    snprintf(assign, sizeof assign, "a%s", key.bytes);
+    plans_variable(graph, assign, "Assign", key.bytes, made);
+  }
+  ci_out_free(&shape);
+  hostile_add(model, CI_PB_MODEL_SIGNATURE, &signature);
+}
+
+static void plans_training(ci_out *graph, ci_out *model, size_t n) { plans_assigns(graph, model, n, true); }
+static void plans_late_assigns(ci_out *graph, ci_out *model, size_t n) { plans_assigns(graph, model, n, false); }
+
+static const hostile_family hostile_plans[] = {
+    {"a chain of steps", plans_chain, CI_OK, false},
+    {"values that are read at the end", plans_fan, CI_OK, false},
+    {"gaps that nothing fits", plans_gaps, CI_OK, false},
+    {"variables assigned in turn", plans_training, CI_OK, false},
+    {"variables assigned at the end", plans_late_assigns, CI_OK, false},
+};
+enum { HOSTILE_PLANS = sizeof hostile_plans / sizeof hostile_plans[0] };
+#endif
