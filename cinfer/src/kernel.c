@@ -69,9 +69,7 @@ bool k_span_is(ci_span span, const char *text) {
 
 int k_version(const ci_kernel *k) { return (int)kernel_node(k)->version; }
 
-bool k_has(const ci_kernel *k, const char *name) {
-  return ci_find_attr(kernel_model(k), kernel_node(k), name) != NULL;
-}
+bool k_has(const ci_kernel *k, const char *name) { return ci_find_attr(kernel_model(k), kernel_node(k), name) != NULL; }
 
 static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
   return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);

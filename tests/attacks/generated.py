@@ -266,7 +266,11 @@ def _follow(
         return at[0]
     if at[1] == "start":
         raise RuntimeError(f"the worker did not start ({what}): {why[0]}")
-    _record(report, numbered[at[0]], f"{hostile_runs.death(what)} {at[1]} {what}", why[0])
+    end = hostile_runs.death(what)
+    if end == "hang" and at[1] == "runtime":  # which has no limit of memory or work
+        _record(report, numbered[at[0]], "", "one engine alone: much work")
+    else:
+        _record(report, numbered[at[0]], f"{end} {at[1]} {what}", why[0])
     return at[0] + 1
 
 
