@@ -31,7 +31,7 @@ CLANG = next((c for c in ("clang-14", "clang", "clang-19") if shutil.which(c)), 
 #: runs a program of wasm32-wasi with the folder of its pack
 WASI = """
 const { WASI } = require('node:wasi'), fs = require('node:fs'), path = require('node:path');
-const [program, pack] = process.argv.slice(2);
+const [program, pack] = process.argv.slice(1);
 const wasi = new WASI({ version: 'preview1', args: ['attack', '/pack/' + path.basename(pack)],
                         preopens: { '/pack': path.dirname(pack) } });
 (async () => {
