@@ -14,7 +14,7 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators analyze bits failures sanitizers coverage bench bench-peers \
+.PHONY: help demo test acceptance lint format operators analyze bits attacks failures sanitizers coverage bench bench-peers \
         ratchet-times proofs fuzz fuzz-deep docs venv clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make operators  the standard'\''s cases in both engines, and docs/operators.md'
 	@echo 'make analyze  warnings of five compilers, stack, recursion, cppcheck, clang-tidy, gcc -fanalyzer'
 	@echo 'make bits   one SHA-256 for every compiler, instruction set, thread count and machine'
+	@echo 'make attacks  every hostile attribute, input and file, with sanitizers, in both engines and on every machine'
 	@echo 'make failures  fails every allocation and read of all models, one by one'
 	@echo 'make sanitizers  the C tests and all kernels under each sanitizer and valgrind'
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
@@ -73,6 +74,16 @@ analyze:
 
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
+
+# Every generated attack in both engines, again in cinfer with sanitizers, and a share on every machine.
+attacks: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/attacks -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCINFER_SANITIZE=address,undefined,float-cast-overflow
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/attacks --target _native
+	cd tests && ../$(BIN)/python -m attacks.generated --table
+	cd tests && ../$(BIN)/python -m attacks.generated --alone --native ../build/attacks/_native.abi3.so \
+	  --preload "$$($(CC) -print-file-name=libasan.so)"
+	cd tests && ../$(BIN)/python -m attacks.machines
 
 failures: .venv/dev.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/failures.py $(FAILURES)

@@ -44,10 +44,18 @@ def prepare(native: str) -> None:
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """What takes more time than it may ends the process."""
+    """What takes more time than it may ends the process; a loop in Python is stopped before, as a
+    program does that has no time for it."""
+    signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS / 4)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _stop(signum: int, frame: Any) -> None:
+    raise MemoryError("the run was stopped")
 
 
 def _use(native: str) -> None:

@@ -6,20 +6,30 @@ docs/security.md: S1, S3, S6, S7, S8, S10, S11.
 from __future__ import annotations
 
 import re
-from typing import Any
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from attacks import graphs, values, wire  # noqa: F401 - they register attacks
+from attacks.changes import attacks
 from attacks.named import ANSWERED, NAMED, REFUSED, Named
+from attacks.subjects import subjects
 from engines import module
 
 from graphio.schema import errors
 
+TESTS = Path(__file__).resolve().parent
 CASES = [
     pytest.param(attack, engine, id=f"{attack.name}-{engine}")
     for attack in NAMED.values()
     for engine in attack.engines
 ]
+SECTIONS = {
+    "size arithmetic", "counts", "element types", "indices", "division", "missing parts",
+    "aliasing", "recursion", "resource exhaustion",
+}  # fmt: skip
 
 
 def outcome(attack: Named, engine: str) -> tuple[str, str]:
@@ -32,6 +42,11 @@ def outcome(attack: Named, engine: str) -> tuple[str, str]:
     return ANSWERED, ""
 
 
+def test_every_class_of_attack_has_its_named_ones() -> None:
+    assert {attack.section for attack in NAMED.values()} == SECTIONS
+    assert len(NAMED) >= 150
+
+
 @pytest.mark.parametrize(("attack", "engine"), CASES)
 def test_a_named_attack_ends_as_it_must_and_the_message_names_the_place(
     attack: Named, engine: str
@@ -39,3 +54,26 @@ def test_a_named_attack_ends_as_it_must_and_the_message_names_the_place(
     ends, message = outcome(attack, engine)
     assert ends == attack.ends, message
     assert re.search(attack.words, message, re.DOTALL), message
+
+
+def test_every_operator_attribute_and_input_is_attacked() -> None:
+    for (_, op), found in subjects().items():
+        names = defaultdict(set)
+        for subject in found:
+            for each in attacks(subject):
+                names[each.name.split(" ")[0]].add(each.kind)
+        for attribute, spec in found[0].row.attributes.items():
+            assert {"missing", "wrong kind", spec.kind} <= names[attribute], (op, attribute)
+        most = max(len(subject.node.input) for subject in found)
+        assert most == 0 or "missing" in names["input"], op
+        assert sum(map(len, names.values())) >= 6, op
+
+
+def test_a_share_of_the_generated_attacks_ends_the_same_in_both_engines() -> None:
+    pytest.importorskip("graphio.cinfer._native", reason="the C library was not built")
+    pytest.importorskip("resource", reason="the attacks limit memory as POSIX systems do")
+    command = [sys.executable, "-m", "attacks.generated", "--share", "150"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    count = re.search(r"^(\d+) attacks, 0 findings", done.stdout, re.MULTILINE)
+    assert count is not None and int(count[1]) > 300, done.stdout[-1000:]

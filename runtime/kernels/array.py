@@ -135,7 +135,8 @@ def _flatten(call: Call) -> Function:
     axis = call.integer("axis", 1)
 
     def flatten(x: Any) -> Any:
-        at = axis if axis == x.ndim else axis_of(axis, x.ndim)
+        scalar = x.ndim == 0 and axis == 1  # what a node says that says nothing
+        at = x.ndim if scalar or axis == x.ndim else axis_of(axis, x.ndim)
         return x.reshape(int(np.prod(x.shape[:at])), int(np.prod(x.shape[at:])))
 
     return flatten

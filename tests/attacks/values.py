@@ -1,4 +1,5 @@
 """Models that are right until they are run: indices, sizes, windows, divisors, loops."""
+# ruff: noqa: E501 - the tables have a row a line
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from attacks.named import Named, add
 from attacks.scenes import SCENES
 
 Array = np.ndarray[Any, Any]
-F, I, B = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
+F, INT, B = np.dtype("float32"), np.dtype("int64"), np.dtype("bool")
 LOW, HIGH = -(2**63), 2**63 - 1
 
 
@@ -26,7 +27,9 @@ def i64(*values: Any) -> Array:
     return np.array(values, np.int64)
 
 
-def node(op: str, *inputs: Any, domain: str = "", out: Any = F, version: int = 0, **attrs: Any) -> Node:
+def node(
+    op: str, *inputs: Any, domain: str = "", out: Any = F, version: int = 0, **attrs: Any
+) -> Node:
     """A node with fed inputs; version 0: the newest that every row of the table reaches."""
     arrays = tuple(None if x is None else np.asarray(x) for x in inputs)
     kinds = out if isinstance(out, tuple) else (out,)
@@ -80,9 +83,9 @@ INDICES: dict[str, tuple[Node, str]] = {
     "a slice with an axis twice": (
         node("Slice", X, i64(0, 0), i64(1, 1), i64(0, 0), i64(1, 1)), "axes|axis",
     ),
-    "the 4 largest of 3": (node("TopK", X, i64(4), axis=0, out=(F, I)), "k|K"),
-    "the -1 largest": (node("TopK", X, i64(-1), out=(F, I)), "k|K"),
-    "the INT64_MAX largest": (node("TopK", X, i64(HIGH), out=(F, I)), "k|K"),
+    "the 4 largest of 3": (node("TopK", X, i64(4), axis=0, out=(F, INT)), "k|K"),
+    "the -1 largest": (node("TopK", X, i64(-1), out=(F, INT)), "k|K"),
+    "the INT64_MAX largest": (node("TopK", X, i64(HIGH), out=(F, INT)), "k|K"),
     "a sequence longer than its axis": (
         node("ReverseSequence", X, i64(5, 1, 1), batch_axis=0, time_axis=1), "sequence",
     ),
@@ -90,7 +93,7 @@ INDICES: dict[str, tuple[Node, str]] = {
     "an axis to unsqueeze twice": (node("Unsqueeze", X, i64(0, 0)), "axis|axes"),
     "a sum over an axis twice": (node("ReduceSum", X, i64(0, 0)), "axis|axes"),
     "a sum over axis 7": (node("ReduceSum", X, i64(7)), "axis|axes"),
-    "the largest along axis 5": (node("ArgMax", X, axis=5, out=I), "axis"),
+    "the largest along axis 5": (node("ArgMax", X, axis=5, out=INT), "axis"),
     "a cumulative sum along axis 2": (node("CumSum", X, np.int64(2)), "axis"),
     "parts of another sum than the axis": (
         node("Split", X, i64(1, 1), axis=0, out=(F, F)), "split|sizes|parts|sum",
@@ -110,7 +113,7 @@ SIZES: dict[str, tuple[Node, str]] = {
     "a shape of rank 17": (node("Reshape", f32(1), i64(*[1] * 17)), "rank|16|dims"),
     "a shape that is no vector": (node("Reshape", X, i64([3, 4])), "shape|rank"),
     "a fill of a negative size": (node("ConstantOfShape", i64(-1)), "negative|dimension"),
-    "a range of step 0": (node("Range", i64(0)[0], i64(5)[0], i64(0)[0], out=I), "delta|step|0"),
+    "a range of step 0": (node("Range", i64(0)[0], i64(5)[0], i64(0)[0], out=INT), "delta|step|0"),
     "a range of a NaN": (
         node("Range", np.float32(0), np.float32("nan"), np.float32(1)), "Range",
     ),
@@ -207,19 +210,19 @@ NUMBERS: dict[str, tuple[Node, str]] = {
     "INT32_MIN divided by -1": (
         node("Div", np.int32([-(2**31)]), np.int32([-1]), out=np.int32, version=14), "",
     ),
-    "INT64_MIN divided by -1": (node("Div", i64(LOW), i64(-1), out=I, version=14), ""),
-    "INT64_MIN modulo -1": (node("Mod", i64(LOW), i64(-1), out=I, version=13), ""),
-    "an integer modulo 0": (node("Mod", i64(5), i64(0), out=I, version=13), ""),
-    "INT64_MIN negated": (node("Neg", i64(LOW), out=I, version=13), ""),
-    "the absolute value of INT64_MIN": (node("Abs", i64(LOW), out=I, version=13), ""),
-    "INT64_MAX plus 1": (node("Add", i64(HIGH), i64(1), out=I, version=14), ""),
-    "INT64_MIN squared": (node("Mul", i64(LOW), i64(LOW), out=I, version=14), ""),
-    "0 to the power of INT64_MIN": (node("Pow", i64(2), i64(LOW), out=I, version=15), ""),
+    "INT64_MIN divided by -1": (node("Div", i64(LOW), i64(-1), out=INT, version=14), ""),
+    "INT64_MIN modulo -1": (node("Mod", i64(LOW), i64(-1), out=INT, version=13), ""),
+    "an integer modulo 0": (node("Mod", i64(5), i64(0), out=INT, version=13), ""),
+    "INT64_MIN negated": (node("Neg", i64(LOW), out=INT, version=13), ""),
+    "the absolute value of INT64_MIN": (node("Abs", i64(LOW), out=INT, version=13), ""),
+    "INT64_MAX plus 1": (node("Add", i64(HIGH), i64(1), out=INT, version=14), ""),
+    "INT64_MIN squared": (node("Mul", i64(LOW), i64(LOW), out=INT, version=14), ""),
+    "0 to the power of INT64_MIN": (node("Pow", i64(2), i64(LOW), out=INT, version=15), ""),
     "a shift by more bits than there are": (
         node("BitShift", np.uint32([1]), np.uint32([4000000000]), direction="LEFT",
              out=np.uint32, version=11), "",
     ),
-    "NaN as an integer": (node("Cast", np.float32([np.nan, np.inf, 3e38]), to=7, out=I), ""),
+    "NaN as an integer": (node("Cast", np.float32([np.nan, np.inf, 3e38]), to=7, out=INT), ""),
     "3e38 as int8": (node("Cast", np.float32([3e38, -3e38, 300]), to=3, out=np.int8), ""),
     "a cast to a type that is not there": (node("Cast", X, to=99), "99|to"),
     "a cast to no type": (node("Cast", X, to=0), "to|element type"),
@@ -234,7 +237,7 @@ NUMBERS: dict[str, tuple[Node, str]] = {
         ours("StringToNumber", np.array([b"1e"], object), dtype=1), "1e",
     ),
     "a number that is no picture's channel": (
-        node("Unique", X, axis=2, out=(F, I, I, I)), "axis",
+        node("Unique", X, axis=2, out=(F, INT, INT, INT)), "axis",
     ),
     "a tensor of text where numbers are needed": (
         node("Relu", np.array([b"a"], object), version=14, out=object), "string",
@@ -252,7 +255,7 @@ HUGE: dict[str, tuple[Node, str]] = {
     "a fill whose bytes wrap to 16": (node("ConstantOfShape", i64(2**62 + 4)), "ConstantOfShape"),
     "2^60 copies": (node("Tile", X, i64(2**60, 1)), "Tile"),
     "a broadcast to 2^50": (node("Expand", f32(1), i64(2**50)), "Expand|allocate"),
-    "a range of 2^62": (node("Range", i64(0)[0], i64(2**62)[0], i64(1)[0], out=I), "Range"),
+    "a range of 2^62": (node("Range", i64(0)[0], i64(2**62)[0], i64(1)[0], out=INT), "Range"),
     "a one-hot of depth 2^60": (node("OneHot", i64(0), np.int64(2**60), f32(2)), "OneHot"),
     "pads of 2^50": (node("Pad", X, i64(2**50, 0, 0, 0)), "Pad"),
     "a picture of 2^30 x 2^30": (

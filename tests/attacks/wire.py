@@ -1,4 +1,5 @@
 """Files whose bytes lie: the header, the fields of the messages, the data section."""
+# ruff: noqa: E501 - the tables have a row a line
 
 from __future__ import annotations
 
@@ -224,7 +225,6 @@ MESSAGES: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "counts", _with(message(13, b"one") + message(13, b"two")), "",
     ),
     "a varint that is longer than it needs to be": ("counts", _with(tag(14, 0) + b"\x85\x80\0"), ""),
-    
     "a signature of no fields": ("missing parts", _with(message(6, b"")), "sorted"),
 }  # fmt: skip
 for _name, (_section, _file, _words) in MESSAGES.items():
