@@ -149,19 +149,20 @@ def golden(folder: Path) -> tuple[list[Data], list[Run]]:
 
 
 def checkpoint_digest(prefix: Path) -> str:
-    """Of all bytes of a checkpoint, but for the time and the random number in names."""
+    """Of all bytes of a checkpoint, with the time, the random number and its checksum as zeros."""
     from graphio.schema.checkpoint_index import read_index
 
     index = read_index(prefix)
+    number = b"%016x" % index.save_id
     whole = hashlib.sha256()
     for shard in index.shard:
-        whole.update((prefix.parent / shard.file).read_bytes())
-        shard.file = shard.file.replace(f"{index.save_id:016x}", "0" * 16)
+        whole.update((prefix.parent / shard.file).read_bytes().replace(number, b"0" * 16))
+        shard.file = shard.file.replace(number.decode(), "0" * 16)
     if index.meta_file:
         meta = prefix.parent / index.meta_file
         whole.update((meta if meta.exists() else Path(f"{prefix}.meta")).read_bytes())
-        index.meta_file = index.meta_file.replace(f"{index.save_id:016x}", "0" * 16)
-    index.save_id, index.time = 1, 1
+    index.save_id = index.time = 0
+    index.shard_header[:] = [0] * len(index.shard_header)
     whole.update(index.SerializeToString(deterministic=True))
     return whole.hexdigest()
 
