@@ -14,12 +14,15 @@
 #error "cinfer gives the same bits everywhere and cannot be built with -ffast-math or its parts"
 #endif
 
-/* A product and a sum are two roundings unless the source says v_fma, and a root is the processor's, not one of a C
- * library that computes with x87 numbers (Windows): also under a plain `cc -O2`. */
+#if defined(__MINGW32__) && !defined(__NO_MATH_ERRNO__)
+#error "cinfer needs the processor's square root, that of MinGW's C library is an x87's: compile with -fno-math-errno"
+#endif
+
+/* A product and a sum are two roundings unless the source says v_fma: also under a plain `cc -O2`. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off", "no-math-errno")
+#pragma GCC optimize("fp-contract=off")
 #endif
 
 #if defined(__GNUC__)
@@ -33,9 +36,8 @@
 #if defined(__clang__) || defined(CI_SMALL)
 #define CI_FAST
 #else
-#define CI_FAST                                                     \
-  __attribute__((optimize("O3", "fp-contract=off", "no-math-errno", \
-                          "no-trapping-math"))) /* loops over elements: speed before size */
+#define CI_FAST \
+  __attribute__((optimize("O3", "fp-contract=off", "no-trapping-math"))) /* loops over elements: speed before size */
 #endif
 #define CI_PREFETCH(p) __builtin_prefetch((p), 0, 2) /* any address will do */
 #define CI_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)

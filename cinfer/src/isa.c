@@ -47,7 +47,7 @@
 /* On x86 this is for processors without AVX2 alone: there it is made small. */
 #if CI_ISA_X86 && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("Os", "fp-contract=off", "no-math-errno")
+#pragma GCC optimize("Os", "fp-contract=off")
 #endif
 #if CI_ISA_X86
 #define CI_REGION_FAST
