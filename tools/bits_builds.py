@@ -20,6 +20,11 @@ ROUNDINGS = ("usual", "up", "down", "zero")
 ALL_MODES = ("usual", "flush", "up", "down", "zero")
 #: what the board runs: a microcontroller's program has no files, and checkpoints need some
 BOARD_FLAGS = ("-DCI_NO_FILES", "-DCI_NO_THREADS", "-ffunction-sections", "-fdata-sections")
+BOARD_LINK = ("-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections",
+              f"-T{TESTS / 'board.ld'}", "-lm")  # fmt: skip
+QEMU_BOARD = ("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none",
+              "-serial", "none", "-chardev", "stdio,id=said",
+              "-semihosting-config", "enable=on,target=native,chardev=said", "-kernel")  # fmt: skip
 CORTEX_M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
 
 
@@ -45,7 +50,7 @@ class Build(NamedTuple):
 
 def linux(name: str, target: str, emulator: str, **more: object) -> Build:
     """A Linux machine in an emulator of its processor."""
-    flags = ("-O2", "-static", *more.pop("flags", ()))  # type: ignore[misc]
+    flags = ("-Os", "-static", *more.pop("flags", ()))  # type: ignore[misc]
     return Build(name, f"{target}-gcc", flags, runner=(emulator,), **more)  # type: ignore[arg-type]
 
 
@@ -64,7 +69,7 @@ BUILDS = (
     Build("x86-64 clang", "clang", ("-O2", *C11), False, isas=X86),
     Build("x86-64 clang, one file", "clang", ("-O2",), isas=X86),
     Build("x86-64 cc, one file", "cc", ("-O2",), isas=X86),
-    Build("x86-64 musl", "musl-gcc", ("-O2", "-static"), isas=X86),
+    Build("x86-64 musl", "musl-gcc", ("-Os", "-static"), isas=X86),
     Build("x86-64 tcc", "tcc", (), threads=1, libraries=("-lm",)),
     Build("i686 gcc, SSE2", "i686-linux-gnu-gcc", ("-O2", "-static", "-msse2", "-mfpmath=sse")),
     linux("aarch64 gcc", "aarch64-linux-gnu", "qemu-aarch64", isas=ARM),
@@ -75,11 +80,11 @@ BUILDS = (
           flags=C11),
     wasm("wasm32 clang"),
     wasm("wasm32 clang, simd128", "-msimd128"),
-    Build("Windows x64 mingw", "x86_64-w64-mingw32-gcc", ("-O2", "-static"), runner=("wine",),
-          isas=X86, threads=1, libraries=(), suffix=".exe"),
+    Build("Windows x64 mingw", "x86_64-w64-mingw32-gcc", ("-O2", "-static", "-fno-math-errno"),
+          runner=("wine",), isas=X86, threads=1, libraries=(), suffix=".exe"),
     Build("Cortex-M4 gcc", "arm-none-eabi-gcc", ("-Os", *CORTEX_M4, *BOARD_FLAGS),
-          runner=("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting", "-kernel"),
-          threads=1, suffix=".elf", board=True),
+          runner=QEMU_BOARD,
+          threads=1, suffix=".elf", board=True, libraries=BOARD_LINK),
 )  # fmt: skip
 
 
@@ -120,13 +125,15 @@ def compile_program(build: Build, folder: Path, data: Sequence[Data], repeats: i
     """The program of a build; a failing compiler ends everything."""
     stem = "".join(c if c.isalnum() else "_" for c in build.name)
     program = folder / f"{stem}{build.suffix}"
-    made = [str(TESTS / "bits.c"), *sources(build.one_file), *build.libraries]
+    inputs = [str(TESTS / ("bits_board.c" if build.board else "bits.c")), *sources(build.one_file)]
+    objects = [str(folder / f"{stem}_{i}.o") for i in range(len(inputs))]
+    for source, made in zip(inputs, objects, strict=True):
+        subprocess.run(command_of(build, "-c", source, "-o", made), check=True)
     if build.board:
         table = folder / "board_models.s"
         table.write_text(board_table(data, repeats))
-        made = [str(TESTS / "bits_board.c"), *sources(True), str(table), "-nostartfiles",
-                "-Wl,--gc-sections", f"-T{TESTS / 'board.ld'}", "-lm"]  # fmt: skip
-    subprocess.run(command_of(build, *made, "-o", str(program)), check=True)
+        objects.append(str(table))
+    subprocess.run(command_of(build, *objects, *build.libraries, "-o", str(program)), check=True)
     return program
 
 

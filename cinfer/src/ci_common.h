@@ -10,8 +10,12 @@
 #include "families.h"
 
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
-    defined(__NO_SIGNED_ZEROS__)
+    defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "cinfer gives the same bits everywhere and cannot be built with -ffast-math or its parts"
+#endif
+
+#if defined(__MINGW32__) && !defined(__NO_MATH_ERRNO__)
+#error "cinfer needs the processor's square root, that of MinGW's C library is an x87's: compile with -fno-math-errno"
 #endif
 
 /* A product and a sum are two roundings unless the source says v_fma: also under a plain `cc -O2`. */

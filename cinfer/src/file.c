@@ -404,6 +404,9 @@ void ci_writer_abandon(ci_writer *writer) {
 }
 
 bool ci_file_random(void *bytes, size_t count) {
+#ifdef __wasi__
+  return getentropy(bytes, count) == 0;
+#else
   int handle = file_open_at(AT_FDCWD, "/dev/urandom", O_RDONLY);
   if (handle < 0) return false;
   ssize_t n;
@@ -411,6 +414,7 @@ bool ci_file_random(void *bytes, size_t count) {
   while (n < 0 && errno == EINTR);
   close(handle);
   return n == (ssize_t)count;
+#endif
 }
 
 #endif

@@ -8,8 +8,8 @@
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE 1 /* MADV_HUGEPAGE, sync_file_range */
+#if (defined(__linux__) || defined(__wasi__)) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE 1 /* MADV_HUGEPAGE, sync_file_range, getentropy */
 #endif
 #if defined(__APPLE__) && !defined(_DARWIN_C_SOURCE)
 #define _DARWIN_C_SOURCE 1 /* F_FULLFSYNC */

@@ -65,7 +65,7 @@ void bits_die(const char *what) {
 /* ---- memory: the arena is empty again down to the model when all that came after it has been released ---- */
 
 enum { ARENA_BYTES = 16 << 20 };
-__attribute__((section(".arena"), aligned(64))) static uint8_t arena[ARENA_BYTES];
+__attribute__((section(".bss.arena"), aligned(64))) static uint8_t arena[ARENA_BYTES];
 static size_t arena_used, arena_most, arena_blocks;
 static size_t model_used, model_blocks; /* when the model had been opened */
 
@@ -97,7 +97,7 @@ static void board_run(const board_model *m) {
   ci_options options = ci_defaults();
   ci_model *model;
   ci_error error;
-  char line[128];
+  char line[160];
   arena_used = arena_most = arena_blocks = model_used = model_blocks = 0;
   options.allocator = board_allocator;
   options.borrow = 1;
@@ -107,8 +107,9 @@ static void board_run(const board_model *m) {
   model_blocks = arena_blocks;
   run_model(model, m->name, &board_allocator, &inputs, (int)board_repeats, (int)m->modes);
   ci_close(model);
-  snprintf(line, sizeof line, "# %s: model %zu bytes, open %zu, most %zu\n", m->name,
-           board_size(m->model, m->model_end), model_used, arena_most);
+  snprintf(line, sizeof line, "# %s: a file of %lu bytes, %lu taken by the open model, %lu at most in a run\n", m->name,
+           (unsigned long)board_size(m->model, m->model_end), (unsigned long)model_used,
+           (unsigned long)arena_most); /* newlib may lack %zu */
   bits_say(line);
 }
 
