@@ -270,7 +270,7 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: m.signature.append(m.signature[0]), LOST, "signatures are not sorted and unique"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),
     (lambda m: m.signature[0].input.add(key="x", value="c", type=tensor_type()), LOST, "two inputs of a signature are the same"),
-    (lambda m: [m.signature[0].input.add(key=str(i), value="x", type=tensor_type()) for i in range(4096)], LOST, "two inputs of a signature are the same"),
+    (lambda m: [m.signature[0].input.add(key=str(i), value="x", type=tensor_type()) for i in range(4096)], MUCH, "wants more than 16 times its size of memory"),
     (lambda m: [m.graph.node.append(node("Identity", "untyped", "x")), m.signature[0].input.add(key="u", value="untyped")], LOST, "an input has no element type"),
     (lambda m: m.signature[0].output.add(key="q", value=LONG), LOST, "is no value of its root graph"),
     (lambda m: m.signature[0].output.add(key="q", value="h2"), LOST, "'h2' is no value of its root graph"),
