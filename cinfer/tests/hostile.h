@@ -462,6 +462,7 @@ static void hostile_called(ci_out *graph, ci_out *model, size_t n, bool controls
       hostile_text(&call, CI_PB_NODE_CONTROL_INPUT, name);
     }
     if (references) {
+      hostile_text(&function, CI_PB_FUNCTION_ATTRIBUTE, key);
       hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, key);
       ci_out_field_message(&attribute, CI_PB_ATTRIBUTE_VALUE, &value);
       hostile_add(&call, CI_PB_NODE_ATTR, &attribute);
