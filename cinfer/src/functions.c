@@ -23,15 +23,6 @@ const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span 
   return NULL;
 }
 
-bool ci_function_lists(const ci_function *function, ci_span attribute) {
-  ci_wire wire = ci_wire_open(function->message);
-  ci_field field;
-  while (ci_wire_next(&wire, &field)) {
-    if (field.key == CI_KEY(FUNCTION_ATTRIBUTE) && ci_span_order(field.bytes, attribute) == 0) return true;
-  }
-  return false;
-}
-
 int32_t ci_function_outputs(const ci_function *function) {
   ci_wire wire = ci_wire_open(function->message);
   ci_field field;
@@ -61,6 +52,13 @@ static ci_status functions_formal(ci_parser *p, const ci_scope *inner, ci_span n
   return ci_parse_name(p, inner, name, &(ci_name){.first = first, .count = actual == CI_NONE ? 0 : 1});
 }
 
+/* A name to which nodes inside may refer. */
+static ci_status functions_attribute(ci_parser *p, const ci_scope *inner, ci_span name) {
+  const ci_name entry = {.text = name, .scope = inner->names + 1};
+  const ci_names_result added = ci_names_add(&p->model->allocator, &p->model->names, &entry);
+  return added == CI_NAMES_NO_MEMORY ? ci_parse_memory(p) : CI_OK;
+}
+
 static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_function *function, const ci_node *call) {
   ci_model *m = p->model;
   ci_wire wire = ci_wire_open(function->message);
@@ -68,6 +66,7 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
   uint32_t formals = 0;
   int32_t outputs = 0;
   while (ci_wire_next(&wire, &field)) {
+    if (field.key == CI_KEY(FUNCTION_ATTRIBUTE)) CI_TRY(functions_attribute(p, inner, field.bytes));
     if (field.key != CI_KEY(FUNCTION_INPUT)) continue;
     int32_t actual = formals < call->input_count ? m->refs.at[call->inputs + formals] : CI_NONE;
     CI_TRY(functions_formal(p, inner, field.bytes, actual));
@@ -96,7 +95,6 @@ static ci_status functions_body(ci_parser *p, const ci_scope *inner, const ci_fu
 
 ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call) {
   ci_scope inner = {.graph = scope->graph,
-                    .body = function,
                     .calls = scope->calls + 1,
                     .attrs = call->attrs,
                     .attr_count = call->attr_count,
@@ -115,7 +113,7 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
   }
   if (p->expanded / FUNCTIONS_NODE_MEMORY < p->model->limits.max_nodes)
     ci_model_allow(p->model, function->message.length);
-  inner.names = (uint32_t)p->calls; /* each call has a name, of which there are fewer */
+  inner.names = 2 * (uint32_t)p->calls; /* each call has a name, of which there are fewer */
   CI_TRY(functions_prefix(p, call->name, &inner.name_prefix));
   return functions_body(p, &inner, function, call);
 }

@@ -245,7 +245,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_FLOATS): CI_TRY(parse_floats(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_STRINGS): CI_TRY(parse_strings(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_REFERENCE):
-        referred = scope->body != NULL && ci_function_lists(scope->body, field.bytes);
+        referred = scope->names != 0 && ci_names_find(&p->model->names, scope->names + 1, field.bytes) != NULL;
         parse_reference(p, scope, field.bytes, attr);
         continue;
       default: continue;

@@ -22,13 +22,12 @@ typedef struct ci_parser {
 /* Where names are looked up: a graph, and inside an inlined call the call. */
 typedef struct ci_scope {
   int32_t graph;
-  const ci_function *body; /* that is parsed; NULL outside of functions */
   int32_t calls;        /* how many calls are open around */
-  uint32_t names;       /* in which scope of the table its names are: the call's number; 0: outside of calls */
-  ci_span name_prefix;  /* before a name in messages: "call/" */
+  uint32_t names; /* the scope of its names in the table, 0 outside of calls; behind it that of its attributes */
+  ci_span name_prefix; /* before a name in messages: "call/" */
   uint32_t attrs, attr_count; /* of the calling node */
   uint32_t controls, control_count; /* of the calling node: every inner node has them too */
-  ci_span file, function;           /* where the calling node was built */
+  ci_span file, function; /* where the calling node was built */
   uint32_t line;
 } ci_scope;
 
@@ -43,7 +42,6 @@ int32_t ci_parse_edge(ci_parser *p, ci_edge edge); /* CI_NONE: no memory */
 
 /* functions.c */
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version);
-bool ci_function_lists(const ci_function *function, ci_span attribute); /* whether nodes inside may refer to it */
 int32_t ci_function_outputs(const ci_function *function); /* how many it has */
 /* Parses the body in place of a node whose inputs, attributes and outputs are there already. */
 ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_function *function, const ci_node *call);

@@ -257,9 +257,8 @@ static void hostile_variables(ci_out *graph, ci_out *model, size_t n) {
 static void hostile_resources(ci_out *graph, ci_out *model, size_t n) {
   (void)graph;
   for (size_t i = 0; i < n; i++) {
-    char name[16];
     ci_out resource = {0};
-    hostile_text(&resource, CI_PB_RESOURCE_NAME, hostile_name(name, i));
+    hostile_text(&resource, CI_PB_RESOURCE_NAME, hostile_sorted(i).bytes);
     ci_out_field_message(&resource, CI_PB_RESOURCE_GENERATOR, &(ci_out){0});
     hostile_add(model, CI_PB_MODEL_RESOURCE, &resource);
   }
@@ -267,7 +266,11 @@ static void hostile_resources(ci_out *graph, ci_out *model, size_t n) {
 
 static void hostile_metadata(ci_out *graph, ci_out *model, size_t n) {
   (void)graph;
-  for (size_t i = 0; i < n; i++) ci_out_field_message(model, CI_PB_MODEL_METADATA, &(ci_out){0});
+  for (size_t i = 0; i < n; i++) {
+    ci_out entry = {0};
+    hostile_text(&entry, CI_PB_KEYVALUE_KEY, hostile_sorted(i).bytes);
+    hostile_add(model, CI_PB_MODEL_METADATA, &entry);
+  }
 }
 
 /* A value that a signature may name. */
@@ -459,6 +462,7 @@ static void hostile_called(ci_out *graph, ci_out *model, size_t n, bool controls
       hostile_text(&call, CI_PB_NODE_CONTROL_INPUT, name);
     }
     if (references) {
+      hostile_text(&function, CI_PB_FUNCTION_ATTRIBUTE, key);
       hostile_text(&attribute, CI_PB_ATTRIBUTE_KEY, key);
       ci_out_field_message(&attribute, CI_PB_ATTRIBUTE_VALUE, &value);
       hostile_add(&call, CI_PB_NODE_ATTR, &attribute);

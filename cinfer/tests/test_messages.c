@@ -181,7 +181,7 @@ static void test_run(const char *name, const char *said) {
 
 static void test_everywhere(const char *name, const char *said) {
   for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) test_load(damages[i].write, name, said);
-  test_run(name, said);
+  if (ci_utf8_valid((ci_span){name, strlen(name)})) test_run(name, said); /* else the load refuses it */
 }
 
 int main(void) {

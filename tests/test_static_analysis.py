@@ -1,0 +1,62 @@
+"""tools/static_analysis.py: what it reads of compilers' files, and that it finds what it is for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import static_analysis
+
+
+def node(name: str, frame: int, kind: str = "static") -> str:
+    place = f"{name}\\ncinfer/src/x.c:1:2\\n{frame} bytes ({kind})\\n0 dynamic objects"
+    return f'node: {{ title: "cinfer/cinfer.c:{name}" label: "{place}" }}\n'
+
+
+def edge(caller: str, called: str) -> str:
+    names = f'sourcename: "cinfer/cinfer.c:{caller}" targetname: "cinfer/cinfer.c:{called}"'
+    return f"edge: {{ {names} }}\n"
+
+
+def stack_of(graph: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    functions = static_analysis.read_call_graph(graph)
+    monkeypatch.setattr(static_analysis, "call_graph", lambda: functions)
+    monkeypatch.setattr(static_analysis, "ENTRIES", ("main",))
+    monkeypatch.setattr(static_analysis, "RECURSIONS", [])
+    return [finding.text for finding in static_analysis.stack()]
+
+
+def test_the_deepest_stack_is_the_longest_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph = (
+        node("main", 100) + node("a", 20) + node("b", 30) + edge("main", "a") + edge("main", "b")
+    )
+    assert stack_of(graph + node("c", 1000) + edge("b", "c"), monkeypatch) == []
+    assert "main takes at most 1,130 bytes" in capsys.readouterr().out
+
+
+def test_a_large_frame_and_one_without_bound_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = node("main", 2049) + node("grows", 8, "dynamic") + edge("main", "grows")
+    large, dynamic = stack_of(graph, monkeypatch)
+    assert large.startswith("main has 2049 bytes") and dynamic.startswith("grows has 8 bytes")
+
+
+def test_functions_that_call_each_other_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = "".join(node(name, 8) for name in ("main", "a", "b")) + edge("main", "a")
+    found = stack_of(graph + edge("a", "b") + edge("b", "a"), monkeypatch)
+    assert found == ["a, b call each other without a known bound"]
+
+
+def test_each_finding_needs_a_reason_and_each_reason_a_finding() -> None:
+    (step, check, path), _ = next(iter(static_analysis.reasons().items()))
+    known = static_analysis.Finding(check, path, 1, "known")
+    other = static_analysis.Finding("-Wother", path, 1, "other")
+    rows = [key for key in static_analysis.reasons() if key[0] == step]
+    left = static_analysis.judged(step, [known, other], complete=True)
+    assert other in left and known not in left
+    assert len(left) == 1 + len(rows) - 1
