@@ -290,8 +290,15 @@ def line_of(name: str, seed: int, text: str, seconds: float, findings: int) -> L
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    """The commit, with a "+" where sources differ from it."""
+    dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    return _git("rev-parse", "--short=12", "HEAD") + ("+" if dirty else "")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def run_slice(names: Sequence[str], arguments: argparse.Namespace, seconds: int) -> int:
