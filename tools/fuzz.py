@@ -290,8 +290,15 @@ def line_of(name: str, seed: int, text: str, seconds: float, findings: int) -> L
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    """The commit, with a "+" where sources differ from it."""
+    dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    return _git("rev-parse", "--short=12", "HEAD") + ("+" if dirty else "")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def run_slice(names: Sequence[str], arguments: argparse.Namespace, seconds: int) -> int:
@@ -367,27 +374,28 @@ def totals() -> dict[str, Line]:
     return sums
 
 
+HEAD = ("target", "what", "executions", "goal", "hours", "findings", "since the last", "replayed")
+
+
 def summary() -> str:
-    """The totals as a table."""
-    head = (
-        "target",
-        "what",
-        "executions",
-        "hours",
-        "findings, fixed",
-        "since the last",
-        "last run",
-    )
-    rows: list[Sequence[str]] = [head, ["---"] * len(head)]
+    """The totals as a table; what is replayed are the files of fixed findings."""
+    rows: list[Sequence[str]] = [(*HEAD, "last run"), ["---"] * (len(HEAD) + 1)]
     done = totals()
     for name, target in TARGETS.items():
-        total = done.get(name)
-        if total is None:
-            rows.append((f"`{name}`", target.what, "not run yet", "", "", "", ""))
-            continue
-        hours, found = f"{total['seconds'] / 3600:.1f}", f"{total['findings']:,}"
-        counts = (f"{total['executions']:,}", hours, found, f"{total['clean']:,}")
-        rows.append((f"`{name}`", target.what, *counts, total["last"]))
+        total = done.get(name, {"executions": 0, "seconds": 0, "findings": 0, "clean": 0})
+        rows.append(
+            (
+                f"`{name}`",
+                target.what,
+                f"{total['executions']:,}",
+                f"{target.goal:,}",
+                f"{total['seconds'] / 3600:.1f}",
+                f"{total['findings']:,}",
+                f"{total['clean']:,}",
+                f"{len(regressions(name, target)):,}",
+                total.get("last", "not run yet"),
+            )
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
