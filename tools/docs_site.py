@@ -1,7 +1,7 @@
 """Builds the documentation site: every page where its links expect it, then mkdocs, strictly.
 
-    python tools/docs_site.py           build/site/html
-    python tools/docs_site.py --check   docs/reference/c.md is what the header says
+python tools/docs_site.py           build/site/html
+python tools/docs_site.py --check   docs/reference/c.md is what the header says
 """
 
 from __future__ import annotations
