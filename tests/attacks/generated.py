@@ -152,7 +152,7 @@ KNOWN = (
     # The verifier of the Python reader looks at every attribute, the kernels of cinfer at theirs.
     Difference(
         "attributes that cinfer does not read",
-        ("missing", "wrong kind", "alias", "version"),
+        ("missing", "wrong kind", "alias", "version", "arity"),
         "runtime",
         r"lacks its attribute|is of kind \w+, expected|expected at least 3",
     ),
