@@ -241,6 +241,13 @@ def gaps(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
     return said
 
 
+def split_defects(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """The runs that must agree, and sentences about those of DEFECTS."""
+    sound = [r for r in runs if (r.build, r.signature) not in bits_builds.DEFECTS]
+    hit = dict.fromkeys((r.build, r.signature) for r in runs if r not in sound)
+    return sound, [f"{b}: {s} is left out: {bits_builds.DEFECTS[b, s]}" for b, s in hit]
+
+
 def disagreements(runs: Sequence[Run]) -> list[str]:
     """Signatures with more than one hash, and who has which."""
     said = []
@@ -276,10 +283,13 @@ def build_table(builds: Sequence[Build], runs: Sequence[Run]) -> list[str]:
     return lines
 
 
-def page(builds: Sequence[Build], runs: Sequence[Run], notes: Sequence[str]) -> None:
+def page(
+    builds: Sequence[Build], runs: Sequence[Run], notes: Sequence[str], defects: Sequence[str]
+) -> None:
     """Writes the tables between the markers of the page."""
     day = datetime.now(timezone.utc).date().isoformat()
     lines = [f"`make bits` on {day}: {len(runs)} runs.", "", *build_table(builds, runs), ""]
+    lines += [f"- {defect}" for defect in defects] + [""] * bool(defects)
     lines += hash_table(runs)
     lines += ["", "Compilers and emulators:", ""]
     lines += sorted({f"- {v}" for b in builds for v in bits_builds.versions(b).split("; ")})
@@ -339,11 +349,12 @@ def main() -> int:
     builds = bits_builds.chosen(arguments.only)
     with tempfile.TemporaryDirectory() as name:
         runs, notes = run_all(builds, Path(name), arguments.again)
-    print("\n".join([*build_table(builds, runs), "", *hash_table(runs), *notes]))
+    runs, defects = split_defects(runs)
+    print("\n".join([*build_table(builds, runs), "", *hash_table(runs), *notes, *defects]))
     wrong = [*gaps(builds, runs), *disagreements(runs)]
     print("\n".join(wrong) if wrong else f"all {len(runs)} hashes agree, one a signature")
     if arguments.page and not wrong:
-        page(builds, runs, notes)
+        page(builds, runs, notes, defects)
     return 1 if wrong else 0
 
 
