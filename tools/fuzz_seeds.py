@@ -10,6 +10,7 @@ follows a model in an input of `run` is said in cinfer/fuzz/feeds.h.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import struct
 import sys
@@ -27,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "cinfer/tests"), str(
 import cases  # noqa: E402
 import engines  # noqa: E402
 import fuzz  # noqa: E402
-import fuzz_operators  # noqa: E402
+import hostile_nodes  # noqa: E402
 import make_models  # noqa: E402
 from conformance import suite  # noqa: E402
 
@@ -72,9 +73,9 @@ def _write(name: str, seeds: Iterator[bytes]) -> None:
 
 def _models() -> Iterator[tuple[bytes, bytes]]:
     """Models, and for each what a run of it is given."""
-    for index, node in enumerate(fuzz_operators.seeds()):
+    for index, node in enumerate(hostile_nodes.seeds()):
         if index % 2:
-            node = fuzz_operators.replace(node, constant=tuple(range(len(node.inputs))))
+            node = dataclasses.replace(node, constant=tuple(range(len(node.inputs))))
         try:
             data, feeds = node.file()
         except Exception:  # a row that is refused by the writer is no seed
@@ -93,7 +94,7 @@ def _models() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _text_rows() -> Iterator[tuple[bytes, list[Any]]]:
-    """Rows of tests/cases with texts, which fuzz_operators leaves out."""
+    """Rows of tests/cases with texts, which hostile_nodes leaves out."""
     for row in cases.CASES:
         arrays = [x for x in (*row.inputs, *row.outputs) if x is not None]
         if any(x.dtype.kind in "OSU" for x in arrays):
