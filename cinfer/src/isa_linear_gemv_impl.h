@@ -57,7 +57,7 @@ struct CI_N(gemv_args) {
     int64_t step = 0;                                                       \
     vf sum[4][V];                                                           \
     CI_R4(CI_G_CLEAR, V)                                                    \
-    if (CI_VL == 1 || part == CI_VL) {                                      \
+    if (CI_VL == 1 || (CI_LARGE && part == CI_VL)) {                        \
       const int last = -1;                                                  \
       CI_G_BODY(V)                                                          \
     } else {                                                                \

@@ -296,6 +296,10 @@ CI_INLINE void CI_N(average_rows)(const ci_windows *t, const ptrdiff_t right) {
 #undef CI_END
 }
 static void CI_N(average_plane)(const ci_windows *t) {
+  if (!CI_LARGE) {
+    CI_N(average_rows)(t, t->x_right);
+    return;
+  }
   if (t->x_right == 1) {
     CI_N(average_rows)(t, 1);
     return;
