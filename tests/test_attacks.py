@@ -5,10 +5,12 @@ docs/security.md: S1, S3, S6, S7, S8, S10, S11.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,11 +34,31 @@ SECTIONS = {
 }  # fmt: skip
 
 
+ROOM = 1 << 32  # bytes that a run may take: the Python runtime has no limit of its own
+
+
+@contextlib.contextmanager
+def little_memory() -> Iterator[None]:
+    """The process may take ROOM more: what asks for all memory is refused and not killed."""
+    resource = pytest.importorskip("resource", reason="POSIX systems limit memory")
+    statistics = Path("/proc/self/statm")
+    if not statistics.exists():
+        pytest.skip("only Linux tells how much memory a process has")
+    pages = int(statistics.read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def outcome(attack: Named, engine: str) -> tuple[str, str]:
     """How it ends, and what was said."""
     try:
-        signature = module(engine).load(attack.file()).signature()
-        signature.run(list(attack.feeds.values()))
+        with little_memory():
+            signature = module(engine).load(attack.file()).signature()
+            signature.run(list(attack.feeds.values()))
     except errors.OpError as error:
         return REFUSED, error.message
     return ANSWERED, ""

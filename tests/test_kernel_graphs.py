@@ -355,9 +355,6 @@ REFUSED: list[tuple[str, list[pb.Node], dict[str, Array], str]] = [
 #: what Python bears
 BORNE = {
     "a scan that stacks the highest rank",
-    "a condition of floats",
-    "half a trip",
-    "a loop that goes on by floats",
     "a stack of the highest rank",
     "a sequence in a sequence",
     "a join of the highest rank",

@@ -181,6 +181,8 @@ def test_a_reader_polls_while_a_writer_saves_and_deletes(folder: str) -> None:
     polled_while_saving(folder, 9)
 
 
+# rclone's server may keep the bytes of one of two writers with the checksum of the other.
+@pytest.mark.parametrize("endpoint", ["moto"], indirect=True)
 def test_savers_that_race_leave_a_whole_checkpoint(folder: str) -> None:
     refused: list[Exception] = []
 
