@@ -187,3 +187,18 @@ def test_nodes_that_cannot_be_planned_are_refused(
 def test_a_double_does_where_a_float_is_wanted() -> None:
     data, fed = one("LeakyRelu", [-F], 16, alpha=attribute(d=0.5))
     np.testing.assert_array_equal(engines.run("cinfer", data, fed)[0], -F * np.float32(0.5))
+
+
+def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed() -> None:
+    kind = engines.tensor_type(np.float32, [2])
+    builder = engines.Builder()
+    builder.placeholder("x", np.float32, [2])
+    builder.node("h", "Mystery", ["x"], [kind], domain="nowhere")
+    builder.node("y", "Relu", ["h"], [kind], version=6)
+    builder.signature({"h": "h"}, {"y": "y"}, name="fed")
+    builder.signature({"x": "x"}, {"y": "y"}, name="whole")
+    model = engines.module("cinfer").load(builder.bytes())
+    fed = model.signature("fed").run([np.float32([1, -1])])[0]
+    assert fed.tolist() == [1, 0]
+    with pytest.raises(errors.UnimplementedError, match="lacks operator 'Mystery' of node 'h'"):
+        model.signature("whole").run([np.float32([1, -1])])

@@ -173,6 +173,17 @@ static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
   return CI_OK;
 }
 
+/* A node that the load took for fed, because another signature feeds it, may be of an operator that is not there. */
+static ci_status compile_check_kernels(const ci_compiler *c) {
+  for (size_t n = 0; n < c->model->nodes.count; n++) {
+    const ci_node *node = &c->model->nodes.at[n];
+    if (c->need[n] && node->kernel == NULL)
+      return ci_fail(c->error, CI_UNIMPLEMENTED, "this cinfer lacks operator '%.*s' of node '%.*s'",
+                     CI_SPAN_ARG(node->op), CI_SPAN_ARG(node->name));
+  }
+  return CI_OK;
+}
+
 static void compile_find_assigns(ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
@@ -555,6 +566,7 @@ static ci_status compile_signature(ci_compiler *c, int32_t number) {
   memset(c->fed, 0, c->model->edges.count * sizeof *c->fed);
   for (int32_t i = 0; i < signature->input_count; i++) c->fed[signature->inputs[i].edge] = true;
   CI_TRY(ci_needs(c->model, signature, c->fed, c->need, c->error));
+  CI_TRY(compile_check_kernels(c));
   int64_t count = compile_number_cells(c, signature);
   if (count > INT32_MAX) return compile_memory(c);
   c->cell_count = (int32_t)count;
