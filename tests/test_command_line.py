@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,6 +80,51 @@ def test_a_mistake_is_one_message_and_a_code(
     done = graphio(*arguments, code=code)
     assert text in done.err and "Traceback" not in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    "file, content, text",
+    [
+        ("text.npz", np.array(["a"]), "input 'image' is text, expected float32"),
+        ("objects.npz", np.array([{}], object), "'objects.npz': 'image' holds O0: pickled"),
+        ("wide.npz", np.zeros((2, 5), np.float32), "is float32[2,5], expected float32[?,3]"),
+        ("broken.npz", b"PK nonsense", "broken.npz': it is none of"),
+        ("broken.csv", b"a,b\n1\n2,3,4\n", "broken.csv' cannot be read: CSV parse error"),
+    ],
+)
+def test_inputs_that_cannot_be_taken_are_told_with_their_file_or_name(
+    graphio: Command,
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    content: Any,
+    text: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if isinstance(content, bytes):
+        Path(file).write_bytes(content)
+    else:
+        np.savez(file, image=content)
+    done = graphio("run", files / "net.onnx", "-i", file, code=exits.FILE)
+    assert text in done.err
+
+
+@pytest.mark.parametrize(
+    "content, text", [(b"", "is empty"), (b"nothing", "does not begin as one")]
+)
+def test_a_file_that_is_no_model_is_told(
+    graphio: Command, tmp_path: Path, content: bytes, text: str
+) -> None:
+    (tmp_path / "x.gio").write_bytes(content)
+    assert text in graphio("inspect", tmp_path / "x.gio", code=exits.FILE).err
+
+
+def test_inspect_tells_of_damaged_weights(graphio: Command, files: Path, tmp_path: Path) -> None:
+    data = bytearray((files / "net.gio").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "bad.gio").write_bytes(data)
+    assert "checksum" in graphio("inspect", tmp_path / "bad.gio", code=exits.FILE).err
 
 
 def test_a_file_of_another_kind_is_told(graphio: Command, tmp_path: Path) -> None:

@@ -120,6 +120,8 @@ def test_weights_become_a_checkpoint_under_other_names(
     (tmp_path / "names.json").write_text(json.dumps({"v": "dense/kernel"}))
     arguments = [tmp_path / "w.safetensors", new, "--names", tmp_path / "names.json"]
     assert "'v'" in graphio("convert", *arguments, code=exits.FILE).err
+    (tmp_path / "names.json").write_text("{broken")
+    assert "names.json' is no JSON" in graphio("convert", *arguments, code=exits.FILE).err
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,10 @@ def kind_of(path: str) -> str:
 
 def _by_name(path: str) -> str:
     suffix = Path(path).suffix.lower()
+    if os.path.getsize(path) == 0:
+        raise Refused(f"'{path}' is empty")
+    if suffix == ".gio":
+        raise Refused(f"'{path}' is no model file: it does not begin as one")
     if suffix == ".onnx":
         return ONNX
     if suffix in (".pb", ".pbtxt"):

@@ -12,7 +12,7 @@ import numpy as np
 from graphio.command_line.exits import USAGE, Refused
 from graphio.schema.engine import TensorSpec
 
-__all__ = ["read_inputs"]
+__all__ = ["read_arrays", "read_inputs"]
 
 Array = np.ndarray[Any, Any]
 Specs = Mapping[str, TensorSpec]
@@ -74,15 +74,33 @@ def _read(name: str | None, path: str, specs: Specs) -> dict[str, Any]:
     if not os.path.isfile(path):
         raise Refused(f"there is no file '{path}'")
     if suffix == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+        arrays = read_arrays(path)
         return arrays if name is None else {name: _one_of(arrays, name, path)}
     if suffix == ".npy":
-        return {name or _only(path, specs): np.load(path, allow_pickle=False)}
+        return {name or _only(path, specs): next(iter(read_arrays(path).values()))}
     if suffix not in _TABLES:
         known = ", ".join((".npz", ".npy", *_TABLES, *_PICTURES))
         raise Refused(f"'{path}' ends in none of {known}", USAGE)
-    return _columns(_TABLES[suffix](path), name, path, specs)
+    try:
+        table = _TABLES[suffix](path)
+    except ModuleNotFoundError:
+        raise Refused("tables need pyarrow: pip install 'graphio[tables]'") from None
+    except (OSError, ValueError) as error:
+        raise Refused(f"'{path}' cannot be read: {error}") from None
+    return _columns(table, name, path, specs)
+
+
+def read_arrays(path: str) -> dict[str, Array]:
+    """The arrays of a .npz or .npy file by name.
+
+    Raises:
+        Refused: it is not there, damaged, or has Python objects in it, which are not read.
+    """
+    from graphio.train.values import load_values
+
+    if not os.path.isfile(path):
+        raise Refused(f"there is no file '{path}'")
+    return dict(load_values(path))
 
 
 def _spec(name: str, specs: Specs) -> TensorSpec:
@@ -204,7 +222,7 @@ def _typed(name: str, value: Any, spec: TensorSpec) -> Any:
         return value
     if spec.dtype == object:
         return np.array([str(v).encode() for v in array.ravel()], object).reshape(array.shape)
-    if array.dtype == object:
+    if array.dtype.kind in "OSU":
         raise Refused(f"input '{name}' is text, expected {spec.dtype}")
     with np.errstate(all="ignore"):
         cast = array.astype(spec.dtype)

@@ -174,7 +174,10 @@ def _renamed(values: Mapping[str, Array], names: str | None) -> Mapping[str, Arr
         return values
     from graphio.train.renaming import renamed
 
-    table = json.loads(Path(names).read_text())
+    try:
+        table = json.loads(Path(names).read_text())
+    except ValueError as error:
+        raise Refused(f"'{names}' is no JSON: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
         raise Refused(f"'{names}' should be a JSON object of texts, {{old: new}}")
     found, wrong = renamed(values, table, set(values) | set(table.values()))

@@ -58,7 +58,7 @@ def model_facts(path: str, kind: str, nodes: bool = False) -> Facts:
     from graphio.describing import describe
     from graphio.schema import container
 
-    model, _ = container.unpack(data, lazy=True)
+    model, _ = container.unpack(data)
     facts |= describe(model)
     facts["engines"] = _engines(data)
     if nodes:

@@ -12,6 +12,7 @@ from rich.console import Console
 from graphio.command_line import engines, exits, output, writing_outputs
 from graphio.command_line.arguments import Engine, Inputs, Signature, Sizes
 from graphio.command_line.giving import given_inputs
+from graphio.command_line.reading_inputs import read_arrays
 
 NAME = "run"
 Facts = dict[str, Any]
@@ -56,7 +57,7 @@ def command(
         other = engines.load(compare, model, signature, threads)
         facts["compared"] = _compared(compare, results, _run(other, given, batch), tolerance)
     if expect is not None:
-        facts["expected"] = _compared(expect, results, _expected(expect), tolerance)
+        facts["expected"] = _compared(expect, results, read_arrays(expect), tolerance)
     if out is not None:
         writing_outputs.write_outputs(out, results)
         facts["written"] = out
@@ -99,11 +100,6 @@ def _summary(value: Any) -> Facts:
 
 def _text(number: Any) -> Any:
     return number.decode(errors="replace") if isinstance(number, bytes) else number
-
-
-def _expected(path: str) -> dict[str, Array]:
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
 
 
 def _compared(
