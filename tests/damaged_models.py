@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from schema_samples import model, node, tensor_type
+from schema_samples import model, node, pair, tensor_type
 
 from graphio.schema import container
 from graphio.schema import model_pb2 as pb
@@ -48,7 +48,7 @@ def rich() -> pb.Model:
     )
     body.input[2].type.CopyFrom(tensor_type(None, 20))
     made.graph.node.append(node("Loop", "loop", "", "", "y", body={"g": body}))
-    made.function.append(_pair())
+    made.function.append(pair())
     call = node("Pair", "pair", "y", "xw", domain="mine", k={"f": 2.0})
     call.output_type.add()
     made.graph.node.append(call)
@@ -57,18 +57,6 @@ def rich() -> pb.Model:
     signature.input[0].type.tensor.shape.dim[0].symbol = "batch"
     signature.target.append("if")
     signature.output.add(key="s", value="pair:1", type=tensor_type(None, 20))
-    return made
-
-
-def _pair() -> pb.Function:
-    """pair(a, b) gives a - b and, scaled by the attribute k, its square."""
-    made = pb.Function(domain="mine", name="Pair", version=1)
-    made.input.extend(["a", "b"])
-    made.output.extend(["d", "s"])
-    made.attribute.append("k")
-    made.node.extend([node("Sub", "d", "a", "b", version=7), node("Constant", "k", version=12)])
-    made.node[1].attr.add(key="value_float", value=pb.AttributeValue(reference="k"))
-    made.node.extend([node("Mul", "q", "d", "d", version=7), node("Mul", "s", "q", "k", version=7)])
     return made
 
 

@@ -173,3 +173,15 @@ def _add_collections(made: pb.Model) -> None:
     items.add(i=7)
     items.add(d=0.5)
     items.add(s=b"text")
+
+
+def pair() -> pb.Function:
+    """pair(a, b) gives a - b and, scaled by the attribute k, its square."""
+    made = pb.Function(domain="mine", name="Pair", version=1)
+    made.input.extend(["a", "b"])
+    made.output.extend(["d", "s"])
+    made.attribute.append("k")
+    made.node.extend([node("Sub", "d", "a", "b", version=7), node("Constant", "k", version=12)])
+    made.node[1].attr.add(key="value_float", value=pb.AttributeValue(reference="k"))
+    made.node.extend([node("Mul", "q", "d", "d", version=7), node("Mul", "s", "q", "k", version=7)])
+    return made

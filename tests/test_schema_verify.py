@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import damaged_models
 import pytest
-from schema_samples import model, node, tensor_type
+from schema_samples import model, node, pair, tensor_type
 
 from graphio.schema import container, errors, functions, verify
 from graphio.schema import model_pb2 as pb
@@ -50,21 +50,9 @@ def with_loop() -> pb.Model:
     return made
 
 
-def function() -> pb.Function:
-    """pair(a, b) gives a - b and, scaled by the attribute k, its square."""
-    body = pb.Function(domain="mine", name="Pair", version=1)
-    body.input.extend(["a", "b"])
-    body.output.extend(["d", "s"])
-    body.attribute.append("k")
-    body.node.extend([node("Sub", "d", "a", "b", version=7), node("Constant", "k", version=12)])
-    body.node[1].attr.add(key="value_float", value=pb.AttributeValue(reference="k"))
-    body.node.extend([node("Mul", "q", "d", "d", version=7), node("Mul", "s", "q", "k", version=7)])
-    return body
-
-
 def with_function() -> pb.Model:
     made = packed()
-    made.function.append(function())
+    made.function.append(pair())
     call = node("Pair", "pair", "y", "xw", domain="mine", k={"f": 2.0})
     call.output_type.add()
     made.graph.node.append(call)

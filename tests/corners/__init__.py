@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from graphio.schema import operators
+from node_rows import NodeRow, newest
 
 Array = np.ndarray[Any, Any]
 F, D = np.float32, np.float64
 
 
 @dataclass(frozen=True)
-class Corner:
-    """A node and the element types of its outputs."""
+class Corner(NodeRow):
+    """A node; tolerance 0: that of the type."""
 
-    op: str
-    domain: str
-    version: int
-    inputs: tuple[Array | None, ...]
-    attrs: Mapping[str, Any]
-    outputs: tuple[Any, ...]
     tolerance: float
 
     def __str__(self) -> str:
@@ -50,12 +43,7 @@ def corner(
         tolerance: 0: that of the type.
         attrs: of the node.
     """
-    domain, _, name = op.rpartition(".")
-    arrays = tuple(np.array(x, np.int64) if isinstance(x, list) else x for x in inputs)
-    kinds = [next(x.dtype for x in arrays if x is not None)]
-    version = operators.table().versions(domain, name)[-1]
-    found = tuple(kinds if outputs is None else outputs)
-    CORNERS.append(Corner(name, domain, version, arrays, attrs, found, tolerance))
+    CORNERS.append(Corner(**newest(op, inputs, attrs, outputs), tolerance=tolerance))
 
 
 def numbers(*shape: int, of: Any = F, seed: int = 0) -> Array:

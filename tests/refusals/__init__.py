@@ -5,13 +5,13 @@ A row gives what a stranger may write into a file or feed: shapes, types, attrib
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from node_rows import NodeRow, newest
 
-from graphio.schema import operators
 from graphio.schema.errors import InvalidArgumentError, OpError
 
 Array = np.ndarray[Any, Any]
@@ -19,15 +19,9 @@ FLOAT, DOUBLE = np.float32, np.float64
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Refusal(NodeRow):
     """A node, the class of its error, and words that the C library's message has."""
 
-    op: str
-    domain: str
-    version: int
-    inputs: tuple[Array | None, ...]
-    attrs: Mapping[str, Any]
-    outputs: tuple[Any, ...]
     error: type[OpError]
     runtime: type[OpError] | None
     words: str
@@ -61,13 +55,9 @@ def refused(
         outputs: their element types; None: one, of the first input's type.
         attrs: of the node.
     """
-    domain, _, name = op.rpartition(".")
-    arrays = tuple(np.array(x, np.int64) if isinstance(x, list) else x for x in inputs)
-    kinds = [next((x.dtype for x in arrays if x is not None), np.dtype(FLOAT))]
-    version = operators.table().versions(domain, name)[-1]
-    found = tuple(kinds if outputs is None else outputs)
     there = error if isinstance(runtime, str) else runtime
-    REFUSALS.append(Refusal(name, domain, version, arrays, attrs, found, error, there, words))
+    row = newest(op, inputs, attrs, outputs)
+    REFUSALS.append(Refusal(**row, error=error, runtime=there, words=words))
 
 
 def of(dtype: Any, *shape: int) -> Array:
