@@ -13,10 +13,12 @@
 #include "inputs.h"
 #include "models.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define NO_FORKS 1 /* which that sanitizer does not allow beside threads */
+/* A child that a process with threads forks has the locks of a sanitizer's allocator as they were then, and waits for
+ * ever: there are no forks under one that replaces malloc. Memcheck runs them. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define NO_FORKS 1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define NO_FORKS 1
 #endif
 #endif
