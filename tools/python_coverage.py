@@ -31,15 +31,15 @@ GROUPS = {
     "saving": "schema/checkpoint schema/restore train/background train/checkpoint train/latest "
     "train/restoring train/retention train/saver train/saving train/user_state",
 }
-GENERATED = "*_pb2.py"
+GENERATED = "*/*_pb2.py"
 # Percent of lines and branches that must be reached.
 GOALS = {"files": (98.0, 98.0), "saving": (98.0, 98.0)}
 TESTS = """
     test_async_save test_checkpoint test_checkpoint_names test_checkpoint_reading
-    test_checkpoint_saver test_container test_exact_resume test_model_damage test_monitored_session
-    test_proof_faults test_remote_saver test_restore_failures test_restore_options
-    test_restore_trees test_retention test_retention_of_others test_saver_surface
-    test_schema_verify test_strings test_training_loop
+    test_checkpoint_saver test_container test_data_checkpoints test_exact_resume test_model_damage
+    test_monitored_session test_proof_faults test_remote test_remote_saver test_restore_failures
+    test_restore_options test_restore_trees test_retention test_retention_of_others
+    test_saver_surface test_saving_corners test_schema_verify test_strings test_training_loop
 """.split()
 # Child processes, also those of os.fork, count; each process writes a file of its own.
 SETTINGS = f"""
@@ -74,7 +74,7 @@ def measure(arguments: argparse.Namespace) -> bool:
 
 def read() -> dict[str, Row]:
     """A row for each file of the package, `train/saver.py`."""
-    found = BUILD / "data.json"
+    found = BUILD / "report.json"
     if not coverage("json", "--quiet", "-o", str(found)):
         raise SystemExit(1)
     files = json.loads(found.read_text())["files"]
