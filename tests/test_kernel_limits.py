@@ -27,8 +27,8 @@ def one_a_call(key: Any) -> list[Case]:
     return list({key(case): case for case in reversed(CASES)}.values())
 
 
-def model(case: Case, *, constant: bool = True) -> tuple[bytes, list[Any]]:
-    """The case as a file, and what to feed."""
+def model(case: Case, *, constant: bool = False, unknown: bool = False) -> tuple[bytes, list[Any]]:
+    """The case as a file, and what to feed; see engines.one_node."""
     return engines.one_node(
         case.op,
         case.inputs,
@@ -37,6 +37,7 @@ def model(case: Case, *, constant: bool = True) -> tuple[bytes, list[Any]]:
         domain=case.domain,
         version=case.version,
         constant=constant,
+        unknown=unknown,
     )
 
 
@@ -57,7 +58,7 @@ def attributes() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("case", "name"), list(attributes()))
 def test_an_attribute_of_another_kind_is_refused(case: Case, name: str) -> None:
-    data, fed = model(case)
+    data, fed = model(case, constant=True)
     for engine in engines.NAMES:
         with pytest.raises(errors.InvalidArgumentError) as caught:
             engines.run(engine, data, fed)

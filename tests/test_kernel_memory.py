@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import cases
@@ -69,21 +70,30 @@ class Faulty:
         return options
 
 
-@pytest.fixture
-def faulty(monkeypatch: pytest.MonkeyPatch) -> Faulty:
+@pytest.fixture(scope="module")
+def faulty() -> Iterator[Faulty]:
+    """In the place of the library. For the whole module: what a failed test holds may end later."""
     from graphio.cinfer import model as loading
 
-    made = Faulty(loading.lib, loading.ffi)
-    monkeypatch.setattr(loading, "lib", made)
-    return made
+    lib = loading.lib
+    loading.lib = Faulty(lib, loading.ffi)  # type: ignore[assignment]
+    yield loading.lib
+    loading.lib = lib
+
+
+WAYS: dict[str, dict[str, bool]] = {
+    "fed": {},
+    "constants": {"constant": True},
+    "unknown shape": {"unknown": True},
+}
 
 
 @pytest.mark.parametrize("case", one_a_call(lambda c: (c.domain, c.op)), ids=str)
-@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_run_that_gets_no_memory_says_so_and_goes_on_when_there_is(
-    case: Case, constant: bool, faulty: Faulty
+    case: Case, way: str, faulty: Faulty
 ) -> None:
-    data, fed = model(case, constant=constant)
+    data, fed = model(case, **WAYS[way])
     loaded = cinfer.load(data)
     opened = faulty.asked
     expected = list(map(bits, loaded.signature().run(fed)))
