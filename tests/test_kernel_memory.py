@@ -1,6 +1,6 @@
 """S12: each allocation of a run fails in turn, in every operator that has a case.
 
-A run that gets no memory says so, keeps nothing, and gives the same bits when there is memory again.
+A run that gets no memory says so, keeps nothing, and gives the same bits when there is again.
 """
 
 from __future__ import annotations
