@@ -128,7 +128,7 @@ def watch(watcher: Watcher, tests: str, families: tuple[Path, Path]) -> bool:
     begin = time.monotonic()
     good = passes(["ctest", "--output-on-failure", "-R", tests], watcher, folder)
     then = time.monotonic()
-    bits = [*watcher.wrapper, str(folder / "bits"), *map(str, families), REPEATS]
+    bits = [*watcher.wrapper, str(folder / "bits"), REPEATS, "run", *map(str, families), "all"]
     kernels = passes(bits, watcher, folder)
     for name, passed, seconds in (
         ("C tests", good, then - begin),
