@@ -108,6 +108,24 @@ def test_a_session_with_little_memory_says_so_or_gives_the_same(
         assert refused or max(x.nbytes for x in case.outputs) <= 1
 
 
+@pytest.mark.parametrize("times", [2, 20])
+def test_texts_that_become_longer_than_memory_are_refused(
+    times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphio.cinfer import model as loading
+
+    text = np.array([b"long" * 1000], object)
+    data, fed = engines.one_node(
+        "StringJoin", [text] * times, {"separator": ""}, [object], domain="graphio"
+    )
+    monkeypatch.setattr(loading, "lib", Limited(loading.lib, 20000))
+    if times == 2:
+        assert engines.run("cinfer", data, fed)[0].tolist() == [b"long" * 2000]
+        return
+    with pytest.raises(errors.ResourceExhaustedError, match="the strings exceed"):
+        engines.run("cinfer", data, fed)
+
+
 def others(x: Any) -> Iterator[Any]:
     """The input with another element type, or another rank."""
     yield np.full(x.shape, b"7", object)

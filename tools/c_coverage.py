@@ -179,7 +179,12 @@ def run_c(names: str) -> bool:
 def run_preset() -> bool:
     """Tests of a library without all families, which they build themselves."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["tests/test_families.py", "-k", "told or listed or lists or there", f"--basetemp={PRESET}"]
+    command += [
+        "tests/test_families.py",
+        "-k",
+        "told or listed or lists or there",
+        f"--basetemp={PRESET}",
+    ]
     return subprocess.run(command, cwd=ROOT, env=environment() | COMPILER).returncode == 0
 
 
@@ -247,7 +252,7 @@ def lines(segments: list[list[Any]]) -> Iterator[tuple[int, int]]:
 
 
 def is_code(file: str, line: int) -> bool:
-    text = source(file)[line - 1].strip()
+    text = source(file)[line - 1].rstrip("\\").strip()  # of a macro, too
     return text not in ("", "}", "{") and not text.startswith("#")
 
 
@@ -431,15 +436,18 @@ def table(rows: dict[str, Row], details: bool) -> dict[str, Row]:
     head = f"{'':34} {'lines':>15} {'branches':>17} {'MC/DC':>15} {'left out':>19}"
     print(head)
     for group, total in groups.items():
-        print(cells(group, total.lines, total.branches, total.mcdc))
+        print(cells(group, total))
         for file in members[group] if details else ():
-            row = rows[file]
-            print(cells(f"  {file}", row.lines, row.branches, row.mcdc))
+            print(cells(f"  {file}", rows[file]))
     return groups
 
 
-def cells(name: str, *pairs: list[int]) -> str:
-    parts = [f"{percent(pair):6.2f} % {pair[0]:>5}/{pair[1]:<5}" for pair in pairs]
+def cells(name: str, row: Row) -> str:
+    pairs = row.lines, row.branches, row.mcdc
+    parts = [
+        f"{percent(pair):6.2f} % {pair[0]:>5}/{pair[1]:<5}" if pair[1] else " " * 20
+        for pair in pairs
+    ]
     share = percent([row.left_out, row.left_out + row.lines[1] + row.branches[1]])
     left_out = f"{row.left_out:6} {share:6.2f} %" if row.left_out else ""
     return f"{name:28} " + "  ".join([*parts, left_out])

@@ -103,9 +103,9 @@ def report(arguments: argparse.Namespace) -> int:
     for group, total in groups.items():
         for name in members(rows, group):
             total.add(rows[name])
-        print(cells(group, total.lines, total.branches))
+        print(cells(group, total))
         for name in members(rows, group):
-            print(cells(f"  {name}", rows[name].lines, rows[name].branches))
+            print(cells(f"  {name}", rows[name]))
             if os.path.basename(name) in arguments.missing or group in arguments.missing:
                 for line, what in sorted(rows[name].missing):
                     print(f"    {line}: {what}")
