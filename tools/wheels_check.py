@@ -1,0 +1,124 @@
+"""Builds what is published and tries the wheel in an empty environment of every Python there is.
+
+python tools/wheels_check.py            dist/: source archive, wheel; then all Pythons, as a table
+python tools/wheels_check.py --sbom     also dist/graphio-<version>.cdx.json: all that was installed
+
+Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be among
+them. What runs is `graphio selftest`: both engines, all instruction sets, one hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+INSTALLATIONS = ("~/.pyenv/versions/*/bin", "~/.local/share/uv/python/*/bin")
+ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
+
+
+def run(*command: object, cwd: Path | None = None) -> str:
+    words = list(map(str, command))
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def candidates(version: str) -> Iterator[str]:
+    if found := shutil.which(f"python{version}"):
+        yield found
+    for pattern in INSTALLATIONS:
+        home = Path(pattern).expanduser()
+        for folder in Path(home.anchor).glob(str(home.relative_to(home.anchor))):
+            yield str(folder / f"python{version}")
+
+
+def pythons() -> dict[str, str]:
+    """The first interpreter of each version that starts; pyenv's shims may not."""
+    found = {}
+    for version in VERSIONS:
+        for path in candidates(version):
+            if not Path(path).exists():
+                continue
+            done = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
+            if done.stdout.strip() == version:
+                found[version] = path
+                break
+    return found
+
+
+def build() -> tuple[Path, Path]:
+    """Source archive, and the wheel made from it and from nothing else."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "build", "-o", DIST, ROOT)
+    (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
+    run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
+    run(sys.executable, "-m", "abi3audit", "--strict", wheel)
+    return sdist, wheel
+
+
+def try_wheel(python: str, wheel: Path, folder: Path) -> tuple[dict[str, str], set[str]]:
+    """Versions of what was installed, and hashes of the runs, in an environment of its own."""
+    run(python, "-m", "venv", folder)
+    inside = folder / "bin"
+    run(inside / "python", "-m", "pip", "install", "-q", f"{wheel}[cli]")
+    report = json.loads(run(inside / "graphio", "selftest", "--json", cwd=folder))
+    return report["versions"], {row["sha256"] for row in report["runs"]}
+
+
+def sbom(python: str, wheel: Path) -> Path:
+    """What an installation without extras consists of, as CycloneDX."""
+    made = DIST / (re.sub(r"-cp.*", "", wheel.name) + ".cdx.json")
+    with tempfile.TemporaryDirectory() as folder:
+        run(python, "-m", "venv", "--without-pip", folder)
+        inside = Path(folder) / "bin" / "python"
+        run(sys.executable, "-m", "pip", "--python", inside, "install", "-q", wheel)
+        options = ["--output-reproducible", "--mc-type", "library", "-o", made]
+        options += ["--pyproject", ROOT / "pyproject.toml"]
+        run(sys.executable, "-m", "cyclonedx_py", "environment", *options, inside)
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--need", nargs="*", default=(), help="versions that must be here")
+    parser.add_argument("--sbom", action="store_true")
+    arguments = parser.parse_args()
+    found = pythons()
+    if absent := sorted(set(arguments.need) - set(found)):
+        raise SystemExit(f"no Python {', '.join(absent)}; found {', '.join(found) or 'none'}")
+    for path in build()[:]:
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes", flush=True)
+    (wheel,) = DIST.glob("*.whl")
+    hashes: set[str] = set()
+    print("python  seconds  numpy    protobuf  onnx     sha256")
+    for python in found.values():
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            versions, seen = try_wheel(python, wheel, Path(folder))
+        hashes |= seen
+        columns = (versions[name] for name in ("numpy", "protobuf", "onnx"))
+        shown = "".join(f"{value:<9}" for value in columns)
+        seconds = time.monotonic() - start
+        print(f"{versions['python']:<8}{seconds:<9.0f}{shown}{min(seen)[:16]}", flush=True)
+    if arguments.sbom:
+        print(sbom(list(found.values())[-1], wheel).relative_to(ROOT))
+    print("not here: " + (", ".join(v for v in VERSIONS if v not in found) or "none"))
+    if len(hashes) != 1:
+        print("DIFFERENT BITS", file=sys.stderr)
+    return len(hashes) != 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
