@@ -15,7 +15,7 @@ ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
 .PHONY: help demo test acceptance lint format operators analyze bits attacks failures sanitizers coverage bench bench-peers \
-        ratchet-times proofs fuzz fuzz-deep docs venv clean
+        ratchet-times proofs fuzz fuzz-deep docs wheels-check sbom venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -37,6 +37,8 @@ help:
 	@echo '            -background -foreign -files -remote'
 	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make docs   the documentation as a site, build/site/html'
+	@echo 'make wheels-check  dist/: source archive and wheel, tried in an empty environment of each Python'
+	@echo 'make sbom   the same, and dist/*.cdx.json: all that an installation consists of'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -113,6 +115,13 @@ PROOFS := kills states cuts errors flips truncations foreign resume restores bac
 # The site of docs/: build/site/html; a warning is an error.
 docs: .venv/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python tools/docs_site.py
+
+# NEED="--need 3.10 3.13" fails where these Pythons are missing.
+wheels-check: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py $(NEED)
+
+sbom: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py --sbom $(NEED)
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py

@@ -1,4 +1,4 @@
-"""The version is one wherever it stands, and the changelog is in order: the check finds what is not."""
+"""The version is one wherever it stands, the changelog is in order; the check finds what is not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import release
+import release  # noqa: E402
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 import uuid
-from pathlib import Path
 
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType

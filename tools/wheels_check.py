@@ -3,8 +3,8 @@
 python tools/wheels_check.py            dist/: source archive, wheel; then all Pythons, as a table
 python tools/wheels_check.py --sbom     also dist/graphio-<version>.cdx.json: all that was installed
 
-Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be among
-them. What runs is `graphio selftest`: both engines, all instruction sets, one hash.
+Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be
+among them. What runs is `graphio selftest`: both engines, all instruction sets, one hash.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def main() -> int:
     found = pythons()
     if absent := sorted(set(arguments.need) - set(found)):
         raise SystemExit(f"no Python {', '.join(absent)}; found {', '.join(found) or 'none'}")
-    for path in build()[:]:
+    sdist, wheel = build()
+    for path in (sdist, wheel):
         print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes", flush=True)
-    (wheel,) = DIST.glob("*.whl")
     hashes: set[str] = set()
     print("python  seconds  numpy    protobuf  onnx     sha256")
     for python in found.values():
