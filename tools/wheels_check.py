@@ -4,7 +4,8 @@ python tools/wheels_check.py            dist/: source archive, wheel; then all P
 python tools/wheels_check.py --sbom     also dist/graphio-<version>.cdx.json: all that was installed
 
 Pythons are those of PATH, of pyenv and of uv, 3.10 to 3.14; --need names versions that must be
-among them. What runs is `graphio selftest`: both engines, all instruction sets, one hash.
+among them. What runs is `graphio selftest`: both engines, all instruction sets, one hash. The first
+row has the oldest versions of numpy and the like that graphio says it works with.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 INSTALLATIONS = ("~/.pyenv/versions/*/bin", "~/.local/share/uv/python/*/bin")
+#: lines of a wheel's metadata
+NEEDED = r'^Requires-Dist: ([\w-]+)>=([\d.]+)(?:; extra == "cli")?$'
+ROW = "{:<8} {:<8} {:<9} {:<8} {:<6} {}"
 ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -68,13 +73,28 @@ def build() -> tuple[Path, Path]:
     return sdist, wheel
 
 
-def try_wheel(python: str, wheel: Path, folder: Path) -> tuple[dict[str, str], set[str]]:
-    """Versions of what was installed, and hashes of the runs, in an environment of its own."""
-    run(python, "-m", "venv", folder)
-    inside = folder / "bin"
-    run(inside / "python", "-m", "pip", "install", "-q", f"{wheel}[cli]")
-    report = json.loads(run(inside / "graphio", "selftest", "--json", cwd=folder))
-    return report["versions"], {row["sha256"] for row in report["runs"]}
+def lowest(wheel: Path) -> list[str]:
+    """The oldest versions that the wheel says it works with."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+    needed = re.findall(NEEDED, metadata, re.MULTILINE)
+    return [f"{package}=={version}" for package, version in needed]
+
+
+def try_wheel(python: str, wheel: Path, versions: list[str]) -> set[str]:
+    """Prints a row: what an environment of its own installs, and the hash of all runs there."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        run(python, "-m", "venv", folder)
+        inside = Path(folder) / "bin"
+        run(inside / "python", "-m", "pip", "install", "-q", f"{wheel}[cli]", *versions)
+        report = json.loads(run(inside / "graphio", "selftest", "--json", cwd=Path(folder)))
+    cells = [report["versions"][name] for name in ("python", "numpy", "protobuf", "onnx")]
+    hashes = {row["sha256"] for row in report["runs"]}
+    cells += [f"{time.monotonic() - start:.0f} s", min(hashes)[:16]]
+    print(ROW.format(*cells), flush=True)
+    return hashes
 
 
 def sbom(python: str, wheel: Path) -> Path:
@@ -96,24 +116,19 @@ def main() -> int:
     parser.add_argument("--sbom", action="store_true")
     arguments = parser.parse_args()
     found = pythons()
-    if absent := sorted(set(arguments.need) - set(found)):
-        raise SystemExit(f"no Python {', '.join(absent)}; found {', '.join(found) or 'none'}")
+    absent = [version for version in arguments.need if version not in found]
+    if absent or not found:
+        raise SystemExit(f"no Python {', '.join(absent or VERSIONS)}; found {list(found)}")
     sdist, wheel = build()
     for path in (sdist, wheel):
         print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes", flush=True)
-    hashes: set[str] = set()
-    print("python  seconds  numpy    protobuf  onnx     sha256")
+    print(ROW.format("python", "numpy", "protobuf", "onnx", "time", "sha256"))
+    oldest, newest = list(found.values())[0], list(found.values())[-1]
+    hashes = try_wheel(oldest, wheel, lowest(wheel))
     for python in found.values():
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            versions, seen = try_wheel(python, wheel, Path(folder))
-        hashes |= seen
-        columns = (versions[name] for name in ("numpy", "protobuf", "onnx"))
-        shown = "".join(f"{value:<9}" for value in columns)
-        seconds = time.monotonic() - start
-        print(f"{versions['python']:<8}{seconds:<9.0f}{shown}{min(seen)[:16]}", flush=True)
+        hashes |= try_wheel(python, wheel, [])
     if arguments.sbom:
-        print(sbom(list(found.values())[-1], wheel).relative_to(ROOT))
+        print(sbom(newest, wheel).relative_to(ROOT))
     print("not here: " + (", ".join(v for v in VERSIONS if v not in found) or "none"))
     if len(hashes) != 1:
         print("DIFFERENT BITS", file=sys.stderr)
