@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from wheels_check import lowest  # noqa: E402
+
 pytest.importorskip("scikit_build_core", reason="scikit-build-core, which builds, is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="compilers of POSIX systems")
 SDIST = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
@@ -81,6 +84,15 @@ def test_the_wheel_holds_every_module_the_licence_and_the_bill_of_materials(whee
     assert {f"{info}/licenses/LICENSE", f"{info}/sboms/graphio.cdx.json"} <= packed
     assert {name.partition("/")[0] for name in packed} == {"graphio", info}
     assert "graphio/cinfer/_native.abi3.so" in packed and "-cp310-abi3-" in wheel.name
+
+
+def test_the_oldest_versions_that_wheels_are_tried_with_are_those_of_the_metadata(
+    wheel: Path,
+) -> None:
+    found = dict(text.split("==") for text in lowest(wheel))
+    assert set(found) == {"numpy", "protobuf", "onnx", "cffi", "typer"}
+    project = (ROOT / "pyproject.toml").read_text()
+    assert all(f'"{name}>={version}"' in project for name, version in found.items())
 
 
 def test_the_wheel_passes_its_self_test_in_an_environment_of_its_own(
