@@ -9,13 +9,14 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py tools/docs_site.py tools/fuzz.py)
+                tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py tools/sbom.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
 .PHONY: help demo test acceptance lint format operators analyze bits attacks failures sanitizers \
-        coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs venv clean
+        coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
+        wheels-check sbom venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -37,6 +38,8 @@ help:
 	@echo '            -background -foreign -files -remote'
 	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make docs   the documentation as a site, build/site/html'
+	@echo 'make wheels-check  dist/: source archive and wheel, tried in an empty environment of each Python'
+	@echo 'make sbom   the same, and dist/*.cdx.json: all that an installation consists of'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -119,6 +122,13 @@ PROOFS := kills states cuts errors flips truncations foreign resume restores bac
 # The site of docs/: build/site/html; a warning is an error.
 docs: .venv/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python tools/docs_site.py
+
+# NEED="--need 3.10 3.13" fails where these Pythons are missing.
+wheels-check: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py $(NEED)
+
+sbom: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py --sbom $(NEED)
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py
