@@ -68,14 +68,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if web_pages.browser_path() is None:
-        pytest.skip("Chromium is not installed")
-    with web_pages.chromium() as found:
-        yield found
-
-
 @pytest.fixture
 def page(browser: Any, site: Path) -> Iterator[Any]:
     """The page, loaded; whatever it complains about in its console is a failure."""
