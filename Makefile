@@ -14,12 +14,13 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators analyze bits attacks failures sanitizers \
+.PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers \
         coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
         wheels-check sbom venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
+	@echo 'make browser  the page that reads digits drawn by hand, build/browser'
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
 	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
@@ -44,6 +45,10 @@ help:
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/digits/demo.py
+
+# The digits model as WebAssembly: clang, lld, wasi-libc, libclang-rt-14-dev-wasm32.
+browser: .venv/demo.stamp
+	$(BIN)/python examples/browser/build.py $(BROWSER)
 
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
