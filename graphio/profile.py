@@ -129,7 +129,8 @@ def of_runs(model: Model, runs: Sequence[Sequence[NodeTime]], device: str = "cin
         runs: what `observed` gave.
         device: the name of the engine, for the trace.
     """
-    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
+    parts = fused.parts(model)
+    nodes = {node.name: node for node in fused.unfused(model).graph.node}
     made = []
     for times in runs:
         metadata = RunMetadata()
