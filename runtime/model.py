@@ -153,7 +153,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         rows = html.signature_rows(self.signature(name) for name in self.signatures)
-        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
+        return html.table("graphio.runtime.Model", ("signature", "name", "way", "type"), rows)
 
 
 def _declare(proto: pb.Model, arrays: Sequence[Array], state: State) -> None:
