@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import io
+import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from data_pipelines import drain, plain, rest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import graphio as tf
 
@@ -154,6 +159,65 @@ def test_a_table_shuffles_maps_and_batches_as_other_data_do(tmp_path: Path) -> N
     assert found == want and len(found) == 9
 
 
+#: Arrow's type, and values of it
+KINDS: dict[str, tuple[Any, Any]] = {
+    "int8": (pa.int8(), st.integers(-128, 127)),
+    "uint64": (pa.uint64(), st.integers(0, 2**64 - 1)),
+    "float": (pa.float32(), st.floats(width=32, allow_nan=False)),
+    "half": (pa.float16(), st.sampled_from([0.0, -1.5, 65504.0])),
+    "bool": (pa.bool_(), st.booleans()),
+    "text": (pa.large_string(), st.text(max_size=3)),
+    "bytes": (pa.binary(), st.binary(max_size=3)),
+    "entry": (pa.dictionary(pa.int8(), pa.string()), st.sampled_from(["a", "b"])),
+    "pair": (pa.list_(pa.int16(), 2), st.tuples(st.integers(-9, 9), st.integers(-9, 9))),
+    "some": (pa.list_(pa.float64()), st.lists(st.sampled_from([0.5, 1.5]), max_size=3)),
+    "many": (pa.large_list(pa.string()), st.lists(st.text(max_size=2), max_size=3)),
+    "flags": (pa.list_(pa.bool_(), 1), st.tuples(st.booleans())),
+}
+
+
+def as_fetched(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [as_fetched(each) for each in value]
+    return value.encode() if isinstance(value, str) else value
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_table_has_the_rows_that_pyarrow_says(data: Any) -> None:
+    names = data.draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, unique=True))
+    count = data.draw(st.integers(0, 9))
+    made = {
+        name: pa.array(
+            data.draw(st.lists(KINDS[name][1], min_size=count, max_size=count)), KINDS[name][0]
+        )
+        for name in names
+    }
+    table = pa.table(made)
+    cut = data.draw(st.integers(0, count))
+    table = pa.concat_tables([table.slice(cut), table.slice(0, cut)]).slice(
+        data.draw(st.integers(0, 2))
+    )
+    want = [{name: as_fetched(row[name]) for name in names} for row in table.to_pylist()]
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, row_group_size=data.draw(st.integers(1, 4)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        path.write_bytes(buffer.getvalue())
+        assert drain(lambda: ArrowDataset(table)) == want
+        assert drain(lambda: ParquetDataset(path)) == want
+        if not {"some", "many"} & set(names):
+            size = data.draw(st.integers(1, 5))
+            for make, source in ((ArrowDataset, table), (ParquetDataset, path)):
+                batches = drain(partial(make, source, names, batch_size=size))
+                rows = [
+                    dict(zip(names, row, strict=True))
+                    for b in batches
+                    for row in zip(*b, strict=True)
+                ]
+                assert rows == want and all(len(b[0]) == size for b in batches[:-1])
+
+
 # ---- places ----
 
 
@@ -284,6 +348,35 @@ def test_damage_inside_of_a_file_is_an_error_of_the_run(tmp_path: Path) -> None:
         session.run(element)
         with pytest.raises(tf.errors.DataLossError, match="damaged.parquet cannot be read"):
             session.run(element)
+
+
+def test_who_ignores_errors_goes_on_behind_a_bad_row_group(tmp_path: Path) -> None:
+    path = str(tmp_path / "nulls.parquet")
+    values = [0, 1, 2, None, 4, 5, 6]
+    parquet.write_table(pa.table({"a": pa.array(values, pa.int32())}), path, row_group_size=2)
+
+    def lenient() -> Any:
+        data = ParquetDataset(path, ["a"]).map(lambda a: a)
+        return data.apply(tf.data.experimental.ignore_errors())
+
+    assert drain(lenient) == [0, 1, 4, 5, 6]
+
+
+def test_a_later_file_of_another_kind_is_an_error_of_the_run(tmp_path: Path) -> None:
+    paths = files(tmp_path)
+    parquet.write_table(pa.table({"id": pa.array([1], pa.timestamp("us"))}), paths[2])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="2.parquet, row group 0.*no tensor's"):
+        drain(lambda: ParquetDataset(paths, ["id"]))
+
+
+@pytest.mark.parametrize("name, value", [("id", "x"), ("name", 3), ("pair", "x"), ("kind", 1.5)])
+def test_what_stands_for_missing_values_must_be_of_the_columns_type(
+    name: str, value: Any, tmp_path: Path
+) -> None:
+    paths = files(tmp_path)
+    for make in (ArrowDataset, ParquetDataset):
+        with tf.Graph().as_default(), pytest.raises(ValueError, match=f"missing=.'{name}': .* no"):
+            make(people() if make is ArrowDataset else paths, missing={name: value})
 
 
 def test_without_pyarrow_it_is_said_what_to_install(monkeypatch: Any) -> None:

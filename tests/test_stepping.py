@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_graphs import RandomModel
 
 import graphio as tf
+from graphio import runtime
 
 
 @pytest.fixture(autouse=True)
@@ -185,3 +187,37 @@ def test_a_session_that_runs_operations_at_the_same_time_steps_in_order() -> Non
         names = [visit.op.name for visit in steps]
         assert names.index("y") < names.index("logarithm") < names.index("loss")
         assert steps.result == want
+
+
+def outcome(model: Any, run: Any, feeds: Any) -> list[Any]:
+    """What a run gives, or its error, and the state after it."""
+    try:
+        found = run(model.signature("run"), feeds)
+    except tf.errors.OpError as error:
+        found = [np.array(str(error))]
+    return [*found, *map(model.state.get, "vw")]
+
+
+def in_steps(signature: Any, feeds: Any) -> Any:
+    steps, results = signature.stepping(feeds)
+    while steps.position < len(steps.nodes):
+        steps.step()
+    return results()
+
+
+def visited(signature: Any, feeds: Any) -> Any:
+    return signature.run_watched(feeds, None, None, lambda node, inputs, results: None)
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 2))
+def test_stepped_and_visited_runs_of_any_model_give_the_bits_of_a_run(seed: int) -> None:
+    made = RandomModel(seed, most_nodes=4 + seed % 24)
+    plain = runtime.load(made.data)
+    others = [(runtime.load(made.data, separate=True), way) for way in (in_steps, visited)]
+    for run in range(3):
+        feeds = made.feeds(4 * seed + run)
+        want = outcome(plain, lambda signature, feeds: signature.run(feeds), feeds)
+        for model, way in others:
+            found = outcome(model, way, feeds)
+            assert [x.dtype for x in found] == [x.dtype for x in want]
+            assert [x.tobytes() for x in found] == [x.tobytes() for x in want]

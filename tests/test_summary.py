@@ -118,6 +118,28 @@ def test_images_are_png_files(target: str, channels: int) -> None:
     assert [v.tag for v in shown(tf.summary.image("one", images, 1), target)] == ["one/image"]
 
 
+@pytest.mark.parametrize("channels, mode", [(1, "L"), (3, "RGB"), (4, "RGBA")])
+def test_tensorboard_and_pillow_read_the_images(channels: int, mode: str, tmp_path: Path) -> None:
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    image = pytest.importorskip("PIL.Image")
+    x = tf.placeholder(tf.uint8, [None, None, None, channels])
+    shapes = [(1, 1), (1, 300), (33, 7)]
+    sent = [np.random.RandomState(i).randint(0, 256, (1, *shape, channels)).astype(np.uint8)
+            for i, shape in enumerate(shapes)]  # fmt: skip
+    op = tf.summary.image("seen", x, max_outputs=1)
+    with tf.Session() as session, tf.summary.FileWriter(str(tmp_path)) as writer:
+        for step, images in enumerate(sent):
+            writer.add_summary(session.run(op, {x: images}), step)
+    found = accumulators.EventAccumulator(str(tmp_path), {"images": 0}).Reload()
+    events = found.Images("seen/image")
+    assert [event.step for event in events] == [0, 1, 2]
+    for event, images in zip(events, sent, strict=True):
+        decoded = image.open(io.BytesIO(event.encoded_image_string))
+        assert decoded.mode == mode and decoded.size == (event.width, event.height)
+        pixels = np.asarray(decoded).reshape(images[0].shape)
+        np.testing.assert_array_equal(pixels, images[0])
+
+
 def test_images_of_floats_are_scaled() -> None:
     images = np.zeros((3, 1, 3, 3), np.float32)
     images[0, 0, 1:] = [[0.5] * 3, [0.25] * 3]

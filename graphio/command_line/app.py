@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphio.bars import progress_bars
 from graphio.command_line import exits
 from graphio.command_line.commands import (
     bench,
@@ -79,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app(given, prog_name="graphio")
+        with progress_bars():
+            app(given, prog_name="graphio")
     except SystemExit as end:  # with which typer tells wrong usage, too
         return end.code if isinstance(end.code, int) else exits.DONE
     except KeyboardInterrupt:

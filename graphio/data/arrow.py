@@ -85,7 +85,22 @@ def columns_of(
     twice = [name for name in chosen if names.count(name) > 1 or chosen.count(name) > 1]
     if twice or not chosen:
         raise ValueError(f"{what}: columns are {chosen}, expected one or more, each once")
+    for name, value in fill.items():
+        _check_fill(name, value, schema.field(name).type, what)
     return [Column(n, _spec(n, schema.field(n).type, what), fill.get(n)) for n in chosen]
+
+
+def _check_fill(name: str, value: Any, kind: Any, what: str) -> None:
+    """Refuses what cannot stand for a value of a column, or for those in its lists."""
+    pyarrow = module(what)
+    inner = getattr(kind, "value_type", None) or kind
+    inner = getattr(inner, "value_type", None) or inner  # of a dictionary in a list
+    try:
+        pyarrow.scalar(value, inner)
+    except (TypeError, OverflowError, pyarrow.ArrowException) as error:
+        raise ValueError(
+            f"{what}: missing={{{name!r}: {value!r}}} is no {inner}: {error}"
+        ) from None
 
 
 def _spec(name: str, kind: Any, what: str) -> Spec:

@@ -88,7 +88,7 @@ class _RowGroups(_Groups):
             raise _damaged(path, error) from None
         try:
             return arrow.table_with(table, columns)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{path}, row group {group}: {error}") from None
 
     def close(self) -> None:
@@ -153,7 +153,11 @@ class _Rows(Stage):
             group = bisect.bisect_right(self._ends, self.position)
             start = self.position - (self._ends[group] - self.groups.counts[group])
             stop = min(start + count, self.groups.counts[group])
-            arrays = self._read(group)
+            try:
+                arrays = self._read(group)
+            except errors.OpError:
+                self.position = self._ends[group]  # who ignores errors goes on behind it
+                raise
             for part, column in zip(parts, self.columns, strict=True):
                 part.append(arrays[column.name][start:stop])
             self.position += stop - start
@@ -165,7 +169,7 @@ class _Rows(Stage):
             self._group, self._arrays = -1, {}
             try:
                 self._arrays = dict(self.groups.read(group, self.columns))
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 raise self.refused(str(error)) from None
             self._group = group
         return self._arrays

@@ -26,7 +26,7 @@ from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
 from graphio.ops.shapes import dims_of
-from graphio.schema import custom, errors, operators
+from graphio.schema import custom, errors, meter, operators
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -240,8 +240,10 @@ class Importer:
 
     def nodes(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
         """Nodes of one graph or function body, in an order that their values allow."""
-        for node in checked_order(nodes, scope, self.problems):
-            self.node(node, scope)
+        with meter.task("import ONNX nodes", len(nodes), "node") as told:
+            for node in checked_order(nodes, scope, self.problems):
+                self.node(node, scope)
+                told(1)
 
     def node(self, node: onnx.NodeProto, scope: Scope) -> None:
         """One node; what is wrong with it is noted and its outputs count as made."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, errors, shard_reader, stores, tensors
+from graphio.schema import checkpoint_index, errors, meter, shard_reader, stores, tensors
 from graphio.schema.checkpoint_index import read_index, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointVariable
 from graphio.schema.checkpoint_writer import Resource, delete, write_checkpoint
@@ -62,11 +62,13 @@ class Checkpoint:
         Raises:
             DataLossError: bytes are damaged.
         """
-        for number, rows in enumerate(self._files.rows):
-            with self._files.file(number) as file:
-                for name, array in shard_reader.read_shard(file, rows, into):
-                    if into is None:
-                        self._variables.arrays[name] = array
+        total = sum(row.nbytes for row in self.index.variable)
+        with meter.task(f"read {self._base}", total, "B") as told:
+            for number, rows in enumerate(self._files.rows):
+                with self._files.file(number) as file:
+                    for name, array in shard_reader.read_shard(file, rows, into, told):
+                        if into is None:
+                            self._variables.arrays[name] = array
 
     @property
     def step(self) -> int | None:

@@ -13,12 +13,12 @@ import re
 import secrets
 import threading
 import time as clock
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio.schema import checkpoint_index, dtypes, errors, files, shards, stores, tensors
+from graphio.schema import checkpoint_index, dtypes, errors, files, meter, shards, stores, tensors
 from graphio.schema.checkpoint_index import MINOR, is_safe_name, read_index_of
 from graphio.schema.checkpoint_pb2 import CheckpointIndex, CheckpointResource, CheckpointVariable
 from graphio.schema.crc32c import crc32c
@@ -197,15 +197,21 @@ class _Writer:
         ]
         groups = shards.split(entries, shard_bytes, parts)
         rows: list[CheckpointVariable] = []
-        for number, group in enumerate(groups):
-            name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
-            rows += self.write_shard(name, shards.in_order(group), variables)
+        total = sum(entry.nbytes for entry in entries)
+        with meter.task(f"write {self.base}", total, "B") as told:
+            for number, group in enumerate(groups):
+                name = f"{self.base}.data-{self.token}-{number:05}-of-{len(groups):05}.safetensors"
+                rows += self.write_shard(name, shards.in_order(group), variables, told)
         for row in rows:
             row.slot_of, row.slot = slots.get(row.name, ("", ""))
         self.index.variable.extend(sorted(rows, key=lambda row: row.name.encode()))
 
     def write_shard(
-        self, name: str, entries: Sequence[shards.Entry], variables: Mapping[str, Array]
+        self,
+        name: str,
+        entries: Sequence[shards.Entry],
+        variables: Mapping[str, Array],
+        told: Callable[[int], Any],
     ) -> list[CheckpointVariable]:
         """Writes one data file; checksums are computed on the way, while the bytes are in cache."""
         head = shards.header(entries, self.index.save_id)
@@ -221,6 +227,7 @@ class _Writer:
                     piece = data[at : at + PIECE]
                     crc = crc32c(piece, crc)
                     yield piece
+                    told(len(piece))
                 rows.append(
                     CheckpointVariable(
                         name=entry.name,

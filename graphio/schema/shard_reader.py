@@ -3,12 +3,12 @@ while the processor's cache still holds it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from graphio.schema import dtypes, errors, rooms, small_types, tensors
+from graphio.schema import dtypes, errors, meter, rooms, small_types, tensors
 from graphio.schema.checkpoint_pb2 import CheckpointVariable
 from graphio.schema.crc32c import crc32c
 from graphio.schema.stores import StoredFile
@@ -18,7 +18,10 @@ _SMALL = 64  # variables of less than a piece divided by this are read together
 
 
 def read_shard(
-    file: StoredFile, rows: Sequence[CheckpointVariable], into: Mapping[str, Array] | None
+    file: StoredFile,
+    rows: Sequence[CheckpointVariable],
+    into: Mapping[str, Array] | None,
+    told: Callable[[int], Any] = meter.untold,
 ) -> Iterator[tuple[str, Array]]:
     """The variables of a data file with their values; all of them are checked.
 
@@ -27,6 +30,7 @@ def read_shard(
         rows: its variables in the order of their bytes, which follow each other without a gap.
         into: arrays by name that values are read into, contiguous, of the stored dtype and as
             many elements; the other variables are checked only. None: all get arrays of their own.
+        told: is called with each number of bytes that were read.
 
     Raises:
         DataLossError: a checksum does not match, or bytes do not fit dtype and shape.
@@ -37,19 +41,23 @@ def read_shard(
         large = row.nbytes >= file.piece // _SMALL
         if small and (large or size + row.nbytes > file.piece):
             yield from _read_together(file, small, size, into)
+            told(size)
             small, size = [], 0
         if not large:
             small.append(row)
             size += row.nbytes
         elif into is None or row.name in into:
-            yield row.name, _read_alone(file, row, None if into is None else into[row.name])
+            yield row.name, _read_alone(file, row, None if into is None else into[row.name], told)
         else:
-            _check_alone(file, row)
+            _check_alone(file, row, told)
     if small:
         yield from _read_together(file, small, size, into)
+        told(size)
 
 
-def _read_alone(file: StoredFile, row: CheckpointVariable, target: Array | None) -> Array:
+def _read_alone(
+    file: StoredFile, row: CheckpointVariable, target: Array | None, told: Callable[[int], Any]
+) -> Array:
     kind = dtypes.of_number(row.dtype)
     plain = tensors.is_plain(kind)
     if not plain:
@@ -59,18 +67,20 @@ def _read_alone(file: StoredFile, row: CheckpointVariable, target: Array | None)
     else:
         array = target
     data = tensors.memory(array)
-    _fill(file, row, data)
+    _fill(file, row, data, told)
     return array if plain else _put(tensors.decode(row.dtype, row.dims, data), target)
 
 
-def _check_alone(file: StoredFile, row: CheckpointVariable) -> None:
+def _check_alone(file: StoredFile, row: CheckpointVariable, told: Callable[[int], Any]) -> None:
     if tensors.is_plain(dtypes.of_number(row.dtype)):
-        _fill(file, row, memoryview(bytearray(file.piece)))
+        _fill(file, row, memoryview(bytearray(file.piece)), told)
     else:
-        _read_alone(file, row, None)
+        _read_alone(file, row, None, told)
 
 
-def _fill(file: StoredFile, row: CheckpointVariable, data: memoryview) -> None:
+def _fill(
+    file: StoredFile, row: CheckpointVariable, data: memoryview, told: Callable[[int], Any]
+) -> None:
     """Reads and checks a variable; data has room for all of it, or for a piece at a time."""
     kind, crc, valid = dtypes.of_number(row.dtype), 0, True
     for at in range(0, row.nbytes, file.piece):
@@ -79,6 +89,7 @@ def _fill(file: StoredFile, row: CheckpointVariable, data: memoryview) -> None:
         file.read_into(row.offset + at, piece)
         crc = crc32c(piece, crc)
         valid = valid and tensors.are_values(kind, piece)
+        told(len(piece))
     _check(row, crc)
     if not valid:
         raise tensors.no_values(kind)

@@ -11,7 +11,7 @@ import numpy as np
 from graphio import scopes
 from graphio.graph import Operation, Tensor
 from graphio.onnx.problems import Problems
-from graphio.schema import errors
+from graphio.schema import errors, meter
 from graphio.schema import tensorflow_pb2 as pb
 from graphio.tensorflow_files import control, operators
 from graphio.tensorflow_files.bodies import (
@@ -210,8 +210,10 @@ class Importer:
             return [*found, *self._waits_for(node, region)]
 
         try:
-            for name in in_order(names, needs, region.__contains__):
-                region.values[name] = self._outputs(region.body.nodes[name], region)
+            with meter.task("import TensorFlow nodes", len(region.body.nodes), "node") as told:
+                for name in in_order(names, needs, region.__contains__):
+                    region.values[name] = self._outputs(region.body.nodes[name], region)
+                    told(1)
         except ValueError as error:
             self.problems.add(str(error))
             raise Broken from None

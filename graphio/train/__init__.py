@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphio import refusals
+from graphio.bars import progress_bars
 from graphio.graph_io import write_graph
 from graphio.meta_graph import SaverDef, export_meta_graph
 from graphio.summary.writer import summary_iterator
@@ -186,6 +187,7 @@ __all__ = [
     "piecewise_constant_decay",
     "plot_curves",
     "polynomial_decay",
+    "progress_bars",
     "remove_checkpoint",
     "restore_latest",
     "start_queue_runners",

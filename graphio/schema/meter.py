@@ -1,0 +1,63 @@
+"""How far long work is, told to whoever wants to show it. By default nobody does."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+__all__ = ["Bar", "shown_by", "task", "untold"]
+
+
+class Bar(Protocol):
+    """What shows one piece of work."""
+
+    def update(self, amount: int) -> Any:
+        """So much more is done."""
+
+    def close(self) -> Any:
+        """It is over, perhaps before its end."""
+
+
+#: makes a bar: of what, how much there is, its unit
+Factory = Callable[[str, int, str], Bar]
+_factory: contextvars.ContextVar[Factory | None] = contextvars.ContextVar("bars", default=None)
+
+
+@contextlib.contextmanager
+def shown_by(factory: Factory | None) -> Iterator[None]:
+    """A context of this thread in which long work is shown; None: in which it is not."""
+    before = _factory.set(factory)
+    try:
+        yield
+    finally:
+        _factory.reset(before)
+
+
+@contextlib.contextmanager
+def task(what: str, total: int, unit: str) -> Iterator[Callable[[int], Any]]:
+    """A piece of long work; what is done inside of it is a part of it and has no bar of its own.
+
+    Args:
+        what: is done, for people.
+        total: how much there is.
+        unit: of the amounts; "B": bytes.
+
+    Yields:
+        A function to be told of each amount that is done.
+    """
+    factory = _factory.get()
+    if factory is None:
+        yield untold
+        return
+    bar = factory(what, total, unit)
+    try:
+        with shown_by(None):
+            yield bar.update
+    finally:
+        bar.close()
+
+
+def untold(amount: int) -> None:
+    """Nobody asks."""
