@@ -17,7 +17,7 @@ enum {
   OPTION_RUNS = 0x30,
   OPTION_THREADS = 64
 };
-enum { MOST_OUTPUTS = 64, SMALL_MEMORY = 1 << 18, LARGE_MEMORY = 1 << 22, MOST_STEPS = 16, MOST_NODES = 256 };
+enum { MOST_OUTPUTS = 64, SMALL_MEMORY = 1 << 16, LARGE_MEMORY = 1 << 18, MOST_STEPS = 16, MOST_NODES = 256 };
 
 typedef struct play { /* one time through */
   ci_model *model;
