@@ -175,7 +175,7 @@ def checkpoint(browser: Any, folder: Path) -> bytes:
     train = tutorial(folder)["tf"].train
     with working(folder):
         listing = train.list_checkpoint("rings")
-    return notebook(browser, {'tf.train.list_checkpoint("rings")': listing}, 740)
+    return notebook(browser, {'tf.train.list_checkpoint("rings")': listing}, 780)
 
 
 def diff(browser: Any, folder: Path) -> bytes:
@@ -184,7 +184,7 @@ def diff(browser: Any, folder: Path) -> bytes:
     older, newer = "rings/model.ckpt-150", "rings/model.ckpt-300"
     with working(folder):
         found = train.diff_checkpoints(older, newer)
-    return notebook(browser, {f'tf.train.diff_checkpoints("{older}", "{newer}")': found}, 740)
+    return notebook(browser, {f'tf.train.diff_checkpoints("{older}", "{newer}")': found}, 780)
 
 
 PICTURES: dict[str, Taker] = {
