@@ -9,13 +9,14 @@ NATIVE := pyproject.toml CMakeLists.txt cinfer/CMakeLists.txt tools/gen_ffi.py \
                      cinfer/src/kernels/*.c cinfer/src/kernels/*.h)
 C_FILES = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' ':!cinfer/src/ci_schema.h')
 GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_suite.py tools/proofs_page.py \
-                tools/families_page.py tools/docs_site.py tools/fuzz.py)
+                tools/families_page.py tools/docs_site.py tools/fuzz.py tools/release.py tools/sbom.py)
 
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers coverage bench bench-peers \
-        ratchet-times proofs fuzz fuzz-deep docs venv clean
+.PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers \
+        coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
+        wheels-check sbom venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
@@ -32,12 +33,14 @@ help:
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
-	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19; COVERAGE=--help)'
+	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19), and of saves and restores in Python'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
 	@echo 'make fuzz   every fuzz target for a minute; make fuzz-deep: hours, until each has its goal'
 	@echo 'make docs   the documentation as a site, build/site/html'
+	@echo 'make wheels-check  dist/: source archive and wheel, tried in an empty environment of each Python'
+	@echo 'make sbom   the same, and dist/*.cdx.json: all that an installation consists of'
 	@echo 'make venv   .venv with everything that development needs'
 
 demo: .venv/demo.stamp
@@ -106,9 +109,15 @@ bench-peers: .venv/peers.stamp
 ratchet-times: .venv/bench.stamp
 	$(BIN)/python -m benchmarks.peers.operators
 
-# What of the C library the tests reach; fails below the goals that tools/c_coverage.py has.
-coverage: .venv/dev.stamp
-	$(BIN)/python tools/c_coverage.py $(COVERAGE)
+# What the tests reach of the C library, and of saving and restoring in Python; each fails below
+# the goals that its tool has.
+coverage: coverage-python coverage-c
+
+coverage-python: .venv/dev.stamp
+	$(BIN)/python tools/python_coverage.py $(COVERAGE)
+
+coverage-c: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/c_coverage.py $(COVERAGE)
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.
@@ -118,6 +127,13 @@ PROOFS := kills states cuts errors flips truncations foreign resume restores bac
 # The site of docs/: build/site/html; a warning is an error.
 docs: .venv/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python tools/docs_site.py
+
+# NEED="--need 3.10 3.13" fails where these Pythons are missing.
+wheels-check: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py $(NEED)
+
+sbom: .venv/release.stamp
+	$(BIN)/python tools/wheels_check.py --sbom $(NEED)
 
 proofs: $(PROOFS:%=proof-%)
 	$(BIN)/python tools/proofs_page.py

@@ -73,8 +73,7 @@ static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_err
 }
 
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
-  if (!CI_LIST_GROW(&m->allocator, &m->constants)) return model_memory(error);
-  ci_constant *constant = &m->constants.at[m->constants.count];
+  ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has made room */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
   if (constant->value.dtype == CI_FLOAT && constant->value.rank > 1) m->packs.expected += constant->bytes.length;
   m->constants.count++;
