@@ -18,7 +18,6 @@ from graphio.schema.model_pb2 import Model, Node, Signature
 __all__ = ["draw", "is_written_in"]
 
 _HEIGHT, _LETTER, _GAP_X, _GAP_Y, _MARGIN = 40, 7.2, 24, 36, 12
-_MOST = 400  # boxes; more are no picture any more
 _SWEEPS = 4
 _MOST_NAME = 40  # letters of a node's name; the last ones tell more
 #: nodes that are written into those that read them
@@ -47,21 +46,22 @@ class _Box:
     width: float = 0.0
 
 
-def draw(model: Model, signature: str | Signature | None = None) -> str:
+def draw(model: Model, signature: str | Signature | None = None, most: int = 400) -> str:
     """The graph of a signature as SVG.
 
     Args:
         model: a file's message.
         signature: which; None: the first; or one that the model need not have.
+        most: boxes; more are no picture any more.
 
     Raises:
         InvalidArgumentError: there is no such signature, or it has too many nodes for a picture.
     """
     chosen = signature if isinstance(signature, Signature) else _chosen(model, signature)
     boxes = _boxes(model, chosen)
-    if len(boxes) > _MOST:
+    if len(boxes) > most:
         raise errors.InvalidArgumentError(
-            message=f"{len(boxes)} nodes are too many for a picture, which takes {_MOST}; "
+            message=f"{len(boxes)} nodes are too many for a picture, which takes {most}; "
             "`graphio show` without --svg has a viewer for them"
         )
     rows = _rows(boxes)

@@ -12,7 +12,7 @@ from graphio.schema.model_pb2 import Model, Signature
 
 __all__ = ["graph_html"]
 
-_MOST_NODES = 60  # of a picture
+_MOST_BOXES = 60  # of a picture
 _LEFT_OUT = ("NoOp", "Assign")  # ends that nobody asks for
 
 
@@ -23,10 +23,8 @@ def graph_html(graph: Any) -> str:
     weights = facts["parameters"] | {"variables": len(facts["variables"])}
     title = f"Graph: {facts['nodes']} operations, {weights['variables']} variables"
     rows = list(facts["operators"].items())
-    if facts["nodes"] > _MOST_NODES:
-        return html.table(title, ("operator", "count"), rows, right=(1,))
     try:
-        picture = draw(model, _everything(model))
+        picture = draw(model, _everything(model), _MOST_BOXES)
     except errors.InvalidArgumentError:
         picture = ""
     return html.table(title, ("operator", "count"), rows, picture, right=(1,))

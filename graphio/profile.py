@@ -93,9 +93,8 @@ class Profile:
     def _repr_html_(self) -> str:
         rows = [(f"{o.seconds * 1e6:.1f}", f"{o.share:.1%}", o.op, o.name) for o in self.operations]
         head = ("us", "share", "operator", "operation")
-        return html.table(
-            f"{self.seconds * 1e6:.1f} us in {len(rows)} operations", head, rows, right=(0, 1)
-        )
+        title = f"{self.seconds * 1e6:.1f} us in {len(rows)} operations"
+        return html.table(title, head, rows, right=(0, 1))
 
     def __str__(self) -> str:
         shown = [o for o in self.operations[:_MOST_ROWS] if o.seconds > 0]

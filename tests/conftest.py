@@ -19,9 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A browser without a window; skips where there is none."""
+    """A browser without a window; skips where there is none.
+
+    It ends with the module: other tests would find its event loop running.
+    """
     import web_pages
 
     if web_pages.browser_path() is None:

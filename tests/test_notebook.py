@@ -56,6 +56,14 @@ def test_checkpoints_and_their_differences_are_tables(files: Path) -> None:
     assert {"global_step", "differs"} <= set(cells(found))
 
 
+def test_tables_of_checkpoints_have_the_cells_that_are_printed(files: Path) -> None:
+    listing = tf.train.list_checkpoint(files / "net-1")
+    difference = tf.train.diff_checkpoints(files / "net-1", files / "net-2")
+    for shown in (listing, difference):
+        assert "w/Momentum" in cells(shown)
+        assert [cell for cell in cells(shown) if cell not in str(shown)] == []
+
+
 def test_a_profile_is_a_table() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         y = tf.exp(tf.placeholder_with_default(np.float32([1]), [1]), name="y")

@@ -171,17 +171,20 @@ def model(browser: Any, folder: Path) -> bytes:
 
 
 def checkpoint(browser: Any, folder: Path) -> bytes:
-    """A checkpoint, and what training changed since another one, in a notebook."""
+    """A checkpoint in a notebook."""
+    train = tutorial(folder)["tf"].train
+    with working(folder):
+        listing = train.list_checkpoint("rings")
+    return notebook(browser, {'tf.train.list_checkpoint("rings")': listing}, 780)
+
+
+def diff(browser: Any, folder: Path) -> bytes:
+    """What training changed, in a notebook."""
     train = tutorial(folder)["tf"].train
     older, newer = "rings/model.ckpt-150", "rings/model.ckpt-300"
     with working(folder):
-        cells = {
-            'tf.train.list_checkpoint("rings")': train.list_checkpoint("rings"),
-            f'tf.train.diff_checkpoints("{older}", "{newer}")': (
-                train.diff_checkpoints(older, newer)
-            ),
-        }
-        return notebook(browser, cells, 760)
+        found = train.diff_checkpoints(older, newer)
+    return notebook(browser, {f'tf.train.diff_checkpoints("{older}", "{newer}")': found}, 780)
 
 
 PICTURES: dict[str, Taker] = {
@@ -190,6 +193,7 @@ PICTURES: dict[str, Taker] = {
     "graph": graph,
     "model": model,
     "checkpoint": checkpoint,
+    "diff": diff,
 }
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["MOST_ROWS", "signature_rows", "state_table", "table"]
 
 MOST_ROWS = 50
-_CELL = "text-align:%s;padding:2px 10px"
+_CELL = "text-align:%s;padding:2px 10px;white-space:nowrap"
 _BESIDE = "display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"
 
 

@@ -46,6 +46,10 @@ class Difference:
     size: int = 0
 
 
+_COLUMNS = ("name", "status", "is", "largest", "relative", "differing")
+_NUMBERS = (3, 4, 5)
+
+
 class CheckpointDiff(Sequence[Difference]):
     """All variables of two checkpoints, the largest difference first; prints as a table.
 
@@ -69,12 +73,23 @@ class CheckpointDiff(Sequence[Difference]):
         return all(row.status == "same" for row in self.rows)
 
     def __str__(self) -> str:
-        shown = [row for row in self.rows if row.status != "same"]
-        same = len(self.rows) - len(shown)
-        head = f"a: {self.a}\nb: {self.b}\n{same} of {len(self.rows)} have the same bits"
-        if not shown:
-            return head
-        cells = [
+        head = f"a: {self.a}\nb: {self.b}\n{self._same()}"
+        cells = self._cells()
+        return f"{head}\n{as_table(_COLUMNS, cells, right=_NUMBERS)}" if cells else head
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = f"{self.a} and {self.b}: {self._same()}"
+        return html.table(title, _COLUMNS, self._cells(), right=_NUMBERS)
+
+    def _same(self) -> str:
+        same = sum(row.status == "same" for row in self.rows)
+        return f"{same} of {len(self.rows)} have the same bits"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """Of what differs."""
+        return [
             (
                 row.name,
                 row.status,
@@ -83,19 +98,9 @@ class CheckpointDiff(Sequence[Difference]):
                 "" if row.relative is None else f"{row.relative:.3g}",
                 f"{row.count} of {row.size}" if row.size else "",
             )
-            for row in shown
+            for row in self.rows
+            if row.status != "same"
         ]
-        columns = ("name", "status", "is", "largest", "relative", "differing")
-        return f"{head}\n{as_table(columns, cells, right=(3, 4, 5))}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head = ("name", "status", "a", "b", "largest", "relative", "differing")
-        shown = [row for row in self.rows if row.status != "same"]
-        rows = [(r.name, r.status, r.a, r.b, r.largest, r.relative, r.count) for r in shown]
-        same = f"{len(self.rows) - len(shown)} of {len(self.rows)} have the same bits"
-        return html.table(f"{self.a} and {self.b}: {same}", head, rows, right=(4, 5, 6))
 
 
 def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> CheckpointDiff:
