@@ -11,6 +11,7 @@ import damaged_models as damage
 import engines
 import numpy as np
 import pytest
+from failing_memory import Memory
 from schema_samples import node, tensor_type
 
 from graphio.schema import container, errors
@@ -337,51 +338,23 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
         opened(data, max_nodes=5)
 
 
-class Memory:
-    """An allocator of which one call fails: the `failing`-th of those for `least` bytes or more."""
-
-    def __init__(self, failing: int, least: int = 0) -> None:
-        self.failing, self.least, self.calls, self.taken = failing, least, 0, 0
-        self.held: dict[int, int] = {}
-        self._alloc = ffi.callback("void *(void *, size_t, size_t)", self._give)
-        self._release = ffi.callback("void (void *, void *, size_t)", self._take)
-
-    def _give(self, user: Any, size: int, align: int) -> Any:
-        self.calls += size >= self.least
-        if size >= self.least and self.calls == self.failing:
-            return ffi.NULL
-        at = ARENA + self.taken
-        self.taken += (size + 127) // 64 * 64
-        assert self.taken < SIZE
-        self.held[int(ffi.cast("uintptr_t", at))] = size
-        return at
-
-    def _take(self, user: Any, memory: Any, size: int) -> None:
-        assert self.held.pop(int(ffi.cast("uintptr_t", memory))) == size
-
-    def failed(self, data: bytes) -> bool:
-        """Whether a call failed while the model was opened, which then says so and keeps nothing."""
-        options = ffi.new("ci_options *", lib.ci_defaults())
-        options.allocator.alloc, options.allocator.release = self._alloc, self._release
-        options.borrow = 1
-        handle, error = ffi.new("ci_model **"), status.new_error()
-        code = lib.ci_open_memory(data, len(data), options, handle, error)
-        failed = self.calls >= self.failing
-        assert code == (lib.CI_RESOURCE_EXHAUSTED if failed else lib.CI_OK)
-        lib.ci_close(handle[0])
-        assert not self.held
-        return failed
-
-
-SIZE = 1 << 20
-KEPT = ffi.new("char[]", SIZE + 64)
-ARENA = KEPT + -int(ffi.cast("uintptr_t", KEPT)) % 64
+def failed(memory: Memory, data: bytes) -> bool:
+    """Whether a call failed while the model was opened, which then says so and keeps nothing."""
+    options = ffi.new("ci_options *", lib.ci_defaults())
+    memory.serve(options)
+    options.borrow = 1
+    handle, error = ffi.new("ci_model **"), status.new_error()
+    code = lib.ci_open_memory(data, len(data), options, handle, error)
+    assert code == (lib.CI_RESOURCE_EXHAUSTED if memory.failed else lib.CI_OK)
+    lib.ci_close(handle[0])
+    assert not memory.held
+    return memory.failed
 
 
 def test_every_allocation_of_a_load_may_fail() -> None:
     data = damage.packed(damage.rich())
     failing = 1
-    while Memory(failing).failed(data):
+    while failed(Memory(failing), data):
         failing += 1
     assert failing > 30
 
@@ -409,7 +382,7 @@ def crowded(count: int) -> pb.Model:
 def test_every_list_may_be_the_last_that_grows() -> None:
     for count in range(24):
         data, failing = damage.packed(crowded(count)), 1
-        while Memory(failing).failed(data):
+        while failed(Memory(failing), data):
             failing += 1
         assert failing > 30
 
@@ -435,7 +408,7 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
         longer(made, steps)
         made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
         data, failing = damage.packed(made), 1
-        while Memory(failing, least=4096).failed(data):
+        while failed(Memory(failing, least=4096), data):
             failing += 1
         failures += failing - 1
     assert failures > 4096 // steps
