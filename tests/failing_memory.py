@@ -39,4 +39,4 @@ class Memory:
 
     @property
     def failed(self) -> bool:
-        return self.calls >= self.failing
+        return 0 < self.failing <= self.calls

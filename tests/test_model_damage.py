@@ -388,7 +388,7 @@ def test_every_list_may_be_the_last_that_grows() -> None:
 
 
 def longer(made: pb.Model, least: int) -> None:
-    """Makes each text so long that steps of so many bytes do not pass over it."""
+    """Makes each text so long that it is not passed over: behind an array pieces move by 64."""
     made.resource[1].name += "r" * least
     made.metadata[0].key += "k" * least
     made.metadata[0].value += "v" * least
@@ -405,7 +405,7 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
     steps, failures = 16, 0
     for more in range(0, 4096, steps):
         made = make()
-        longer(made, steps)
+        longer(made, 64)
         made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
         data, failing = damage.packed(made), 1
         while failed(Memory(failing, least=4096), data):

@@ -316,13 +316,13 @@ def fused(name: str, of: str, filters: Array, **attrs: Any) -> Callable[[Plan], 
     return made
 
 
-def three_in_a_row(p: Plan) -> None:
-    """The first could do the work of the second, and that of the third."""
-    p.fed(x=(F, None, 5, 64, 70))
+def a_pair(p: Plan, *behind: Callable[[Plan], None], output: str = "b") -> None:
+    p.fed(x=(F, None, 5, None, None))
     fused("a", "x", whole(96, 5, 1, 1))(p)
     fused("b", "a", whole(96, 1, 3, 3), group=96, pads=[1, 1, 1, 1])(p)
-    pool("y", "b")(p)
-    p.done("x", "y")
+    for more in behind:
+        more(p)
+    p.done("x", output)
 
 
 def half_pooled(p: Plan) -> None:
@@ -402,7 +402,10 @@ MODELS: dict[str, tuple[Callable[[Plan], None], list[dict[str, Array]]]] = {
         lambda p: a_convolution(p, depthwise("y", "c", "")),
         [{"x": IMAGE}],
     ),
-    "three in a row": (three_in_a_row, [{"x": whole(1, 5, 64, 70)}]),
+    "three in a row": (
+        lambda p: a_pair(p, pool("y", "b"), output="y"),
+        [{"x": whole(1, 5, 64, 70)}],
+    ),
     "filters of itself": (filters_of_itself, [{"x": whole(2, 2, 5, 5)}]),
     "half, pooled": (half_pooled, [{"x": whole(1, 3, 34, 66, dtype=H)}]),
     "nothing behind a convolution": (nothing_behind_a_convolution, [{"x": IMAGE}]),
@@ -586,6 +589,13 @@ FITTED: dict[str, tuple[Callable[[Plan], None], list[dict[str, Any]], int]] = {
         4,
     ),
     "enlarged": (enlarged, [{"x": whole(1, 1, n, n)} for n in range(1, 20)], 8),
+    "turned": (any_rank, [{"x": whole(n, 60 // n)} for n in range(1, 61) if 60 % n == 0], 2),
+    "a pair, or too small for it": (
+        a_pair,
+        [{"x": whole(1, 5, 64 + n, 70)} for n in range(9)]
+        + [{"x": whole(1, 5, 3 + n, 3)} for n in range(3)],
+        0,
+    ),
     "averaged": (averaged, [{"x": whole(1, 2, n, n)} for n in range(2, 22)], 8),
 }
 

@@ -211,12 +211,15 @@ def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed
     kind = engines.tensor_type(np.float32, [2])
     builder = engines.Builder()
     builder.placeholder("x", np.float32, [2])
-    builder.node("h", op, ["x"], [kind], domain="nowhere")
-    builder.node("y", "Relu", ["h"], [kind], version=6)
-    builder.signature({"h": "h"}, {"y": "y"}, name="fed")
+    name = op + "1"
+    builder.node(name, op, ["x"], [kind], domain="nowhere")
+    builder.node("y", "Relu", [name], [kind], version=6)
+    builder.signature({"h": name}, {"y": "y"}, name="fed")
     builder.signature({"x": "x"}, {"y": "y"}, name="whole")
     model = engines.module("cinfer").load(builder.bytes())
     fed = model.signature("fed").run([np.float32([1, -1])])[0]
     assert fed.tolist() == [1, 0]
-    with pytest.raises(errors.UnimplementedError, match=f"lacks operator '{op[:200]}' of node 'h'"):
+    with pytest.raises(
+        errors.UnimplementedError, match=f"lacks operator '{op[:200]}' of node '{name[:200]}'"
+    ):
         model.signature("whole").run([np.float32([1, -1])])

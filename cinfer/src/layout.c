@@ -126,7 +126,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
   const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE &&
                     (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
   /* Nobody wants the old value behind the maker, and the variable is assigned nowhere else. */
-  const bool last = known->assigns == 1 && !known->in_body && known->wanted <= maker->begin;
+  const bool last = known->assigns == 1 && known->wanted <= maker->begin;
   return fits && last && layout_offers(c, index, assign->slot);
 }
 

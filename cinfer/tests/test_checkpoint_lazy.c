@@ -75,6 +75,17 @@ static void test_what_is_restored_lazily_is_the_same(void) {
   remove_all();
 }
 
+static void test_a_variable_without_elements_needs_no_file(void) {
+  ci_state *state = full_state(), *other = new_state();
+  ci_error error;
+  give(state, "none", CI_FLOAT, 1, 0, 0, weights);
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && lazily(other, "a", &error) == CI_OK);
+  remove_all();
+  CHECK(same_bytes(other, "none", weights, 0) && is_full(other));
+  ci_state_close(state);
+  ci_state_close(other);
+}
+
 static void test_damage_is_found_by_whoever_looks(void) {
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
@@ -472,6 +483,7 @@ static void test_a_run_may_assign_over_damage(void) {
 int main(void) {
   if (!mkdtemp(folder)) return 2;
   test_what_is_restored_lazily_is_the_same();
+  test_a_variable_without_elements_needs_no_file();
   test_damage_is_found_by_whoever_looks();
   test_a_bool_that_is_none_is_damage();
   test_headers_and_lengths_are_checked_at_once();
