@@ -582,18 +582,18 @@ FITTED: dict[str, tuple[Callable[[Plan], None], list[dict[str, Any]], int]] = {
         [{"x": whole(n, 3, 34, 66)} for n in range(1, 14)],
         4,
     ),
-    "pooled, or too small for it": (
+    "pooled, or too small or wide for it": (
         lambda p: a_convolution(p, pool("y", "c")),
         [{"x": whole(1, 3, 34, 66 + n)} for n in range(9)]
-        + [{"x": whole(1, 3, 2 + n, 2)} for n in range(9)],
-        4,
+        + [{"x": whole(1, 3, *sizes)} for sizes in ((2, 2), (3, 9), (34, 300))],
+        2,
     ),
     "enlarged": (enlarged, [{"x": whole(1, 1, n, n)} for n in range(1, 20)], 8),
     "turned": (any_rank, [{"x": whole(n, 60 // n)} for n in range(1, 61) if 60 % n == 0], 2),
     "a pair, or too small for it": (
         a_pair,
         [{"x": whole(1, 5, 64 + n, 70)} for n in range(9)]
-        + [{"x": whole(1, 5, 3 + n, 3)} for n in range(3)],
+        + [{"x": whole(1, 5, *sizes)} for sizes in ((3, 3), (30, 70))],
         0,
     ),
     "averaged": (averaged, [{"x": whole(1, 2, n, n)} for n in range(2, 22)], 8),

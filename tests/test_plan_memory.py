@@ -43,8 +43,8 @@ def model(more: int) -> bytes:
     ]
     builder.node("size", "Shape", ["x"], [tensor_type(np.int64)], version=15)
     builder.node("ones", "Expand", ["one", "size"], [kind], version=13)
-    builder.constant("pair", F([1, 2]))
-    builder.node("halves", "Split", ["pair"], [kind, kind], {"num_outputs": 2}, version=18)
+    builder.constant("much", np.arange(4096, dtype=F))  # each half needs a block of its own
+    builder.node("halves", "Split", ["much"], [kind, kind], {"num_outputs": 2}, version=18)
     last = builder.node("last", "Add", ["x", "ones"], [kind], version=14)
     last.control_input.extend(captured)
     branches = []

@@ -75,17 +75,6 @@ static void test_what_is_restored_lazily_is_the_same(void) {
   remove_all();
 }
 
-static void test_a_variable_without_elements_needs_no_file(void) {
-  ci_state *state = full_state(), *other = new_state();
-  ci_error error;
-  give(state, "none", CI_FLOAT, 1, 0, 0, weights);
-  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && lazily(other, "a", &error) == CI_OK);
-  remove_all();
-  CHECK(same_bytes(other, "none", weights, 0) && is_full(other));
-  ci_state_close(state);
-  ci_state_close(other);
-}
-
 static void test_damage_is_found_by_whoever_looks(void) {
   ci_state *state = full_state(), *other = new_state();
   ci_error error;
@@ -247,6 +236,26 @@ static void test_an_assignment_from_files_may_have_no_memory(void) {
     CHECK(m.blocks == 0);
   }
   CHECK(refused > 2);
+  remove_all();
+}
+
+static void test_a_value_without_elements_lies_anywhere_in_a_file(void) {
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {0}};
+  const ci_in_file place = {0, 0, OTHER_OFFSET};
+  const char *path = write_numbers();
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "none", CI_FLOAT, -1, 0, 0);
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_OK && ci_variable_initialized(state, 0));
+  CHECK(same_bytes(state, "none", pair, 0));
+  ci_state_close(state);
   remove_all();
 }
 
@@ -483,7 +492,6 @@ static void test_a_run_may_assign_over_damage(void) {
 int main(void) {
   if (!mkdtemp(folder)) return 2;
   test_what_is_restored_lazily_is_the_same();
-  test_a_variable_without_elements_needs_no_file();
   test_damage_is_found_by_whoever_looks();
   test_a_bool_that_is_none_is_damage();
   test_headers_and_lengths_are_checked_at_once();
@@ -491,6 +499,7 @@ int main(void) {
   test_a_mapping_ends_with_its_last_variable();
   test_values_are_taken_from_any_file();
   test_an_assignment_from_files_may_have_no_memory();
+  test_a_value_without_elements_lies_anywhere_in_a_file();
   test_texts_are_not_taken_from_files();
   test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
