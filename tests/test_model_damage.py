@@ -11,6 +11,7 @@ import damaged_models as damage
 import engines
 import numpy as np
 import pytest
+from failing_memory import Memory
 from schema_samples import node, tensor_type
 
 from graphio.schema import container, errors
@@ -269,6 +270,8 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.variable[0], "name", ""), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "value", 2), LOST, "a variable's value is no tensor"),
     (lambda m: m.variable.append(m.variable[0]), LOST, "a table is not sorted and unique at 'w'"),
+    (lambda m: [m.variable.add(name=LONG, dtype=1, value=0) for _ in range(2)], LOST, "not sorted and unique at '" + 200 * "n" + "'"),
+    (lambda m: [m.signature.add(name="s\0" + c) for c in "ab"], LOST, "signatures are not sorted and unique"),
     (lambda m: setattr(m.resource[1], "name", ""), LOST, "a table is not sorted and unique at ''"),
     (lambda m: m.signature.append(m.signature[0]), LOST, "a table is not sorted and unique at 'predict'"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),
@@ -335,51 +338,23 @@ def test_calls_of_functions_without_nodes_are_counted_too() -> None:
         opened(data, max_nodes=5)
 
 
-class Memory:
-    """An allocator of which one call fails: the `failing`-th of those for `least` bytes or more."""
-
-    def __init__(self, failing: int, least: int = 0) -> None:
-        self.failing, self.least, self.calls, self.taken = failing, least, 0, 0
-        self.held: dict[int, int] = {}
-        self._alloc = ffi.callback("void *(void *, size_t, size_t)", self._give)
-        self._release = ffi.callback("void (void *, void *, size_t)", self._take)
-
-    def _give(self, user: Any, size: int, align: int) -> Any:
-        self.calls += size >= self.least
-        if size >= self.least and self.calls == self.failing:
-            return ffi.NULL
-        at = ARENA + self.taken
-        self.taken += (size + 127) // 64 * 64
-        assert self.taken < SIZE
-        self.held[int(ffi.cast("uintptr_t", at))] = size
-        return at
-
-    def _take(self, user: Any, memory: Any, size: int) -> None:
-        assert self.held.pop(int(ffi.cast("uintptr_t", memory))) == size
-
-    def failed(self, data: bytes) -> bool:
-        """Whether a call failed while the model was opened, which then says so and keeps nothing."""
-        options = ffi.new("ci_options *", lib.ci_defaults())
-        options.allocator.alloc, options.allocator.release = self._alloc, self._release
-        options.borrow = 1
-        handle, error = ffi.new("ci_model **"), status.new_error()
-        code = lib.ci_open_memory(data, len(data), options, handle, error)
-        failed = self.calls >= self.failing
-        assert code == (lib.CI_RESOURCE_EXHAUSTED if failed else lib.CI_OK)
-        lib.ci_close(handle[0])
-        assert not self.held
-        return failed
-
-
-SIZE = 1 << 20
-KEPT = ffi.new("char[]", SIZE + 64)
-ARENA = KEPT + -int(ffi.cast("uintptr_t", KEPT)) % 64
+def failed(memory: Memory, data: bytes) -> bool:
+    """Whether a call failed while the model was opened, which then says so and keeps nothing."""
+    options = ffi.new("ci_options *", lib.ci_defaults())
+    memory.serve(options)
+    options.borrow = 1
+    handle, error = ffi.new("ci_model **"), status.new_error()
+    code = lib.ci_open_memory(data, len(data), options, handle, error)
+    assert code == (lib.CI_RESOURCE_EXHAUSTED if memory.failed else lib.CI_OK)
+    lib.ci_close(handle[0])
+    assert not memory.held
+    return memory.failed
 
 
 def test_every_allocation_of_a_load_may_fail() -> None:
     data = damage.packed(damage.rich())
     failing = 1
-    while Memory(failing).failed(data):
+    while failed(Memory(failing), data):
         failing += 1
     assert failing > 30
 
@@ -390,7 +365,12 @@ def crowded(count: int) -> pb.Model:
     made.graph.node[8].control_input.extend(["c"] * count)
     for number in range(count):
         made.graph.node.insert(1, node("Identity", f"more{number}", "x", version=1))
+    captures = body(made, "if", "then_branch").capture
+    captures[:] = sorted([*captures, *(f"more{number}" for number in range(count))])
     call(made, control_input=["c"] * 3)
+    for number in range(3):
+        call(made, name=f"again{number}")
+    in_function(made, node("Constant", "inline", value={"t": {"dtype": 9, "data": b"\1"}}))
     in_function(made, node("Identity", LONG, "a", version=1))
     in_function(made, node("Identity", "after", LONG, version=1), output="after")
     made.function[0].node[-1].control_input.append(LONG)
@@ -402,9 +382,21 @@ def crowded(count: int) -> pb.Model:
 def test_every_list_may_be_the_last_that_grows() -> None:
     for count in range(24):
         data, failing = damage.packed(crowded(count)), 1
-        while Memory(failing).failed(data):
+        while failed(Memory(failing), data):
             failing += 1
         assert failing > 30
+
+
+def longer(made: pb.Model, least: int) -> None:
+    """Makes each text so long that it is not passed over: behind an array pieces move by 64."""
+    made.resource[1].name += "r" * least
+    made.metadata[0].key += "k" * least
+    made.metadata[0].value += "v" * least
+    signature = made.signature[0]
+    signature.name += "n" * least
+    for binding in (*signature.input, *signature.output):
+        binding.key += "k" * least
+    signature.input[0].type.tensor.shape.dim[0].symbol += "s" * least
 
 
 @pytest.mark.parametrize("make", [damage.rich, lambda: crowded(3)])
@@ -413,9 +405,10 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
     steps, failures = 16, 0
     for more in range(0, 4096, steps):
         made = make()
+        longer(made, 64)
         made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
         data, failing = damage.packed(made), 1
-        while Memory(failing, least=4096).failed(data):
+        while failed(Memory(failing, least=4096), data):
             failing += 1
         failures += failing - 1
     assert failures > 4096 // steps

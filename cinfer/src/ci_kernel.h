@@ -71,7 +71,8 @@ ci_status k_out_like(ci_kernel *k, int i, int32_t dtype, const ci_value *shape_o
 /* Makes an output a sequence of so many bytes, or nothing. */
 ci_status k_out_sequence(ci_kernel *k, int i, size_t bytes);
 ci_status k_out_nothing(ci_kernel *k, int i);
-/* In prepare, after k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. */
+/* In prepare, after k_out: output o is the bytes of input i (Reshape, Identity). run then has nothing to do. Whether it
+ * is depends on types and attributes alone. */
 void k_alias(ci_kernel *k, int o, int i);
 /* In prepare: output o may overwrite input i if nobody reads that later. Element e of the output may then depend on
  * no element of input i but e. Sizes must be equal. Several candidates may be offered, the first that fits is taken. */

@@ -82,10 +82,10 @@ typedef __m128i crc_lane;
   _mm_xor_si128(_mm_clmulepi64_si128((lane), (k), 0x00), _mm_clmulepi64_si128((lane), (k), 0x11))
 #define CRC_ADD(a, b) _mm_xor_si128((a), (b))
 
-static bool crc_has_one(void) { return __builtin_cpu_supports("sse4.2") != 0; }
-static bool crc_has_narrow(void) { return crc_has_one() && __builtin_cpu_supports("pclmul"); }
-static bool crc_has_wide(void) {
-  return crc_has_narrow() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+static int crc_ways(void) {
+  const int one = __builtin_cpu_supports("sse4.2") != 0, narrow = one & (__builtin_cpu_supports("pclmul") != 0);
+  const int wide = (__builtin_cpu_supports("avx512f") != 0) & (__builtin_cpu_supports("vpclmulqdq") != 0);
+  return 1 + one + narrow + (narrow & wide);
 }
 
 #elif defined(__aarch64__) && defined(__GNUC__) && defined(__BYTE_ORDER__) && \
@@ -118,11 +118,12 @@ static inline crc_lane crc_carry(crc_lane lane, crc_lane k) {
 
 #ifdef __linux__
 #include <sys/auxv.h>
-static bool crc_has_one(void) { return (getauxval(AT_HWCAP) & 1ul << 7) != 0; }
-static bool crc_has_narrow(void) { return crc_has_one() && (getauxval(AT_HWCAP) & 1ul << 4) != 0; }
+static int crc_ways(void) {
+  const int one = (getauxval(AT_HWCAP) & 1ul << 7) != 0;
+  return 1 + one + (one & ((getauxval(AT_HWCAP) & 1ul << 4) != 0));
+}
 #else
-static bool crc_has_one(void) { return true; }
-static bool crc_has_narrow(void) { return true; }
+static int crc_ways(void) { return 3; }
 #endif
 #endif
 
@@ -190,13 +191,11 @@ CRC_TARGET("avx512f,vpclmulqdq") static uint32_t crc_wide(uint32_t crc, const ui
 #endif
 
 int ci_crc32c_ways(void) {
-#ifdef CRC_WIDE
-  if (crc_has_wide()) return 4;
-#endif
 #ifdef CRC_HARDWARE
-  if (crc_has_one()) return crc_has_narrow() ? 3 : 2;
-#endif
+  return crc_ways(); /* without branches: each but the first needs the one before */
+#else
   return 1;
+#endif
 }
 
 uint32_t ci_crc32c_by(int way, uint32_t crc, const void *data, size_t bytes) {

@@ -126,7 +126,7 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
   const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE &&
                     (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
   /* Nobody wants the old value behind the maker, and the variable is assigned nowhere else. */
-  const bool last = known->assigns == 1 && !known->in_body && known->wanted <= maker->begin;
+  const bool last = known->assigns == 1 && known->wanted <= maker->begin;
   return fits && last && layout_offers(c, index, assign->slot);
 }
 
@@ -394,7 +394,7 @@ static void layout_frees(ci_compiler *c) {
     const ci_cell *cell = &plan->cells[i];
     if (cell->root != i || cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_HEAP) continue;
     int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
-    if (last < 0 || (size_t)last >= c->step_at.count) continue;
+    if ((size_t)last >= c->step_at.count) continue;
     ci_step *step = c->step_at.at[last];
     if (step == NULL || plan->places.at[cell->place].carried != CI_NONE) continue;
     plan->places.at[cell->place].next_freed = step->freed;

@@ -149,7 +149,7 @@ const void *k_packed(ci_kernel *k, int i, uint32_t layout, uint32_t parameter, s
                                                 memory_order_acquire)) {
       return pack_bytes(made);
     }
-    found = pack_find(head, seen, &key);
-    if (found != NULL) return pack_bytes(found);
+    const struct ci_packed *theirs = pack_find(head, seen, &key);
+    if (theirs != NULL) return pack_bytes(theirs);
   }
 }

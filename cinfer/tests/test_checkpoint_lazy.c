@@ -239,6 +239,26 @@ static void test_an_assignment_from_files_may_have_no_memory(void) {
   remove_all();
 }
 
+static void test_a_value_without_elements_lies_anywhere_in_a_file(void) {
+  const int variable = 0;
+  const ci_tensor value = {.dtype = CI_FLOAT, .rank = 1, .dims = {0}};
+  const ci_in_file place = {0, 0, OTHER_OFFSET};
+  const char *path = write_numbers();
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  ci_state *state = new_state();
+  ci_error error;
+  declare(state, "none", CI_FLOAT, -1, 0, 0);
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_OK && ci_variable_initialized(state, 0));
+  CHECK(same_bytes(state, "none", pair, 0));
+  ci_state_close(state);
+  remove_all();
+}
+
 static void test_texts_are_not_taken_from_files(void) {
   ci_state *state = new_state();
   ci_error error;
@@ -479,6 +499,7 @@ int main(void) {
   test_a_mapping_ends_with_its_last_variable();
   test_values_are_taken_from_any_file();
   test_an_assignment_from_files_may_have_no_memory();
+  test_a_value_without_elements_lies_anywhere_in_a_file();
   test_texts_are_not_taken_from_files();
   test_packed_numbers_are_not_taken_from_files();
   test_no_memory_is_taken_for_the_values();
