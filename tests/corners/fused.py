@@ -52,14 +52,7 @@ corner("graphio.FusedConv", wide, numbers(16, 1, 3, 3), None, ops=["Relu"], oper
 corner(
     "graphio.FusedConv", wide, numbers(16, 1, 3, 3), None, numbers(1, 16, 32, 33), **relu, **planes
 )
-for dtype_rows in ((1, 8, 9, 5000), (1, 8, 1, 5000)):
-    corner("graphio.FusedConv", numbers(*dtype_rows), one, None, tolerance=1e-3, **several)
-    corner(
-        "graphio.FusedConv",
-        numbers(*dtype_rows),
-        one,
-        None,
-        tolerance=1e-3,
-        ops=["Exp"],
-        operands=[0],
-    )
+for height in (3, 1):
+    long = numbers(1, 2, height, 4200), numbers(16, 2, 1, 1), None
+    corner("graphio.FusedConv", *long, tolerance=1e-3, **several)
+    corner("graphio.FusedConv", *long, tolerance=1e-3, ops=["Exp"], operands=[0])
