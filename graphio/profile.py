@@ -76,6 +76,20 @@ class Profile:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.trace())
 
+    def save_tensorboard(self, logdir: str | os.PathLike[str], name: str | None = None) -> str:
+        """Writes all runs for TensorBoard's Profile tab (`pip install tensorboard xprof`).
+
+        Args:
+            logdir: TensorBoard's folder.
+            name: of the profile; None: the time. The same one again replaces it.
+
+        Returns:
+            The path of the file, which the program `xprof` shows, too.
+        """
+        from graphio.xplane import write_profile
+
+        return write_profile(self.runs, os.fspath(logdir), name)
+
     def _repr_html_(self) -> str:
         rows = [(f"{o.seconds * 1e6:.1f}", f"{o.share:.1%}", o.op, o.name) for o in self.operations]
         head = ("us", "share", "operator", "operation")

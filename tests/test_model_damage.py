@@ -269,6 +269,8 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: setattr(m.variable[0], "name", ""), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "value", 2), LOST, "a variable's value is no tensor"),
     (lambda m: m.variable.append(m.variable[0]), LOST, "a table is not sorted and unique at 'w'"),
+    (lambda m: [m.variable.add(name=LONG, dtype=1, value=0) for _ in range(2)], LOST, "not sorted and unique at '" + 200 * "n" + "'"),
+    (lambda m: [m.signature.add(name="s\0" + c) for c in "ab"], LOST, "signatures are not sorted and unique"),
     (lambda m: setattr(m.resource[1], "name", ""), LOST, "a table is not sorted and unique at ''"),
     (lambda m: m.signature.append(m.signature[0]), LOST, "a table is not sorted and unique at 'predict'"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),
@@ -390,7 +392,12 @@ def crowded(count: int) -> pb.Model:
     made.graph.node[8].control_input.extend(["c"] * count)
     for number in range(count):
         made.graph.node.insert(1, node("Identity", f"more{number}", "x", version=1))
+    captures = body(made, "if", "then_branch").capture
+    captures[:] = sorted([*captures, *(f"more{number}" for number in range(count))])
     call(made, control_input=["c"] * 3)
+    for number in range(3):
+        call(made, name=f"again{number}")
+    in_function(made, node("Constant", "inline", value={"t": {"dtype": 9, "data": b"\1"}}))
     in_function(made, node("Identity", LONG, "a", version=1))
     in_function(made, node("Identity", "after", LONG, version=1), output="after")
     made.function[0].node[-1].control_input.append(LONG)
@@ -407,12 +414,25 @@ def test_every_list_may_be_the_last_that_grows() -> None:
         assert failing > 30
 
 
+def longer(made: pb.Model, least: int) -> None:
+    """Makes each text so long that steps of so many bytes do not pass over it."""
+    made.resource[1].name += "r" * least
+    made.metadata[0].key += "k" * least
+    made.metadata[0].value += "v" * least
+    signature = made.signature[0]
+    signature.name += "n" * least
+    for binding in (*signature.input, *signature.output):
+        binding.key += "k" * least
+    signature.input[0].type.tensor.shape.dim[0].symbol += "s" * least
+
+
 @pytest.mark.parametrize("make", [damage.rich, lambda: crowded(3)])
 def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model]) -> None:
     """Most pieces lie in blocks of four kilobytes: wherever one ends, the next may not be had."""
     steps, failures = 16, 0
     for more in range(0, 4096, steps):
         made = make()
+        longer(made, steps)
         made.variable.insert(0, pb.Variable(name="a" * (more + 1), dtype=1))  # type: ignore[arg-type]
         data, failing = damage.packed(made), 1
         while Memory(failing, least=4096).failed(data):

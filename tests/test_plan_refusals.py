@@ -65,6 +65,23 @@ REFUSED: list[tuple[tuple[bytes, list[Any]], type[errors.OpError], str]] = [
         "attribute perm is no list of integers",
     ),
     (
+        one(
+            "TfIdfVectorizer",
+            [np.int64([1])],
+            9,
+            mode=attribute(s=b"TF"),
+            max_gram_length=attribute(i=1),
+            max_skip_count=attribute(i=0),
+            min_gram_length=attribute(i=1),
+            ngram_counts=attribute(ints={"i": [0]}),
+            ngram_indexes=attribute(ints={"i": [0]}),
+            pool_int64s=attribute(ints={"i": [1]}),
+            weights=attribute(ints={"i": [1]}),
+        ),
+        errors.InvalidArgumentError,
+        "attribute weights is no list of floats",
+    ),
+    (
         one("Constant", [], 12, value=attribute(i=1)),
         errors.InvalidArgumentError,
         "attribute value is no tensor",
@@ -189,16 +206,17 @@ def test_a_double_does_where_a_float_is_wanted() -> None:
     np.testing.assert_array_equal(engines.run("cinfer", data, fed)[0], -F * np.float32(0.5))
 
 
-def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed() -> None:
+@pytest.mark.parametrize("op", ["Mystery", LONG])
+def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed(op: str) -> None:
     kind = engines.tensor_type(np.float32, [2])
     builder = engines.Builder()
     builder.placeholder("x", np.float32, [2])
-    builder.node("h", "Mystery", ["x"], [kind], domain="nowhere")
+    builder.node("h", op, ["x"], [kind], domain="nowhere")
     builder.node("y", "Relu", ["h"], [kind], version=6)
     builder.signature({"h": "h"}, {"y": "y"}, name="fed")
     builder.signature({"x": "x"}, {"y": "y"}, name="whole")
     model = engines.module("cinfer").load(builder.bytes())
     fed = model.signature("fed").run([np.float32([1, -1])])[0]
     assert fed.tolist() == [1, 0]
-    with pytest.raises(errors.UnimplementedError, match="lacks operator 'Mystery' of node 'h'"):
+    with pytest.raises(errors.UnimplementedError, match=f"lacks operator '{op[:200]}' of node 'h'"):
         model.signature("whole").run([np.float32([1, -1])])

@@ -157,7 +157,7 @@ static bool refit_joined(ci_plan *plan) {
   for (size_t s = 0; s < plan->root.steps.count; s++) {
     ci_step *step = plan->root.steps.at[s];
     if (step->joins == NULL) continue;
-    const size_t bytes = step->k.join == NULL ? 0 : step->k.join(&step->k, &step->joins->k);
+    const size_t bytes = step->k.join(&step->k, &step->joins->k); /* prepared again or not, it joins */
     if (bytes == 0) return false;
     refit_place(plan, ci_cell_of(step->k.out[0]))->bytes = 0;
     refit_place(plan, ci_cell_of(step->joins->k.out[0]))->bytes = bytes;

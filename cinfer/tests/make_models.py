@@ -223,6 +223,7 @@ def state(model: Model, pair: Type) -> None:
     signature(model, "step", [], ["v", "now", "noise"], "step")
     signature(model, "keep", ["x"], ["free", "picked"], "keep")
     signature(model, "alone", [], ["alone"])
+    signature(model, "read", [], ["alone"])
 
 
 def sequence_of(kind: Type) -> Type:

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "cinfer.h"
+#include "hostile_plans.h"
 #include "models.h"
 
 typedef enum own_way { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS, VARIES } own_way;
@@ -296,11 +297,65 @@ static void test_every_allocation_may_fail(void) {
   CHECK(!failed);
 }
 
+static ci_status watch_shape(void *user, ci_call *call, ci_error *error) {
+  (void)user, (void)error;
+  return call->output_count == 0 ? CI_OK : CI_INTERNAL;
+}
+
+static ci_status watch_run(void *user, ci_call *call, ci_error *error) {
+  (void)error;
+  *(float *)user += *(const float *)call->inputs[0].data;
+  return CI_OK;
+}
+
+/* It is run each time, though what it reads is known while planning. */
+static void test_an_operator_may_have_no_outputs(void) {
+  ci_out graph = {0}, message = {0}, tensor = {0}, signature = hostile_signature("-x");
+  ci_out constant = hostile_node("-c", "Constant", 13), watch = hostile_node("-w", "Watch", 1);
+  float seen = 0, x[1] = {1};
+  const ci_operator own_watch = {.size = sizeof(ci_operator),
+                                 .domain = "com.example",
+                                 .name = "Watch",
+                                 .since = 1,
+                                 .min_inputs = 1,
+                                 .max_inputs = 1,
+                                 .user = &seen,
+                                 .shape = watch_shape,
+                                 .run = watch_run};
+  const ci_operator *all[] = {&own_watch};
+  ci_options options = ci_defaults();
+  ci_model *model = NULL;
+  ci_session *session = NULL;
+  ci_tensor input = {x, sizeof x, CI_FLOAT, 1, {1}}, output = {0};
+  ci_out_field_varint(&tensor, CI_PB_TENSOR_DTYPE, CI_FLOAT);
+  ci_out_field_bytes(&tensor, CI_PB_TENSOR_DATA, (const float[]){2}, 4);
+  hostile_attribute(&constant, "value", CI_PB_ATTRIBUTEVALUE_T, &tensor);
+  ci_out_free(&tensor);
+  hostile_x(&graph);
+  hostile_ends(&graph, CI_PB_GRAPH_NODE, &constant);
+  hostile_text(&watch, CI_PB_NODE_DOMAIN, "com.example");
+  hostile_text(&watch, CI_PB_NODE_INPUT, "-c");
+  hostile_add(&graph, CI_PB_GRAPH_NODE, &watch);
+  hostile_text(&signature, CI_PB_SIGNATURE_TARGET, "-w");
+  hostile_add(&message, CI_PB_MODEL_GRAPH, &graph);
+  hostile_add(&message, CI_PB_MODEL_SIGNATURE, &signature);
+  ci_out file = hostile_file(&message);
+  options.operators = all, options.operator_count = 1;
+  CHECK(ci_open_memory(file.data, file.length, &options, &model, NULL) == CI_OK);
+  CHECK(ci_session_open(model, NULL, NULL, &session, NULL) == CI_OK);
+  for (int run = 1; run <= 3; run++)
+    CHECK(ci_run(session, 0, &input, 1, &output, 1, NULL) == CI_OK && seen == 2.0f * (float)run);
+  ci_session_close(session);
+  ci_close(model);
+  ci_out_free(&file);
+}
+
 int main(void) {
   test_results();
   test_failures();
   test_types_may_depend_on_shapes();
   test_declarations_are_checked();
   test_every_allocation_may_fail();
+  test_an_operator_may_have_no_outputs();
   return CHECK_END;
 }

@@ -75,6 +75,7 @@ static void test_private_memory(ci_kernel *k) {
 
 static void test_inputs_that_are_not_there_are_not_known(ci_kernel *k) {
   ci_value *weights = k->in[1];
+  CHECK(k_version(k) == 1 && k_has(k, "alpha") == false);
   CHECK(!k_known(k, 0) && k_known(k, 1) && !k_known(k, 2) && !k_known(k, 17));
   CHECK(!k_is_constant(k, 0) && k_is_constant(k, 1) && !k_is_constant(k, 2));
   k->in[1] = NULL;

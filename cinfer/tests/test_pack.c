@@ -170,11 +170,62 @@ static void test_packs_together_have_a_limit(meter *m) {
   if (m != NULL) CHECK(atomic_load(&m->held) == 0);
 }
 
+static void fill_nothing(void *to, const ci_value *value, const void *argument) {
+  (void)to, (void)value, (void)argument;
+}
+
+static const void *pack_bytes(ci_kernel *k, size_t bytes) { return k_packed(k, W, 1000, 0, bytes, fill_nothing, NULL); }
+
+/* Of one constant, for one kernel: other sizes, or the same bytes as a tensor of another shape. */
+static void test_packs_that_differ_are_different(void) {
+  float data[4] = {1, 2, 3, 4};
+  const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
+  ci_model *model = open_limited(NULL, 1 << 20);
+  ci_session *session = open_session(model, &x);
+  ci_kernel *k = find_product(session);
+  ci_value *w = k->in[W];
+  const ci_value is = *w;
+  const void *found[5] = {pack_bytes(k, 128), pack_bytes(k, 64)};
+  w->rank = 1, w->dims[0] = 12;
+  found[2] = pack_bytes(k, 128);
+  w->dims[0] = 6, w->dims[1] = 2, w->rank = 2;
+  found[3] = pack_bytes(k, 128);
+  *w = is;
+  found[4] = pack_bytes(k, 256);
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < i; j++) CHECK(found[i] != NULL && found[i] != found[j]);
+  CHECK(pack_bytes(k, 128) == found[0] && pack_bytes(k, 64) == found[1] && pack_bytes(k, 256) == found[4]);
+  CHECK(pack_bytes(k, 1 << 20) == NULL && pack_bytes(k, PTRDIFF_MAX) == NULL && pack_bytes(k, SIZE_MAX) == NULL);
+  ci_session_close(session);
+  ci_close(model);
+}
+
+/* However much is expected beyond what is packed: a block has the room for it, or another one is made. */
+static void test_blocks_have_room_for_what_is_expected(void) {
+  static const size_t expected[] = {0, 4, 100, 4096, 1 << 22};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    float data[4] = {1, 2, 3, 4};
+    const ci_tensor x = {.data = data, .bytes = sizeof data, .dtype = CI_FLOAT, .rank = 2, .dims = {1, 4}};
+    ci_model *model = open_model(NULL);
+    ci_session *session = open_session(model, &x);
+    ci_kernel *k = find_product(session);
+    const char *packs[20];
+    model->packs.expected = atomic_load(&model->packs.taken) + 256 + expected[i];
+    for (uint32_t n = 0; n < 20; n++) CHECK((packs[n] = pack(k, W, n)) != NULL);
+    for (uint32_t n = 0; n < 20; n++)
+      CHECK(is_backwards((const float *)(const void *)packs[n], k->in[W], (float)(n + 1)));
+    ci_session_close(session);
+    ci_close(model);
+  }
+}
+
 int main(void) {
   meter m = {0};
   test_packs_together_have_a_limit(&m);
   test_packs_together_have_a_limit(NULL);
   test_threads_share_one_copy();
   test_what_is_no_constant_is_not_packed();
+  test_packs_that_differ_are_different();
+  test_blocks_have_room_for_what_is_expected();
   return CHECK_END;
 }

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "cinfer.h"
+#include "hostile_plans.h"
 #include "models.h"
 
 #define MOST INT64_MAX
@@ -182,12 +183,52 @@ static void test_the_arena_grows_up_to_the_limit(void) {
   ci_session_close(session);
   options.allocator = (ci_allocator){&m, meter_alloc, meter_release};
   session = open_session(&options);
-  for (int64_t rows = 600; rows <= 1000; rows += 200) run_rows(session, rows);
+  for (int64_t rows = 600; rows <= 1000; rows += 40) run_rows(session, rows); /* more than are kept */
   CHECK(stats_of(session).arena_bytes <= options.limits.max_memory);
   CHECK(try_input(session, (ci_tensor){x, sizeof x, CI_FLOAT, 2, {1100, 4}}, &error) == CI_RESOURCE_EXHAUSTED);
   run_rows(session, 1000);
   ci_session_close(session);
   CHECK(m.held == 0);
+}
+
+/* As plans.c hashes what a plan is for. */
+static uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ hash >> 29;
+}
+
+/* A second dimension with which [0, it] has the hash of [rows, columns], or less than 0. */
+static int64_t same_hash(int64_t rows, int64_t columns) {
+  const uint64_t before = mixed(mixed(0, 0), (uint64_t)CI_FLOAT << 32 | 2);
+  return (int64_t)(mixed(before, (uint64_t)rows) ^ (uint64_t)columns ^ mixed(before, 0));
+}
+
+/* Shapes that a stranger chose, so that their hashes are the same: two plans are made. */
+static void test_shapes_of_one_hash_are_different_shapes(void) {
+  ci_out graph = {0}, message = {0};
+  ci_error error;
+  int64_t rows = 1;
+  plans_chain(&graph, &message, 3);
+  ci_out whole = {0};
+  hostile_add(&whole, CI_PB_MODEL_GRAPH, &graph);
+  ci_out_bytes(&whole, message.data, message.length);
+  ci_out_free(&message);
+  ci_out file = hostile_file(&whole);
+  ci_session *session = open_on((const unsigned char *)file.data, file.length, NULL);
+  while (same_hash(rows, 4) < 0) rows++;
+  for (int round = 0; round < 3; round++) {
+    const ci_tensor empty = {x, 0, CI_FLOAT, 2, {0, same_hash(rows, 4)}};
+    const ci_tensor full = {x, sizeof x, CI_FLOAT, 2, {rows, 4}};
+    ci_tensor output = {y, sizeof y, 0, 0, {0}};
+    CHECK(ci_run(session, 0, &full, 1, &output, 1, &error) == CI_OK);
+    CHECK(output.dims[0] == rows && output.dims[1] == 4 && y[1] == -x[1]);
+    output = (ci_tensor){y, sizeof y, 0, 0, {0}};
+    CHECK(ci_run(session, 0, &empty, 1, &output, 1, &error) == CI_OK);
+    CHECK(output.dims[0] == 0 && output.dims[1] == empty.dims[1] && output.bytes == 0);
+  }
+  CHECK(stats_of(session).plans == 2);
+  ci_session_close(session);
+  ci_out_free(&file);
 }
 
 typedef struct host_threads {
@@ -229,6 +270,7 @@ int main(void) {
   test_inputs_that_do_not_fit_are_refused();
   test_reserved_plans_are_not_fitted_to_others();
   test_the_arena_grows_up_to_the_limit();
+  test_shapes_of_one_hash_are_different_shapes();
   test_threads_of_the_host();
   return CHECK_END;
 }
