@@ -5,6 +5,7 @@
  *
  * Linked with --wrap, so that every call from the library comes through here. Unknown dimensions are 2. Prints "heap
  * COUNT locks COUNT", of the runs after the first; "no seccomp" where the system does not offer it. */
+#define _DEFAULT_SOURCE /* syscall */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
