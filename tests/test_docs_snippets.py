@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 #: packages without which a page cannot run
 NEEDED = {"onnx": ["sklearn", "skl2onnx"], "tutorial": ["typer"]}
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 def output(command: list[str], folder: Path, path: str) -> str:
