@@ -14,11 +14,13 @@ GENERATORS := $(wildcard tools/gen_schema.py tools/gen_operators.py tools/onnx_s
 ACCEPTANCE ?= ../shared/acceptance
 WORKERS ?= auto
 
-.PHONY: help demo test acceptance lint format operators analyze bits attacks failures sanitizers coverage bench bench-peers \
-        ratchet-times proofs fuzz fuzz-deep docs wheels-check sbom venv clean
+.PHONY: help demo browser test acceptance lint format operators analyze bits attacks failures sanitizers \
+        coverage coverage-c coverage-python bench bench-peers ratchet-times proofs fuzz fuzz-deep docs \
+        wheels-check sbom venv clean
 
 help:
 	@echo 'make demo   trains on real digits, kills and resumes it, predicts and trains on from C'
+	@echo 'make browser  the page that reads digits drawn by hand, build/browser'
 	@echo 'make test   runs the tests (PYTEST="-k name" chooses)'
 	@echo 'make acceptance  TensorFlow-1 programs of $$(ACCEPTANCE) in each engine'
 	@echo 'make lint   ruff, mypy --strict, clang-format, generated files'
@@ -31,7 +33,7 @@ help:
 	@echo 'make bench  checkpoints beside torch and safetensors, a Session beside numpy'
 	@echo 'make bench-peers  models, start-up and training beside every other engine (PEERS="--only cnn")'
 	@echo 'make ratchet-times  operators beside ONNX Runtime: fails when one became slower'
-	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19; COVERAGE=--help)'
+	@echo 'make coverage  lines, branches and MC/DC of the C library (clang-19), and of saves and restores in Python'
 	@echo 'make proofs  the deep forms of all proofs of docs/reliability.md: hours; or one of them:'
 	@echo '            proof-kills -states -cuts -errors -flips -truncations -resume -restores -readers'
 	@echo '            -background -foreign -files -remote'
@@ -43,6 +45,10 @@ help:
 
 demo: .venv/demo.stamp
 	$(BIN)/python examples/digits/demo.py
+
+# The digits model as WebAssembly: clang, lld, wasi-libc, libclang-rt-14-dev-wasm32.
+browser: .venv/demo.stamp
+	$(BIN)/python examples/browser/build.py $(BROWSER)
 
 test: .venv/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
@@ -103,9 +109,15 @@ bench-peers: .venv/peers.stamp
 ratchet-times: .venv/bench.stamp
 	$(BIN)/python -m benchmarks.peers.operators
 
-# What of the C library the tests reach; fails below the goals that tools/c_coverage.py has.
-coverage: .venv/dev.stamp
-	$(BIN)/python tools/c_coverage.py $(COVERAGE)
+# What the tests reach of the C library, and of saving and restoring in Python; each fails below
+# the goals that its tool has.
+coverage: coverage-python coverage-c
+
+coverage-python: .venv/dev.stamp
+	$(BIN)/python tools/python_coverage.py $(COVERAGE)
+
+coverage-c: .venv/dev.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/c_coverage.py $(COVERAGE)
 
 # The deep forms of the proofs append to docs/proofs.jsonl and go on where they stopped;
 # PROOF="--count 100 --no-log" and the like are handed on, see make proof-kills PROOF=--help.

@@ -1,4 +1,5 @@
-"""tf.debug: a session that keeps every value of a run, and finds where the first NaN was made.
+"""tf.debug: a session that keeps every value of a run, and finds where the first NaN was made;
+runs an operation at a time (stepping.py); values that stop a run (watches.py).
 
 session = tf.debug.DebugSession(tf.Session())
 session.run(train_step, feeds)
@@ -8,7 +9,6 @@ print(session.last.first_nonfinite())  # the operation that made the first NaN o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,14 @@ from typing import Any
 import numpy as np
 
 from graphio import fetching, scopes
+from graphio.debug_values import (
+    DebugTensor,
+    TensorFilter,
+    Visit,
+    chooser,
+    has_inf_or_nan,
+    name_of,
+)
 from graphio.export import reach
 from graphio.feeding import fed_tensors
 from graphio.graph import Graph, Operation, Tensor
@@ -23,94 +31,15 @@ from graphio.printing import graph_text
 from graphio.schema import errors
 from graphio.session import Session
 from graphio.source import Source
+from graphio.stepping import Stepper
+from graphio.watches import Hit, Watch, watch
 
-__all__ = ["DebugDump", "DebugSession", "DebugTensor", "NonFinite", "has_inf_or_nan", "listing"]
+__all__ = [
+    "DebugDump", "DebugSession", "DebugTensor", "Hit", "NonFinite", "Stepper", "Visit", "Watch",
+    "has_inf_or_nan", "listing", "watch",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
-TensorFilter = Callable[["DebugTensor", Array], bool]
-
-
-@dataclass(frozen=True)
-class DebugTensor:
-    """One value of a run.
-
-    Attributes:
-        tensor: whose value it is.
-        array: the value.
-        fed: whether the caller gave it.
-    """
-
-    tensor: Tensor
-    array: Array
-    fed: bool
-
-    @property
-    def name(self) -> str:
-        """ "log:0"."""
-        return self.tensor.name
-
-    @property
-    def op(self) -> Operation:
-        """The operation that made it."""
-        made: Operation = self.tensor.op
-        return made
-
-    @property
-    def node_name(self) -> str:
-        """ "log"."""
-        return self.op.name
-
-    @property
-    def output_slot(self) -> int:
-        """Which output of the operation it is."""
-        return self.tensor.value_index
-
-    @property
-    def source(self) -> Source:
-        """The line of the program that made the operation."""
-        return self.op.source
-
-    @property
-    def nonfinite(self) -> str:
-        """ "2 NaN, 1 Inf", "" if all is finite or it is no floating tensor."""
-        if not _is_floating(self.array):
-            return ""
-        counts = ((int(test(self.array).sum()), name) for name, test in _TESTS)
-        return ", ".join(f"{count} {name}" for count, name in counts if count)
-
-    @property
-    def kind(self) -> str:
-        """ "float32[2,3]"."""
-        return f"{self.tensor.dtype.name}[{','.join(map(str, self.array.shape))}]"
-
-    def range(self) -> tuple[str, str, str]:
-        """Least, largest and mean of what is finite, as text; "" where there are no numbers."""
-        if self.tensor.dtype.name == "string" or np.iscomplexobj(self.array):
-            return "", "", ""
-        numbers = self.array.astype(np.float64).ravel()
-        numbers = numbers[np.isfinite(numbers)]
-        if not numbers.size:
-            return "", "", ""
-        least, most, mean = (f(numbers) for f in (np.min, np.max, np.mean))
-        return f"{least:.6g}", f"{most:.6g}", f"{mean:.6g}"
-
-    def __str__(self) -> str:
-        least, most, _ = self.range()
-        within = f" in {least} .. {most}" if least else ""
-        bad = f", {self.nonfinite} of {self.array.size}" if self.nonfinite else ""
-        return f"{self.name} {self.kind}{within}{bad}"
-
-
-_TESTS = (("NaN", np.isnan), ("Inf", np.isinf))
-
-
-def _is_floating(array: Array) -> bool:
-    return array.dtype.kind in "fc" or array.dtype.name in ("bfloat16",)
-
-
-def has_inf_or_nan(datum: DebugTensor, array: Array) -> bool:
-    """A tensor filter: whether something in a floating tensor is infinite or no number."""
-    return _is_floating(array) and not bool(np.isfinite(array).all())
 
 
 def listing(graph: Graph | None = None) -> str:
@@ -170,7 +99,7 @@ class DebugDump:
         return iter(self.data)
 
     def __contains__(self, tensor: Any) -> bool:
-        return _name_of(tensor) in self._by_name
+        return name_of(tensor) in self._by_name
 
     def __getitem__(self, tensor: Any) -> Array:
         """The value of a tensor, given by itself or its name; of an operation's first output.
@@ -178,7 +107,7 @@ class DebugDump:
         Raises:
             KeyError: the run did not compute it, or it was not watched.
         """
-        name = _name_of(tensor)
+        name = name_of(tensor)
         if name not in self._by_name:
             raise KeyError(
                 f"the run did not record {name!r}; a value is recorded if the run computes it "
@@ -224,14 +153,6 @@ class DebugDump:
         return self.listing()
 
 
-def _name_of(tensor: Any) -> str:
-    if isinstance(tensor, str):
-        return tensor if ":" in tensor else f"{tensor}:0"
-    convert = getattr(tensor, "_as_graph_element", None)
-    element = tensor if convert is None else convert()
-    return f"{element.name}:0" if isinstance(element, Operation) else str(element.name)
-
-
 class DebugSession(Session):
     """A session that keeps the values of its latest run. It shares all it has with another one.
 
@@ -266,7 +187,7 @@ class DebugSession(Session):
         self.__dict__.update(session.__dict__)
         self._wrapped = session
         self._contexts = []
-        self._watch = _watcher(watch)
+        self._watch = chooser(watch)
         self._filter = tensor_filter
         self._stop = stop_on_nonfinite
         self.last: DebugDump | None = None
@@ -326,7 +247,7 @@ class DebugSession(Session):
         """
         if self.last is None:
             raise RuntimeError("nothing has run in this session")
-        name = _name_of(tensor)
+        name = name_of(tensor)
         self.last[name]
         return "\n".join(_tree(self.last._by_name, name))
 
@@ -343,13 +264,3 @@ def _tree(data: dict[str, DebugTensor], root: str) -> Iterator[str]:
             seen.add(name)
             inputs = dict.fromkeys(t.name for t in datum.op.inputs if t is not None)
             pending += [(n, indent + "  ") for n in reversed(inputs) if n in data]
-
-
-def _watcher(watch: Any) -> Callable[[Tensor], bool]:
-    if watch is None:
-        return lambda tensor: True
-    if callable(watch):
-        chosen: Callable[[Tensor], bool] = watch
-        return chosen
-    pattern = re.compile(watch)
-    return lambda tensor: pattern.match(tensor.name) is not None

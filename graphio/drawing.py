@@ -1,13 +1,13 @@
 """A model's graph as an SVG picture: for documents and notebooks.
 
 The layout is that of Sugiyama, Tagawa and Toda (1981): nodes in rows by their longest way from an
-input, rows ordered by the mean place of what their nodes read. Constants and variables are written
-into the nodes that read them.
+input, rows ordered by the mean place of what their nodes read or who reads them; a line that goes
+past rows has a place in each. Constants and variables are written into the nodes that read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -15,13 +15,15 @@ from graphio.describing import type_text
 from graphio.schema import errors
 from graphio.schema.model_pb2 import Model, Node, Signature
 
-__all__ = ["draw"]
+__all__ = ["draw", "is_written_in"]
 
 _HEIGHT, _LETTER, _GAP_X, _GAP_Y, _MARGIN = 40, 7.2, 24, 36, 12
 _MOST = 400  # boxes; more are no picture any more
 _SWEEPS = 4
+_MOST_NAME = 40  # letters of a node's name; the last ones tell more
 #: nodes that are written into those that read them
 _WRITTEN_IN = frozenset(("Constant", "Variable", "ReadVariable"))
+_VARIABLES = frozenset(("Variable", "ReadVariable"))
 _COLOURS = {"input": "#dbeafe", "output": "#dcfce7", "node": "#f8fafc"}
 
 
@@ -31,7 +33,7 @@ class _Box:
 
     Attributes:
         title, detail: its two lines.
-        kind: input, output or node.
+        kind: input, output, node, or line: the way of a line past a row.
         reads: names of the boxes whose values it takes.
         row, x, width: where it lies.
     """
@@ -63,6 +65,7 @@ def draw(model: Model, signature: str | Signature | None = None) -> str:
             "`graphio show` without --svg has a viewer for them"
         )
     rows = _rows(boxes)
+    _lead_past(boxes, rows)
     _place(boxes, rows)
     return _svg(boxes, len(rows))
 
@@ -88,7 +91,7 @@ def _boxes(model: Model, signature: Signature) -> dict[str, _Box]:
         nodes, {_node_of(b.value) for b in signature.output} | set(signature.target), set(boxes)
     )
     for node in model.graph.node:
-        if node.name in needed and node.op not in _WRITTEN_IN and node.name not in boxes:
+        if node.name in needed and node.name not in boxes and not is_written_in(node, nodes):
             boxes[node.name] = _box(node, nodes)
     for binding in signature.output:
         reads = [_node_of(binding.value)]
@@ -97,6 +100,18 @@ def _boxes(model: Model, signature: Signature) -> dict[str, _Box]:
         box.reads = [name for name in dict.fromkeys(box.reads) if name in boxes]
         box.width = max(len(box.title), len(box.detail)) * _LETTER + 20
     return boxes
+
+
+def is_written_in(node: Node, nodes: Mapping[str, Node]) -> bool:
+    """Whether a node has no box: a constant, a variable, or an Identity that reads one.
+
+    Args:
+        nodes: all of the graph, by name.
+    """
+    if node.op != "Identity":
+        return node.op in _WRITTEN_IN
+    read = nodes.get(_node_of(node.input[0]))
+    return read is not None and read.op in _VARIABLES
 
 
 def _node_of(value: str) -> str:
@@ -124,12 +139,13 @@ def _needed(nodes: dict[str, Node], ends: set[str], given: set[str]) -> set[str]
 
 def _box(node: Node, nodes: dict[str, Node]) -> _Box:
     reads = [_node_of(value) for value in node.input if value]
-    held = [nodes[name] for name in reads if name in nodes and nodes[name].op in _WRITTEN_IN]
+    held = [nodes[name] for name in reads if name in nodes and is_written_in(nodes[name], nodes)]
     shapes = [
         _text(other.output_type[0]).partition("[")[2][:-1] for other in held if other.output_type
     ]
     weights = " ".join(f"[{shape}]" for shape in shapes if shape)
-    return _Box(f"{node.op} {weights}".strip(), node.name[-40:], "node", reads)
+    name = node.name if len(node.name) <= _MOST_NAME else "…" + node.name[1 - _MOST_NAME :]
+    return _Box(f"{node.op} {weights}".strip(), name, "node", reads)
 
 
 # ---- where it lies ----
@@ -146,21 +162,56 @@ def _rows(boxes: dict[str, _Box]) -> list[list[_Box]]:
     return rows
 
 
+def _lead_past(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
+    """A place in each row that a line goes past; lines from one box go together."""
+    for name, box in list(boxes.items()):
+        readers = [other for other in boxes.values() if name in other.reads]
+        last = name
+        for row in range(box.row + 1, max((other.row for other in readers), default=0)):
+            last, before = f"{name} past {row}", last
+            boxes[last] = _Box("", "", "line", [before], row)
+            rows[row].append(boxes[last])
+            for other in readers:
+                if other.row == row + 1:
+                    other.reads[other.reads.index(name)] = last
+
+
 def _place(boxes: dict[str, _Box], rows: Sequence[list[_Box]]) -> None:
-    """Sorts each row by the mean middle of what its boxes read, then puts them side by side."""
+    """Puts boxes below what they read and above who reads them, as near as the row allows."""
+    above = {id(box): [boxes[name] for name in box.reads] for box in boxes.values()}
+    below: dict[int, list[_Box]] = {id(box): [] for box in boxes.values()}
+    for box in boxes.values():
+        for read in above[id(box)]:
+            below[id(read)].append(box)
+    for row in rows:
+        _set_out(row, {})
     for _ in range(_SWEEPS):
-        for row in rows:
-            wish = {
-                id(box): _mean([_middle(boxes[name]) for name in box.reads], box) for box in row
-            }
-            row.sort(key=lambda box: wish[id(box)])
-            right = float("-inf")
-            for box in row:
-                box.x = max(wish[id(box)] - box.width / 2, right + _GAP_X)
-                right = box.x + box.width
+        for order, near in ((rows, above), (rows[::-1], below)):
+            for row in order:
+                _set_out(row, near)
     least = min((box.x for box in boxes.values()), default=0.0)
     for box in boxes.values():
         box.x += _MARGIN - least
+
+
+def _set_out(row: list[_Box], near: Mapping[int, list[_Box]]) -> None:
+    """Sorts a row by the mean middle of near boxes and places it so that the squares of the
+    distances from there are least (pool adjacent violators), with gaps between."""
+    wish = {id(box): _mean([_middle(other) for other in near.get(id(box), [])], box) for box in row}
+    row.sort(key=lambda box: wish[id(box)])
+    shift, shifts = 0.0, []
+    pools: list[tuple[float, int]] = []  # the sum and number of wishes that share a place
+    for box in row:
+        shifts.append(shift)
+        total, count = wish[id(box)] - box.width / 2 - shift, 1
+        while pools and pools[-1][0] * count >= total * pools[-1][1]:
+            before = pools.pop()
+            total, count = total + before[0], count + before[1]
+        pools.append((total, count))
+        shift += box.width + _GAP_X
+    places = [total / count for total, count in pools for _ in range(count)]
+    for box, place, moved in zip(row, places, shifts, strict=True):
+        box.x = place + moved
 
 
 def _middle(box: _Box) -> float:
@@ -201,6 +252,9 @@ def _edge(start: _Box, end: _Box) -> str:
 
 def _shape(box: _Box) -> str:
     top, middle = _top(box), _middle(box)
+    if box.kind == "line":
+        path = f"M{middle:.1f} {top:.1f}v{_HEIGHT}"
+        return f'<path d="{path}" fill="none" stroke="#94a3b8"/>'
     return (
         f'<rect x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{_HEIGHT}" rx="5" '
         f'fill="{_COLOURS[box.kind]}" stroke="#475569"/>'

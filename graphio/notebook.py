@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphio.describing import describe
-from graphio.drawing import draw
+from graphio.drawing import draw, is_written_in
 from graphio.export import build_model
 from graphio.schema import errors, html
 from graphio.schema.model_pb2 import Model, Signature
@@ -13,7 +13,7 @@ from graphio.schema.model_pb2 import Model, Signature
 __all__ = ["graph_html"]
 
 _MOST_NODES = 60  # of a picture
-_LEFT_OUT = ("NoOp", "Assign", "Constant")  # ends that nobody asks for
+_LEFT_OUT = ("NoOp", "Assign")  # ends that nobody asks for
 
 
 def graph_html(graph: Any) -> str:
@@ -24,23 +24,24 @@ def graph_html(graph: Any) -> str:
     title = f"Graph: {facts['nodes']} operations, {weights['variables']} variables"
     rows = list(facts["operators"].items())
     if facts["nodes"] > _MOST_NODES:
-        return html.table(title, ("operator", "count"), rows)
+        return html.table(title, ("operator", "count"), rows, right=(1,))
     try:
         picture = draw(model, _everything(model))
     except errors.InvalidArgumentError:
         picture = ""
-    return html.table(title, ("operator", "count"), rows, picture)
+    return html.table(title, ("operator", "count"), rows, picture, right=(1,))
 
 
 def _everything(model: Model) -> Signature:
     """A signature from all placeholders to all that nobody reads."""
     read = {value.partition(":")[0] for node in model.graph.node for value in node.input}
+    nodes = {node.name: node for node in model.graph.node}
     made = Signature(name="graph")
     for node in model.graph.node:
         if not node.output_type or node.op in _LEFT_OUT:
             continue
         if node.op == "Placeholder":
             made.input.add(key=node.name, value=node.name, type=node.output_type[0])
-        elif node.name not in read and node.op not in ("Variable", "ReadVariable"):
+        elif node.name not in read and not is_written_in(node, nodes):
             made.output.add(key=node.name, value=node.name, type=node.output_type[0])
     return made

@@ -76,10 +76,26 @@ class Profile:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.trace())
 
+    def save_tensorboard(self, logdir: str | os.PathLike[str], name: str | None = None) -> str:
+        """Writes all runs for TensorBoard's Profile tab (`pip install tensorboard xprof`).
+
+        Args:
+            logdir: TensorBoard's folder.
+            name: of the profile; None: the time. The same one again replaces it.
+
+        Returns:
+            The path of the file, which the program `xprof` shows, too.
+        """
+        from graphio.xplane import write_profile
+
+        return write_profile(self.runs, os.fspath(logdir), name)
+
     def _repr_html_(self) -> str:
         rows = [(f"{o.seconds * 1e6:.1f}", f"{o.share:.1%}", o.op, o.name) for o in self.operations]
         head = ("us", "share", "operator", "operation")
-        return html.table(f"{self.seconds * 1e6:.1f} us in {len(rows)} operations", head, rows)
+        return html.table(
+            f"{self.seconds * 1e6:.1f} us in {len(rows)} operations", head, rows, right=(0, 1)
+        )
 
     def __str__(self) -> str:
         shown = [o for o in self.operations[:_MOST_ROWS] if o.seconds > 0]
@@ -113,7 +129,8 @@ def of_runs(model: Model, runs: Sequence[Sequence[NodeTime]], device: str = "cin
         runs: what `observed` gave.
         device: the name of the engine, for the trace.
     """
-    parts, nodes = fused.parts(model), {node.name: node for node in model.graph.node}
+    parts = fused.parts(model)
+    nodes = {node.name: node for node in fused.unfused(model).graph.node}
     made = []
     for times in runs:
         metadata = RunMetadata()

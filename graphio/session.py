@@ -31,6 +31,8 @@ from graphio.schema.engine import HostFunction, NodeTime
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
 Array = np.ndarray[Any, Any]
+#: called with a node, its inputs and its results, after it has run
+Visit = Callable[[Any, list[Any], list[Any]], None]
 
 
 class _Stack(threading.local):
@@ -136,6 +138,7 @@ class Session:
         self._host = host_functions(self, self.graph)
         self.resources: dict[str, Any] = {}  # what host functions keep with a session, to be closed
         self._contexts: list[contextlib.ExitStack] = []
+        self._visitors: list[Visit] = []  # of tf.debug.watch: they see every operation that ran
 
     @property
     def closed(self) -> bool:
@@ -179,13 +182,16 @@ class Session:
         feeds = {} if feed_dict is None else feed_dict
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        if options is not None or run_metadata is not None or self._timeout:
+        if options is not None or run_metadata is not None or self._timeout or self._visitors:
             return self._observed(fetches, feeds, options, run_metadata)
         key = (fetches if type(fetches) is Tensor else fetching.key_of(fetches), tuple(feeds))
         plan = self._plans.get(key) or self._plan(fetches, feeds, key)
         return plan.run(feeds)
 
-    def _plan(self, fetches: Any, feeds: Mapping[Any, Any], key: Any) -> _Plan:
+    def _plan(
+        self, fetches: Any, feeds: Mapping[Any, Any], key: Any, separate: bool = False
+    ) -> _Plan:
+        key = (key, "separate") if separate else key
         plan = self._plans.get(key)
         if plan is None:
             if not self.graph.operations:
@@ -193,8 +199,16 @@ class Session:
                     "The Session graph is empty. Add operations to the graph before calling run()."
                 )
             with _no_collection():
-                plan = self._plans[key] = _Plan(self, fetches, feeds)
+                plan = self._plans[key] = _Plan(self, fetches, feeds, separate)
         return plan
+
+    def _stepping(self, fetches: Any, feeds: Mapping[Any, Any]) -> tuple[Any, Any, Any]:
+        """A run for tf.debug.Stepper: the engine's steps (None: there are none), what gives the
+        fetches' values at their end, and a context in which failures get the operation."""
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        plan = self._plan(fetches, feeds, (fetching.key_of(fetches), tuple(feeds)), separate=True)
+        return *plan.stepping(feeds), plan.naming_operations
 
     def _observed(
         self, fetches: Any, feeds: Mapping[Any, Any], options: Any, run_metadata: Any
@@ -212,10 +226,10 @@ class Session:
         if run_metadata is not None:
             run_metadata.Clear()
             times = [] if given.trace_level != RunOptions.NO_TRACE else None
-        plan = self._plan(fetches, feeds, (fetching.key_of(fetches), tuple(feeds)))
-        values = plan.run_watched(
-            feeds, times, time.monotonic() + limit / 1000 if limit > 0 else None
-        )
+        deadline = time.monotonic() + limit / 1000 if limit > 0 else None
+        key = (fetching.key_of(fetches), tuple(feeds))
+        plan = self._plan(fetches, feeds, key, bool(self._visitors))
+        values = plan.run_watched(feeds, times, deadline, _visiting(self._visitors))
         if run_metadata is not None:
             plan.tell(run_metadata, times, given.output_partition_graphs)
         return values
@@ -336,6 +350,18 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
+def _visiting(visitors: Sequence[Visit]) -> Visit | None:
+    """What calls all visitors, as they are when a node has run."""
+    if not visitors:
+        return None
+
+    def visit(node: Any, inputs: list[Any], results: list[Any]) -> None:
+        for visitor in list(visitors):
+            visitor(node, inputs, results)
+
+    return visit
+
+
 class InteractiveSession(Session):
     """A session that makes itself the default one until it is closed; see Session."""
 
@@ -355,8 +381,12 @@ class InteractiveSession(Session):
 class _Plan:
     """One (fetches, feeds), loaded into the engine. A graph only grows, so it stays valid."""
 
-    def __init__(self, session: Session, fetches: Any, feed_dict: Mapping[Any, Any]) -> None:
+    def __init__(
+        self, session: Session, fetches: Any, feed_dict: Mapping[Any, Any], separate: bool = False
+    ) -> None:
         self._graph = session.graph
+        #: of the load: each node is a step of its own, for those who look at them
+        self._separate = {"separate": True, "parallel": 1} if separate else {}
         fed = fed_tensors(session.graph, feed_dict)
         self._feeders = [Feeder(tensor) for tensor in fed]
         self._simple_feeds = is_simple(feed_dict)
@@ -415,7 +445,7 @@ class _Plan:
                 container.pack(model, arrays),
                 state=session.state,
                 host=session._host,
-                **session._options,
+                **{**session._options, **self._separate},
             )
             return loaded.signature()
         except errors.OpError as error:
@@ -448,21 +478,47 @@ class _Plan:
         return self._structure.packed(leaves)
 
     def run_watched(
-        self, feed_dict: Mapping[Any, Any], times: list[NodeTime] | None, deadline: float | None
+        self,
+        feed_dict: Mapping[Any, Any],
+        times: list[NodeTime] | None,
+        deadline: float | None,
+        visit: Visit | None = None,
     ) -> Any:
-        """As run; times and deadline as in Signature.run_watched."""
-        values = list(feed_dict.values() if self._simple_feeds else values_of(feed_dict))
-        fed = [feeder(value) for feeder, value in zip(self._feeders, values, strict=True)]
+        """As run; times, deadline and visit as in Signature.run_watched."""
+        values, fed = self._fed(feed_dict)
         found: list[Array] = []
         if self._signature is not None:
-            inputs = fed if self._all_used else [fed[i] for i in self._used]
+            inputs = self._inputs(fed)
             try:
-                if times is None and deadline is None:
+                if visit is not None:
+                    found = self._signature.run_watched(inputs, times, deadline, visit)
+                elif times is None and deadline is None:
                     found = self._signature.run(inputs)
                 else:
                     found = self._signature.run_watched(inputs, times, deadline)
             except errors.OpError as error:
                 raise self._with_operation(error) from self._cause(error)
+        return self._packed(found, values, fed)
+
+    def stepping(self, feed_dict: Mapping[Any, Any]) -> tuple[Any, Callable[[], Any]]:
+        """A run in steps (None: there is nothing to run), and what gives its values at its end."""
+        values, fed = self._fed(feed_dict)
+        if self._signature is None:
+            return None, lambda: self._packed([], values, fed)
+        with self.naming_operations():
+            steps, results = self._signature.stepping(self._inputs(fed))
+        return steps, lambda: self._packed(results(), values, fed)
+
+    def _fed(self, feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
+        """The values that are fed, as the program gave them and as the engine takes them."""
+        values = list(feed_dict.values() if self._simple_feeds else values_of(feed_dict))
+        return values, [f(value) for f, value in zip(self._feeders, values, strict=True)]
+
+    def _inputs(self, fed: list[Any]) -> list[Any]:
+        return fed if self._all_used else [fed[i] for i in self._used]
+
+    def _packed(self, found: Sequence[Array], values: Sequence[Any], fed: Sequence[Any]) -> Any:
+        """The fetches' structure with what was found and fed."""
         leaves: list[Any] = []
         for source in self._sources:
             if source is None:
@@ -490,6 +546,14 @@ class _Plan:
             fill_times(metadata, told, nodes, self._session._devices.names[0])
         if partitions:
             metadata.partition_graphs.extend(placement.partitions(model))
+
+    @contextlib.contextmanager
+    def naming_operations(self) -> Iterator[None]:
+        """A context whose failures get the builder's operation."""
+        try:
+            yield
+        except errors.OpError as error:
+            raise self._with_operation(error) from self._cause(error)
 
     def _with_operation(self, error: errors.OpError) -> errors.OpError:
         """The error with the builder's operation, found by the node's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from graphio.runtime import failure, quiet, registry
 from graphio.runtime.plan import Block
 from graphio.runtime.program import GraphInfo
 from graphio.runtime.state import State
-from graphio.runtime.watch import Watch
+from graphio.runtime.stepping import Stepping
+from graphio.runtime.watch import Visit, Watch
 from graphio.schema import (
     calls,
     container,
@@ -41,6 +42,7 @@ def load(
     host: Mapping[str, HostFunction] | None = None,
     trusted: bool = False,
     parallel: int = 1,
+    separate: bool = False,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -54,6 +56,8 @@ def load(
             with what it has just written itself.
         parallel: how many operations may run at the same time; results do not depend on it, but
             with more than one a run keeps its values to its end.
+        separate: True makes each node a step of its own, for stepping and for who visits them;
+            slower, and a run keeps its values to its end.
 
     Raises:
         NotFoundError, DataLossError: there is no such file, or it is damaged.
@@ -70,7 +74,7 @@ def load(
         proto = functions.inline(proto, registry.known)
     graph = GraphInfo(proto.graph, arrays)
     owner = State() if state is None else state
-    return Model(proto, graph, arrays, owner, host or {}, parallel)
+    return Model(proto, graph, arrays, owner, host or {}, parallel, separate)
 
 
 def _refuse_unknown(proto: pb.Model) -> None:
@@ -113,6 +117,7 @@ class Model:
         state: State,
         host: Mapping[str, HostFunction],
         threads: int,
+        separate: bool,
     ) -> None:
         self.state = state
         self.metadata: dict[str, str] = {entry.key: entry.value for entry in proto.metadata}
@@ -120,7 +125,7 @@ class Model:
         self.signatures: tuple[str, ...] = tuple(self._protos)
         self._graph = graph
         self._host = host
-        self._parallel = threads
+        self._parallel, self._separate = threads, separate
         self._made: dict[str, Signature] = {}
         with state.lock:
             _declare(proto, arrays, state)
@@ -134,7 +139,12 @@ class Model:
         name = calls.choose(name, self.signatures)
         if name not in self._made:
             self._made[name] = Signature(
-                self._protos[name], self._graph, self.state, self._host, self._parallel
+                self._protos[name],
+                self._graph,
+                self.state,
+                self._host,
+                self._parallel,
+                self._separate,
             )
         return self._made[name]
 
@@ -143,7 +153,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         rows = html.signature_rows(self.signature(name) for name in self.signatures)
-        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
+        return html.table("graphio.runtime.Model", ("signature", "name", "way", "type"), rows)
 
 
 def _declare(proto: pb.Model, arrays: Sequence[Array], state: State) -> None:
@@ -187,6 +197,7 @@ class Signature:
         state: State,
         host: Mapping[str, HostFunction],
         threads: int,
+        separate: bool,
     ) -> None:
         self.name = proto.name
         self.inputs = {b.key: _spec(b, graph) for b in proto.input}
@@ -201,6 +212,7 @@ class Signature:
             types={b.value: b.type for b in proto.input if b.type.WhichOneof("kind")},
             host=host,
             parallel=threads > 1,
+            separate=separate,
         )
         self._parallel = threads
         self._feeds = [
@@ -279,7 +291,11 @@ class Signature:
         return results
 
     def run_watched(
-        self, inputs: Sequence[Array], times: list[NodeTime] | None, deadline: float | None
+        self,
+        inputs: Sequence[Array],
+        times: list[NodeTime] | None,
+        deadline: float | None,
+        visit: Visit | None = None,
     ) -> list[Array]:
         """As run, under observation.
 
@@ -287,13 +303,15 @@ class Signature:
             inputs: as for run.
             times: takes the time of each node; None: nobody asks.
             deadline: a moment of time.monotonic after which nothing starts; None: there is none.
+            visit: sees each node after it has run, those of branches and loops, too; the model
+                was loaded with `separate`.
 
         Raises:
             DeadlineExceededError: the moment has come.
         """
         values = self._values(inputs)
-        watch = Watch(times)
-        with self._turn(deadline), np.errstate(all="ignore"):
+        watch = Watch(times, deadline, visit)
+        with self._turn(deadline, watch), np.errstate(all="ignore"):
             self._block.check_initialized()
             self._state.journal.clear()
             try:
@@ -304,21 +322,37 @@ class Signature:
                     self._block.execute_watched(values, watch)
             except errors.OpError as error:
                 raise failure.after_assign(error, self._state.journal) from error.__cause__
-            return [_leave(values[slot], owned) for slot, owned in self._fetches]
+            return self._left(values)
+
+    def stepping(self, inputs: Sequence[Array]) -> tuple[Stepping, Callable[[], list[Array]]]:
+        """A run in steps that the caller makes, and what gives its results when it is over.
+
+        Args:
+            inputs: as for run; the model was loaded with `separate`.
+
+        Raises:
+            FailedPreconditionError: a variable has no value yet.
+        """
+        values = self._values(inputs)
+        return Stepping(self._block, self._state, values), lambda: self._left(values)
+
+    def _left(self, values: list[Any]) -> list[Array]:
+        """The results of a run that is over."""
+        return [_leave(values[slot], owned) for slot, owned in self._fetches]
 
     @contextlib.contextmanager
-    def _turn(self, deadline: float | None) -> Iterator[None]:
-        """The state's lock, and the moment when the run has to be over."""
+    def _turn(self, deadline: float | None, watch: Watch) -> Iterator[None]:
+        """The state's lock, with the run's observer at the state."""
         left = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
         if not self._state.lock.acquire(timeout=left):
             raise errors.DeadlineExceededError(
                 message="Timed out waiting for notification: another run takes longer"
             )
-        before, self._state.deadline = self._state.deadline, deadline
+        before, self._state.watch = self._state.watch, watch
         try:
             yield
         finally:
-            self._state.deadline = before
+            self._state.watch = before
             self._state.lock.release()
 
     def _values(self, inputs: Sequence[Array]) -> list[Any]:

@@ -54,6 +54,11 @@ class Block:
         reads: variables that must be initialised before the first step, with their nodes.
         calls_out: whether functions of the program's own are called, which see its context.
         unstepped: nodes that are done, or are nothing to do, before a run.
+
+    Args:
+        parallel: whether steps may run at the same time.
+        separate: whether each node that is no constant is a step of its own, whose values stay
+            until the run ends: for those who look at them.
     """
 
     def __init__(
@@ -68,8 +73,9 @@ class Block:
         host: Mapping[str, HostFunction],
         constants: Mapping[str, Array] | None = None,
         parallel: bool = False,
+        separate: bool = False,
     ) -> None:
-        builder = _Builder(state, {**types, **graph.types}, host)
+        builder = _Builder(state, {**types, **graph.types}, host, separate)
         builder.order = Order() if parallel else None
         self.inputs = [builder.give(name) for name in inputs]
         self.captures = builder.capture(graph.captures, constants or {})
@@ -94,8 +100,12 @@ class Block:
 
     def execute(self, values: Values) -> None:
         """Runs the steps on slots that hold the template, the inputs and the captures."""
-        if self._state.deadline is not None:
-            self._state.check_deadline()
+        watch = self._state.watch
+        if watch is not None:
+            watch.check_deadline()
+            if watch.visit is not None:
+                self.execute_watched(values, Watch(visit=watch.visit))
+                return
         try:
             for step in self._steps:
                 step(values)
@@ -127,13 +137,31 @@ class Block:
 
     def _watched(self, step: Step, values: Values, watch: Watch) -> None:
         try:
-            self._state.check_deadline()
+            watch.check_deadline()
             start = time.time_ns()
             step(values)
         except Exception as error:
             self._raise(step, values, error)
-        node, _, results = self._origin[step]
-        watch.after(node, start, [values[i] for i in results])
+        node, inputs, results = self._origin[step]
+        watch.after(node, start, [values[i] for i in inputs], [values[i] for i in results])
+
+    # ---- for stepping ----
+
+    @property
+    def nodes(self) -> list[NodeInfo]:
+        """The nodes of the steps, in order."""
+        return [self._origin[step][0] for step in self._steps]
+
+    def slots_of(self, index: int) -> tuple[list[int], list[int]]:
+        """The slots of a step's inputs and results."""
+        return self._origin[self._steps[index]][1:]
+
+    def run_node(self, index: int, values: Values) -> None:
+        """Runs one step on the slots."""
+        try:
+            self._steps[index](values)
+        except Exception as error:
+            self._raise(self._steps[index], values, error)
 
     def check_initialized(self) -> None:
         """Refuses the run when a variable that it reads first has no value."""
@@ -146,8 +174,13 @@ class _Builder:
     """What is known while the nodes of a block are gone through in order."""
 
     def __init__(
-        self, state: State, types: Mapping[str, Type], host: Mapping[str, HostFunction]
+        self,
+        state: State,
+        types: Mapping[str, Type],
+        host: Mapping[str, HostFunction],
+        separate: bool,
     ) -> None:
+        self.separate = separate
         self.types = types
         self.state = state
         self.host = host
@@ -162,6 +195,11 @@ class _Builder:
         self.order: Order | None = None  # for steps that may run at the same time
         self.calls_out = False
         self._rows: dict[tuple[Any, ...], tuple[registry.Row, bool]] = {}
+
+    @property
+    def _keeps_all(self) -> bool:
+        """Whether all values stay where they are until the run ends."""
+        return self.separate or self.order is not None
 
     def slot(self, value: str) -> int:
         """The slot of a value that is there already."""
@@ -216,7 +254,7 @@ class _Builder:
                 return
         numbers = tuple([self._dtype(v) for v in node.inputs])
         row, widened = self._row(node, numbers)
-        if row.alias and node.outputs[0] not in self.slot_of:
+        if row.alias and not self.separate and node.outputs[0] not in self.slot_of:
             self._alias(node)
             return
         self._note_state(node)
@@ -226,7 +264,7 @@ class _Builder:
         else:
             call = self._call(node, numbers, shared)
             function = half.make(row, call) if widened else row.make(call)
-        if row.fold and all(v in self.constants for v in node.reads) and self._fold(node, function):
+        if row.fold and not self.separate and self._folded(node, function):
             return
         inputs = [self.slot(v) for v in (*node.inputs, *node.captures)]
         origins = frozenset((node.name,)) if row.fresh else shared | {_OUTSIDE}
@@ -313,12 +351,15 @@ class _Builder:
             types=self.types,
             host=self.host,
             constants=self.constants,
+            separate=self.separate,
         )
         self.calls_out |= made.calls_out
         return made
 
-    def _fold(self, node: NodeInfo, function: registry.Function) -> bool:
+    def _folded(self, node: NodeInfo, function: registry.Function) -> bool:
         """Computes a node whose inputs are constant now; False if that is left to the run."""
+        if not all(v in self.constants for v in node.reads):
+            return False
         try:
             if not node.inputs:
                 result = function()
@@ -369,10 +410,10 @@ class _Builder:
         origin: dict[Step, tuple[NodeInfo, list[int], list[int]]] = {}
         place: dict[int, int] = {}  # slots that moved
         free: list[int] = []
-        if self.order is None:
+        if not self._keeps_all:
             self.pending = fuse(self.pending, outputs)
         # Steps without an order between them cannot hand memory to one another.
-        spare = {} if self.order is not None else self._spare(outputs)
+        spare = {} if self._keeps_all else self._spare(outputs)
         for i, (entry, dying) in enumerate(
             zip(self.pending, self._deaths([*outputs, *held]), strict=True)
         ):
@@ -412,7 +453,7 @@ class _Builder:
 
     def _deaths(self, kept: Sequence[int]) -> list[list[int]]:
         """For each step the slots that can be emptied after it."""
-        if self.order is not None:
+        if self._keeps_all:
             return [[] for _ in self.pending]
         live = {ABSENT, *kept} | {i for i, v in enumerate(self.template) if v is not None}
         deaths = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from graphio.schema.tensors import Stored
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from graphio.runtime.watch import Watch
     from graphio.schema.checkpoint_pb2 import CheckpointVariable
     from graphio.schema.model_pb2 import IteratorState
 
@@ -97,7 +97,7 @@ class State:
     def __init__(self, seed: int | None = None) -> None:
         self.lock = RunLock()  # also held while a model runs on this state
         self.journal: list[str] = []  # variables assigned by the run in progress
-        self.deadline: float | None = None  # when that has to be over, in time.monotonic's seconds
+        self.watch: Watch | None = None  # of the run in progress
         self._seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed % (1 << 64)
         self._slots: dict[str, Slot] = {}
         self._generators: dict[str, Generator] = {}
@@ -107,13 +107,6 @@ class State:
 
     def _repr_html_(self) -> str:
         return html.state_table("graphio.runtime.State", self)
-
-    def check_deadline(self) -> None:
-        """DeadlineExceededError when the run in progress should be over."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise errors.DeadlineExceededError(
-                message="Timed out waiting for notification: the run took longer than timeout_in_ms"
-            )
 
     def pool(self, threads: int) -> ThreadPoolExecutor:
         """Threads for operations that run at the same time; made at its first use."""

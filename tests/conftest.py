@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 # A shell starts what runs in the background with SIGINT ignored, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with contextlib.suppress(ValueError):  # only the main thread may
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A browser without a window; skips where there is none."""
+    import web_pages
+
+    if web_pages.browser_path() is None:
+        pytest.skip("Chromium is not installed")
+    with web_pages.chromium() as found:
+        yield found

@@ -145,6 +145,7 @@ def one_node(
     domain: str = "",
     version: int = 1,
     constant: bool = False,
+    unknown: bool = False,
     functions: Sequence[Function] = (),
 ) -> tuple[bytes, list[Array]]:
     """A model of one node, and what to feed it.
@@ -154,6 +155,7 @@ def one_node(
         outputs: dtypes of its outputs, whose shapes are left open.
         constant: True makes constants of all inputs but the first, and gives the first its static
             shape; False feeds all of them, with shapes that are not known before the run.
+        unknown: True reshapes the first to a shape that is fed, too: a plan does not know it.
         functions: bodies that the model brings along.
     """
     builder = Builder()
@@ -168,6 +170,12 @@ def one_node(
             shape = x.shape if constant else None
             names.append(builder.placeholder(name, x.dtype, shape))
             fed[name] = x
+    if unknown and fed:
+        fed["shape"] = np.array(fed[names[0]].shape, np.int64)
+        made = [tensor_type(fed[names[0]].dtype, [None] * len(fed["shape"]))]
+        shape_of = builder.placeholder("shape", np.int64, fed["shape"].shape)
+        builder.node("made", "Reshape", [names[0], shape_of], made, {"allowzero": 1}, version=25)
+        names[0] = "made"
     kinds = [tensor_type(dtype) for dtype in outputs]
     builder.node("node", op, names, kinds, attrs, domain=domain, version=version)
     results = {f"out{k}": f"node:{k}" if k else "node" for k in range(len(outputs))}

@@ -116,6 +116,8 @@ IMPOSSIBLE: list[tuple[Callable[[CheckpointIndex], object], str]] = [
     (lambda index: index.variable.append(index.variable[0]), "variables"),
     (lambda index: setattr(row(index, "a"), "nbytes", 9), "'a'"),
     (lambda index: setattr(row(index, "a"), "offset", 4), "shard|bytes|variable"),
+    (lambda index: setattr(row(index, "g"), "shard", 1), "lies in shard 1 of 1"),
+    (lambda index: setattr(index.shard[0], "nbytes", index.shard[0].nbytes + 8), "variables end"),
 ]
 
 

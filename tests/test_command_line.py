@@ -317,6 +317,7 @@ def test_profile_tells_what_each_operation_takes(
     arguments = ["-s", "train", "--engine", engine, "--trace", trace, "--json"]
     facts = graphio("profile", files / "net.gio", *arguments).json
     assert abs(sum(row["share"] for row in facts["operations"]) - 1) < 1e-9
+    assert all(row["op"] for row in facts["operations"])
     assert json.loads(trace.read_text())["traceEvents"]
 
 

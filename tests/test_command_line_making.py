@@ -164,17 +164,23 @@ def test_the_picture_of_a_graph_has_a_box_for_each_node(
     assert "only predict, train" in done.err
 
 
-def test_the_viewer_serves_the_graph(files: Path) -> None:
+def test_the_viewer_serves_the_graph_and_says_where_alone(files: Path) -> None:
     pytest.importorskip("netron")
     import sys
 
     command = [sys.executable, "-u", "-m", "graphio", "show", str(files / "net.onnx")]
-    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     assert process.stdout is not None
     try:
-        line = next(text for text in process.stdout if text.startswith("http://"))
-        with urllib.request.urlopen(line.split()[0], timeout=30) as page:
+        line = process.stdout.readline()
+        assert line.startswith("http://")
+        address = line.split()[0]
+        with urllib.request.urlopen(address, timeout=30) as page:
             assert b"netron" in page.read().lower()
+        with urllib.request.urlopen(f"{address}/data/net.onnx", timeout=30) as file:
+            assert file.read() == (files / "net.onnx").read_bytes()
     finally:
         process.kill()
         process.wait()

@@ -605,3 +605,15 @@ def test_smart_cond_needs_no_branch_where_pred_is_known() -> None:
         p = tf.placeholder(tf.bool, [])
         tf.smart_cond(p, lambda: tf.constant(1), lambda: tf.constant(2))
         assert [op.op for op in graph.get_operations()].count("If") == 1
+
+
+@TARGETS
+def test_loops_in_loops_in_loops(target: str) -> None:
+    def turns(depth: int, x: Any) -> Any:
+        if depth == 0:
+            return x + 1
+        return tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, turns(depth - 1, v)), [0, x])[
+            1
+        ]
+
+    assert run(target, lambda: turns(6, tf.constant(0))) == 2**6

@@ -14,7 +14,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 #: packages without which a page cannot run
-NEEDED = {"onnx": ["sklearn", "skl2onnx"], "tutorial": ["typer"]}
+NEEDED = {
+    "data": ["pyarrow"],
+    "onnx": ["sklearn", "skl2onnx"],
+    "training": ["matplotlib"],
+    "tutorial": ["typer"],
+}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

@@ -16,6 +16,7 @@ import graphio as tf
 from graphio.export import SignatureSpec, build_model
 from graphio.ops.host import host_call
 from graphio.schema import container
+from graphio.schema.model_pb2 import Type
 
 TARGETS = pytest.mark.parametrize("target", ["", "cinfer"], ids=["runtime", "cinfer"])
 DTYPES = (
@@ -408,3 +409,12 @@ def test_print_refuses_what_it_cannot_write_to() -> None:
             tf.print("x", output_stream=7)
         with pytest.raises(TypeError, match="expected a list of tensors"):
             tf.Print(tf.constant(1), tf.constant(2))
+
+
+def test_an_output_that_is_declared_as_a_sequence_is_refused() -> None:
+    builder, kind = engines.Builder(), Type()
+    kind.sequence.tensor.dtype = tf.float32.as_datatype_enum
+    builder.node("node", "HostCall", [], [kind], {"function": "f"}, domain="graphio")
+    builder.signature({}, {"y": "node"})
+    with pytest.raises(tf.errors.UnimplementedError, match="declared as no tensor"):
+        engines.run("cinfer", builder.bytes(), [])

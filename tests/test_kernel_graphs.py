@@ -10,7 +10,7 @@ import pytest
 from engines import BOTH, Builder
 from schema_samples import node
 
-from graphio.schema import errors
+from graphio.schema import dtypes, errors
 from graphio.schema import model_pb2 as pb
 
 Array = np.ndarray[Any, Any]
@@ -67,8 +67,10 @@ def scan(
 
 
 def chosen(name: str, value: str) -> pb.Node:
-    """All of a vector, of a length that is not known before the run."""
-    return node("Compress", name, value, "all", version=11)
+    """All of a vector of integers, of a length that is not known before the run."""
+    made = node("Compress", name, value, "all", version=11)
+    made.output_type[0].tensor.dtype = dtypes.of_numpy(np.dtype(np.int64)).number
+    return made
 
 
 SAME = body("", "x", captures="x")

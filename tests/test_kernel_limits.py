@@ -27,8 +27,8 @@ def one_a_call(key: Any) -> list[Case]:
     return list({key(case): case for case in reversed(CASES)}.values())
 
 
-def model(case: Case, *, constant: bool = True) -> tuple[bytes, list[Any]]:
-    """The case as a file, and what to feed."""
+def model(case: Case, *, constant: bool = False, unknown: bool = False) -> tuple[bytes, list[Any]]:
+    """The case as a file, and what to feed; see engines.one_node."""
     return engines.one_node(
         case.op,
         case.inputs,
@@ -37,6 +37,7 @@ def model(case: Case, *, constant: bool = True) -> tuple[bytes, list[Any]]:
         domain=case.domain,
         version=case.version,
         constant=constant,
+        unknown=unknown,
     )
 
 
@@ -57,7 +58,7 @@ def attributes() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("case", "name"), list(attributes()))
 def test_an_attribute_of_another_kind_is_refused(case: Case, name: str) -> None:
-    data, fed = model(case)
+    data, fed = model(case, constant=True)
     for engine in engines.NAMES:
         with pytest.raises(errors.InvalidArgumentError) as caught:
             engines.run(engine, data, fed)
@@ -105,6 +106,24 @@ def test_a_session_with_little_memory_says_so_or_gives_the_same(
                 assert list(map(bits, found)) == list(map(bits, expected))
             monkeypatch.undo()
         assert refused or max(x.nbytes for x in case.outputs) <= 1
+
+
+@pytest.mark.parametrize("times", [2, 20])
+def test_texts_that_become_longer_than_memory_are_refused(
+    times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphio.cinfer import model as loading
+
+    text = np.array([b"long" * 1000], object)
+    data, fed = engines.one_node(
+        "StringJoin", [text] * times, {"separator": ""}, [object], domain="graphio"
+    )
+    monkeypatch.setattr(loading, "lib", Limited(loading.lib, 20000))
+    if times == 2:
+        assert engines.run("cinfer", data, fed)[0].tolist() == [b"long" * 2000]
+        return
+    with pytest.raises(errors.ResourceExhaustedError, match="the strings exceed"):
+        engines.run("cinfer", data, fed)
 
 
 def others(x: Any) -> Iterator[Any]:

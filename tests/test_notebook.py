@@ -47,7 +47,7 @@ def test_a_large_graph_has_no_picture_and_an_empty_one_is_shown() -> None:
 def test_models_show_signatures_and_states_variables(engine: Any, files: Path) -> None:
     model = engine.load(files / "net.gio")
     assert ["predict", "x", "in", "float32[?,3]"] == cells(model)[4:8]
-    assert {"w", "float32[3, 2]", "24 bytes"} <= set(cells(model.state))
+    assert {"w", "float32[3,2]", "24 bytes"} <= set(cells(model.state))
 
 
 def test_checkpoints_and_their_differences_are_tables(files: Path) -> None:

@@ -38,6 +38,16 @@ def test_a_picture_of_each_format_is_decoded(
     assert np.array_equal(engines.run(engine, data, fed)[0], PIXELS)
 
 
+@pytest.mark.parametrize("engine", ["runtime", "cinfer"])
+def test_a_picture_whose_size_only_the_run_tells_is_decoded(engine: str) -> None:
+    kinds = {"version": 20, "unknown": True}
+    data, fed = engines.one_node("ImageDecoder", [file_of("PNG")], {}, [np.uint8], **kinds)
+    assert np.array_equal(engines.run(engine, data, fed)[0], PIXELS)
+    data, fed = engines.one_node("ImageDecoder", [PIXELS], {}, [np.uint8], **kinds)
+    with pytest.raises(errors.InvalidArgumentError, match="expected a vector of uint8"):
+        engines.run(engine, data, fed)
+
+
 def test_a_program_decodes_pictures_for_the_c_library_itself() -> None:
     cinfer = pytest.importorskip("graphio.cinfer")
     data, _ = node(PIXELS.ravel())

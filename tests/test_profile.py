@@ -13,6 +13,7 @@ import pytest
 
 import graphio as tf
 from graphio import costs
+from graphio.schema.xplane_pb2 import XSpace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import limits
@@ -54,6 +55,54 @@ def test_a_profile_tells_what_each_operation_takes(target: str) -> None:
         nodes = (n for run in found.runs for n in run.dev_stats[0].node_stats)
         least = min(n.all_end_rel_nanos for n in nodes if n.node_name == o.name)
         assert o.seconds == pytest.approx(least * 1e-9)
+
+
+@TARGETS
+def test_a_profile_is_a_file_of_tensorboards(target: str, tmp_path: Path) -> None:
+    graph, x, y = net()
+    found = tf.timeline.profile(session_of(graph, target), y, {x: np.ones((64, 300))}, runs=3)
+    path = Path(found.save_tensorboard(tmp_path, "first"))
+    assert path.parent == tmp_path / "plugins" / "profile" / "first"
+    assert path.name.endswith(".xplane.pb")
+    (plane,) = XSpace.FromString(path.read_bytes()).planes
+    assert plane.name == "/host:CPU"  # the plane whose operations the plugin lists
+    told: dict[str, list[float]] = {}
+    for line in plane.lines:
+        assert 0 <= line.timestamp_ns < 60e9  # the plugin counts picoseconds in 64 bits
+        ends = [e.offset_ps + e.duration_ps for e in line.events]
+        assert line.duration_ps == max(ends) and min(e.offset_ps for e in line.events) == 0
+        for event in line.events:
+            name = plane.event_metadata[event.metadata_id].name
+            told.setdefault(name, []).append(event.duration_ps * 1e-12)
+            if name == "product:MatMul":
+                assert event.stats[0].str_value.split(", ")[0] == "x"
+                assert plane.stat_metadata[event.stats[0].metadata_id].name == "inputs"
+    times = {o.name: o.seconds for o in found.operations}
+    for name in ("product:MatMul", "hidden:Relu", "y:Sum"):
+        assert len(told[name]) == 3 and min(told[name]) == pytest.approx(times[name.split(":")[0]])
+    again = tf.timeline.profile(session_of(graph, target), y, {x: np.ones((64, 300))}, runs=1)
+    assert again.save_tensorboard(str(tmp_path), "first") == str(path)
+    (plane,) = XSpace.FromString(path.read_bytes()).planes
+    assert sum(len(line.events) for line in plane.lines) == len(again.operations)
+
+
+def test_a_profile_of_several_devices_has_a_plane_each(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        with tf.device("/cpu:0"):
+            x = tf.placeholder(tf.float32, [2], name="x")
+            a = tf.exp(x, name="a")
+        with tf.device("/cpu:1"):
+            b = tf.exp(a, name="b")
+    config = tf.ConfigProto(device_count={"CPU": 2})
+    with tf.Session("runtime", graph=graph, config=config) as session:
+        found = tf.timeline.profile(session, b, {x: [1, 2]}, runs=2)
+    space = XSpace.FromString(Path(found.save_tensorboard(tmp_path)).read_bytes())
+    names = [
+        {plane.event_metadata[k].display_name for k in plane.event_metadata}
+        for plane in space.planes
+    ]
+    assert len(names) == 2 and "a" in names[0] and "b" in names[1]
+    assert space.planes[0].name == "/host:CPU" and space.planes[1].name.endswith("CPU:1")
 
 
 @TARGETS

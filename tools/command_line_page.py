@@ -123,7 +123,10 @@ SECTIONS = (
     Section(
         "show: the graph",
         "`graphio show digits.onnx` opens the viewer netron in the browser; a model of ours "
-        "is exported to ONNX on the way. `--svg` writes a picture:\n\n"
+        "is exported to ONNX on the way. The model stays on this machine, but netron's page asks "
+        "to report its use over the internet; `--svg` needs neither.\n\n"
+        "![digits.onnx in the viewer](images/show.png)\n\n"
+        "`--svg` writes a picture:\n\n"
         "![the graph of digits.onnx](digits.svg)",
         (Step("show digits.onnx --svg digits.svg"),),
     ),

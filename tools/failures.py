@@ -42,7 +42,7 @@ def models(folder: Path) -> list[Path]:
     sys.path.insert(0, str(ROOT / "tools"))
     import bits_matrix
 
-    made = [bits_matrix.families(folder)[0], bits_matrix.digits(folder)[0]]
+    made = [bits_matrix.families(folder).model, bits_matrix.digits(folder).model]
     return [*sorted((ROOT / "tests" / "golden").rglob("*.gio")), *made]
 
 

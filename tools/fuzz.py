@@ -30,7 +30,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,7 @@ LOG = ROOT / "docs/fuzzing.jsonl"
 PAGE = ROOT / "docs/security.md"
 MARKS = ("<!-- fuzzing -->", "<!-- /fuzzing -->")
 SLICE = 600  # seconds of one turn of --deep
+SHORT = 1024  # bytes of the longest input of most turns: those run several times as fast
 # Where blocks were allocated is told by a replay.
 QUICK = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=32"}
 KINDS = ("crash-", "leak-", "timeout-", "oom-")  # of reproducers, as libFuzzer names them
@@ -64,6 +65,7 @@ class Target:
         goal: executions before 1.0.
         folder: has corpus/NAME.pack and regressions/NAME/, each if there is one.
         flags: of libFuzzer, beside those that all have.
+        short_too: three seeds of four keep the inputs SHORT.
         dictionary: in the folder; "": none.
     """
 
@@ -73,6 +75,7 @@ class Target:
     folder: Path
     flags: tuple[str, ...] = ()
     dictionary: str = ""
+    short_too: bool = False
 
 
 def c_program(name: str) -> list[str] | None:
@@ -85,14 +88,26 @@ def c_program(name: str) -> list[str] | None:
     options = [f"-DCMAKE_C_COMPILER={compiler}", "-DFUZZ_ENGINE=libfuzzer"]
     options += [f"-DCMAKE_C_COMPILER_LAUNCHER={cache}"] if cache else []
     cmake = str(_beside("cmake"))
-    for command in (
-        [cmake, "-S", str(C_FUZZ), "-B", str(folder), *options],
-        [cmake, "--build", str(folder), "-j2", "--target", f"fuzz_{name}"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+    with _one_builds():
+        for command in (
+            [cmake, "-S", str(C_FUZZ), "-B", str(folder), *options],
+            [cmake, "--build", str(folder), "-j2", "--target", f"fuzz_{name}"],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
     return [str(folder / f"fuzz_{name}")]
+
+
+@contextlib.contextmanager
+def _one_builds() -> Iterator[None]:
+    """Waits while another job, or another process, builds in the same folder."""
+    import fcntl  # Windows has none, and no targets in C
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "building", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def python_program(name: str) -> list[str] | None:
@@ -122,6 +137,7 @@ TARGETS = {
         C_FUZZ,
         ("-max_len=8192", "-entropic=0"),
         "model.dict",
+        short_too=True,
     ),
     "run": Target(
         "C: load, plan, run",
@@ -130,6 +146,7 @@ TARGETS = {
         C_FUZZ,
         ("-max_len=8192", "-entropic=0"),
         "model.dict",
+        short_too=True,
     ),
     "checkpoint": Target(
         "C: index, shards, the file `checkpoint`",
@@ -138,6 +155,7 @@ TARGETS = {
         C_FUZZ,
         ("-max_len=8192", "-entropic=0"),
         "checkpoint.dict",
+        short_too=True,
     ),
     "model_reader": Target(
         "Python: model files, to the plan and back to a graph",
@@ -254,6 +272,8 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     folders += [old] if old.is_dir() else []
     flags = [f"-seed={seed}", f"-artifact_prefix={findings}/", "-print_final_stats=1"]
     flags += ["-rss_limit_mb=1024", "-timeout=20", "-reload=0", *target.flags, *limits]
+    if target.short_too and seed % 4:
+        flags.append(f"-max_len={SHORT}")
     flags += [f"-dict={target.folder / target.dictionary}"] if target.dictionary else []
     started = time.monotonic()
     report = BUILD / f"{name}-{seed}.log"

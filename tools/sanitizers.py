@@ -17,7 +17,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from bits_builds import Data
 
 ROOT = Path(__file__).resolve().parent.parent
 CINFER = ROOT / "cinfer"
@@ -122,13 +125,14 @@ def passes(command: list[str], watcher: Watcher, folder: Path) -> bool:
     return done.returncode == 0
 
 
-def watch(watcher: Watcher, tests: str, families: tuple[Path, Path]) -> bool:
+def watch(watcher: Watcher, tests: str, families: Data) -> bool:
     """Builds and runs everything; whether nothing was found."""
     folder = build(watcher)
     begin = time.monotonic()
     good = passes(["ctest", "--output-on-failure", "-R", tests], watcher, folder)
     then = time.monotonic()
-    bits = [*watcher.wrapper, str(folder / "bits"), *map(str, families), REPEATS]
+    what = ["run", str(families.model), str(families.inputs), families.name]
+    bits = [*watcher.wrapper, str(folder / "bits"), REPEATS, *what]
     kernels = passes(bits, watcher, folder)
     for name, passed, seconds in (
         ("C tests", good, then - begin),

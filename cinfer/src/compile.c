@@ -316,15 +316,17 @@ static bool compile_shapes_known(const ci_step *step) {
  * step is prepared again when it is reached, and fails there. */
 static ci_status compile_prepare(ci_compiler *c, ci_step *step) {
   if (compile_is_control(step)) return ci_step_prepare(step);
+  const bool root = step->node->graph == 0;
   if (!compile_shapes_known(step)) {
     step->dynamic = true;
-    return step->node->kernel->run == run_assign ? ci_plan_slot(&step->k) : CI_OK;
+    const ci_status found = step->node->kernel->run == run_assign ? ci_plan_slot(&step->k) : CI_OK;
+    return root ? found : CI_OK;
   }
   size_t offers = c->offers.count;
   ci_status status = ci_step_prepare(step);
   if (status == CI_OK) return CI_OK;
   bool always = step->node->input_count == 0 && (step->node->kernel->flags & CI_OP_STATEFUL) == 0;
-  if (status != CI_PENDING && (always || step->node->graph == 0)) return status;
+  if (status != CI_PENDING && (always || root)) return status;
   step->dynamic = true;
   c->offers.count = offers;
   return CI_OK;
@@ -347,10 +349,8 @@ static ci_status compile_outputs(ci_compiler *c, ci_step *step) {
   for (int o = 0; o < step->k.n_out; o++) {
     ci_cell *cell = ci_cell_of(step->k.out[o]);
     cell->made = step->begin;
-    if (cell->place !=
-        CI_NONE) { /* the kernel gave it one; bodies run while it is written, so nobody else may have it */
-      ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
-      if (place->last < step->end) place->last = step->end;
+    if (cell->place != CI_NONE) { /* from the kernel; bodies run while it is written, so nobody else may have it */
+      plan->places.at[ci_plan_resolve(plan, cell->place)].last = step->end;
       continue;
     }
     if (step->alias[o] != CI_NONE) {

@@ -18,7 +18,7 @@ static ci_place *layout_place(ci_plan *plan, const ci_cell *root) {
 static void layout_chain(ci_plan *plan) {
   for (int32_t i = plan->cell_count - 1; i >= 0; i--) {
     ci_cell *cell = &plan->cells[i];
-    if (cell->root == i || cell->made == CI_NONE) continue;
+    if (cell->root == i) continue;
     cell->next = plan->cells[cell->root].next;
     plan->cells[cell->root].next = i;
   }
@@ -28,7 +28,6 @@ static void layout_chain(ci_plan *plan) {
 static void layout_reader(ci_plan *plan, ci_step *step, int32_t assigned) {
   if (step->node->kernel->run != run_variable || step->dynamic || step->k.n_out == 0) return;
   const ci_cell *cell = ci_cell_of(step->k.out[0]);
-  if (cell->place == CI_NONE || plan->places.at[cell->place].home != CI_HOME_VARIABLE) return;
   step->copies = assigned > 0 && assigned < cell->last_read;
   if (step->copies) plan->places.at[cell->place].home = CI_HOME_ARENA;
 }
@@ -53,18 +52,20 @@ static void layout_variables(ci_compiler *c) {
 
 /* ---- steps that do the next one's work ---- */
 
+/* Whether a kernel says that it joins, or may be joined. Where nothing is on the heap it was prepared, and its output
+ * is in the arena. */
+static bool layout_joins(const ci_step *step) {
+  return (step->k.join != NULL || step->k.largest != NULL) && !step->widens;
+}
+
 /* Nobody else may read what the step makes. */
 static bool layout_may_join(const ci_plan *plan, const ci_step *step, const ci_step *next) {
-  if (step->k.join == NULL || step->joined || step->dynamic || step->widens || next->dynamic || next->widens)
-    return false;
-  const ci_cell *made = ci_cell_of(step->k.out[0]), *wanted = ci_cell_of(next->k.out[0]);
-  bool alone = next->k.n_in > 0 && next->k.in[0] == &made->value && &plan->cells[made->root] == made &&
-               made->last_read == next->begin && made->place != CI_NONE && wanted->place != CI_NONE;
+  if (step->k.join == NULL || step->joined || !layout_joins(step) || !layout_joins(next)) return false;
+  const ci_cell *made = ci_cell_of(step->k.out[0]);
+  bool alone = next->k.in[0] == &made->value && made->last_read == next->begin;
   for (int i = 1; alone && i < next->k.n_in; i++)
     alone = next->k.in[i] == NULL || &plan->cells[ci_cell_of(next->k.in[i])->root] != made;
-  if (!alone) return false;
-  const ci_place *from = &plan->places.at[made->place], *to = &plan->places.at[wanted->place];
-  return from->home == CI_HOME_ARENA && to->home == CI_HOME_ARENA && from->same_as == CI_NONE && to->same_as == CI_NONE;
+  return alone;
 }
 
 /* The next step then has nothing to do. */
@@ -101,13 +102,12 @@ static bool layout_offered(ci_compiler *c) {
 
 /* Whether the step may write this output over the variable that it reads, and reads it last. Another of its inputs may
  * be the variable, too, read anew; and what it has written must be all of the value, or none. */
-static bool layout_offers(const ci_compiler *c, const ci_step *maker, int32_t output, int32_t slot) {
+static bool layout_offers(const ci_compiler *c, int32_t output, int32_t slot) {
   const ci_plan *plan = c->plan;
   for (int32_t i = c->sorted.at[output]; i != CI_NONE; i = c->offers.at[i].next) {
     const ci_offer *offer = &c->offers.at[i];
-    if (offer->position != maker->begin || offer->alone) continue;
+    if (offer->alone) continue;
     const ci_cell *input = &plan->cells[plan->cells[offer->input].root];
-    if (input->place == CI_NONE || input->value.dtype != plan->cells[output].value.dtype) continue;
     const ci_place *place = &plan->places.at[input->place];
     if (place->home == CI_HOME_VARIABLE && place->slot == slot && input->value.bytes == plan->cells[output].value.bytes)
       return true;
@@ -121,15 +121,13 @@ static bool layout_may_make(const ci_compiler *c, const ci_step *maker, const ci
   const int32_t index = ci_cell_of(assign->k.in[0])->root;
   const ci_cell *cell = &plan->cells[index];
   const ci_slot_plan *known = &c->slots[assign->slot];
-  if (maker == NULL || maker->dynamic || cell->made != maker->begin || cell->last_read != assign->begin ||
-      cell->place == CI_NONE)
-    return false;
+  if (maker == NULL || cell->made != maker->begin || cell->last_read != assign->begin) return false;
   const ci_place *place = &plan->places.at[cell->place];
-  const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE && place->carried == CI_NONE &&
+  const bool fits = place->home == CI_HOME_ARENA && place->same_as == CI_NONE &&
                     (cell->value.dtype == CI_FLOAT || cell->value.dtype == CI_DOUBLE);
   /* Nobody wants the old value behind the maker, and the variable is assigned nowhere else. */
   const bool last = known->assigns == 1 && !known->in_body && known->wanted <= maker->begin;
-  return fits && last && layout_offers(c, maker, index, assign->slot);
+  return fits && last && layout_offers(c, index, assign->slot);
 }
 
 /* An optimizer's step writes the new value where the old one is, so that Assign has nothing to copy. From the start of
@@ -173,8 +171,8 @@ static void layout_in_place(ci_compiler *c) {
   ci_plan *plan = c->plan;
   for (size_t i = 0; i < c->offers.count; i++) {
     const ci_offer *offer = &c->offers.at[i];
-    ci_cell *output = &plan->cells[offer->output], *input = &plan->cells[plan->cells[offer->input].root];
-    if (output->root != offer->output || output->place == CI_NONE || input->place == CI_NONE) continue;
+    const ci_cell *output = &plan->cells[offer->output];
+    ci_cell *input = &plan->cells[plan->cells[offer->input].root];
     int32_t to = ci_plan_resolve(plan, output->place), from = ci_plan_resolve(plan, input->place);
     ci_place *wanted = &plan->places.at[to], *given = &plan->places.at[from];
     bool fits = to != from && to == output->place && wanted->home == CI_HOME_ARENA && given->home == CI_HOME_ARENA &&
@@ -192,7 +190,7 @@ static void layout_in_place(ci_compiler *c) {
 static void layout_spans(ci_plan *plan) {
   for (int32_t i = 0; i < plan->cell_count; i++) {
     const ci_cell *cell = &plan->cells[i];
-    if (cell->root != i || cell->place == CI_NONE || cell->made == CI_NONE) continue;
+    if (cell->root != i || cell->place == CI_NONE) continue;
     ci_place *place = layout_place(plan, cell);
     int32_t last = cell->last_read > cell->made ? cell->last_read : cell->made;
     if (place->first > cell->made) place->first = cell->made;
@@ -295,9 +293,8 @@ static bool layout_offsets(layout_arena *arena) {
   int32_t ended = 0;
   for (int32_t i = 0; i < arena->count; i++) {
     ci_place *place = &plan->places.at[arena->by_first[i]];
-    while (ended < arena->count && plan->places.at[arena->by_last[ended]].last < place->first) {
+    while (plan->places.at[arena->by_last[ended]].last < place->first) /* it ends behind its own start */
       layout_give(arena, &plan->places.at[arena->by_last[ended++]]);
-    }
     if (!layout_take(arena, place)) return false;
   }
   plan->arena_bytes = arena->end;
@@ -337,20 +334,21 @@ static void layout_denser(layout_arena *arena) {
   ci_plan *plan = arena->plan;
   int32_t *order = arena->by_first, *placed = arena->by_last;
   size_t end = 0;
+  bool better = true;
   for (int32_t i = 0; i < arena->count; i++) {
     ci_place *place = &plan->places.at[order[i]];
     place->first_offset = place->offset;
   }
   layout_sort(plan, order, arena->count, LAYOUT_BY_BYTES);
-  for (int32_t i = 0; i < arena->count; i++) {
+  for (int32_t i = 0; i < arena->count && better; i++) {
     ci_place *place = &plan->places.at[order[i]];
     place->offset = layout_lowest(plan, placed, i, place);
+    better = place->offset < plan->arena_bytes - layout_bytes(place); /* no sum may exceed what addresses hold */
     int32_t at = i;
     for (; at > 0 && plan->places.at[placed[at - 1]].offset > place->offset; at--) placed[at] = placed[at - 1];
     placed[at] = order[i];
     if (place->offset + layout_bytes(place) > end) end = place->offset + layout_bytes(place);
   }
-  const bool better = end < plan->arena_bytes;
   for (int32_t i = 0; i < arena->count && !better; i++) {
     ci_place *place = &plan->places.at[order[i]];
     place->offset = place->first_offset;

@@ -67,13 +67,13 @@ void ci_model_allow(ci_model *m, size_t bytes) {
 /* ---- tables ---- */
 
 static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_error *error) {
+  if (!ci_is_text(text)) return model_damaged(error, "a name or the metadata has a zero byte");
   *copy = ci_pool_text(&m->pool, text);
   return *copy == NULL ? model_memory(error) : CI_OK;
 }
 
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
-  if (!CI_LIST_GROW(&m->allocator, &m->constants)) return model_memory(error);
-  ci_constant *constant = &m->constants.at[m->constants.count];
+  ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has made room */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
   if (constant->value.dtype == CI_FLOAT && constant->value.rank > 1) m->packs.expected += constant->bytes.length;
   m->constants.count++;
@@ -157,7 +157,9 @@ static ci_status model_resource(ci_model *m, ci_span message, ci_error *error) {
     generator = kind = true;
     if (!model_generator(field.bytes, &info)) return model_damaged(error, "a resource cannot be read");
   }
-  if (wire.broken || name.length == 0 || !kind) return model_damaged(error, "a resource cannot be read");
+  if (wire.broken || name.length == 0 || !kind || !ci_is_text(name)) {
+    return model_damaged(error, "a resource cannot be read");
+  }
   if (!generator) return CI_OK;
   if (!CI_LIST_GROW(&m->allocator, &m->generators)) return model_memory(error);
   CI_TRY(model_text(m, name, &info.name, error));

@@ -38,31 +38,26 @@ const ci_name *ci_names_find(const ci_names *names, uint32_t scope, ci_span text
   return i < names->places && names->table[i] != 0 ? &names->at[names->table[i] - 1] : NULL;
 }
 
-/* A table of so many places, a power of two, instead of the present one. */
-static ci_names_result names_spread(const ci_allocator *allocator, ci_names *names, size_t places) {
-  ci_names spread = *names;
-  spread.places = places;
-  spread.table = ci_alloc(allocator, places * sizeof *spread.table);
-  if (spread.table == NULL) return CI_NAMES_NO_MEMORY;
+/* A table of so many places, a power of two, instead of the present one; false: out of memory. All names are different,
+ * and near to where they belong: what lies between does so in a smaller table, too. */
+static bool names_spread(const ci_allocator *allocator, ci_names *names, size_t places) {
+  uint32_t *table = ci_alloc(allocator, places * sizeof *table);
+  if (table == NULL) return false;
   for (size_t n = 0; n < names->count; n++) {
-    const ci_name *name = &names->at[n];
-    const size_t i = names_place(&spread, name->scope, name->text, name->hash);
-    if (i == places) {
-      ci_release(allocator, spread.table, places * sizeof *spread.table);
-      return CI_NAMES_CROWDED;
-    }
-    spread.table[i] = (uint32_t)(n + 1);
+    size_t i = names->at[n].hash & (places - 1);
+    while (table[i] != 0) i = (i + 1) & (places - 1);
+    table[i] = (uint32_t)(n + 1);
   }
   ci_release(allocator, names->table, names->places * sizeof *names->table);
-  *names = spread;
-  return CI_NAMES_ADDED;
+  names->table = table;
+  names->places = places;
+  return true;
 }
 
 bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t more) {
   size_t places = names->places == 0 ? 64 : names->places;
   while (places / 2 < names->count + more) places *= 2;
-  if (places > names->places && names_spread(allocator, names, places) == CI_NAMES_NO_MEMORY) return false;
-  return CI_LIST_GROW_BY(allocator, names, more);
+  return (places == names->places || names_spread(allocator, names, places)) && CI_LIST_GROW_BY(allocator, names, more);
 }
 
 ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_name *name) {

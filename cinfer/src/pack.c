@@ -40,9 +40,7 @@ static const struct ci_packed *pack_find(const struct ci_packed *from, const str
 static ci_constant *pack_constant(const ci_kernel *k, int i) {
   ci_plan *plan = k->node->plan;
   if (i >= k->n_in || k->in[i] == NULL || k->in[i]->data == NULL || k->node->widens) return NULL;
-  const ci_cell *root = &plan->cells[ci_cell_of(k->in[i])->root];
-  if (root->place == CI_NONE) return NULL;
-  const ci_place *place = &plan->places.at[ci_plan_resolve(plan, root->place)];
+  const ci_place *place = ci_place_of(plan, k->in[i]);
   if (place->home != CI_HOME_FIXED || place->constant == CI_NONE) return NULL;
   return &plan->session->model->constants.at[place->constant];
 }
@@ -63,7 +61,7 @@ _Static_assert(sizeof(struct ci_pack_block) <= PACK_HEADER, "what is given follo
 static bool pack_count(_Atomic(size_t) *count, size_t bytes, uint64_t most, size_t *before) {
   *before = atomic_load(count);
   do {
-    if (bytes > SIZE_MAX - *before || *before + bytes > most) return false;
+    if (bytes > most || *before > most - bytes) return false;
   } while (!atomic_compare_exchange_weak(count, before, *before + bytes));
   return true;
 }
@@ -78,8 +76,8 @@ static void *pack_within(struct ci_pack_block *block, size_t bytes, size_t more)
 
 /* With room for `more` bytes, too, if that costs nothing. */
 static struct ci_pack_block *pack_block(ci_model *model, size_t bytes, size_t more) {
-  size_t least, whole;
-  if (!ci_add_size(bytes, PACK_HEADER, &least)) return NULL;
+  const size_t least = bytes + PACK_HEADER;
+  size_t whole;
   struct ci_pack_block *block = NULL;
   if (more > 0 && ci_add_size(least, more, &whole)) block = ci_alloc_sparse(&model->allocator, whole);
   const bool sparse = block != NULL;
@@ -123,10 +121,8 @@ void ci_packs_free(ci_model *model) {
 }
 
 static struct ci_packed *pack_make(ci_model *model, const struct ci_packed *key) {
-  size_t whole;
-  if (key->bytes > SIZE_MAX - PACK_HEADER - 64 || !ci_add_size(ci_round_up(key->bytes, 64), PACK_HEADER, &whole))
-    return NULL;
-  struct ci_packed *made = pack_take(model, whole);
+  if (key->bytes > PTRDIFF_MAX) return NULL;
+  struct ci_packed *made = pack_take(model, ci_round_up(key->bytes, 64) + PACK_HEADER);
   if (made != NULL) *made = *key;
   return made;
 }

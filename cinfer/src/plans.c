@@ -189,7 +189,6 @@ static size_t plans_arena_bytes(const struct ci_session *session, size_t bytes) 
 
 static ci_status plans_arena(struct ci_session *session, size_t bytes, ci_error *error) {
   if (bytes == 0) bytes = 64; /* a plan that is bound has an address to compare */
-  if (bytes <= session->arena_bytes) return CI_OK;
   bytes = plans_arena_bytes(session, bytes);
   ci_retired *record = ci_session_record(session); /* outputs that are borrowed show the old arena until the next run */
   char *arena = record == NULL ? NULL : ci_alloc_uncleared(&session->allocator, bytes);

@@ -12,11 +12,7 @@ bool ci_plan_may_refit(const ci_plan *plan) {
     const ci_step *step = plan->all_steps.at[s];
     if (step->dynamic || (step->node->kernel->flags & CI_OP_CONTROL) != 0) return false;
   }
-  for (size_t p = 0; p < plan->places.count; p++) {
-    const ci_home home = plan->places.at[p].home;
-    if (home == CI_HOME_HEAP || home == CI_HOME_OWNED) return false;
-  }
-  return true;
+  return !plan->has_heap;
 }
 
 static ci_place *refit_place(ci_plan *plan, const ci_cell *cell) {
@@ -109,8 +105,7 @@ static bool refit_output(ci_compiler *c, ci_step *step, int o, const ci_value *w
 
 static bool refit_step(ci_compiler *c, ci_step *step) {
   ci_plan *plan = c->plan;
-  const size_t places = plan->places.count, held = step->private_bytes, more = step->more_bytes;
-  const bool widens = step->widens;
+  const size_t held = step->private_bytes, more = step->more_bytes;
   const int outs = step->k.n_out;
   ci_value was[REFIT_OUTPUTS];
   int32_t alias[REFIT_OUTPUTS];
@@ -121,7 +116,7 @@ static bool refit_step(ci_compiler *c, ci_step *step) {
     step->k.out[o]->data = NULL;
   }
   c->offers.count = 0;
-  if (ci_step_prepare(step) != CI_OK || places != plan->places.count || widens != step->widens) return false;
+  if (ci_step_prepare(step) != CI_OK) return false;
   if (held < step->private_bytes) plan->lost += held;
   if (more < step->more_bytes) plan->lost += more;
   for (int o = 0; o < outs; o++) {

@@ -1,6 +1,8 @@
 /* wire.c - reading protobuf messages that nobody has vouched for. */
 #include "wire.h"
 
+#include <string.h>
+
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 uint32_t ci_load_u32(const void *at) {
@@ -111,4 +113,8 @@ bool ci_utf8_valid(ci_span text) {
     at += length;
   }
   return true;
+}
+
+bool ci_is_text(ci_span text) {
+  return ci_utf8_valid(text) && (text.length == 0 || memchr(text.data, '\0', text.length) == NULL);
 }

@@ -33,6 +33,7 @@ bool ci_wire_varint(ci_wire *wire, uint64_t *number);
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);
 
 bool ci_utf8_valid(ci_span text); /* what a field of type string may hold */
+bool ci_is_text(ci_span text);    /* and all of it reaches a C program: it has no zero byte */
 
 uint32_t ci_load_u32(const void *at); /* little-endian */
 uint64_t ci_load_u64(const void *at);

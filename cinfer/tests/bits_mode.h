@@ -8,7 +8,7 @@
 #if defined(__x86_64__) || defined(__SSE__) /* instructions by number: tcc has no names for them */
 #define BITS_FLUSH 0x8040u /* flush to zero, denormals are zero */
 static uint32_t bits_control(void) {
-  uint32_t now;
+  uint32_t now = 0; /* sanitizers do not see what the instruction writes */
   __asm__ volatile(".byte 0x0f, 0xae, 0x18" : : "a"(&now) : "memory"); /* stmxcsr (%rax) */
   return now;
 }

@@ -8,8 +8,10 @@
 #include "cinfer.h"
 #include "models.h"
 
+typedef enum own_way { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS, VARIES } own_way;
+
 typedef struct own { /* how the operators behave */
-  enum { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS, VARIES } way;
+  own_way way;
   int shapes, runs;
   long fail_at, calls; /* of the allocator */
 } own;
@@ -161,7 +163,7 @@ static void opened_close(opened *c) {
 }
 
 static void test_results(void) {
-  own o = {GOOD};
+  own o = {.way = GOOD};
   opened c;
   ci_error error;
   opened_fill(&c, &o);
@@ -182,7 +184,7 @@ static void test_results(void) {
 
 static void test_failures(void) {
   static const struct {
-    int way;
+    own_way way;
     ci_status status;
     const char *words;
   } rows[] = {{FAILS, CI_OUT_OF_RANGE, "Scale 'scaled' (make.py:3 in build): over"},
@@ -230,7 +232,7 @@ static void test_types_may_depend_on_shapes(void) {
 }
 
 static void test_declarations_are_checked(void) {
-  own o = {GOOD};
+  own o = {.way = GOOD};
   opened c;
   ci_error error;
   char too_long[202] = {0};

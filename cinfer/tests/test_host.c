@@ -8,9 +8,22 @@
 #include "cinfer.h"
 #include "models.h"
 
+typedef enum host_way {
+  GOOD,
+  FAILS,
+  FAILS_SILENTLY,
+  GIVES_LESS,
+  GIVES_TWICE,
+  WRONG_TYPE,
+  WRONG_SHAPE,
+  NO_BYTES,
+  NO_OUTPUT,
+  RUNS
+} host_way;
+
 typedef struct host { /* how the functions behave */
   int f_calls, g_calls;
-  enum { GOOD, FAILS, FAILS_SILENTLY, GIVES_LESS, GIVES_TWICE, WRONG_TYPE, WRONG_SHAPE, NO_BYTES, NO_OUTPUT, RUNS } way;
+  host_way way;
   ci_session *session; /* RUNS: is run by the function */
   ci_status inner, set, save;
   long fail_at, calls; /* of the allocator */
@@ -128,7 +141,7 @@ static void test_results(void) {
 
 static void test_failures(void) {
   static const struct {
-    int way;
+    host_way way;
     ci_status status;
     const char *words;
   } rows[] = {{FAILS, CI_OUT_OF_RANGE, "HostCall 'call' (make.py:3 in build): over"},

@@ -184,9 +184,30 @@ static void test_everywhere(const char *name, const char *said) {
   if (ci_utf8_valid((ci_span){name, strlen(name)})) test_run(name, said); /* else the load refuses it */
 }
 
+static void test_what_is_printable_stays(void) {
+  static const struct {
+    const char *text;
+    bool lines;
+    const char *said;
+  } rows[] = {
+      {"a\tb\nc\rd", true, "a\tb\nc?d"},
+      {"a\tb\nc\rd", false, "a?b?c?d"},
+      {"\xc2\xab", false, "\xc2\xab"},
+      {"\xc2\x9f", true, "??"},
+      {"\xc2", true, "?"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[16];
+    snprintf(text, sizeof text, "%s", rows[i].text);
+    ci_printable(text, rows[i].lines);
+    CHECK(strcmp(text, rows[i].said) == 0);
+  }
+}
+
 int main(void) {
   char *name = malloc(LONG + 1);
   if (name == NULL) return 1;
+  test_what_is_printable_stays();
   test_everywhere("a\x1b[2Jb\rc\nd\x7f", "a?[2Jb?c?d?");  /* a terminal would obey */
   test_everywhere(
       "a\xc2\x9b"

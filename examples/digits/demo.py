@@ -31,6 +31,7 @@ import graphio.runtime
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MINIMUM_ACCURACY = 0.97
+SMOOTHED = 15  # steps that a point of the picture's thick lines is the mean of
 
 
 def main() -> int:
@@ -90,11 +91,15 @@ def resume(folder: Path, engine: str, label: str, report: Report) -> None:
     detail += f"{straight['digest'][0][:12]} and {resumed['digest'][0][:12]}"
     report.check(f"resume, {label}", same and first_step <= at, detail)
     report.check(f"test accuracy, {label}", accuracy >= MINIMUM_ACCURACY, f"{accuracy:.4f}")
-    losses = {"without a break": straight, f"killed at {at}, resumed": resumed}
-    curves = {name: [float(row.split()[2]) for row in run["step"]] for name, run in losses.items()}
-    padded = [float("nan")] * first_step + curves[f"killed at {at}, resumed"]
-    curves[f"killed at {at}, resumed"] = padded
-    plots.training(folder.parent / "training.png", curves, first_step)
+    runs = {"without a break": folder / "straight", f"killed at {at}, resumed": interrupted}
+    tf.train.plot_curves(
+        {name: tf.train.History.read(run / "history.jsonl") for name, run in runs.items()},
+        folder.parent / "training.png",
+        smooth=SMOOTHED,
+        log_scale=True,
+        marks={first_step: "went on here"},
+        title="Digits: the same training twice",
+    )
 
 
 def start_training(folder: Path, engine: str) -> subprocess.Popen[str]:

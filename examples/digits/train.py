@@ -3,7 +3,7 @@
     python train.py FOLDER [--engine cinfer] [--steps 330] [--save-every 60]
 
 Prints a line a step that can be read by another program ("step 7 loss 1.23"), and at the end
-the SHA-256 of all state.
+the SHA-256 of all state; history.jsonl has the losses.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ def train(
         session.run(initializer)
     else:
         saver.restore(session, newest)
+    history = tf.train.History(os.path.join(arguments.folder, "history.jsonl"))
     for step in range(int(session.run(network.step)), arguments.steps):
         x, y = digits.batch(step)
         loss, _ = session.run([network.loss, network.train], {network.x: x, network.y: y})
+        history.add(step, loss=loss)
         print(f"step {step} loss {loss:.6f}", flush=True)
         if (step + 1) % arguments.save_every == 0:
             saver.save(session, os.path.join(arguments.folder, "model"), global_step=step + 1)

@@ -220,7 +220,9 @@ class Model:
 
     def _repr_html_(self) -> str:
         rows = html.signature_rows(self.signature(name) for name in self.signatures)
-        return html.table(repr(self), ("signature", "name", "way", "type"), rows)
+        return html.table(
+            f"graphio.cinfer.Model on {self.isa}", ("signature", "name", "way", "type"), rows
+        )
 
 
 def _metadata(model: Any) -> dict[str, str]:

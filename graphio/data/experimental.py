@@ -24,6 +24,7 @@ from graphio.data.special import (
     prefetch_to_device,
 )
 from graphio.data.structure import Spec
+from graphio.data.tables import ArrowDataset, ParquetDataset
 from graphio.data.whole import TFRecordWriter, get_single_element, state_function
 from graphio.ops import comparison, math, reduction
 from graphio.tensor_shape import TensorShape
@@ -32,9 +33,11 @@ __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
+    "ArrowDataset",
     "Counter",
     "CsvDataset",
     "NpzDataset",
+    "ParquetDataset",
     "RandomDataset",
     "TFRecordWriter",
     "bucket_by_sequence_length",

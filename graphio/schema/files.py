@@ -15,7 +15,7 @@ import secrets
 import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from graphio.schema import errors
 
@@ -24,7 +24,6 @@ PIECE = 1 << 22  # bytes that are checked at a time: a processor's cache still h
 JOINED = 1 << 19  # bytes up to which small parts are put together
 START = 1 << 23  # bytes that begin their way to the disk together
 PAGE = 1 << 16  # a multiple of what the system writes at once
-T = TypeVar("T")
 _TEMPORARY = re.compile(r"tmp-[0-9a-f]{16}-.+", re.ASCII)
 
 
@@ -334,12 +333,6 @@ class OpenFile:
             return memoryview(b"")
         with naming("map", self.path):
             return memoryview(mmap.mmap(self.handle, self.size, access=mmap.ACCESS_READ))
-
-
-def open_regular(path: str, use: Callable[[int, int], T], *, follow: bool = True) -> T:
-    """Opens a regular file for reading and calls use(handle, size); errors as OpenFile."""
-    with OpenFile(path, follow=follow) as file:
-        return use(file.handle, file.size)
 
 
 def _read_at(handle: int, offset: int, target: memoryview) -> int:

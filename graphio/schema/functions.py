@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from graphio.schema import errors, operators
-from graphio.schema.model_pb2 import Function, Graph, Model, Node
+from graphio.schema.model_pb2 import AttributeValue, Function, Graph, Model, Node
 
 Known = Callable[[str, str, int], bool]
 MAX_DEPTH = 16
@@ -114,11 +114,16 @@ class _Bodies:
 
     def unfold(self, found: Sequence[Function | None]) -> None:
         """Counts the nodes of bodies before they are made."""
-        self._unfolded += sum(len(body.node) for body in found if body is not None)
+        self._unfolded += sum(_count(body.node) for body in found if body is not None)
         if self._unfolded > MAX_NODES:
             raise errors.ResourceExhaustedError(
                 message=f"function bodies unfold to more than {MAX_NODES} nodes"
             )
+
+
+def _count(nodes: Iterable[Node]) -> int:
+    """Of them and of all in their graphs."""
+    return sum(1 + sum(_count(graph.node) for graph in subgraphs(node)) for node in nodes)
 
 
 def _to_replace(graph: Graph, known: Known, bodies: _Bodies) -> bool:
@@ -149,23 +154,44 @@ def _instance(node: Node, body: Function) -> Iterator[Node]:
     values = _arguments(node, body)
     attributes = {a.key: a.value for a in node.attr}
     for inner in body.node:
-        made = Node()
-        made.CopyFrom(inner)
-        made.name = f"{node.name}/{inner.name}"
-        made.input[:] = [_value(v, values, node.name) for v in inner.input]
-        made.control_input[:] = [
-            *node.control_input,
-            *(f"{node.name}/{c}" for c in inner.control_input),
-        ]
-        made.device = node.device
-        made.source.CopyFrom(node.source)
-        del made.attr[:]
-        for attribute in inner.attr:
-            if attribute.value.WhichOneof("value") != "reference":
-                made.attr.add().CopyFrom(attribute)
-            elif attribute.value.reference in attributes:
-                made.attr.add(key=attribute.key, value=attributes[attribute.value.reference])
+        made = _copy(inner, node, values, attributes)
+        made.control_input[:] = [*node.control_input, *made.control_input]
         yield made
+
+
+def _copy(
+    inner: Node, node: Node, values: dict[str, str], attributes: dict[str, AttributeValue]
+) -> Node:
+    """A node of a body for the call `node`, with the graphs that it has itself."""
+    made = Node()
+    made.CopyFrom(inner)
+    made.name = f"{node.name}/{inner.name}"
+    made.input[:] = [_value(v, values, node.name) for v in inner.input]
+    made.control_input[:] = [f"{node.name}/{c}" for c in inner.control_input]
+    made.device = node.device
+    made.source.CopyFrom(node.source)
+    del made.attr[:]
+    for attribute in inner.attr:
+        kind = attribute.value.WhichOneof("value")
+        if kind == "reference" and attribute.value.reference in attributes:
+            made.attr.add(key=attribute.key, value=attributes[attribute.value.reference])
+        elif kind != "reference":
+            made.attr.add().CopyFrom(attribute)
+        if kind == "g":
+            graph = made.attr[-1].value.g
+            nodes = [_copy(n, node, values, attributes) for n in graph.node]
+            del graph.node[:]
+            graph.node.extend(nodes)
+            _rename_ends(graph, node.name, values)
+    return made
+
+
+def _rename_ends(graph: Graph, prefix: str, values: dict[str, str]) -> None:
+    for formal in graph.input:
+        formal.name = f"{prefix}/{formal.name}"
+    graph.output[:] = [_value(v, values, prefix) for v in graph.output]
+    graph.capture[:] = sorted({_value(v, values, prefix) for v in graph.capture} - {""})
+    graph.target[:] = [f"{prefix}/{t}" for t in graph.target]
 
 
 def _arguments(node: Node, body: Function) -> dict[str, str]:

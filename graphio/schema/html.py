@@ -9,31 +9,39 @@ from typing import Any
 __all__ = ["MOST_ROWS", "signature_rows", "state_table", "table"]
 
 MOST_ROWS = 50
-_CELL = "text-align:left;padding:2px 10px"
+_CELL = "text-align:%s;padding:2px 10px"
+_BESIDE = "display:flex;flex-wrap:wrap;gap:24px;align-items:flex-start"
 
 
-def table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]], more: str = "") -> str:
+def table(
+    title: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    more: str = "",
+    right: Sequence[int] = (),
+) -> str:
     """An HTML table; texts are escaped, rows beyond MOST_ROWS are counted.
 
     Args:
         title: shown above.
         head: titles of the columns.
         rows: a text, a number or None a cell.
-        more: HTML shown below, such as a picture.
+        more: HTML shown beside it, or below where it is too wide, such as a picture.
+        right: numbers of the columns that are aligned to the right.
     """
     listed = list(rows)
-    lines = [_row("th", head), *(_row("td", row) for row in listed[:MOST_ROWS])]
+    lines = [_row("th", head, right), *(_row("td", row, right) for row in listed[:MOST_ROWS])]
     left = len(listed) - MOST_ROWS
     rest = f"<div>and {left} more</div>" if left > 0 else ""
-    body = f"<table>{''.join(lines)}</table>" if listed else ""
-    return f"<div><b>{escape(title)}</b>{body}{rest}{more}</div>"
+    body = f"<div><table>{''.join(lines)}</table>{rest}</div>" if listed else ""
+    return f'<div><b>{escape(title)}</b><div style="{_BESIDE}">{body}{more}</div></div>'
 
 
-def _row(tag: str, cells: Iterable[Any]) -> str:
-    made = (
-        f'<{tag} style="{_CELL}">{escape("" if cell is None else str(cell))}</{tag}>'
-        for cell in cells
-    )
+def _row(tag: str, cells: Iterable[Any], right: Sequence[int]) -> str:
+    made = []
+    for i, cell in enumerate(cells):
+        style = _CELL % ("right" if i in right else "left")
+        made.append(f'<{tag} style="{style}">{escape("" if cell is None else str(cell))}</{tag}>')
     return f"<tr>{''.join(made)}</tr>"
 
 
@@ -60,8 +68,8 @@ def state_table(title: str, state: Any) -> str:
     for name in state.names():
         if state.initialized(name):
             value = state.get(name)
-            rows.append((name, f"{value.dtype}{list(value.shape)}", f"{value.nbytes:,} bytes"))
+            rows.append((name, f"{value.dtype}{sizes(value.shape)}", f"{value.nbytes:,} bytes"))
         else:
             rows.append((name, "", "no value"))
     rows += [(name, "generator", f"at {place[1]}") for name, place in state.generators().items()]
-    return table(title, ("name", "type", "holds"), rows)
+    return table(title, ("name", "type", "holds"), rows, right=(2,))

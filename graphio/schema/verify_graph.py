@@ -264,6 +264,8 @@ class GraphChecker:
             self.report(f"{where} has a rank above {MAX_RANK}")
         if any(d.WhichOneof("value") == "size" and d.size < 0 for d in found.tensor.shape.dim):
             self.report(f"{where} has a negative dimension")
+        if any("\0" in d.symbol for d in found.tensor.shape.dim):
+            self.report(f"{where} has a symbol with a zero byte")
 
     def name(self, name: str, who: str) -> None:
         """Notes the name of a node or formal input: unique in the whole model."""

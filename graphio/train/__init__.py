@@ -29,6 +29,7 @@ from graphio.train.coordinator import (
     Coordinator,
     start_queue_runners,
 )
+from graphio.train.curves import plot_curves
 from graphio.train.example import (
     BytesList,
     Example,
@@ -41,6 +42,7 @@ from graphio.train.example import (
     SequenceExample,
 )
 from graphio.train.exporting import export_variables
+from graphio.train.history import Curve, History
 from graphio.train.hooks import (
     FeedFnHook,
     FinalOpsHook,
@@ -113,6 +115,7 @@ __all__ = [
     "CheckpointState",
     "ChiefSessionCreator",
     "Coordinator",
+    "Curve",
     "Example",
     "ExponentialMovingAverage",
     "Feature",
@@ -124,6 +127,7 @@ __all__ = [
     "FloatList",
     "FtrlOptimizer",
     "GradientDescentOptimizer",
+    "History",
     "Int64List",
     "LoggingTensorHook",
     "MomentumOptimizer",
@@ -180,6 +184,7 @@ __all__ = [
     "natural_exp_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
+    "plot_curves",
     "polynomial_decay",
     "remove_checkpoint",
     "restore_latest",

@@ -95,7 +95,7 @@ class CheckpointDiff(Sequence[Difference]):
         shown = [row for row in self.rows if row.status != "same"]
         rows = [(r.name, r.status, r.a, r.b, r.largest, r.relative, r.count) for r in shown]
         same = f"{len(self.rows) - len(shown)} of {len(self.rows)} have the same bits"
-        return html.table(f"{self.a} and {self.b}: {same}", head, rows)
+        return html.table(f"{self.a} and {self.b}: {same}", head, rows, right=(4, 5, 6))
 
 
 def diff_checkpoints(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> CheckpointDiff:

@@ -242,6 +242,10 @@ class Listed(NamedTuple):
     of: str = ""
 
 
+_COLUMNS = ("name", "kind", "dtype", "shape", "bytes", "shard")
+_NUMBERS = (4, 5)
+
+
 class Listing(Sequence[Listed]):
     """What a checkpoint holds: rows, and a table when it is printed.
 
@@ -261,9 +265,20 @@ class Listing(Sequence[Listed]):
         return len(self.rows)
 
     def __str__(self) -> str:
+        return f"{self._title()}\n{as_table(_COLUMNS, self._cells(), right=_NUMBERS)}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html.table(self._title(), _COLUMNS, self._cells(), right=_NUMBERS)
+
+    def _title(self) -> str:
         step = "" if self.step is None else f", step {self.step}"
         size = sum(row.bytes for row in self.rows)
-        cells = [
+        return f"{self.what}{step}: {len(self.rows)} entries, {size:,} bytes"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
             (
                 row.name,
                 f"{row.kind} of {row.of}" if row.of else row.kind,
@@ -274,16 +289,6 @@ class Listing(Sequence[Listed]):
             )
             for row in self.rows
         ]
-        table = as_table(("name", "kind", "dtype", "shape", "bytes", "shard"), cells, right=(4, 5))
-        return f"{self.what}{step}: {len(self.rows)} entries, {size:,} bytes\n{table}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        head = ("name", "kind", "dtype", "shape", "bytes", "shard")
-        step = "" if self.step is None else f", step {self.step}"
-        rows = [(r.name, r.kind, r.dtype, r.shape, f"{r.bytes:,}", r.shard) for r in self.rows]
-        return html.table(f"{self.what}{step}", head, rows)
 
 
 def as_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -42,7 +42,7 @@ class Progress:
             metrics: what the last one gave.
         """
         (since, before), self._shown = self._shown, (time.monotonic(), step)
-        values = _numbers(metrics)
+        values = {name: f"{value:.4g}" for name, value in one_number(metrics).items()}
         if self._bar is not None:
             self._bar.set_postfix(values, refresh=False)
             self._bar.update(step - before)
@@ -70,6 +70,10 @@ def _bar(first: int, total: int | None) -> Any:
     return tqdm(initial=first, total=total, unit="step")
 
 
-def _numbers(metrics: Mapping[str, Any]) -> dict[str, str]:
-    """Those that are one number."""
-    return {name: f"{value:.4g}" for name, value in metrics.items() if np.ndim(value) == 0}
+def one_number(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Those metrics that are one number."""
+    return {
+        name: value
+        for name, value in metrics.items()
+        if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
+    }

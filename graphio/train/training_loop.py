@@ -15,9 +15,10 @@ from graphio.export import reach
 from graphio.graph import Graph, Operation
 from graphio.schema import dtypes, errors
 from graphio.train.checkpoint_hook import CheckpointSaverHook
+from graphio.train.history import History
 from graphio.train.hooks import NanTensorHook, SecondOrStepTimer
 from graphio.train.monitored_session import MonitoredSession
-from graphio.train.progress import Progress
+from graphio.train.progress import Progress, one_number
 from graphio.train.saver import Saver
 from graphio.train.scaffold import ChiefSessionCreator, Scaffold
 from graphio.train.session_run_hook import SessionRunHook
@@ -66,6 +67,8 @@ class TrainingLoop:
         stop_on_nan: True raises NanLossDuringTrainingError when the metric "loss" is NaN, and
             InvalidArgumentError instead of saving variables that hold NaN.
         stop_signals: signals that end the loop; only in the main thread.
+        history: a History, which gets each step's metrics that are one number, at the global step
+            after it.
         progress: whether to show it: a bar, if tqdm is installed and stderr a terminal, else lines
             of tf.logging at INFO every ten seconds.
 
@@ -97,6 +100,7 @@ class TrainingLoop:
         config: Any = None,
         stop_on_nan: bool = True,
         stop_signals: Iterable[int] = STOP_SIGNALS,
+        history: History | None = None,
         progress: bool = True,
     ) -> None:
         self._graph = _graph_of(train_op)
@@ -120,6 +124,7 @@ class TrainingLoop:
         self._target, self._config = target, config
         self._nan, self._hooks = stop_on_nan, list(hooks)
         self._signals, self._shows = tuple(stop_signals), progress
+        self._history = history
         self._session: MonitoredSession | None = None
         self._progress: Progress | None = None
 
@@ -206,6 +211,8 @@ class TrainingLoop:
         """Runs a step; returns the metrics."""
         fetches = [self._train_op, self._fetches]
         self.metrics = self._running().run(fetches, feed_dict)[1]
+        if self._history is not None:
+            self._history.add(self.step, one_number(self.metrics))
         if self._progress is not None and self._progress.due():
             self._progress.show(self.step, self.metrics)
         return self.metrics

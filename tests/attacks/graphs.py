@@ -271,6 +271,20 @@ TABLES: dict[str, tuple[str, Change, str]] = {
     "a signature with an input of no name": (
         "missing parts", lambda m: setattr(m.signature[0].input[0], "key", ""), "'run'|signature",
     ),
+    "a signature whose name has a zero byte": (
+        "aliasing", lambda m: setattr(m.signature[0], "name", "run\0"), "zero byte",
+    ),
+    "an input whose name begins with a zero byte": (
+        "aliasing", lambda m: setattr(m.signature[0].input[0], "key", "\0x"), "zero byte",
+    ),
+    "metadata with a zero byte": (
+        "aliasing", lambda m: m.metadata.add(key="a", value="b\0c"), "zero byte",
+    ),
+    "a symbol with a zero byte": (
+        "aliasing",
+        lambda m: m.graph.node[0].output_type[0].tensor.shape.dim.add(symbol="\0"),
+        "zero byte|type cannot be read",
+    ),
     "a signature of a value that is not there": (
         "missing parts", lambda m: setattr(m.signature[0].output[0], "value", "zz"), "'zz'",
     ),

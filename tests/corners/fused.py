@@ -33,3 +33,31 @@ corner("graphio.FusedMatMul", numbers(40, 8), numbers(8, 700), tolerance=1e-4, *
 image, filters = numbers(1, 8, 20, 20), numbers(32, 8, 3, 3)
 corner("graphio.FusedConv", image, filters, None, tolerance=1e-3, **several)
 corner("graphio.FusedConv", image, filters, numbers(32), tolerance=1e-3, ops=["Sin"], operands=[0])
+# Convolutions whose programs run behind each tile: a panel, long rows of pixels, planes; with what
+# is kept in registers, with another value added, and with both.
+one = numbers(32, 8, 1, 1)
+large, wide = numbers(1, 8, 25, 24), numbers(1, 16, 32, 33)
+relu = {"ops": ["Add", "Relu"], "operands": [0, 1, 2]}
+for extra in (ones(1, 32, 25, 24), ones(32, 1, 1) * 2, ones(1)):
+    corner("graphio.FusedConv", large, one, None, extra, tolerance=1e-3, **relu)
+corner("graphio.FusedConv", large, one, numbers(32), tolerance=1e-3, ops=["Tanh"], operands=[0])
+corner("graphio.FusedConv", large, one, None, tolerance=1e-3, **several)
+same = {"pads": [1, 1, 1, 1], "tolerance": 1e-3}
+for extra in (numbers(1, 32, 32, 33), numbers(32, 1, 1)):
+    corner("graphio.FusedConv", wide, numbers(32, 16, 3, 3), None, extra, **relu, **same)
+planes = {"group": 16, **same}
+corner("graphio.FusedConv", wide, numbers(16, 1, 3, 3), None, ops=["Relu"], operands=[0], **planes)
+corner(
+    "graphio.FusedConv", wide, numbers(16, 1, 3, 3), None, numbers(1, 16, 32, 33), **relu, **planes
+)
+for dtype_rows in ((1, 8, 9, 5000), (1, 8, 1, 5000)):
+    corner("graphio.FusedConv", numbers(*dtype_rows), one, None, tolerance=1e-3, **several)
+    corner(
+        "graphio.FusedConv",
+        numbers(*dtype_rows),
+        one,
+        None,
+        tolerance=1e-3,
+        ops=["Exp"],
+        operands=[0],
+    )

@@ -261,3 +261,14 @@ refused(
     runtime=None,
     **spread,
 )
+# Of an equation all of whose 48 letters are needed until the end.
+letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv"
+one, two, three = letters[:16], letters[16:32], letters[32:]
+refused(
+    "Einsum",
+    [f(*[2] * 16)] * 5,
+    "more than 32 axes",
+    UnimplementedError,
+    equation=f"{one},{two},{three},{two},{three}->{one}",
+    runtime=None,
+)

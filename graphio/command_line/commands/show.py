@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from typing import Annotated
@@ -36,7 +37,9 @@ def command(
             "the viewer needs netron: pip install 'graphio[show]'; or --svg", USAGE
         ) from None
     name, data = _onnx(file, signature)
-    host, number = netron.serve(name, data, address=("localhost", port), browse=browser)
+    logging.getLogger("netron").setLevel(logging.WARNING)  # it would say the address, too
+    # bytes it would first take for another library's model
+    host, number = netron.serve(name, bytearray(data), ("localhost", port), browser)
     output.console().print(f"http://{host}:{number} (end with Ctrl+C)")
     try:
         while netron.status((host, number)):

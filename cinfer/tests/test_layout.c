@@ -1,0 +1,143 @@
+/* test_layout.c - S1, S8: values that matter at the same time never share memory, whatever their sizes and spans, and
+ * no arena is smaller than it has to be for them, or takes more than the session may. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "compile.h"
+
+enum { MANY = 6000 };
+static const size_t HUGE_BYTES = SIZE_MAX / 4 & ~(size_t)63;
+
+static ci_place places[MANY];
+static ci_plan plan;
+static ci_compiler compiler;
+static struct ci_session session;
+static ci_error error;
+static uint32_t seed = 1;
+
+static uint32_t chance(uint32_t below) {
+  seed = seed * 1664525u + 1013904223u;
+  return (seed >> 8) % below;
+}
+
+static ci_place place_of(size_t bytes, int32_t first, int32_t last) {
+  return (ci_place){.home = CI_HOME_ARENA,
+                    .bytes = bytes,
+                    .same_as = CI_NONE,
+                    .carried = CI_NONE,
+                    .result = CI_NONE,
+                    .first = first,
+                    .last = last};
+}
+
+static ci_status lay_out(size_t count) {
+  plan.session = &session;
+  plan.compiler = &compiler;
+  plan.places.at = places;
+  plan.places.count = count;
+  plan.arena_bytes = 0;
+  compiler.allocator = &session.allocator;
+  compiler.error = &error;
+  return ci_plan_offsets(&plan);
+}
+
+static bool lies_in_arena(const ci_place *p) {
+  return p->home == CI_HOME_ARENA && p->same_as == CI_NONE && p->last >= 0;
+}
+
+static size_t room_of(const ci_place *p) { return p->bytes == 0 ? 64 : (p->bytes + 63) / 64 * 64; }
+
+static void check_places(size_t count) {
+  size_t meeting = 0, outside = 0;
+  for (size_t i = 0; i < count; i++) {
+    const ci_place *a = &places[i];
+    if (!lies_in_arena(a)) continue;
+    outside += a->offset % 64 != 0 || a->offset > plan.arena_bytes || room_of(a) > plan.arena_bytes - a->offset;
+    for (size_t j = 0; j < i; j++) {
+      const ci_place *b = &places[j];
+      const bool together = a->first <= b->last && b->first <= a->last;
+      if (lies_in_arena(b) && together)
+        meeting += a->offset < b->offset + room_of(b) && b->offset < a->offset + room_of(a);
+    }
+  }
+  CHECK(meeting == 0 && outside == 0);
+}
+
+/* Of any sizes; some are in other memory, or matter to nobody. */
+static void test_places_that_matter_together_never_meet(void) {
+  static const size_t counts[] = {0, 1, 2, 3, 8, 60, 500, 3000, MANY};
+  session.limits.max_memory = SIZE_MAX;
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    for (int round = 0; round < (counts[c] < 1000 ? 40 : 1); round++) {
+      for (size_t i = 0; i < counts[c]; i++) {
+        const int32_t first = (int32_t)chance((uint32_t)counts[c] + 1);
+        const int32_t last = first + (int32_t)(chance(4) == 0 ? chance((uint32_t)counts[c] + 1) : chance(6));
+        places[i] = place_of((size_t)chance(30) * (round % 2 == 0 ? 64 : chance(300)), first, last);
+        if (chance(20) == 0) places[i].home = CI_HOME_FIXED;
+        if (chance(20) == 0) places[i].same_as = 0;
+        if (chance(20) == 0) places[i].last = CI_NONE;
+      }
+      CHECK(lay_out(counts[c]) == CI_OK);
+      check_places(counts[c]);
+    }
+  }
+}
+
+/* Many small gaps of which none has the room for what follows; then for all of it. */
+static void test_gaps_beyond_those_that_are_remembered_do_no_harm(void) {
+  session.limits.max_memory = SIZE_MAX;
+  for (int32_t i = 0; i < MANY; i++)
+    places[i] = i < MANY / 2 ? place_of(64, i, i % 2 == 0 ? MANY / 2 : 2 * MANY) : place_of(64, MANY, MANY);
+  CHECK(lay_out(MANY) == CI_OK);
+  check_places(MANY);
+}
+
+/* The largest first: the arena is as large as what matters at the worst time. */
+static void test_the_denser_of_two_layouts_is_taken(void) {
+  session.limits.max_memory = SIZE_MAX;
+  places[0] = place_of(64, 0, 1);
+  places[1] = place_of(256, 0, 3);
+  places[2] = place_of(128, 2, 4);
+  places[3] = place_of(256, 4, 5);
+  CHECK(lay_out(4) == CI_OK && plan.arena_bytes == 384);
+  check_places(4);
+}
+
+static void test_sums_that_no_address_holds_are_refused(void) {
+  session.limits.max_memory = SIZE_MAX;
+  for (int32_t i = 0; i < 4; i++) places[i] = place_of(HUGE_BYTES, 0, 1);
+  CHECK(lay_out(3) == CI_OK && plan.arena_bytes == 3 * HUGE_BYTES);
+  places[3].bytes += 1024;
+  CHECK(lay_out(4) == CI_RESOURCE_EXHAUSTED && error.status == CI_RESOURCE_EXHAUSTED);
+  session.limits.max_memory = 3 * HUGE_BYTES - 1;
+  CHECK(lay_out(3) == CI_RESOURCE_EXHAUSTED && strstr(error.message, "the session's limit is") != NULL);
+}
+
+/* Sums that exceed all addresses are no smaller arena: whatever fits, no two values meet. */
+static void test_a_denser_layout_never_passes_the_last_address(void) {
+  session.limits.max_memory = SIZE_MAX;
+  int laid_out = 0;
+  for (int round = 0; round < 20000; round++) {
+    const size_t count = 3 + chance(6);
+    for (size_t i = 0; i < count; i++) {
+      const int32_t first = (int32_t)chance(8);
+      places[i] = place_of(HUGE_BYTES / 8 * (1 + chance(16)), first, first + (int32_t)chance(4));
+    }
+    if (lay_out(count) != CI_OK) continue;
+    check_places(count);
+    laid_out++;
+  }
+  CHECK(laid_out > 1000 && laid_out < 20000);
+}
+
+int main(void) {
+  test_places_that_matter_together_never_meet();
+  test_gaps_beyond_those_that_are_remembered_do_no_harm();
+  test_the_denser_of_two_layouts_is_taken();
+  test_sums_that_no_address_holds_are_refused();
+  test_a_denser_layout_never_passes_the_last_address();
+  CI_LIST_FREE(compiler.allocator, &compiler.sorted);
+  CI_LIST_FREE(compiler.allocator, &compiler.gaps);
+  return CHECK_END;
+}

@@ -1,0 +1,159 @@
+"""Columns of Arrow tables as arrays: which types there are, and what stands for missing values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphio import dtypes
+from graphio.data.structure import Spec
+from graphio.dtypes import DType
+from graphio.tensor_shape import TensorShape
+
+Array = np.ndarray[Any, Any]
+
+#: Arrow's names of the types whose values are tensors' elements
+_TYPES: dict[str, DType] = {
+    "bool": dtypes.bool, "int8": dtypes.int8, "int16": dtypes.int16, "int32": dtypes.int32,
+    "int64": dtypes.int64, "uint8": dtypes.uint8, "uint16": dtypes.uint16,
+    "uint32": dtypes.uint32, "uint64": dtypes.uint64, "halffloat": dtypes.float16,
+    "float": dtypes.float32, "double": dtypes.float64, "string": dtypes.string,
+    "large_string": dtypes.string, "binary": dtypes.string, "large_binary": dtypes.string,
+}  # fmt: skip
+
+
+def module(what: str) -> Any:
+    """pyarrow. Raises ImportError: what to install."""
+    try:
+        import pyarrow
+    except ImportError:
+        message = f"{what} needs pyarrow: pip install 'graphio[tables]'"
+        raise ImportError(message) from None
+    return pyarrow
+
+
+class Column(NamedTuple):
+    """A column of a table, which gives a tensor a row.
+
+    Attributes:
+        name: of the column.
+        spec: of a row's tensor.
+        missing: stands for null; None: nothing does.
+    """
+
+    name: str
+    spec: Spec
+    missing: Any
+
+    @property
+    def ragged(self) -> bool:
+        """Whether the rows' tensors have different lengths."""
+        return None in self.spec.shape.as_list()
+
+    def room(self, rows: int) -> tuple[int, ...]:
+        """The shape of so many rows that have one length."""
+        return (rows, *(size or 0 for size in self.spec.shape.as_list()))
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.spec.dtype.name}{self.spec.shape.as_list()}"
+
+
+def columns_of(
+    schema: Any, wanted: Sequence[str] | None, missing: Mapping[str, Any] | None, what: str
+) -> list[Column]:
+    """The wanted columns of a schema.
+
+    Args:
+        wanted: their names; None: all.
+        missing: what stands for null, by name.
+
+    Raises:
+        TypeError: a type that is no tensor's.
+        ValueError: a name that is no column, or twice there.
+    """
+    names = list(schema.names)
+    fill = dict(missing or {})
+    chosen = names if wanted is None else list(wanted)
+    for name in (*chosen, *fill):
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1)
+            advice = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{what}: there is no column {name!r}; there are {names}{advice}")
+    twice = [name for name in chosen if names.count(name) > 1 or chosen.count(name) > 1]
+    if twice or not chosen:
+        raise ValueError(f"{what}: columns are {chosen}, expected one or more, each once")
+    return [Column(n, _spec(n, schema.field(n).type, what), fill.get(n)) for n in chosen]
+
+
+def _spec(name: str, kind: Any, what: str) -> Spec:
+    types = module(what).types
+    value, shape = kind, []
+    if types.is_fixed_size_list(kind):
+        value, shape = kind.value_type, [kind.list_size]
+    elif types.is_list(kind) or types.is_large_list(kind):
+        value, shape = kind.value_type, [None]
+    if types.is_dictionary(value):
+        value = value.value_type
+    if str(value) not in _TYPES:
+        raise TypeError(
+            f"{what}: column {name!r} is {kind}, which is no tensor's type; choose others with "
+            "columns=[...], or cast it: to numbers, bool, strings, or lists of them"
+        )
+    return Spec(_TYPES[str(value)], TensorShape(shape))
+
+
+def table_with(table: Any, columns: Iterable[Column]) -> dict[str, Any]:
+    """The columns of a table as arrays with a row each, or lists of arrays.
+
+    Raises:
+        ValueError: a value is missing, or a column is of another type than was said.
+    """
+    return {column.name: _rows(table.column(column.name), column) for column in columns}
+
+
+def _rows(values: Any, column: Column) -> Any:
+    found = _spec(column.name, values.type, "tables")
+    if found != column.spec:
+        raise ValueError(
+            f"column {column.name!r} is {values.type}, where the first file says "
+            f"{column.spec.dtype.name}{column.spec.shape.as_list()}"
+        )
+    if not column.spec.shape.ndims:
+        return _flat(values, column, column.spec.dtype)
+    lists = values.combine_chunks()
+    _no_nulls(lists, column)
+    inner = _flat(lists.flatten(), column, column.spec.dtype)
+    if not column.ragged:
+        return inner.reshape(column.room(len(lists)))
+    lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+    return np.split(inner, np.cumsum(lengths)[:-1]) if len(lists) else []
+
+
+def _flat(values: Any, column: Column, dtype: DType) -> Array:
+    """Values that are no lists."""
+    if column.missing is not None and values.null_count:
+        values = _plain(values).fill_null(column.missing)
+    _no_nulls(values, column)
+    if dtype != dtypes.string:
+        return np.asarray(_plain(values), dtype.as_numpy_dtype)
+    array = np.empty(len(values), object)
+    array[:] = _plain(values).cast("large_binary").to_pylist()
+    return array
+
+
+def _plain(values: Any) -> Any:
+    """Values instead of numbers of entries of a dictionary."""
+    kind = values.type
+    return values.cast(kind.value_type) if str(kind).startswith("dictionary") else values
+
+
+def _no_nulls(values: Any, column: Column) -> None:
+    if values.null_count:
+        row = values.is_null().index(True).as_py()
+        raise ValueError(
+            f"column {column.name!r} has {values.null_count} missing values, the first at {row}; "
+            f"say what stands for them: missing={{{column.name!r}: ...}}"
+        )
