@@ -3,7 +3,10 @@ though its checksums are (docs/security.md: S3, S17)."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -229,3 +232,24 @@ def test_what_cannot_be_looked_at_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(errors.UnavailableError):
         checkpoint_state.existing_with_times(["m"])
     assert checkpoint_state.older_than_state("m") is False
+
+
+@pytest.mark.parametrize("store", ["a folder", "memory://bucket"])
+def test_a_look_for_what_is_not_there_leaves_nothing_to_the_garbage_collector(
+    store: str, tmp_path: Path
+) -> None:
+    """Every save looks for an index first: what it holds meanwhile may be as large as a model."""
+    prefix = f"{tmp_path if store == 'a folder' else store}/m"
+
+    def look() -> weakref.ref[Array]:
+        held = np.zeros(3)
+        with contextlib.suppress(errors.NotFoundError):
+            read_checkpoint(prefix)
+        return weakref.ref(held)
+
+    look()  # what is imported late makes garbage of its own
+    gc.disable()
+    try:
+        assert look()() is None
+    finally:
+        gc.enable()

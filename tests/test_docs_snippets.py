@@ -14,8 +14,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 #: packages without which a page cannot run
-NEEDED = {"onnx": ["sklearn", "skl2onnx"], "tutorial": ["typer"]}
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+NEEDED = {
+    "data": ["pyarrow"],
+    "onnx": ["sklearn", "skl2onnx"],
+    "training": ["matplotlib"],
+    "tutorial": ["typer"],
+}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 def output(command: list[str], folder: Path, path: str) -> str:

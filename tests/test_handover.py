@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import subprocess
 import warnings
@@ -266,16 +265,6 @@ def test_a_training_goes_between_machines_of_either_byte_order(
     run_c(other, training, tmp_path / "moved" / "m", 2, runner=runner)
     assert run_c(loop, training, tmp_path / "moved" / "m", ALL, 80)[0] == "resumed 2"
     assert contents(tmp_path / "moved" / "m") == contents(tmp_path / "straight" / "m")
-
-
-def test_the_program_of_the_documents_compiles(tmp_path: Path) -> None:
-    page = (c_programs.TESTS.parent / "docs" / "checkpoints.md").read_text()
-    (tmp_path / "train.c").write_text(re.findall(r"```c\n(.*?)```", page, re.DOTALL)[0])
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    flags = [*c_programs.FLAGS, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
-    subprocess.run([compiler, *flags, str(tmp_path / "train.c")], check=True)
 
 
 # ---- files ----

@@ -124,15 +124,22 @@ def failed(error: OSError, what: str, path: str) -> errors.OpError:
     return made
 
 
-@contextlib.contextmanager
-def naming(what: str, path: str) -> Iterator[None]:
-    """Turns an OSError inside into one of ours that names the file."""
-    try:
-        yield
-    except errors.OpError:
-        raise
-    except OSError as error:
-        raise failed(error, what, path) from None
+class naming:
+    """Turns an OSError inside into one of ours that names the file.
+
+    No generator: where one raises another error, Python 3.12 and later keep both, and with them
+    all that the callers hold, until the garbage collector comes.
+    """
+
+    def __init__(self, what: str, path: str) -> None:
+        self._what, self._path = what, path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, errors.OpError):
+            raise failed(error, self._what, self._path) from None
 
 
 def write_all(layer: FileLayer, handle: int, data: Any) -> None:

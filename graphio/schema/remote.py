@@ -217,20 +217,29 @@ class FsspecStore:
         with self._naming("read", name):
             return float(self._fs.modified(self.path(name)).timestamp())
 
-    @contextlib.contextmanager
-    def _naming(self, what: str, name: str) -> Iterator[None]:
-        """Turns what a store's package raises into an error that names the object."""
-        path = self.path(name) if name else self.folder
-        try:
-            yield
-        except errors.OpError:
-            raise
-        except FileNotFoundError as error:
-            if what == "write":
-                raise _failed(what, path, error) from error
-            raise errors.NotFoundError(message=f"there is no file {path!r}") from None
-        except Exception as error:  # each package has classes of its own
-            raise _failed(what, path, error) from error
+    def _naming(self, what: str, name: str) -> _Naming:
+        return _Naming(what, self.path(name) if name else self.folder)
+
+
+class _Naming:
+    """Turns what a store's package raises into an error that names the object.
+
+    A class for the reason that files.naming has.
+    """
+
+    def __init__(self, what: str, path: str) -> None:
+        self._what, self._path = what, path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        # Each package has classes of its own.
+        if isinstance(error, errors.OpError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, FileNotFoundError) and self._what != "write":
+            raise errors.NotFoundError(message=f"there is no file {self._path!r}") from None
+        raise _failed(self._what, self._path, error) from error
 
 
 class _RemoteFile:
