@@ -53,7 +53,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     quick = shutil.which("tcc") or "cc"
     options = ["--no-deps", "--no-index", "--no-build-isolation"]
-    options += ["-C", "cmake.define.CMAKE_C_FLAGS=-std=c11"]
+    options += ["--config-settings=cmake.define.CMAKE_C_FLAGS=-std=c11"]  # -C: of newer pips
     run(*PIP, "wheel", *options, "-w", folder, sdist, cwd=folder, CC=quick)
     (made,) = folder.glob("graphio-*.whl")
     return made

@@ -42,7 +42,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
         "-Icinfer/include": c_programs.FLAGS[-1],
     }
     programs = {
-        "graphio": f"os.execv({sys.executable!r}, ['python', '-m', 'graphio', *sys.argv[1:]])",
+        "graphio": f"python = {sys.executable!r}\n"
+        "os.execv(python, [python, '-m', 'graphio', *sys.argv[1:]])",
         "cc": f"compiler, known = {c_programs.compiler('cc')!r}, {compiled!r}\n"
         "os.execv(compiler, [compiler, *(known.get(word, word) for word in sys.argv[1:])])",
     }

@@ -238,10 +238,7 @@ static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature
   return s->name == NULL ? model_text(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
 }
 
-static ci_status model_signature_unique(const ci_model *m, const ci_signature_info *s, ci_error *error) {
-  if (m->signatures.count > 0 && strcmp(m->signatures.at[m->signatures.count - 1].name, s->name) >= 0) {
-    return model_damaged(error, "signatures are not sorted and unique");
-  }
+static ci_status model_inputs_unique(const ci_model *m, const ci_signature_info *s, ci_error *error) {
   ci_names seen = {0}; /* keys in scope 0, values, by their bytes, in scope 1 */
   ci_status status = CI_OK;
   for (int32_t i = 0; status == CI_OK && i < s->input_count; i++) {
@@ -277,7 +274,7 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
   s->outputs = ci_pool_alloc(&m->pool, output_bytes);
   if (s->inputs == NULL || s->outputs == NULL) return model_memory(error);
   CI_TRY(model_signature_body(m, message, s, error));
-  CI_TRY(model_signature_unique(m, s, error));
+  CI_TRY(model_inputs_unique(m, s, error));
   m->signatures.count++;
   return CI_OK;
 }
