@@ -15,7 +15,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.dtypes import DType
 from graphio.graph import Graph, Operation, Tensor
-from graphio.schema import errors, model_pb2, operators, tensors
+from graphio.schema import errors, model_pb2, operators, tensors, verify
 from graphio.tensor_shape import TensorShape
 from graphio.version import __version__
 
@@ -62,7 +62,8 @@ def build_model(
         inline: True keeps all constants in the message, whatever their size.
 
     Raises:
-        InvalidArgumentError: a signature feeds one tensor twice.
+        InvalidArgumentError: a signature feeds one tensor twice; a name or metadata that C programs
+            are given has a zero byte.
     """
     writer = _Writer(inline_below=1 << 62) if inline else _Writer()
     model = model_pb2.Model(producer=f"graphio {__version__}")
@@ -84,6 +85,8 @@ def build_model(
         model.seed, model.has_seed = graph.seed, True
     for key in sorted(metadata or {}):
         model.metadata.add(key=key, value=(metadata or {})[key])
+    if problems := verify.text_problems(model):
+        raise errors.InvalidArgumentError(message=f"a file cannot have this: {'; '.join(problems)}")
     return model, writer.arrays
 
 

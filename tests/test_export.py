@@ -237,6 +237,22 @@ def test_a_model_cannot_be_imported_into_a_branch(graph: tf.Graph) -> None:
         tf.cond(tf.placeholder(tf.bool, []), lambda: import_model(model, arrays), lambda: 1)
 
 
+@pytest.mark.parametrize(
+    ("key", "metadata", "text"),
+    [
+        ("a\0b", {}, r"value of signature 's' 'a\\x00b' has a zero byte"),
+        ("a", {"k": "\0"}, r"metadata '\\x00' has a zero byte"),
+    ],
+)
+def test_a_zero_byte_in_what_c_programs_are_given_is_refused(
+    graph: tf.Graph, key: str, metadata: dict[str, str], text: str
+) -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    spec = SignatureSpec("s", [(key, x)], [("y", x + 1.0)])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        build_model(graph, [spec], metadata=metadata)
+
+
 def test_a_signature_that_feeds_a_tensor_twice_is_refused(graph: tf.Graph) -> None:
     """No engine would load the file."""
     x = tf.placeholder(tf.float32, [2], name="x")

@@ -45,6 +45,18 @@ def verify(model: Model) -> None:
     )
 
 
+def text_problems(model: Model) -> list[str]:
+    """What C programs are given, where a text ends at a zero byte, has none inside."""
+    texts = [("variable", v.name) for v in model.variable]
+    texts += [("resource", r.name) for r in model.resource]
+    texts += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
+    for signature in model.signature:
+        texts.append(("signature", signature.name))
+        for binding in (*signature.input, *signature.output):
+            texts.append((f"value of signature '{signature.name}'", binding.key))
+    return [f"{what} {text!r} has a zero byte" for what, text in texts if "\0" in text]
+
+
 class _Checker:
     """Walks the parts of a model."""
 
@@ -65,7 +77,7 @@ class _Checker:
         for signature in model.signature:
             self.signature(signature)
         self.selftests()
-        self.texts()
+        self.found += text_problems(model)
 
     def sorted(self) -> None:
         """The tables of the model are sorted by name and unique."""
@@ -155,18 +167,6 @@ class _Checker:
         for target in signature.target:
             if target not in self.scope.nodes:
                 self.found.append(f"{where} has a target '{target}', which is no node")
-
-    def texts(self) -> None:
-        """What C programs are given, where a text ends at a zero byte, has none inside."""
-        model = self.model
-        texts = [("variable", v.name) for v in model.variable]
-        texts += [("resource", r.name) for r in model.resource]
-        texts += [("metadata", text) for row in model.metadata for text in (row.key, row.value)]
-        for signature in model.signature:
-            texts.append(("signature", signature.name))
-            for binding in (*signature.input, *signature.output):
-                texts.append((f"value of signature '{signature.name}'", binding.key))
-        self.found += [f"{what} {text!r} has a zero byte" for what, text in texts if "\0" in text]
 
     def selftests(self) -> None:
         """Their signatures and tensors exist."""
