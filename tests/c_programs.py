@@ -14,6 +14,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 CINFER = TESTS.parent / "cinfer"
 CACHE = TESTS.parent / "build" / "c_programs"
+WEBASSEMBLY = "--target=wasm32-wasi"
 FLAGS = ["-std=c11", "-O0", f"-I{CINFER / 'include'}"]
 
 
@@ -22,13 +23,13 @@ def build(name: str, cc: str = "cc", *flags: str) -> Path:
     source = TESTS / name
     linked = library(cc, *flags)
     command = [compiler(cc), *FLAGS, *flags, str(source), str(linked), "-lm", "-pthread"]
-    return made(command, [*_parts(), source], source.stem)
+    return made(command, [*parts(), source], source.stem)
 
 
 def library(cc: str = "cc", *flags: str) -> Path:
     """The object file of cinfer; skips without the compiler."""
     command = [compiler(cc), *FLAGS, *flags, "-c", str(CINFER / "cinfer.c")]
-    return made(command, _parts(), "cinfer.o")
+    return made(command, parts(), "cinfer.o")
 
 
 def compiler(cc: str) -> str:
@@ -39,7 +40,17 @@ def compiler(cc: str) -> str:
     return found
 
 
-def _parts() -> list[Path]:
+def webassembly_compiler() -> str:
+    """clang that makes programs for WebAssembly; skips without what it needs."""
+    clang = compiler("clang")
+    probe = [clang, WEBASSEMBLY, "-mexec-model=reactor", "-x", "c", "-", "-o", os.devnull]
+    if subprocess.run(probe, input=b"#include <stdlib.h>\n", capture_output=True).returncode:
+        pytest.skip("clang has no wasi-libc, lld or compiler-rt for wasm32")
+    return clang
+
+
+def parts() -> list[Path]:
+    """What the library and its tests are made of."""
     return sorted(p for p in CINFER.rglob("*") if p.suffix in (".c", ".h", ".def"))
 
 

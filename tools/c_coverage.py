@@ -57,14 +57,14 @@ GOALS = {"loader": (100.0, 100.0), "planner": (100.0, 100.0), "kernels": (100.0,
 # The Python tests that drive the library with files, plans, states and checkpoints ...
 READERS = """
     test_aliased_inputs test_attacks test_binding test_binding_arrays test_binding_threads
-    test_checkpoint test_checkpoint_names test_checkpoint_saver test_container test_control_flow
-    test_custom_operators test_functional test_golden test_host_calls test_large_results
-    test_model_damage test_new_shapes test_parallel_runs test_placement test_plan_corners
-    test_plan_memory test_plan_refusals test_plan_variables test_proof_damage test_proof_faults
-    test_quiet_runs test_restore_failures test_restore_options test_restore_trees test_retention
-    test_reused_memory test_run_metadata test_runtime test_scan test_schema_verify
-    test_sequences test_session test_steps_in_place test_strings test_unknown_rank
-    test_variables
+    test_builds_that_refuse test_checkpoint test_checkpoint_names test_checkpoint_saver
+    test_container test_control_flow test_custom_operators test_functional test_golden
+    test_host_calls test_large_results test_model_damage test_new_shapes test_parallel_runs
+    test_placement test_plan_corners test_plan_memory test_plan_refusals test_plan_variables
+    test_proof_damage test_proof_faults test_quiet_runs test_restore_failures test_restore_options
+    test_restore_trees test_retention test_reused_memory test_run_metadata test_runtime test_scan
+    test_schema_verify test_sequences test_session test_steps_in_place test_strings
+    test_unknown_rank test_variables
 """.split()
 # ... and those that drive its kernels.
 KERNELS = """
@@ -139,9 +139,10 @@ def build() -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (BUILD / "site").mkdir(exist_ok=True)
     (BUILD / "site/sitecustomize.py").write_text(CUSTOMIZE)
-    compiler = BUILD / "site/cc"  # for the programs that tests compile
-    compiler.write_text(f'#!/bin/sh\nexec {CLANG} {FLAGS} "$@"\n')
-    compiler.chmod(0o755)
+    for name in ("cc", "clang"):  # for the programs that tests compile
+        compiler = BUILD / "site" / name
+        compiler.write_text(f'#!/bin/sh\nexec {CLANG} {FLAGS} "$@"\n')
+        compiler.chmod(0o755)
 
 
 # Python finds our native module in place of the one of the package, in child processes too.
@@ -221,7 +222,8 @@ def objects() -> Iterator[Path]:
     yield BUILD / "_native.abi3.so"
     yield BUILD / "cinfer/libcinfer.so"
     newest = max(path.stat().st_mtime for path in SOURCES.rglob("*.[chd]*"))
-    programs = [p for p in (ROOT / "build/c_programs").glob("*/*") if p.suffix == ""]
+    made = [*(ROOT / "build/c_programs").glob("*/*"), *(ROOT / "build/proofs").glob("*-*")]
+    programs = [path for path in made if path.suffix == ""]
     for path in (*PRESET.rglob("build/libcinfer.so"), *programs):
         if path.stat().st_mtime > newest and b"__llvm_covmap" in path.read_bytes():
             yield path

@@ -63,7 +63,7 @@ def main() -> int:
             command = [BUILD / "test_failures", "--every", str(arguments.stride), model]
             if subprocess.run(command).returncode:
                 wrong.append(model.name)
-    for test in ("test_failures", "test_failing_reads"):
+    for test in ("test_failures", "test_failures_of_pieces", "test_failing_reads"):
         if subprocess.run([BUILD / test, ROOT / "tests" / "golden"]).returncode:
             wrong.append(test)
     print(f"failures: {', '.join(wrong) or 'none'}; {time.monotonic() - begin:.0f} s")

@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #endif
 
-enum { MEMORY_ALIGN = 64, MEMORY_POOL_BLOCK = 4096, MEMORY_LARGE = 1 << 21, MEMORY_PAGE = 1 << 16 };
+#ifndef MEMORY_POOL_BLOCK
+#define MEMORY_POOL_BLOCK 4096 /* a test makes it 1, so that each piece is an allocation that can fail */
+#endif
+enum { MEMORY_ALIGN = 64, MEMORY_LARGE = 1 << 21, MEMORY_PAGE = 1 << 16 };
 
 /* Large pages where the system has them on request: a hundredth of the faults when the block is first written. They lie
  * at multiples of their size, and so do large blocks; what is before and behind one is never touched. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ FOLDER = ROOT / "build/proofs"
 
 
 def built(name: str, sources: Sequence[str | Path], options: Sequence[str]) -> Path:
-    """A program or library, compiled with cc if that was not done for these sources.
+    """A program or library, compiled if this compiler, the first cc, has not done so before.
 
     Args:
         name: of the file.
@@ -26,7 +27,7 @@ def built(name: str, sources: Sequence[str | Path], options: Sequence[str]) -> P
     files = [
         f for s in map(Path, sources) for f in ([s] if s.is_file() else sorted(s.rglob("*.*")))
     ]
-    seen = hashlib.sha256(repr(options).encode())
+    seen = hashlib.sha256(repr((shutil.which("cc"), options)).encode())
     for file in files:
         seen.update(file.read_bytes())
     made = FOLDER / f"{seen.hexdigest()[:16]}-{name}"
