@@ -27,6 +27,7 @@ from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
 from graphio.ops.shapes import dims_of
 from graphio.schema import custom, errors, meter, operators
+from graphio.schema.verify_graph import MAX_RANK
 from graphio.tensor_shape import TensorShape
 from graphio.variables import Variable
 
@@ -268,8 +269,17 @@ class Importer:
         for name, tensor in zip(node.output, made, strict=True):
             if name:
                 scope.values[name] = tensor
-                if tensor is not None and tensor.shape.ndims is None and name in self.ranks:
-                    tensor.set_shape(TensorShape([None] * self.ranks[name]))
+                self.take_rank(name, tensor)
+
+    def take_rank(self, name: str, tensor: Tensor | None) -> None:
+        """Gives a value whose rank is unknown the one that the model declares."""
+        rank = self.ranks.get(name)
+        if tensor is None or tensor.shape.ndims is not None or rank is None:
+            return
+        if rank > MAX_RANK:
+            self.problems.add(f"value '{name}' has rank {rank}, at most {MAX_RANK} is possible")
+        else:
+            tensor.set_shape(TensorShape([None] * rank))
 
     def emit(
         self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope
