@@ -148,10 +148,10 @@ proof-files: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m proofs.strays $(PROOF)
 
 # FUZZ="wire --seconds 600" and the like; a deep run goes on where the last one stopped.
-fuzz: .venv/dev.stamp
+fuzz: .venv/dev.stamp .venv/fuzz.stamp
 	$(BIN)/python tools/fuzz.py --seconds 60 $(FUZZ)
 
-fuzz-deep: .venv/dev.stamp
+fuzz-deep: .venv/dev.stamp .venv/fuzz.stamp
 	$(BIN)/python tools/fuzz.py --deep --log $(FUZZ)
 
 venv: .venv/dev.stamp
