@@ -27,7 +27,7 @@ def module(name: str) -> Any:
 def instruction_sets() -> Iterator[str]:
     """Those that cinfer has kernels for and this machine runs."""
     data, _ = one_node("Abs", [np.zeros(1, np.float32)], {}, [np.float32], version=6)
-    for isa in ("portable", "avx2", "avx512", "neon"):
+    for isa in ("portable", "avx2", "avx512", "neon", "simd128"):
         try:
             module("cinfer").load(data, isa=isa)
         except errors.UnimplementedError:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_programs import CINFER, compiler, made
+from c_programs import CINFER, made, parts, webassembly_compiler
 
 from graphio import cinfer, runtime
 
@@ -43,13 +43,8 @@ PREDICT = """async (images) => {
 
 def wasm(build: Any) -> Path:
     """The compiled program; skips without a compiler for it."""
-    clang = compiler("clang")
-    probe = [clang, build.FLAGS[0], "-mexec-model=reactor", "-x", "c", "-", "-o", "/dev/null"]
-    if subprocess.run(probe, input=b"#include <stdlib.h>\n", capture_output=True).returncode:
-        pytest.skip("clang has no wasi-libc, lld or compiler-rt for wasm32")
-    sources = [*CINFER.rglob("*.[ch]"), *CINFER.rglob("*.def"), EXAMPLE / "digits.c"]
-    command = [*build.compile_command(clang), *WARNINGS]
-    return made(command, sorted(sources), "digits.wasm")
+    command = [*build.compile_command(webassembly_compiler()), *WARNINGS]
+    return made(command, [*parts(), EXAMPLE / "digits.c"], "digits.wasm")
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ C11 = ("-std=c11", "-ffp-contract=off")
 
 X86 = ("portable", "avx2", "avx512")
 ARM = ("portable", "neon")
+WASM = ("portable", "simd128")
 PLAIN = ("portable",)
 ROUNDINGS = ("usual", "up", "down", "zero")
 ALL_MODES = ("usual", "flush", "up", "down", "zero")
@@ -54,12 +55,12 @@ def linux(name: str, target: str, emulator: str, **more: object) -> Build:
     return Build(name, f"{target}-gcc", flags, runner=(emulator,), **more)  # type: ignore[arg-type]
 
 
-def wasm(name: str, *flags: str) -> Build:
+def wasm(name: str, *flags: str, isas: tuple[str, ...] = PLAIN) -> Build:
     """WebAssembly has neither threads nor environments; node runs it."""
     return Build(
         name, "clang-14", ("--target=wasm32-wasi", "-O2", *flags),
         runner=("node", "--no-warnings", str(TESTS / "wasi.mjs")),
-        modes=("usual",), threads=1, libraries=("-lm",), suffix=".wasm",
+        modes=("usual",), threads=1, libraries=("-lm",), suffix=".wasm", isas=isas,
     )  # fmt: skip
 
 
@@ -79,7 +80,7 @@ BUILDS = (
     linux("s390x gcc -std=c11", "s390x-linux-gnu", "qemu-s390x", modes=ROUNDINGS, one_file=False,
           flags=C11),
     wasm("wasm32 clang"),
-    wasm("wasm32 clang, simd128", "-msimd128"),
+    wasm("wasm32 clang, simd128", "-msimd128", isas=WASM),
     Build("Windows x64 mingw", "x86_64-w64-mingw32-gcc", ("-O2", "-static", "-fno-math-errno"),
           runner=("wine",), isas=X86, threads=1, libraries=(), suffix=".exe"),
     Build("Cortex-M4 gcc", "arm-none-eabi-gcc", ("-Os", *CORTEX_M4, *BOARD_FLAGS),

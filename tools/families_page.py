@@ -45,13 +45,13 @@ every such operator with its family. The bits of what is there are those of ever
 |---|---|---|
 | `CINFER_FAMILIES` | `-DCI_FAMILIES=` | all |
 | `CINFER_PRESET=inference` | `-DCI_FAMILIES=CI_INFERENCE` | |
-| `CINFER_ISAS` | `-DCI_NO_AVX512 -DCI_NO_AVX2 -DCI_NO_NEON -DCI_NO_PORTABLE` | all |
+| `CINFER_ISAS` | `-DCI_NO_` with `AVX512`, `AVX2`, `NEON`, `SIMD128`, `PORTABLE` | all |
 | `CINFER_SMALL=ON` | `-Os -DCI_SMALL` | speed before size |
 
-In CMake the preset also chooses small code, and of the instruction sets AVX2 (x86-64) or NEON
-(ARM) alone: `-DCINFER_ISAS="portable;avx2"` is for x86-64 processors without it, which `ci_open`
-otherwise refuses, `"avx2;avx512"` for speed. Small code leaves out kernels for shapes of their own
-and unrolls no plain loops.
+In CMake the preset also chooses small code, and of the instruction sets AVX2 (x86-64), NEON (ARM)
+or SIMD128 (WebAssembly) alone: `-DCINFER_ISAS="portable;avx2"` is for x86-64 processors without
+AVX2, which `ci_open` otherwise refuses, `"avx2;avx512"` for speed. Small code leaves out kernels
+for shapes of their own and unrolls no plain loops.
 
 The stripped shared library: {whole} with everything, {preset} with the inference preset, which has
 {count} operators:

@@ -117,7 +117,8 @@ enum {
   CI_ISA_PORTABLE = 1,
   CI_ISA_AVX2 = 2,
   CI_ISA_AVX512 = 3,
-  CI_ISA_NEON = 4
+  CI_ISA_NEON = 4,
+  CI_ISA_SIMD128 = 5 /* WebAssembly */
 };
 
 /* ---- operators of the program's own ---- */

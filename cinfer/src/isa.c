@@ -16,6 +16,9 @@
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(CI_NO_SIMD) && !defined(CI_NO_NEON)
 #define CI_ISA_ARM 1
 #endif
+#if defined(__wasm_simd128__) && !defined(CI_NO_SIMD) && !defined(CI_NO_SIMD128)
+#define CI_ISA_WASM 1
+#endif
 
 /* Instruction sets may be left out, the portable code where there is another. */
 #if CI_ISA_X86 && !defined(CI_NO_AVX2)
@@ -24,7 +27,7 @@
 #if CI_ISA_X86 && !defined(CI_NO_AVX512)
 #define CI_ISA_X86_AVX512 1
 #endif
-#if !defined(CI_NO_PORTABLE) || !(CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512 || CI_ISA_ARM)
+#if !defined(CI_NO_PORTABLE) || !(CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512 || CI_ISA_ARM || CI_ISA_WASM)
 #define CI_ISA_ANYWHERE 1
 #endif
 
@@ -128,6 +131,20 @@ static const struct ci_isa isa_neon = {CI_ISA_NEON,      "neon",         &isa_ma
                                        &isa_linear_neon, &isa_move_neon, CI_BYTES(neon)};
 #endif
 
+#if CI_ISA_WASM
+#define CI_VEC_SIMD128
+#define CI_N(x) x##_simd128
+#include "vec.h"
+#include "isa_math_impl.h"
+#include "isa_linear_impl.h"
+#include "isa_move_impl.h"
+#include "isa_bytes_impl.h"
+#undef CI_N
+#undef CI_VEC_SIMD128
+static const struct ci_isa isa_simd128 = {CI_ISA_SIMD128,      "simd128",         &isa_math_simd128,
+                                          &isa_linear_simd128, &isa_move_simd128, CI_BYTES(simd128)};
+#endif
+
 #if CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512
 /* __builtin_cpu_supports also asks whether the system saves the registers. */
 static bool isa_has_avx2(void) {
@@ -152,6 +169,9 @@ const struct ci_isa *ci_isa_find(int32_t id) {
 #endif
 #if CI_ISA_ARM
   if (id == CI_ISA_NEON || id == CI_ISA_BEST) return &isa_neon;
+#endif
+#if CI_ISA_WASM
+  if (id == CI_ISA_SIMD128 || id == CI_ISA_BEST) return &isa_simd128;
 #endif
 #if CI_ISA_ANYWHERE
   if (id == CI_ISA_PORTABLE || id == CI_ISA_BEST) return &isa_portable;

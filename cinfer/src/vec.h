@@ -1,7 +1,7 @@
 /* vec.h - one name for each vector instruction: included once per instruction set, without a guard on purpose.
  *
  * Before the include: CI_N(x) puts the instruction set's suffix on a name, and one of CI_VEC_AVX512, CI_VEC_AVX2,
- * CI_VEC_NEON or none of them (portable C, one lane) is defined. After it:
+ * CI_VEC_NEON, CI_VEC_SIMD128 or none of them (portable C, one lane) is defined. After it:
  *
  *   vf CI_VL floats, vi CI_VL int32, vm one truth value per lane; CI_MANY_REGISTERS: 32 vector registers
  *   v_load v_store v_set v_add v_sub v_mul v_div v_sqrt   IEEE, one rounding each
@@ -42,6 +42,10 @@
 #define CI_VL 4
 #define CI_MANY_REGISTERS 1
 #include "vec_neon.h"
+#elif defined(CI_VEC_SIMD128)
+#define CI_VL 4
+#define CI_MANY_REGISTERS 0
+#include "vec_simd128.h"
 #else
 #define CI_VL 1
 #define CI_MANY_REGISTERS 0

@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #elif defined(__aarch64__) && defined(__GNUC__)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 /* CI_N is looked up where a name is used, so these serve every instruction set. */
@@ -36,6 +38,7 @@
 #define v_ge CI_N(v_ge)
 #define v_eq CI_N(v_eq)
 #define v_is_nan CI_N(v_is_nan)
+#define v_fma_of_lanes CI_N(v_fma_of_lanes)
 #define v_select CI_N(v_select)
 #define v_bits CI_N(v_bits)
 #define v_from_bits CI_N(v_from_bits)

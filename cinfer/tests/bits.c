@@ -47,7 +47,7 @@ static void run_file(const char *path, const char *inputs_path, const char *name
   size_t bytes;
   uint8_t *data = read_file(inputs_path, &bytes);
   bits_read_inputs(&inputs, data, bytes);
-  for (int32_t isa = CI_ISA_PORTABLE; isa <= CI_ISA_NEON; isa++) {
+  for (int32_t isa = CI_ISA_PORTABLE; isa <= CI_ISA_SIMD128; isa++) {
     if (!ci_isa_available(isa)) continue;
     ci_model *model = open_model(path, isa);
     run_model(model, name, NULL, &inputs, repeats, modes);

@@ -417,7 +417,7 @@ static void test_pools(const struct ci_isa *isa) {
 }
 
 int main(void) {
-  for (int32_t i = CI_ISA_PORTABLE; i <= CI_ISA_NEON; i++) {
+  for (int32_t i = CI_ISA_PORTABLE; i <= CI_ISA_SIMD128; i++) {
     const struct ci_isa *isa = ci_isa_find(i); /* NULL: this processor or this build lacks it */
     if (isa == NULL) continue;
     test_products(isa);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../src/isa.h"
+#include "../src/isa_linear.h"
 #include "../src/isa_math.h"
 #include "../src/kernels/cast.h"
 #include "../src/kernels/elementwise.h"
@@ -188,6 +189,36 @@ static void test_binary(void) {
         for (int j = 0; j < N; j++)
           CHECK(bits_of(y[i > 0][j]) == bits_of(y[0][j]), "binary %d, %s, element %d", f, isa_list[i]->name, j);
       }
+    }
+  }
+}
+
+/* Half of c's last place, and a little less or more by turns, as a product of a and b; c also denormal. */
+static void near_tie(uint32_t *seed, float *a, float *b, float *c) {
+  const uint32_t r = next_random(seed), fraction = next_random(seed) >> 9;
+  const int exponent = r >> 31 ? -126 : (int)(r >> 16) % 160 - 80; /* of c */
+  *c = ldexpf((exponent == -126 ? 0.0f : 1.0f) + (float)fraction * 0x1p-23f, exponent);
+  if (r >> 30 & 1) *c = -*c;
+  const float step = (float)(r >> 8 & 3) * 0x1p-23f; /* (1 + step) (1 - step) = 1 - step^2, which a double loses */
+  const int half = (exponent - 24) / 2;
+  *a = ldexpf(1.0f + step, exponent - 24 - half);
+  *b = ldexpf(r >> 10 & 1 ? 1.0f - step : 1.0f, half);
+  if (r >> 29 & 1) *a = -*a;
+}
+
+static void test_ties_of_fma(void) {
+  enum { N = 1000 };
+  static float a[N], b[N], c[N], y[2][N];
+  uint32_t seed = 7;
+  for (int round = 0; round < 100; round++) {
+    for (int j = 0; j < N; j++) near_tie(&seed, a + j, b + j, c + j);
+    for (int i = 0; i < isa_count; i++) {
+      float *sums = y[i > 0];
+      memcpy(sums, c, sizeof c);
+      isa_list[i]->linear->multiply_add(sums, a, b, N);
+      for (int j = 0; j < N; j++)
+        CHECK(bits_of(sums[j]) == bits_of(y[0][j]), "fma(%a, %a, %a) on %s", (double)a[j], (double)b[j], (double)c[j],
+              isa_list[i]->name);
     }
   }
 }
@@ -554,13 +585,14 @@ static void test_exact(void) {
 
 int main(int argc, char **argv) {
   const bool print = argc > 1 && strcmp(argv[argc - 1], "-v") == 0;
-  for (int32_t id = CI_ISA_PORTABLE; id <= CI_ISA_NEON; id++) {
+  for (int32_t id = CI_ISA_PORTABLE; id <= CI_ISA_SIMD128; id++) {
     if (ci_isa_find(id) != NULL) isa_list[isa_count++] = ci_isa_find(id);
   }
   test_functions(print);
   test_special_values();
   test_binary();
   test_fma();
+  test_ties_of_fma();
   test_scalar(print);
   test_exact();
   test_rows();

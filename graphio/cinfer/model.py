@@ -24,6 +24,7 @@ ISA = {
     "avx2": lib.CI_ISA_AVX2,
     "avx512": lib.CI_ISA_AVX512,
     "neon": lib.CI_ISA_NEON,
+    "simd128": lib.CI_ISA_SIMD128,
 }
 
 
@@ -45,7 +46,7 @@ def load(
         state: where its variables live; None: a state of its own.
         lazy: True checks the bytes of big tensors when they are first used.
         threads: how many a run may use; results do not depend on it.
-        isa: "best", "portable", "avx2", "avx512" or "neon"; results do not depend on it.
+        isa: "best", "portable", "avx2", "avx512", "neon" or "simd128"; results do not depend on it.
         host: functions that HostCall nodes call, by name: a list of arrays to a list of arrays.
             A name is looked up when a run reaches its node.
         parallel: how many of them may be called at the same time: those of nodes that follow each

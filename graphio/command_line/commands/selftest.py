@@ -16,7 +16,7 @@ NAME = "selftest"
 Facts = dict[str, Any]
 Array = np.ndarray[Any, Any]
 _CLOSE = 1e-5
-_ISAS = ("portable", "avx2", "avx512", "neon")
+_ISAS = ("portable", "avx2", "avx512", "neon", "simd128")
 
 
 def command(as_json: output.Json = False) -> None:

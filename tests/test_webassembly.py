@@ -1,0 +1,25 @@
+"""The vector code for WebAssembly, which the processors of the other tests do not run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import c_programs
+import pytest
+
+TESTS = c_programs.CINFER / "tests"
+SOURCE = Path(__file__).with_name("webassembly_math.c")
+
+
+def test_vectors_and_portable_code_give_the_same_bits_in_webassembly() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    command = [c_programs.webassembly_compiler(), c_programs.WEBASSEMBLY, "-O1", "-msimd128", "-w"]
+    command += [f"-I{c_programs.CINFER / 'include'}", str(SOURCE), "-lm"]
+    program = c_programs.made(command, [*c_programs.parts(), SOURCE], "math.wasm")
+    run = [node, "--no-warnings", str(TESTS / "wasi.mjs"), program.name]
+    done = subprocess.run(run, cwd=program.parent, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "2 instruction sets, 0 failures\n"), done.stderr
