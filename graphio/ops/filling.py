@@ -109,7 +109,7 @@ def _filled(shape: Any, value: float, dtype: Any, name: str | None, default: str
             if any(d < 0 for d in dims):
                 raise ValueError(f"{default}: shape {dims} has a negative size; sizes start at 0")
             total = shapes.num_elements(tuple(dims))
-            if wanted == dtypes.string or (total is not None and total < _CONSTANT_BELOW):
+            if total is not None and total < _CONSTANT_BELOW:
                 filling = b"" if wanted == dtypes.string else value
                 return constant(np.full(dims, filling, wanted.as_numpy_dtype), wanted, name=at)
         target = ints(shape, default, "shape")
