@@ -257,7 +257,7 @@ class Importer:
         except errors.UnimplementedError as error:
             self.problems.add(f"{title(node)}: {error.message}", unknown=True)
             outputs = []
-        except (ValueError, TypeError, LookupError, OverflowError) as error:
+        except (ValueError, TypeError, LookupError, OverflowError, MemoryError) as error:
             text = error.message if isinstance(error, errors.OpError) else str(error)
             self.problems.add(f"{title(node)}: {text}")
             outputs = []

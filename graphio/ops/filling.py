@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -261,7 +262,9 @@ def _range_length(first: float, stop: float, step: float) -> int:
             f"range: requires start {order} limit when delta is {step}, but start is {first} and "
             f"limit is {stop}"
         )
-    return len(np.arange(first, stop, step))
+    if isinstance(first, int) and isinstance(stop, int) and isinstance(step, int):
+        return max(0, -((first - stop) // step))
+    return max(0, math.ceil((stop - first) / step))  # as numpy.arange counts
 
 
 _RANGE_ORDER = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]

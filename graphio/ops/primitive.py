@@ -20,6 +20,7 @@ from graphio.ops.emit import describe, node, operation
 from graphio.ops.shapes import Dims, dims_of
 
 __all__ = [
+    "WRITTEN_OUT",
     "binary",
     "cast",
     "compare",
@@ -45,6 +46,9 @@ __all__ = [
     "unbroadcast_at_run_time",
     "unsqueeze",
 ]
+
+#: numbers in a row that a graph holds as a constant; more are made when it runs
+WRITTEN_OUT = 1 << 20
 
 #: ends of a slice that runs to the border, forwards and backwards
 last = np.iinfo(np.int64).max

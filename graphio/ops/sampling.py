@@ -16,6 +16,7 @@ from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.ops.emit import node, scalar
 from graphio.ops.primitive import (
+    WRITTEN_OUT,
     binary,
     cast,
     compare,
@@ -101,10 +102,13 @@ def sized(x: Tensor, *sizes: Size) -> Tensor:
 
 def positions(count: Size, dtype: DType) -> Tensor:
     """0, 1, ... count - 1."""
-    if isinstance(count, int):
+    if isinstance(count, int) and count < WRITTEN_OUT:
         return constant(np.arange(count, dtype=dtype.base_dtype.as_numpy_dtype))
+    limit = scalar(count, dtypes.int64) if isinstance(count, int) else squeeze(count, [0])
     zero, one = scalar(0, dtypes.int64), scalar(1, dtypes.int64)
-    made = node("Range", [zero, squeeze(count, [0]), one], dtypes.int64, (None,))
+    made = node(
+        "Range", [zero, limit, one], dtypes.int64, (count if isinstance(count, int) else None,)
+    )
     return cast(made, dtype)
 
 

@@ -373,7 +373,7 @@ def _wider(rows: Tensor, values: Tensor, fresh: bool) -> Tensor:
 def _numbers(first: Tensor, limit: Tensor) -> Tensor:
     """first, first + 1, … up to limit: int64."""
     ends = [constant_value(first), constant_value(limit)]
-    if ends[0] is not None and ends[1] is not None:
+    if ends[0] is not None and ends[1] is not None and ends[1] - ends[0] < p.WRITTEN_OUT:
         return constant(np.arange(int(ends[0]), int(ends[1]), dtype=np.int64))
     return node("Range", [first, limit, scalar(1, dtypes.int64)], dtypes.int64, (None,))
 

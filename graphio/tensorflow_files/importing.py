@@ -270,7 +270,9 @@ class Importer:
                 made = self._made(node, region)
         except Broken:
             return [None]
-        except (ValueError, TypeError, LookupError, NotImplementedError, OverflowError) as error:
+        except (
+            ValueError, TypeError, LookupError, NotImplementedError, OverflowError, MemoryError
+        ) as error:  # fmt: skip
             text = error.message if isinstance(error, errors.OpError) else str(error)
             unknown = isinstance(error, (NotImplementedError, errors.UnimplementedError))
             self.problems.add(
