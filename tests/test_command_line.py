@@ -286,6 +286,19 @@ def test_run_takes_pictures(graphio: Command, tmp_path: Path) -> None:
     assert np.load(tmp_path / "y.npy").tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
+def test_one_input_is_a_file_and_the_other_random(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "x.npy", np.ones((5, 3), np.float32))
+    given = ["-i", f"x={tmp_path / 'x.npy'}", "-i", "y=random", "--size", "y=5,2"]
+    facts = graphio("run", files / "net.gio", "-s", "train", *given, "--json").json
+    assert facts["inputs"] == {"x": [5, 3], "y": [5, 2]}
+    named = graphio("run", files / "net.onnx", "-i", "image=random", "--json").json
+    assert named == graphio("run", files / "net.onnx", "--json").json
+    done = graphio("run", files / "net.onnx", "-i", "z=random", code=exits.USAGE)
+    assert "'z' is none of its inputs" in done.err
+
+
 def test_run_compares_engines_and_expected_outputs(
     graphio: Command, files: Path, tmp_path: Path
 ) -> None:

@@ -108,6 +108,17 @@ def test_a_checkpoint_with_its_graph_becomes_a_model(
     assert "--output NAME=TENSOR" in done.err
 
 
+@pytest.mark.parametrize("name", ["new", "new.ckpt", "new.ckpt-100", "new-7", "new-1.5"])
+def test_names_of_checkpoints_are_prefixes(
+    graphio: Command, files: Path, tmp_path: Path, name: str
+) -> None:
+    graphio("convert", files / "net.gio", tmp_path / name)
+    assert (tmp_path / f"{name}.index").exists()
+    assert np.array_equal(
+        load_values(str(tmp_path / name))["w"], load_values(str(files / "net-2"))["w"]
+    )
+
+
 def test_weights_become_a_checkpoint_under_other_names(
     graphio: Command, files: Path, tmp_path: Path
 ) -> None:
@@ -127,7 +138,8 @@ def test_weights_become_a_checkpoint_under_other_names(
 @pytest.mark.parametrize(
     "target, options, text",
     [
-        ("x.pt", [], ".pt files are not written"),
+        ("x.pt", [], "x.pt' ends in '.pt', expected .gio, .onnx, "),
+        ("x.xyz", [], "or a checkpoint's prefix such as name.ckpt"),
         ("x.gio", ["--optimize", "much"], "expected one of none, exact, approximate"),
         ("x.gio", ["-s", "nothing"], "there is no signature nothing"),
         ("x.gio", ["--weights", "float8"], "expected one of float16, bfloat16"),
@@ -136,7 +148,9 @@ def test_weights_become_a_checkpoint_under_other_names(
 def test_what_cannot_be_made_is_told_and_nothing_is_left(
     graphio: Command, files: Path, tmp_path: Path, target: str, options: list[str], text: str
 ) -> None:
-    code = exits.USAGE if target.endswith(".pt") or "--optimize" in options else exits.FILE
+    code = (
+        exits.USAGE if target.endswith((".pt", ".xyz")) or "--optimize" in options else exits.FILE
+    )
     done = graphio("convert", files / "net.gio", tmp_path / target, *options, code=code)
     assert text in done.err
     assert list(tmp_path.iterdir()) == []
@@ -224,6 +238,17 @@ def test_the_model_can_be_part_of_the_program(
     program = built(tmp_path, tmp_path / "my_net_example.c", tmp_path / "my_net_model.c")
     done = subprocess.run([program], capture_output=True, text=True, check=True, cwd="/")
     assert done.stdout.startswith("p: ")
+
+
+def test_no_code_is_written_for_a_damaged_model(
+    graphio: Command, files: Path, tmp_path: Path
+) -> None:
+    damaged = bytearray((files / "net.gio").read_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / "net.gio").write_bytes(damaged)
+    done = graphio("export-c", tmp_path / "net.gio", "-o", tmp_path / "c", code=exits.FILE)
+    assert "checksum" in done.err
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_is_no_model_of_ours_is_told_how_to_become_one(graphio: Command, files: Path) -> None:

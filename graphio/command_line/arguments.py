@@ -20,7 +20,8 @@ Inputs = Annotated[
         "--input",
         "-i",
         metavar="[NAME=]FILE",
-        help=".npz, .npy, .csv, .parquet, pictures (NAME='*.png'); none: random numbers.",
+        help=".npz, .npy, .csv, .parquet, pictures (NAME='*.png'), or NAME=random; none given: all "
+        "are random.",
     ),
 ]
 Sizes = Annotated[

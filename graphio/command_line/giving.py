@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from graphio.command_line.arguments import parse_sizes
@@ -9,8 +10,11 @@ from graphio.command_line.random_inputs import random_inputs, sizes_of
 from graphio.command_line.reading_inputs import read_inputs
 from graphio.describing import describe
 from graphio.schema import container
+from graphio.schema.engine import TensorSpec
 
 __all__ = ["given_inputs"]
+
+_RANDOM = "=random"
 
 
 def given_inputs(
@@ -21,11 +25,27 @@ def given_inputs(
     Args:
         data: bytes of the model file.
         signature: of the loaded model.
-        files: what --input was given.
+        files: what --input was given; "NAME=random" is no file.
         size: what --size was given.
     """
-    if files:
-        return read_inputs(files, signature.inputs)
+    specs = signature.inputs
+    drawn = [text.removesuffix(_RANDOM) for text in files or () if _is_random(text, specs)]
+    if not files:
+        drawn = list(specs)
+    found = _random(data, signature, size, drawn) if drawn else {}
+    named = [text for text in files or () if not _is_random(text, specs)]
+    return read_inputs(named, specs, found) if files else found
+
+
+def _is_random(text: str, specs: Mapping[str, TensorSpec]) -> bool:
+    return text.endswith(_RANDOM) and text.removesuffix(_RANDOM) in specs
+
+
+def _random(
+    data: bytes, signature: Any, size: list[str] | None, names: list[str]
+) -> dict[str, Any]:
+    """Random numbers for the inputs of these names."""
     model, _ = container.unpack(data, lazy=True)
     described = next(s for s in describe(model)["signatures"] if s["name"] == signature.name)
-    return random_inputs(signature.inputs, sizes_of(described["inputs"], parse_sizes(size)))
+    sizes = sizes_of(described["inputs"], parse_sizes(size))
+    return random_inputs({name: signature.inputs[name] for name in names}, sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,16 @@ Specs = Mapping[str, TensorSpec]
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
 
-def read_inputs(given: Sequence[str], specs: Specs) -> dict[str, Any]:
+def read_inputs(
+    given: Sequence[str], specs: Specs, others: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """Arrays for a signature's inputs.
 
     Args:
         given: "FILE", whose arrays or columns have the names of inputs, or which is the only
             input; or "NAME=FILE", where FILE may be a pattern of several pictures.
         specs: the signature's inputs.
+        others: inputs that are not in files.
 
     Returns:
         By name of an input, converted to its type where no value changes.
@@ -34,7 +38,7 @@ def read_inputs(given: Sequence[str], specs: Specs) -> dict[str, Any]:
         Refused: a file that is not there or not understood, an input that is missing, given twice
             or unknown.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = dict(others)
     for text in given:
         name, file = _parted(text, specs)
         for key, array in _read(name, file, specs).items():
@@ -68,6 +72,8 @@ def _parted(text: str, specs: Specs) -> tuple[str | None, str]:
 
 def _read(name: str | None, path: str, specs: Specs) -> dict[str, Any]:
     suffix = os.path.splitext(path)[1].lower()
+    if name is not None:
+        _spec(name, specs)
     if suffix in _PICTURES:
         name = name or _only(path, specs)
         return {name: _pictures(path, _spec(name, specs))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,8 @@ NAME = "convert"
 Facts = dict[str, Any]
 Array = np.ndarray[Any, Any]
 _LEVELS = ("none", "exact", "approximate")
+_WRITTEN = (".gio", ".onnx")
+_PREFIX = re.compile(r"(\.ckpt|\.\d+)?(-\d+)?")
 
 
 def command(
@@ -25,7 +28,8 @@ def command(
     target: Annotated[
         str,
         typer.Argument(
-            help="name.gio, name.onnx, name.safetensors, name.npz; else a checkpoint's prefix."
+            help="name.gio, name.onnx, name.safetensors, name.npz; name or name.ckpt: a "
+            "checkpoint's prefix."
         ),
     ],
     signature: Annotated[
@@ -59,9 +63,9 @@ def command(
     """Convert SOURCE into TARGET, whose ending says what it becomes."""
     if optimize not in _LEVELS:
         raise Refused(f"--optimize is '{optimize}', expected one of {', '.join(_LEVELS)}", USAGE)
-    ending = os.path.splitext(target)[1].lower()
+    ending = _ending(target)
     kind = opening.kind_of(source)
-    if ending in (".gio", ".onnx"):
+    if ending in _WRITTEN:
         data = _model(source, kind, (inputs, outputs), optimize)
         if signature or freeze or weights or strip:
             data = _slim(data, signature, freeze, weights, strip, optimize)
@@ -71,6 +75,20 @@ def command(
     facts = {"source": source, "kind": kind, "target": target, "bytes": _size(target)}
     text = f"{source} ({kind}) -> {target}, {facts['bytes']:,} bytes"
     output.show(facts, as_json, lambda console: console.print(output.name(text)))
+
+
+def _ending(target: str) -> str:
+    """What the target becomes; checkpoints are named m, m.ckpt, m-100, m.ckpt-100, m-1.5 ..."""
+    from graphio.train.exporting import WRITERS
+
+    ending = os.path.splitext(target)[1].lower()
+    if ending not in (*_WRITTEN, *WRITERS) and not _PREFIX.fullmatch(ending):
+        raise Refused(
+            f"'{target}' ends in '{ending}', expected {', '.join((*_WRITTEN, *WRITERS))}, or a "
+            "checkpoint's prefix such as name.ckpt",
+            USAGE,
+        )
+    return ending
 
 
 def _size(target: str) -> int:
@@ -192,10 +210,6 @@ def _write_weights(values: Mapping[str, Array], target: str, ending: str) -> Non
     if ending in WRITERS:
         export_variables(dict(values), target)
         return
-    if ending in (".pt", ".pth", ".pb", ".npy", ".h5"):
-        raise Refused(
-            f"{ending} files are not written; expected .gio, .onnx or {', '.join(WRITERS)}", USAGE
-        )
     from graphio.schema.checkpoint_writer import write_checkpoint
 
     write_checkpoint(target, values)

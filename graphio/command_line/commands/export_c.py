@@ -32,12 +32,12 @@ def command(
     if opening.kind_of(model) != opening.MODEL:
         raise Refused(f"'{model}' is no .gio file: `graphio convert {model} model.gio` makes one")
     from graphio.c_source import sources
-    from graphio.schema import stores
+    from graphio.schema import container, stores
 
+    data = Path(model).read_bytes()
+    container.unpack(data)  # compares every tensor with its checksum, before anything is written
     os.makedirs(folder, exist_ok=True)
-    made = sources(
-        Path(model).read_bytes(), name or Path(model).stem, os.path.basename(model), embed
-    )
+    made = sources(data, name or Path(model).stem, os.path.basename(model), embed)
     for file, text in made.items():
         stores.write(os.path.join(folder, file), [text.encode()])
     programs = " ".join(os.path.join(folder, file) for file in made if file.endswith(".c"))
