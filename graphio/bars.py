@@ -34,7 +34,7 @@ def bar(what: str, total: int, unit: str) -> Any:
 
 @contextlib.contextmanager
 def progress_bars() -> Iterator[None]:
-    """A context in which long saves, restores, checks and imports of this thread show a bar.
+    """A context in which long saves, restores, imports and exports of this thread show a bar.
 
         with tf.train.progress_bars():
             saver.restore(session, "run/model-1000")

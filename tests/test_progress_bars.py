@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 import graphio as tf
 from graphio import bars
-from graphio.onnx import import_model
+from graphio.onnx import convert, from_model, import_model
 from graphio.schema import meter
 from graphio.schema.checkpoint import read_checkpoint, write_checkpoint
 
@@ -111,6 +111,10 @@ def test_an_import_tells_of_its_nodes_and_not_of_those_inside() -> None:
     with meter.shown_by(recorder), tf.Graph().as_default():
         import_model(model)
     assert recorder.bars == [("import ONNX nodes", 3, "node")] and recorder.done == [3]
+    data = convert(model)
+    with meter.shown_by(recorder):
+        from_model(data)
+    assert recorder.bars[1:] == [("export ONNX nodes", 3, "node")] and recorder.done == [3, 3]
 
 
 def test_what_happens_inside_of_work_has_no_bar_of_its_own() -> None:

@@ -17,7 +17,7 @@ from graphio.onnx import widening
 from graphio.onnx.checking import read_names
 from graphio.onnx.ours import OURS, is_only_seen
 from graphio.onnx.problems import Problems
-from graphio.schema import custom, errors, functions, operators, tensors
+from graphio.schema import custom, errors, functions, meter, operators, tensors
 from graphio.schema.model_pb2 import AttributeValue, Graph, Model, Node, Shape, Signature, Type
 from graphio.version import __version__
 
@@ -82,8 +82,10 @@ class Emitter:
             for a in n.attr
             if a.key == "variable"
         }
-        for node in needed:
-            self.node(node)
+        with meter.task("export ONNX nodes", len(needed), "node") as told:
+            for node in needed:
+                self.node(node)
+                told(1)
         outputs = [self._output(b.key, b.value) for b in self.signature.output]
         outputs += [self._state_output(name) for name in self.assigned]
         self.problems.raise_if_any()
