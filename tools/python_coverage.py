@@ -41,6 +41,8 @@ TESTS = """
     test_restore_options test_restore_trees test_retention test_retention_of_others
     test_saver_surface test_saving_corners test_schema_verify test_strings test_training_loop
 """.split()
+# An interrupt inside of coverage.py leaves its lock taken, for ever.
+LEFT_OUT = "tests/test_data_checkpoints.py::test_a_replay_without_end_can_be_interrupted"
 # Child processes, also those of os.fork, count; each process writes a file of its own.
 SETTINGS = f"""
 [run]
@@ -67,8 +69,8 @@ def measure(arguments: argparse.Namespace) -> bool:
     BUILD.mkdir(parents=True, exist_ok=True)
     (BUILD / "settings").write_text(SETTINGS)
     tests = arguments.add or [f"tests/{name}.py" for name in TESTS]
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, *arguments.options]
-    good = coverage("run", *pytest)
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--deselect={LEFT_OUT}", *tests]
+    good = coverage("run", *pytest, *arguments.options)
     return coverage("combine", "--append", "--quiet") and good
 
 
