@@ -20,7 +20,7 @@ __all__ = ["array_of", "dtype_of", "shape_of"]
 Array = np.ndarray[Any, Any]
 
 #: The most bytes that a constant written as one repeated element may have.
-_LARGEST_FILL = 1 << 30
+_LARGEST_FILL = 1 << 26
 
 #: Where a tensor without tensor_content has its elements, by the name of its type.
 _LISTS = {
