@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphio.graph import InaccessibleTensorError, OperatorNotAllowedInGraphError
 from graphio.schema.errors import (
     ABORTED,
     ALREADY_EXISTS,
@@ -41,6 +40,7 @@ from graphio.schema.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
+from graphio.tensor import InaccessibleTensorError, OperatorNotAllowedInGraphError
 
 __all__ = [
     "ABORTED", "ALREADY_EXISTS", "CANCELLED", "DATA_LOSS", "DEADLINE_EXCEEDED",

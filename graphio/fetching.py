@@ -9,7 +9,8 @@ import numpy as np
 
 from graphio import nest
 from graphio.composite import Composite
-from graphio.graph import Graph, InaccessibleTensorError, Operation, Tensor
+from graphio.graph import Graph, Operation, Tensor
+from graphio.tensor import InaccessibleTensorError
 
 Array = np.ndarray[Any, Any]
 

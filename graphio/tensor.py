@@ -1,0 +1,161 @@
+"""Tensor: a value in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from graphio.dtypes import DType
+from graphio.schema.verify_graph import MAX_RANK
+from graphio.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from graphio.graph import Graph, Operation
+
+__all__ = ["InaccessibleTensorError", "OperatorNotAllowedInGraphError", "Tensor", "check_rank"]
+
+_operators: dict[str, Callable[..., Any]] = {}
+_tensor_likes: list[type] = []
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor of a branch or of a loop's body was used outside."""
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A tensor was used as a Python bool, or iterated over."""
+
+
+class Tensor:
+    """A value in the graph: output number value_index of an operation, or a body's input.
+
+    dtype and shape are what is known while building; dimensions may be unknown.
+    """
+
+    assign: Callable[..., Tensor]  # only the parts of a variable, v[1:3], have it
+    __slots__ = (
+        "_consumers",
+        "_shape",
+        "assign",
+        "dtype",
+        "folded",
+        "graph",
+        "name",
+        "op",
+        "value_index",
+    )
+    __array_priority__ = 100  # numpy leaves array + tensor to us
+
+    def __init__(
+        self, graph: Graph, op: Any, value_index: int, name: str, dtype: DType, shape: TensorShape
+    ) -> None:
+        self.graph = graph
+        self.op = op
+        self.value_index = value_index
+        self.name = name
+        self.dtype = dtype
+        self._shape = shape
+        self._consumers: list[Operation] = []
+        #: what folding found out: when (`shapes` of the graph), and the numbers
+        self.folded: tuple[int, Any] | None = None
+
+    @classmethod
+    def overload(cls, method: str, function: Callable[..., Any]) -> None:
+        """Gives all tensors a Python operator; the families of graphio.ops call this."""
+        setattr(cls, method, function)
+        _operators[method] = function
+        for tensor_like in _tensor_likes:
+            setattr(tensor_like, method, function)
+
+    @classmethod
+    def share_operators(cls, tensor_like: type) -> None:
+        """Gives the operators, now and later ones, to a class that converts to a tensor."""
+        _tensor_likes.append(tensor_like)
+        for method, function in _operators.items():
+            setattr(tensor_like, method, function)
+
+    if TYPE_CHECKING:
+        # What graphio.ops.math gives to tensors by overload.
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __getitem__(self, item: Any) -> Tensor: ...
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The static shape."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the program knows of the shape. Raises ValueError where that clashes."""
+        merged = self._shape.merge_with(shape)
+        check_rank(merged, self.name)
+        if merged.key != self._shape.key:
+            self._shape = merged
+            self.graph.changed()
+            if self._consumers or self.folded is not None:
+                self.graph.root.shapes += 1
+
+    @property
+    def device(self) -> str:
+        """The device that the operation wishes for."""
+        return str(self.op.device)
+
+    def consumers(self) -> list[Operation]:
+        """The operations that have this tensor as an input."""
+        return list(self._consumers)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value, by the default session or the one given; see Session.run."""
+        from graphio.session import session_of
+
+        return session_of(self.graph, session, "eval").run(self, feed_dict)
+
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError(
+            f"'{self.name}' has no value while the graph is built, so as a bool it is neither true "
+            "nor false; use tf.cond, or `is None` to ask whether there is a tensor"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise OperatorNotAllowedInGraphError(
+            f"'{self.name}' cannot be iterated over while the graph is built; use tf.unstack or "
+            "tf.while_loop"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"len of '{self.name}' is not known while the graph is built; use tf.shape")
+
+    def __float__(self) -> float:
+        raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
+
+    def __int__(self) -> int:
+        raise TypeError(f"'{self.name}' has no value while the graph is built; run it in a Session")
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tensor ({self.name}) to a numpy array; run it in a Session"
+        )
+
+    def __str__(self) -> str:
+        shape = "" if self._shape.ndims is None else f", shape={self._shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+
+def check_rank(shape: TensorShape, name: str) -> None:
+    """Refuses a tensor that no file can hold."""
+    if shape.ndims is not None and shape.ndims > MAX_RANK:
+        raise ValueError(f"'{name}' would have rank {shape.ndims}, at most {MAX_RANK} is possible")
