@@ -115,6 +115,24 @@ def test_every_step_is_fitted(step: str, tmp_path: Any) -> None:
     assert refits(loaded) > 12
 
 
+def test_a_sum_takes_the_memory_of_whichever_operand_is_as_large(tmp_path: Any) -> None:
+    """A plan that put it in the first one's place is of no use where that is one row."""
+    with tf.Graph().as_default() as graph:
+        x, other = (tf.placeholder(tf.float32, [None, WIDTH], name=n) for n in ("x", "other"))
+        total = tf.nn.softmax(x) + tf.nn.softmax(other)
+        signature = ({"x": x, "other": other}, {"h": tf.nn.softmax(total)})
+        with tf.Session("runtime", graph=graph) as session:
+            tf.saved_model.save(tmp_path / "m.gio", session, {"run": signature}, optimize="none")
+    run = graphio.cinfer.load(tmp_path / "m.gio").signature("run")
+    sizes = range(2, 30)
+    for rows, others in [
+        *((n, n) for n in sizes), *((1, n) for n in sizes), *((n, 1) for n in sizes),
+        *((n, n) for n in sizes),
+    ]:  # fmt: skip
+        fresh = graphio.cinfer.load(tmp_path / "m.gio").signature("run")
+        same(run(**feeds(rows, others)), fresh(**feeds(rows, others)))
+
+
 def test_what_is_known_while_planning_may_become_too_large_for_it(tmp_path: Any) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, WIDTH], name="x")
