@@ -135,7 +135,8 @@ def _unknown(tensor: Tensor) -> Array | None:
 def _objects(values: Any) -> Array:
     array = np.asarray(values)
     out = np.empty(array.shape, object)
-    out[...] = array.tolist() if array.ndim else array.item()
+    if array.size:  # of none, numpy makes lists for all axes but the one of size 0
+        out[...] = array.tolist() if array.ndim else array.item()
     return out
 
 

@@ -118,9 +118,8 @@ def _shape(shape: TensorShape) -> str:
 
 def _attribute(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return (
-            str(value.tolist()) if value.size <= _ELEMENTS else f"{value.dtype}{list(value.shape)}"
-        )
+        short = 0 < value.size <= _ELEMENTS or value.shape == (0,)
+        return str(value.tolist()) if short else f"{value.dtype}{list(value.shape)}"
     if isinstance(value, DType):
         return value.name
     if isinstance(value, Graph):
