@@ -267,6 +267,7 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
         return None
     findings = BUILD / "findings" / name / str(seed)
     findings.mkdir(parents=True, exist_ok=True)
+    before = {path: path.stat().st_mtime_ns for path in findings.iterdir()}
     folders = [corpus_folder(name), seed_folder(name, target)]
     old = target.folder / "regressions" / name
     folders += [old] if old.is_dir() else []
@@ -283,7 +284,11 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     with open(report, "wb") as out:
         done = subprocess.run(command, stdout=out, stderr=out, env=around)
     text = report.read_text(errors="replace")
-    found = sorted(path for path in findings.iterdir() if path.name.startswith(KINDS))
+    found = sorted(
+        path
+        for path in findings.iterdir()
+        if path.name.startswith(KINDS) and path.stat().st_mtime_ns != before.get(path)
+    )
     if done.returncode != 0 and not found:
         sys.exit(f"{name} ended with status {done.returncode}; its report is {report}")
     for path in found:
