@@ -158,6 +158,8 @@ class Mutator:
             if field.type == FieldDescriptor.TYPE_BYTES and rng.random() < 0.7:
                 return self.mutate(bytes(old or b""), 256)
             text = self._text(root, field, old)
+            if isinstance(text, bytes):  # what is no UTF-8 is read so, where a text should be
+                text = text.decode(errors="replace")
             return text.encode() if field.type == FieldDescriptor.TYPE_BYTES else text
         return self._number(field, old)
 
