@@ -16,7 +16,7 @@ from graphio import devices, scopes, source
 from graphio.dtypes import DType
 from graphio.schema import errors
 from graphio.schema.verify_graph import MAX_DEPTH
-from graphio.tensor import InaccessibleTensorError, Tensor, check_rank
+from graphio.tensor import InaccessibleTensorError, Tensor, check_shape
 from graphio.tensor_shape import TensorShape
 
 __all__ = ["Graph", "Operation", "Tensor"]
@@ -266,7 +266,7 @@ class Graph:
         if name is not None and not name.endswith("/") and not _VALID_NAME.match(name):
             raise ValueError(errors.printable(f"'{name}' is not a valid scope name"))
         for _, shape in outputs:
-            check_rank(shape, name or tf_type or op)
+            check_shape(shape, name or tf_type or op)
         if op in _MEASURES and domain == "":
             measured = self._measured(inputs[0], op, attrs)
             if measured is not None:

@@ -12,7 +12,9 @@ from graphio.tensor_shape import TensorShape
 if TYPE_CHECKING:
     from graphio.graph import Graph, Operation
 
-__all__ = ["InaccessibleTensorError", "OperatorNotAllowedInGraphError", "Tensor", "check_rank"]
+__all__ = ["InaccessibleTensorError", "OperatorNotAllowedInGraphError", "Tensor", "check_shape"]
+
+_MOST = (1 << 63) - 1
 
 _operators: dict[str, Callable[..., Any]] = {}
 _tensor_likes: list[type] = []
@@ -99,7 +101,7 @@ class Tensor:
     def set_shape(self, shape: Any) -> None:
         """Adds what the program knows of the shape. Raises ValueError where that clashes."""
         merged = self._shape.merge_with(shape)
-        check_rank(merged, self.name)
+        check_shape(merged, self.name)
         if merged.key != self._shape.key:
             self._shape = merged
             self.graph.changed()
@@ -155,7 +157,14 @@ class Tensor:
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
 
 
-def check_rank(shape: TensorShape, name: str) -> None:
+def check_shape(shape: TensorShape, name: str) -> None:
     """Refuses a tensor that no file can hold."""
-    if shape.ndims is not None and shape.ndims > MAX_RANK:
+    if shape.ndims is None:
+        return
+    if shape.ndims > MAX_RANK:
         raise ValueError(f"'{name}' would have rank {shape.ndims}, at most {MAX_RANK} is possible")
+    for size in shape.as_list():
+        if size is not None and size > _MOST:
+            raise ValueError(
+                f"'{name}' would have an axis of size {size}, at most 2^63 - 1 is possible"
+            )
