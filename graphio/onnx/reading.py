@@ -168,12 +168,12 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
     if not model.HasField("graph"):
         raise errors.DataLossError(message=f"{name} is no ONNX model: it has no graph")
     try:
-        ends = any(b"\0" in text.encode() for text in _texts(model))
+        zeros = any(b"\0" in text.encode() for text in _texts(model))
     except (AttributeError, UnicodeError):  # protobuf gives such texts as bytes or surrogates
         raise errors.DataLossError(
             message=f"{name} is no ONNX model: a name is no UTF-8 text"
         ) from None
-    if ends:
+    if zeros:
         raise errors.DataLossError(message=f"{name} is no ONNX model: a name has a zero byte")
     return model
 
