@@ -309,7 +309,7 @@ static ci_status index_check_variable(const index_reader *r, const ci_saved *v) 
                    (int)(v->name.length < 200 ? v->name.length : 200), v->name.data, (int)v->dtype);
   if (v->dtype == CI_STRING) bytes = 8; /* the length; the text follows */
   for (int i = 0; i < v->rank; i++)
-    if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (size_t)v->dims[i], &bytes) ||
+    if ((uint64_t)v->dims[i] > SIZE_MAX || !ci_mul_size(bytes, (uint64_t)v->dims[i], &bytes) ||
         !ci_at_most(bytes, INT64_MAX))
       return index_damaged(r, "a variable is impossibly large");
   if (ci_dtype_bits(v->dtype) < 8) bytes = ci_packed_bytes(v->dtype, bytes);

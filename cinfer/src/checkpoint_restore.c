@@ -105,7 +105,7 @@ static ci_status restore_bytes(restore_job *job, ci_reader *reader, const ci_sav
 static ci_status restore_value(restore_job *job, ci_reader *reader, const ci_saved *v, ci_slot_change *change,
                                ci_error *error) {
   ci_value *value = &change->value;
-  if (!ci_mul_size((size_t)value->count, ci_dtype_size(v->dtype), &value->bytes)) return restore_no_memory(error);
+  if (!ci_mul_size((uint64_t)value->count, ci_dtype_size(v->dtype), &value->bytes)) return restore_no_memory(error);
   const bool packed = ci_dtype_bits(v->dtype) < 8, plain = !packed && v->dtype != CI_STRING;
   void *data = NULL;
   if (plain) CI_TRY(ci_state_room(job->state, value->bytes, &data, error));

@@ -36,7 +36,7 @@ static const char *shards_type(int32_t dtype) {
 static bool shards_string_bytes(const ci_value *value, size_t *bytes) {
   const ci_string *strings = value->data;
   size_t total;
-  if (!ci_mul_size((size_t)value->count, 8, &total)) return false;
+  if (!ci_mul_size((uint64_t)value->count, 8, &total)) return false;
   for (int64_t i = 0; i < value->count; i++)
     if (!ci_add_size(total, strings[i].length, &total)) return false;
   *bytes = total;

@@ -89,9 +89,9 @@ CI_INLINE bool ci_add_size(size_t a, size_t b, size_t *sum) {
   *sum = a + b;
   return *sum >= a;
 }
-CI_INLINE bool ci_mul_size(size_t a, size_t b, size_t *product) {
+CI_INLINE bool ci_mul_size(uint64_t a, uint64_t b, size_t *product) {
   if (a != 0 && b > SIZE_MAX / a) return false;
-  *product = a * b;
+  *product = (size_t)(a * b);
   return true;
 }
 /* In 64 bits, so that compilers for 32 see no comparison that is always true. */

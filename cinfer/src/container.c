@@ -183,7 +183,7 @@ static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *e
   if (c->value.dtype == CI_STRING) return container_strings(model, c, error);
   size_t item = ci_dtype_size(c->value.dtype);
   if (ci_dtype_bits(c->value.dtype) < 8) return container_packed(model, c, error);
-  if (!ci_mul_size((size_t)c->value.count, item, &c->value.bytes) || c->value.bytes != c->bytes.length) {
+  if (!ci_mul_size((uint64_t)c->value.count, item, &c->value.bytes) || c->value.bytes != c->bytes.length) {
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: a %s tensor of %lld elements has %zu bytes",
                    ci_dtype_name(c->value.dtype), (long long)c->value.count, c->bytes.length);
   }

@@ -173,7 +173,7 @@ ci_status k_out(ci_kernel *k, int i, int32_t dtype, int rank, const int64_t *dim
     if (dims[d] == 0) empty = true;
   }
   for (int d = 0; d < rank && !empty; d++) {
-    if ((uint64_t)dims[d] > SIZE_MAX || !ci_mul_size(bytes, (size_t)dims[d], &bytes) || bytes > PTRDIFF_MAX) {
+    if ((uint64_t)dims[d] > SIZE_MAX || !ci_mul_size(bytes, (uint64_t)dims[d], &bytes) || bytes > PTRDIFF_MAX) {
       return k_fail(k, CI_RESOURCE_EXHAUSTED, "output %d is larger than this machine can hold", i);
     }
   }

@@ -7,7 +7,7 @@ bool ci_sequence_room(int64_t count, size_t *bytes) {
   size_t tensors;
   *bytes = SEQUENCE_ALIGN;
   if (count < 0 || (uint64_t)count > SIZE_MAX) return false;
-  return ci_mul_size((size_t)count, sizeof(ci_tensor), &tensors) && ci_sequence_more(bytes, tensors);
+  return ci_mul_size((uint64_t)count, sizeof(ci_tensor), &tensors) && ci_sequence_more(bytes, tensors);
 }
 
 bool ci_sequence_more(size_t *bytes, size_t elements) {

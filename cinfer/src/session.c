@@ -230,7 +230,7 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
     return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected a sequence",
                    s->inputs[i].key, s->name, ci_dtype_name(input->dtype));
   }
-  bool fits = (uint64_t)count <= SIZE_MAX && ci_mul_size((size_t)count, sizeof(ci_tensor), &array) &&
+  bool fits = (uint64_t)count <= SIZE_MAX && ci_mul_size((uint64_t)count, sizeof(ci_tensor), &array) &&
               ci_sequence_room(count, bytes);
   if (!fits || input->bytes < array || (input->data == NULL && count > 0)) {
     return session_small_input(plan, i, input->data == NULL ? 0 : input->bytes, fits ? array : SIZE_MAX, error);

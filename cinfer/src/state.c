@@ -443,7 +443,7 @@ void ci_state_change_drop(ci_state *state, ci_slot_change *change) {
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
                           int random_count, ci_error *error) {
   size_t list_bytes;
-  if (!ci_mul_size((size_t)slot_count, sizeof(ci_block), &list_bytes)) return state_memory(error);
+  if (!ci_mul_size((uint64_t)slot_count, sizeof(ci_block), &list_bytes)) return state_memory(error);
   ci_block *blocks = ci_alloc(&state->allocator, list_bytes);
   ci_status status = blocks == NULL ? state_memory(error) : CI_OK;
   for (int i = 0; status == CI_OK && i < slot_count; i++) {

@@ -54,7 +54,7 @@ ci_status ci_value_of_tensor(const ci_tensor *tensor, ci_value *value, ci_error 
   for (int32_t i = 0; fits && i < tensor->rank; i++) {
     value->dims[i] = tensor->dims[i];
     fits = tensor->dims[i] >= 0 && (uint64_t)tensor->dims[i] <= SIZE_MAX &&
-           ci_mul_size(bytes, (size_t)tensor->dims[i], &bytes) && ci_at_most(bytes, INT64_MAX);
+           ci_mul_size(bytes, (uint64_t)tensor->dims[i], &bytes) && ci_at_most(bytes, INT64_MAX);
   }
   if (!fits) return ci_fail(error, CI_INVALID_ARGUMENT, "a tensor has an impossible dtype, rank or shape");
   value->count = (int64_t)(bytes / item);
@@ -185,8 +185,8 @@ ci_status ci_state_assign(ci_state *state, const ci_assignment *assignment, ci_e
   }
   CI_TRY(ci_state_idle(state, error));
   size_t slot_bytes, random_bytes;
-  if (!ci_mul_size((size_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
-      !ci_mul_size((size_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
+  if (!ci_mul_size((uint64_t)assignment->variable_count, sizeof(ci_slot_change), &slot_bytes) ||
+      !ci_mul_size((uint64_t)assignment->generator_count, sizeof(ci_random_change), &random_bytes)) {
     return variables_memory(error);
   }
   const int before = ci_state_random_count(state);

@@ -367,7 +367,7 @@ static ci_status attn_mask(ci_kernel *k, attn_plan *p) {
 static bool attn_room(size_t *total, size_t *at, int64_t rows, int64_t columns, size_t item) {
   size_t bytes;
   *at = *total;
-  if (!ci_mul_size((size_t)rows, (size_t)columns, &bytes) || !ci_mul_size(bytes, item, &bytes)) return false;
+  if (!ci_mul_size((uint64_t)rows, (uint64_t)columns, &bytes) || !ci_mul_size(bytes, item, &bytes)) return false;
   return bytes < SIZE_MAX / 4 && ci_add_size(*total, ci_round_up(bytes, 64), total);
 }
 
@@ -388,7 +388,7 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
               attn_room(&total, &p->v_at, v_turned ? keys : 0, v_size, p->item) &&
               attn_room(&total, &p->soft_at, p->soft != p->dtype ? keys : 0, 1, sizeof(double));
   p->thread_bytes = total;
-  fits = fits && ci_mul_size(total, (size_t)k->threads, &total);
+  fits = fits && ci_mul_size(total, (uint64_t)k->threads, &total);
   for (int i = 0; i < 2 && fits; i++) {
     const attn_view *v = i == 0 ? &p->k : &p->v;
     const bool copied = p->past > 0 || attn_in(k, ATTN_PAST_KEY) != NULL;
@@ -398,8 +398,8 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
     if (rows > 0 && v->length > INT64_MAX / rows) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
     fits = attn_room(&total, &p->present_at[i], rows * v->length, v->size, p->item);
   }
-  fits = fits && ci_mul_size((size_t)p->q.n, (size_t)p->q.heads, &heads) &&
-         ci_mul_size(heads, (size_t)p->blocks, &tasks) && tasks < SIZE_MAX / 4;
+  fits = fits && ci_mul_size((uint64_t)p->q.n, (uint64_t)p->q.heads, &heads) &&
+         ci_mul_size(heads, (uint64_t)p->blocks, &tasks) && tasks < SIZE_MAX / 4;
   if (!fits) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
   k->scratch_bytes = total;
   const bool nothing = k->out[0]->count == 0 && (k->n_out < 4 || k->out[3]->count == 0);

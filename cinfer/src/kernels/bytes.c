@@ -51,7 +51,7 @@ static void bytes_pack(void *to, const ci_value *w, const void *argument) {
 
 static bool bytes_add(size_t *total, size_t *part, int64_t a, int64_t b, int64_t c, size_t item) {
   size_t bytes;
-  if (!ci_mul_size((size_t)a, (size_t)b, &bytes) || !ci_mul_size(bytes, (size_t)c, &bytes) ||
+  if (!ci_mul_size((uint64_t)a, (uint64_t)b, &bytes) || !ci_mul_size(bytes, (uint64_t)c, &bytes) ||
       !ci_mul_size(bytes, item, &bytes) || bytes > PTRDIFF_MAX / 8)
     return false;
   *part = ci_round_up(bytes, 64);

@@ -16,7 +16,7 @@ static int64_t bytes_matmul_up(int64_t n, int64_t multiple) { return (n + multip
 static bool bytes_matmul_take(size_t *total, size_t *place, int64_t rows, int64_t row, size_t item) {
   size_t bytes;
   *place = *total;
-  return ci_mul_size((size_t)rows, (size_t)row, &bytes) && ci_mul_size(bytes, item, &bytes) &&
+  return ci_mul_size((uint64_t)rows, (uint64_t)row, &bytes) && ci_mul_size(bytes, item, &bytes) &&
          bytes <= PTRDIFF_MAX / 8 && ci_add_size(*total, ci_round_up(bytes, 64), total);
 }
 

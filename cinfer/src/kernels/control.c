@@ -209,7 +209,7 @@ static ci_status scan_slice_shape(ci_kernel *k, const loop_plan *loop, int i, ci
     one->dims[d] = whole->dims[d < axis ? d : d + 1];
     if (one->dims[d] == 0) empty = true;
   }
-  for (int32_t d = 0; d < one->rank && !empty; d++) fits = fits && ci_mul_size(bytes, (size_t)one->dims[d], &bytes);
+  for (int32_t d = 0; d < one->rank && !empty; d++) fits = fits && ci_mul_size(bytes, (uint64_t)one->dims[d], &bytes);
   if (!fits || bytes > k->node->plan->session->limits.max_memory) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED, "one step of input %d is larger than this session may hold",
                   loop->carried + i);

@@ -41,8 +41,8 @@ ci_status ci_conv_prepare(ci_kernel *k, const int64_t *x_dims, const int64_t *w_
   p->oc = w_dims[3] / p->groups;
   p->outputs = w_dims[3];
   size_t depth, bytes;
-  if (!ci_mul_size((size_t)w_dims[0], (size_t)w_dims[1], &depth) ||
-      !ci_mul_size(depth, (size_t)(p->ic > 0 ? p->ic : 1), &bytes) || bytes > ((size_t)1 << 31)) {
+  if (!ci_mul_size((uint64_t)w_dims[0], (uint64_t)w_dims[1], &depth) ||
+      !ci_mul_size(depth, (uint64_t)(p->ic > 0 ? p->ic : 1), &bytes) || bytes > ((size_t)1 << 31)) {
     return k_fail(k, CI_RESOURCE_EXHAUSTED, "a window of %lld x %lld taps is too large", (long long)w_dims[0],
                   (long long)w_dims[1]);
   }

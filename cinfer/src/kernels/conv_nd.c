@@ -28,7 +28,8 @@ static ci_status conv_nd_large(ci_kernel *k) {
 
 /* a * b elements, padded to a cache line. */
 static ci_status conv_nd_bytes(ci_kernel *k, int64_t a, int64_t b, size_t item, size_t *bytes) {
-  if (!ci_mul_size((size_t)a, (size_t)b, bytes) || !ci_mul_size(*bytes, item, bytes) || *bytes > PTRDIFF_MAX / 1024) {
+  if (!ci_mul_size((uint64_t)a, (uint64_t)b, bytes) || !ci_mul_size(*bytes, item, bytes) ||
+      *bytes > PTRDIFF_MAX / 1024) {
     return conv_nd_large(k);
   }
   *bytes = ci_round_up(*bytes, 64);
@@ -306,8 +307,8 @@ ci_status ci_conv_nd_plan(ci_kernel *k, int32_t dtype, ci_conv_nd *p, size_t *sc
   p->parts = 1;
   const size_t threads = (size_t)k->threads;
   size_t units;
-  if (!ci_mul_size((size_t)p->n, (size_t)p->groups, &units) ||
-      !ci_mul_size(units, (size_t)(p->tiles > 0 ? p->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
+  if (!ci_mul_size((uint64_t)p->n, (uint64_t)p->groups, &units) ||
+      !ci_mul_size(units, (uint64_t)(p->tiles > 0 ? p->tiles : 1), &units) || !ci_at_most(units, INT64_MAX / 4096)) {
     return conv_nd_large(k);
   }
   if (units > 0 && units < 2 * threads && p->oc >= 128) { /* few tiles: every one is gathered for some rows at a time */
@@ -543,7 +544,7 @@ static ci_status conv_nd_plan_spread(ci_kernel *k, int32_t dtype, ci_conv_nd *p)
   packed = ci_matmul_b_bytes(&p->product, (ptrdiff_t)g->places, 1);
   p->tile_bytes = ci_round_up(packed, 64) + columns;
   turned = ci_matmul_a_bytes(&p->product, p->depth, 1, (ptrdiff_t)p->depth);
-  if (!ci_mul_size(turned, (size_t)p->groups, &p->packed_bytes)) return conv_nd_large(k);
+  if (!ci_mul_size(turned, (uint64_t)p->groups, &p->packed_bytes)) return conv_nd_large(k);
   p->packed_bytes = ci_round_up(p->packed_bytes, 64);
   if (p->tile_bytes > PTRDIFF_MAX / 1024 || p->packed_bytes > PTRDIFF_MAX / 2) return conv_nd_large(k);
   k->scratch_bytes = p->packed_bytes + threads * p->tile_bytes;

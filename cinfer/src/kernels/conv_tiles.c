@@ -160,7 +160,7 @@ bool ci_conv_tiles_plan(ci_kernel *k, ci_conv_tiles *p, size_t *scratch) {
   const int64_t work = p->rows * p->columns * p->depth * p->oc / p->parts;
   p->grain = TILES_PART_WORK / work + 1;
   size_t numbers;
-  if (!ci_mul_size((size_t)(p->groups * panels), (size_t)(p->depth * p->width), &numbers)) return false;
+  if (!ci_mul_size((uint64_t)(p->groups * panels), (uint64_t)(p->depth * p->width), &numbers)) return false;
   if (numbers > PTRDIFF_MAX / 64) return false;
   p->packed_bytes = ci_round_up((numbers + p->threes) * sizeof(float), 64);
   if (p->pixels) p->packed_bytes = 0; /* the weights are read as they are */

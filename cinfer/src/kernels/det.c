@@ -28,7 +28,7 @@ ci_status prepare_det(ci_kernel *k) {
   const int64_t work = p->n < 64 ? p->n * p->n * p->n : INT64_C(1) << 18;
   p->grain = (INT64_C(1) << 18) / work;
   p->matrix = ci_round_up((size_t)(p->n * p->n) * sizeof(double), 64);
-  if (!ci_mul_size(p->matrix, (size_t)(k->threads > 1 ? k->threads : 1), &k->scratch_bytes)) return k_no_memory(k);
+  if (!ci_mul_size(p->matrix, (uint64_t)(k->threads > 1 ? k->threads : 1), &k->scratch_bytes)) return k_no_memory(k);
   return CI_OK;
 }
 

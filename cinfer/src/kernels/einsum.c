@@ -231,7 +231,7 @@ static ci_status es_area(ci_kernel *k, es_plan *p, const es_list *const *lists, 
   *at = p->scratch;
   for (int i = 0; i < count; i++) {
     for (int j = 0; j < lists[i]->count; j++) {
-      if (!ci_mul_size(bytes, (size_t)p->size[lists[i]->label[j]], &bytes) || bytes > SIZE_MAX / 4) {
+      if (!ci_mul_size(bytes, (uint64_t)p->size[lists[i]->label[j]], &bytes) || bytes > SIZE_MAX / 4) {
         return k_fail(k, CI_INVALID_ARGUMENT, "an intermediate product of the equation is too large");
       }
     }

@@ -24,7 +24,7 @@ static ci_status factor_plan_for(ci_kernel *k, int64_t rows, int64_t columns, in
   *p = (factor_plan){rows, columns, wide, ci_product(a->dims, 0, a->rank - 2)};
   const int64_t side = columns > wide ? columns : wide;
   size_t bytes;
-  if (!ci_mul_size((size_t)rows, (size_t)side, &bytes)) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)rows, (uint64_t)side, &bytes)) return k_no_memory(k);
   if (!ci_mul_size(bytes, 2 * sizeof(double), &k->scratch_bytes)) return k_no_memory(k);
   return CI_OK;
 }

@@ -36,7 +36,7 @@ static int64_t fft_length(int64_t n) {
 
 bool ci_fft_size(int64_t n, size_t *tables, size_t *buffer) {
   const int64_t length = fft_length(n);
-  if (length == 0 || !ci_mul_size((size_t)length, 2 * sizeof(double), buffer)) return false;
+  if (length == 0 || !ci_mul_size((uint64_t)length, 2 * sizeof(double), buffer)) return false;
   if (length == n) {
     *tables = *buffer;
     return true;

@@ -81,7 +81,7 @@ ci_status prepare_index_of(ci_kernel *k) {
   struct index_plan *p = k_private(k, sizeof *p);
   if (p == NULL) return k_no_memory(k);
   p->n = keys->count;
-  if (!ci_mul_size((size_t)p->n, x->dtype == CI_STRING ? 8 : 16, &p->bytes)) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->n, x->dtype == CI_STRING ? 8 : 16, &p->bytes)) return k_no_memory(k);
   if (p->n > 0) p->memory = k_packed(k, 1, CI_PACK_SORTED, 0, p->bytes, index_fill, NULL);
   if (p->memory == NULL) k->scratch_bytes = p->bytes;
   return k_out_like(k, 0, CI_INT64, x);
@@ -231,7 +231,7 @@ ci_status prepare_pairwise_coupling(ci_kernel *k) {
                   (long long)p->pairs);
   }
   size_t items;
-  if (!ci_mul_size((size_t)classes * (size_t)(classes + 1), (size_t)k->threads, &items) ||
+  if (!ci_mul_size((uint64_t)classes * (uint64_t)(classes + 1), (uint64_t)k->threads, &items) ||
       !ci_mul_size(items, ci_dtype_size(r->dtype), &k->scratch_bytes)) {
     return k_no_memory(k);
   }

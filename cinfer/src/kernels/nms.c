@@ -118,7 +118,7 @@ ci_status prepare_non_max_suppression(ci_kernel *k) {
   const bool work = boxes->count > 0 && scores->count > 0 && head.most > 0;
   if (work && (!k_known(k, 0) || !k_known(k, 1))) return CI_PENDING;
   size_t rows = 0, bytes;
-  if (work && !ci_mul_size((size_t)(head.batches * head.classes), (size_t)head.most, &rows)) rows = SIZE_MAX;
+  if (work && !ci_mul_size((uint64_t)(head.batches * head.classes), (uint64_t)head.most, &rows)) rows = SIZE_MAX;
   if (!work) head.boxes = 0; /* without batches there may be any number of boxes */
   if (!ci_mul_size(rows, 24, &bytes) || !ci_add_size(bytes, sizeof head + 8 * (size_t)head.boxes, &bytes)) {
     return k_no_memory(k);

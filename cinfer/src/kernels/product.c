@@ -85,7 +85,7 @@ enum { PRODUCT_ROOM_ROWS = 256, PRODUCT_ROOM_COLUMNS = 256, PRODUCT_ROOM_STRIDE 
 
 size_t ci_matmul_panel_bytes(const ci_matmul *p, const struct ci_isa *isa) {
   size_t bytes = ci_round_up((size_t)p->n, (size_t)isa->linear->panel) * sizeof(float);
-  if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (size_t)p->k, &bytes)) return 0;
+  if (p->dtype != CI_FLOAT || p->dots || !ci_mul_size(bytes, (uint64_t)p->k, &bytes)) return 0;
   return bytes;
 }
 

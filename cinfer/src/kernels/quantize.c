@@ -109,7 +109,7 @@ static ci_status quant_grid_of(ci_kernel *k, quant_plan *p) {
 /* Scratch for the scales and zero points as float32, which holds all of them. */
 static ci_status quant_scratch(ci_kernel *k, quant_plan *p) {
   size_t bytes;
-  if (!ci_mul_size((size_t)p->scales, sizeof(float), &bytes) || bytes > PTRDIFF_MAX / 4) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->scales, sizeof(float), &bytes) || bytes > PTRDIFF_MAX / 4) return k_no_memory(k);
   p->zeros = ci_round_up(bytes, 64);
   k->scratch_bytes = 2 * p->zeros;
   const ci_value *zero = quant_zero(k);
@@ -395,7 +395,7 @@ static ci_value quant_wide(const ci_value *v, bool rows) {
 
 static bool quant_take(size_t *end, int64_t count) {
   size_t bytes;
-  return ci_mul_size((size_t)count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
+  return ci_mul_size((uint64_t)count, sizeof(int32_t), &bytes) && bytes <= PTRDIFF_MAX / 8 &&
          ci_add_size(*end, ci_round_up(bytes, 64), end);
 }
 

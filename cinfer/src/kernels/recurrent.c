@@ -646,7 +646,7 @@ static ci_status rec_check_inputs(ci_kernel *k, rec *p) {
 /* Room for rows * columns elements at the end of scratch. */
 static bool rec_reserve(ci_kernel *k, const rec *p, size_t *offset, int64_t rows, int64_t columns) {
   size_t bytes = p->item;
-  if (!ci_mul_size(bytes, (size_t)rows, &bytes) || !ci_mul_size(bytes, (size_t)columns, &bytes)) return false;
+  if (!ci_mul_size(bytes, (uint64_t)rows, &bytes) || !ci_mul_size(bytes, (uint64_t)columns, &bytes)) return false;
   *offset = k->scratch_bytes;
   return bytes < PTRDIFF_MAX - 64 && ci_add_size(k->scratch_bytes, ci_round_up(bytes, 64), &k->scratch_bytes);
 }
@@ -660,13 +660,13 @@ static bool rec_matrix_make(ci_kernel *k, const rec *p, rec_matrix *m, int input
   if (input == REC_R && p->alone) {
     m->units = p->gates == REC_LSTM ? k->isa->math->lstm_units : k->isa->math->gru_units;
     const size_t units = ci_round_up((size_t)p->hidden, (size_t)m->units);
-    if (!ci_mul_size(units, (size_t)p->columns * sizeof(float), &m->bytes)) return false;
+    if (!ci_mul_size(units, (uint64_t)p->columns * sizeof(float), &m->bytes)) return false;
   } else {
     m->bytes = ci_matmul_panel_bytes(&m->rule, k->isa);
     m->panels = m->bytes > 0;
     if (!m->panels) m->bytes = ci_matmul_b_bytes(&m->rule, 1, (ptrdiff_t)m->rule.k);
   }
-  if (m->bytes == 0 || !ci_mul_size(m->bytes, (size_t)p->directions, &all)) return m->bytes == 0;
+  if (m->bytes == 0 || !ci_mul_size(m->bytes, (uint64_t)p->directions, &all)) return m->bytes == 0;
   const rec_fill fill = {m, k->isa, p->directions, p->columns};
   const uint32_t which = (uint32_t)((m->units > 0) << 16 | p->directions << 8 | first << 4 | last);
   m->packed = k_packed(k, input, CI_PACK_RECURRENT, which, all, rec_fill_packed, &fill);
@@ -704,7 +704,7 @@ static ci_status rec_prepare(ci_kernel *k, int gates, int per_direction) {
     p->alone = p->alone && p->usual[d];
   }
   size_t all_rows;
-  const bool fits = ci_mul_size((size_t)p->steps, (size_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
+  const bool fits = ci_mul_size((uint64_t)p->steps, (uint64_t)p->batch, &all_rows) && ci_at_most(all_rows, INT64_MAX) &&
                     rec_reserve(k, p, &p->products, (int64_t)all_rows, p->columns) && rec_matrices(k, p) &&
                     rec_reserve(k, p, &p->bias, p->gates + 1, p->hidden) &&
                     rec_reserve(k, p, &p->sums, p->batch, p->columns) &&

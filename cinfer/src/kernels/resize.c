@@ -222,7 +222,7 @@ static void resize_table(const resize_plan *p, const resize_axis *a, int64_t i) 
 
 static bool resize_table_bytes(const resize_axis *a, size_t *bytes) {
   size_t cells, more;
-  return ci_mul_size((size_t)a->out, (size_t)a->taps, &cells) && ci_mul_size(cells, 16, &cells) &&
+  return ci_mul_size((uint64_t)a->out, (uint64_t)a->taps, &cells) && ci_mul_size(cells, 16, &cells) &&
          ci_add_size(cells, ci_round_up((size_t)a->out, 8), &more) && ci_add_size(*bytes, more, bytes) &&
          *bytes < PTRDIFF_MAX / 4;
 }
@@ -253,7 +253,7 @@ static ci_status resize_layout(ci_kernel *k, resize_plan *head, int32_t dtype) {
     for (int i = 0; i < head->rank; i++) {
       bool done = head->axis[i].taps == 0;
       for (int q = 0; q <= pass; q++) done |= head->order[q] == i;
-      if (!ci_mul_size(stage, (size_t)(done ? head->axis[i].out : head->axis[i].size), &stage)) stage = SIZE_MAX;
+      if (!ci_mul_size(stage, (uint64_t)(done ? head->axis[i].out : head->axis[i].size), &stage)) stage = SIZE_MAX;
     }
     if (stage > PTRDIFF_MAX / 4) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the resized input is too large");
     largest = stage > largest ? stage : largest;

@@ -173,7 +173,7 @@ ci_status prepare_tfidf(ci_kernel *k) {
     return k_fail(k, CI_INVALID_ARGUMENT, "input 0 is %s, expected a vector or rows",
                   k_describe(x, found, sizeof found));
   }
-  if (lists.weight_count > 0 && !ci_mul_size((size_t)made.width, sizeof(float), &weights)) return k_no_memory(k);
+  if (lists.weight_count > 0 && !ci_mul_size((uint64_t)made.width, sizeof(float), &weights)) return k_no_memory(k);
   grams = (size_t)lists.place_count * sizeof(tfidf_gram);
   if (!ci_add_size(weights, sizeof made + grams, &weights)) return k_no_memory(k);
   tfidf_plan *p = k_private(k, weights);

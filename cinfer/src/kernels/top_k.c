@@ -149,7 +149,7 @@ ci_status prepare_top_k(ci_kernel *k) {
                            .most = most,
                            .flip = largest != 0 ? UINT64_MAX : 0,
                            .item = ci_dtype_size(x->dtype)};
-  if (!ci_mul_size((size_t)p->n + (size_t)most, (size_t)k->threads * sizeof(uint64_t), &k->scratch_bytes)) {
+  if (!ci_mul_size((uint64_t)p->n + (uint64_t)most, (uint64_t)k->threads * sizeof(uint64_t), &k->scratch_bytes)) {
     return k_no_memory(k);
   }
   return CI_OK;

@@ -182,10 +182,10 @@ static bool trees_layout(struct trees_plan *p) {
   const size_t node = p->is_double ? sizeof(struct trees_node_double) : sizeof(struct trees_node_float);
   size_t roots, weights = 0;
   p->dense = p->aggregate <= TREES_AVERAGE && p->leaves > 0 && p->entries / p->leaves >= p->targets - p->targets / 2;
-  if (!ci_mul_size((size_t)(p->nodes + p->leaves), node, &p->at_roots)) return false;
-  if (!ci_mul_size((size_t)p->trees, 2 * sizeof(int32_t), &roots)) return false;
+  if (!ci_mul_size((uint64_t)(p->nodes + p->leaves), node, &p->at_roots)) return false;
+  if (!ci_mul_size((uint64_t)p->trees, 2 * sizeof(int32_t), &roots)) return false;
   if (p->dense &&
-      (!ci_mul_size((size_t)p->leaves, (size_t)p->targets, &weights) || !ci_mul_size(weights, item, &weights))) {
+      (!ci_mul_size((uint64_t)p->leaves, (uint64_t)p->targets, &weights) || !ci_mul_size(weights, item, &weights))) {
     return false;
   }
   p->at_depths = p->at_roots + roots / 2;

@@ -90,7 +90,7 @@ static ci_status unique_memory(ci_kernel *k, const struct unique_plan *sizes, st
   const ci_value *x = k->in[0];
   const size_t keys = x->dtype == CI_STRING ? 0 : x->bytes / sizes->item;
   size_t lists, bytes;
-  if (!ci_mul_size((size_t)sizes->n, 4, &lists) || !ci_add_size(lists, keys, &lists) ||
+  if (!ci_mul_size((uint64_t)sizes->n, 4, &lists) || !ci_add_size(lists, keys, &lists) ||
       !ci_mul_size(lists, sizeof(int64_t), &bytes) || !ci_add_size(bytes, sizeof **plan, &bytes)) {
     return k_no_memory(k);
   }
