@@ -74,14 +74,14 @@ void ci_copy_row(void *to, const void *from, size_t bytes) { copy_runs(to, 0, fr
     for (; left >= 16; left -= 16, to += 16) memcpy(to, line, 16);                         \
     for (size_t i = 0; i < left; i += sizeof(T)) memcpy(to + i, line, sizeof(T));          \
   }
-#define COPY_EACH(item, X)        \
-  switch (item) {                 \
-    case 1: X(uint8_t) return;    \
-    case 2: X(uint16_t) return;   \
-    case 4: X(uint32_t) return;   \
-    case 8: X(uint64_t) return;   \
-    case 16: X(ci_string) return; \
-    default: break;               \
+#define COPY_EACH(item, X)           \
+  switch (item) {                    \
+    case 1: X(uint8_t) return;       \
+    case 2: X(uint16_t) return;      \
+    case 4: X(uint32_t) return;      \
+    case 8: X(uint64_t) return;      \
+    case 16: X(ci_two_words) return; \
+    default: break;                  \
   }
 
 /* One axis. The sizes are constants so that the compiler makes each a load and a store. */

@@ -4,6 +4,11 @@
 #define CI_COPY_H
 #include "../ci_kernel.h"
 
+typedef struct ci_two_words { /* an element of 16 bytes: complex128 on every machine, strings where addresses have 64
+                                 bits */
+  uint64_t words[2];
+} ci_two_words;
+
 enum { CI_COPY_AXES = 2 * CI_MAX_RANK }; /* Tile has two axes for each of its input */
 
 typedef struct ci_copy { /* strides in bytes; a step of 0 repeats, a negative one goes back */

@@ -426,7 +426,7 @@ CI_FAST static int64_t index_gather_line(void *to, const void *from, const void 
     case 2: INDEX_GATHER_TYPES(uint16_t)
     case 4: INDEX_GATHER_TYPES(uint32_t)
     case 8: INDEX_GATHER_TYPES(uint64_t)
-    default: INDEX_GATHER_TYPES(ci_string)
+    default: INDEX_GATHER_TYPES(ci_two_words)
   }
 }
 
