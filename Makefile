@@ -83,7 +83,7 @@ analyze:
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
 
-# Every generated attack in both engines, again in cinfer with sanitizers, and a share on every machine.
+# Every generated attack in both engines, again in cinfer with sanitizers, and on every machine.
 attacks: .venv/dev.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/attacks -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCINFER_SANITIZE=address,undefined,float-cast-overflow

@@ -1,9 +1,10 @@
-"""The vector code for WebAssembly, which the processors of the other tests do not run."""
+"""WebAssembly: vector code that other processors lack, and addresses of 32 bits."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import c_programs
@@ -23,3 +24,14 @@ def test_vectors_and_portable_code_give_the_same_bits_in_webassembly() -> None:
     run = [node, "--no-warnings", str(TESTS / "wasi.mjs"), program.name]
     done = subprocess.run(run, cwd=program.parent, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "2 instruction sets, 0 failures\n"), done.stderr
+
+
+def test_what_hostile_files_give_is_the_same_where_addresses_have_32_bits() -> None:
+    c_programs.webassembly_compiler()
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    command = [sys.executable, "-m", "attacks.machines", "--share", "40", "--only", "plain"]
+    here = Path(__file__).parent
+    done = subprocess.run([*command, "wasm32"], cwd=here, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("2 builds, 0 lines differ\n")
