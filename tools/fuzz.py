@@ -294,7 +294,10 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
         sys.exit(f"{name} ended with status {done.returncode}; its report is {report}")
     for path in found:
         print(f"{name}: finding {path}; report {report}", flush=True)
-    return line_of(name, seed, text, time.monotonic() - started, len(found))
+    line = line_of(name, seed, text, time.monotonic() - started, len(found))
+    if not line["coverage"] and not found:
+        sys.exit(f"{name} saw nothing of the library: it was not instrumented; see {report}")
+    return line
 
 
 def line_of(name: str, seed: int, text: str, seconds: float, findings: int) -> Line:

@@ -18,7 +18,9 @@ from pathlib import Path
 
 import atheris
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
+TESTS = Path(__file__).resolve().parent.parent
+# atheris instruments what the path has: there the package must be, also where it is installed.
+sys.path[:1] = [str(TESTS), str(TESTS.parent)]
 from fuzzing.names import GUIDED_BY  # noqa: E402
 
 MEMORY = 3 << 30  # of addresses, beyond what a process has after its imports: more is a finding
