@@ -19,8 +19,9 @@ from pathlib import Path
 import atheris
 
 TESTS = Path(__file__).resolve().parent.parent
-# atheris instruments what the path has: there the package must be, also where it is installed.
+# atheris instruments what Python's own finders find, before those of editable installations.
 sys.path[:1] = [str(TESTS), str(TESTS.parent)]
+sys.meta_path.sort(key=lambda finder: not isinstance(finder, type))
 from fuzzing.names import GUIDED_BY  # noqa: E402
 
 MEMORY = 3 << 30  # of addresses, beyond what a process has after its imports: more is a finding
