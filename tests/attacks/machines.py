@@ -60,7 +60,13 @@ BUILDS = {
     "s390x": Build("s390x-linux-gnu-gcc", STATIC, ("qemu-s390x",)),
     "wasm32": Build(
         CLANG,
-        ("--target=wasm32-wasi", "--sysroot=/usr", "-O2", "-Wl,-z,stack-size=1048576"),
+        (
+            "--target=wasm32-wasi",
+            "--sysroot=/usr",
+            "-O2",
+            "-Wl,-z,stack-size=1048576",
+            "-Wl,--initial-memory=536870912",
+        ),
         ("node", "--no-warnings", "-e", WASI, "--"),
     ),
 }
