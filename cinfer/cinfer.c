@@ -32,6 +32,7 @@
 #include "src/parse.c"
 #include "src/custom.c"
 #include "src/functions.c"
+#include "src/texts.c"
 #include "src/verify.c"
 #include "src/needs.c"
 #include "src/model.c"

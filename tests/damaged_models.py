@@ -85,9 +85,15 @@ def arrays() -> list[Array]:
 
 def packed(made: pb.Model) -> bytes:
     """The file of a changed rich(); entries of Model.tensor are those of the model."""
+    data = stored(made)
+    return file(made.SerializeToString(deterministic=True), data)
+
+
+def stored(made: pb.Model) -> bytes:
+    """The data section of a changed rich()."""
     data = container.pack(made, arrays())
     start, size = struct.unpack_from("<QQ", data, 24)
-    return file(made.SerializeToString(deterministic=True), data[start : start + size])
+    return data[start : start + size]
 
 
 def file(message: bytes, data: bytes = b"", padding: bytes | None = None, **header: int) -> bytes:

@@ -148,3 +148,11 @@ def test_an_input_of_another_type_or_rank_is_refused_or_gives_what_the_runtime_g
                 continue
             expected = engines.run("runtime", data, fed)
             assert [y.shape for y in found] == [y.shape for y in expected]
+
+
+@pytest.mark.parametrize("shape", [(2**40, 0, 0), (2**40, 0, 3), (2**40, 3, 0)])
+def test_any_number_of_matrices_of_nothing_has_factors_at_once(shape: tuple[int, ...]) -> None:
+    empty = np.empty(shape, np.float32)
+    data, fed = engines.one_node("Qr", [empty], {}, [np.float32] * 2, domain="graphio", version=1)
+    q, r = engines.run("cinfer", data, fed)
+    assert q.shape == (*shape[:-1], 0) and r.shape == (shape[0], 0, shape[2])

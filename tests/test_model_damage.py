@@ -65,6 +65,7 @@ CONTAINERS: list[tuple[Callable[[], bytes], str]] = [
     (lambda: damage.file(MESSAGE)[:63] + b"xx", "the header's checksum does not match"),
     (lambda: damage.file(MESSAGE, reserved=1), "reserved bytes are not zero"),
     (lambda: damage.file(MESSAGE, length=2**63), "its sections do not fit its length"),
+    (lambda: damage.file(MESSAGE, length=2**31 - 1), "its sections do not fit its length"),
     (lambda: damage.file(MESSAGE, start=2**63), "its sections do not fit its length"),
     (lambda: damage.file(MESSAGE, size=1), "its sections do not fit its length"),
     (lambda: damage.file(b"", b"1" * 64, start=128, size=0), "its sections do not fit its length"),
@@ -262,8 +263,11 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: absent(m, branch("b")), LOST, "an output of a graph is absent"),
     (lambda m: in_function(m, node("Pair", "again", "a", "b", domain="mine")), MUCH, "functions call each other deeper than 16"),
     (lambda m: [setattr(nodes(m)["pair"], "name", LONG), setattr(m.signature[0].output[1], "value", LONG),
-                in_function(m, node("Pair", "again", "a", "b", domain="mine"))], MUCH, "deeper than 16 at '" + 200 * "n" + "'"),
+                in_function(m, node("Pair", "again", "a", "b", domain="mine"))], MUCH, "deeper than 16 at '" + (200 - 16 * 6) * "n" + 16 * "/again" + "'"),
     (lambda m: in_function(m, node("Split", "parts", "a", version=18, num_outputs={"i": 3}), output="parts:3"), LOST, "not produced before it: 'parts:3'"),
+    (lambda m: in_function(m, node("Relu", LONG, "a", version=0)), LOST, "no operator version in node '" + 200 * "n" + "'"),
+    (lambda m: [setattr(nodes(m)["pair"].source, "file", "train.py"), setattr(nodes(m)["pair"].source, "line", 7),
+                in_function(m, node("Relu", "bad", "a", "b", version=6))], BAD, "Relu 'pair/bad' (train.py:7): 2 inputs"),
     # variables, resources, signatures
     (lambda m: setattr(m.variable[0], "dtype", 27), LOST, "a variable cannot be read"),
     (lambda m: setattr(m.variable[0], "dtype", 0), LOST, "a variable cannot be read"),
@@ -276,7 +280,7 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: m.signature.append(m.signature[0]), LOST, "a table is not sorted and unique at 'predict'"),
     (lambda m: m.signature[0].input.add(key="again", value="x", type=tensor_type()), LOST, "two inputs of a signature are the same"),
     (lambda m: m.signature[0].input.add(key="x", value="c", type=tensor_type()), LOST, "two inputs of a signature are the same"),
-    (lambda m: [m.signature[0].input.add(key=str(i), value="x", type=tensor_type()) for i in range(4096)], MUCH, "wants more than 16 times its size of memory"),
+    (lambda m: [m.signature[0].input.add() for i in range(20000)], MUCH, "wants more than 4 times its size of memory"),
     (lambda m: [m.graph.node.append(node("Identity", "untyped", "x")), m.signature[0].input.add(key="u", value="untyped")], LOST, "an input has no element type"),
     (lambda m: m.signature[0].output.add(key="q", value=LONG), LOST, "is no value of its root graph"),
     (lambda m: m.signature[0].output.add(key="q", value="h2"), LOST, "'h2' is no value of its root graph"),
@@ -297,6 +301,50 @@ def test_messages_that_break_a_rule_are_refused(
     with pytest.raises(error) as raised:
         cinfer.load(damage.packed(made))
     assert text in str(raised.value)
+
+
+def held(number: int, content: bytes) -> bytes:
+    """A field of bytes, or of a message."""
+    return damage.varint(number << 3 | damage.BYTES) + damage.varint(len(content)) + content
+
+
+def test_a_node_that_is_named_twice_is_refused() -> None:
+    """Other readers take the last name; here it would be found by the first."""
+    twice = node("NoOp", "a", domain="graphio").SerializeToString() + held(1, b"b")
+    graph = held(pb.Graph.NODE_FIELD_NUMBER, twice)
+    with pytest.raises(LOST, match="a node has two names, one is 'b'"):
+        cinfer.load(damage.file(held(pb.Model.GRAPH_FIELD_NUMBER, graph)))
+
+
+def test_a_function_whose_node_has_neither_name_nor_source_is_refused() -> None:
+    made = damage.rich()
+    inner = held(pb.Node.SOURCE_FIELD_NUMBER, held(1, b"")[:-1])
+    function = made.function.pop().SerializeToString() + held(pb.Function.NODE_FIELD_NUMBER, inner)
+    message = made.SerializeToString(deterministic=True)
+    with pytest.raises(LOST, match="the source cannot be read of node 'pair/'"):
+        cinfer.load(
+            damage.file(
+                message + held(pb.Model.FUNCTION_FIELD_NUMBER, function), damage.stored(made)
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    ("what", "most"), [("attributes", {"attr": 65536}), ("outputs", {"output_type": 65536})]
+)
+def test_a_node_has_65535_attributes_and_outputs_at_most(what: str, most: dict[str, int]) -> None:
+    made = pb.Model()
+    many = made.graph.node.add(name="many", op="Unknown", version=1)
+    ((field, count),) = most.items()
+    for number in range(count - 1):
+        getattr(many, field).add(
+            **({"key": f"{number:05}", "value": {"i": 1}} if what == "attributes" else {})
+        )
+    data = container.pack(made, [])
+    opened(data, max_load=20)
+    getattr(many, field).add(**({"key": "x", "value": {"i": 1}} if what == "attributes" else {}))
+    with pytest.raises(LOST, match="more than 65535 attributes or outputs in node 'many'"):
+        opened(container.pack(made, []), max_load=20)
 
 
 # ---- limits ----
@@ -356,7 +404,18 @@ def test_every_allocation_of_a_load_may_fail() -> None:
     failing = 1
     while failed(Memory(failing), data):
         failing += 1
-    assert failing > 30
+    assert failing > 20
+
+
+def many() -> pb.Node:
+    """A node with lists and a body: in a function nobody knows beforehand how often there are these."""
+    body = pb.Graph(input=[pb.Argument(name="i")], output=["deep", "i"], capture=["a"])
+    body.node.append(node("Relu", "deep", "a", version=6))
+    body.target.append("deep")
+    lists: dict[str, Any] = {"ints": {"i": range(9)}, "floats": {"f": [1.0] * 9}}
+    lists["strings"] = {"s": [b"s"] * 9}
+    attrs = {kind: {kind: value} for kind, value in lists.items()}
+    return node("Unknown", "many", "a", domain="theirs", g={"g": body}, **attrs)
 
 
 def crowded(count: int) -> pb.Model:
@@ -371,6 +430,7 @@ def crowded(count: int) -> pb.Model:
     for number in range(3):
         call(made, name=f"again{number}")
     in_function(made, node("Constant", "inline", value={"t": {"dtype": 9, "data": b"\1"}}))
+    in_function(made, many())
     in_function(made, node("Identity", LONG, "a", version=1))
     in_function(made, node("Identity", "after", LONG, version=1), output="after")
     made.function[0].node[-1].control_input.append(LONG)
@@ -414,29 +474,34 @@ def test_every_block_of_small_pieces_may_be_the_last(make: Callable[[], pb.Model
     assert failures > 4096 // steps
 
 
-def fnv(texts: Array) -> Array:
-    """The hash of the table of names, of rows of letters."""
+def hashes(texts: Array) -> Array:
+    """What the table of names goes by, of rows of letters: FNV-1a, then the upper half of a product."""
     found = np.full(len(texts), 14695981039346656037, np.uint64)
     for column in texts.T:
         found = (found ^ column.astype(np.uint64)) * np.uint64(1099511628211)
-    return (found ^ (found >> np.uint64(32))).astype(np.uint32)
+    mixed = (found ^ (found >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(32)).astype(np.uint32)
 
 
 def test_names_that_collide_are_refused_before_they_cost_time() -> None:
     """Of so many names each would have to be compared with all before it."""
+    steps = (
+        512  # NAMES_MOST_STEPS; a table for them has fewer than 1024 places, so all belong to one
+    )
     letters = np.random.RandomState(0).randint(97, 123, (1_500_000, 8)).astype(np.uint8)
-    near = [bytes(row).decode() for row in np.unique(letters[fnv(letters) % 4096 == 0], axis=0)]
+    first = letters[hashes(letters) >> 22 == 0]
+    near = [bytes(row).decode() for row in np.unique(first, axis=0)]
     made = pb.Model()
-    for name in near[:256]:
+    for name in near[:steps]:
         made.graph.node.add(name=name, op="NoOp", domain="graphio", version=1)
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
     last = made.graph.node.add(name="last", op="NoOp", domain="graphio", version=1)
-    last.control_input.append(near[256])
-    with pytest.raises(LOST, match=f"no earlier node of this graph '{near[256]}'"):
+    last.control_input.append(near[steps])
+    with pytest.raises(LOST, match=f"no earlier node of this graph '{near[steps]}'"):
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    last.control_input[0] = near[255]
+    last.control_input[0] = near[steps - 1]
     cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
-    made.graph.node.add(name=near[256], op="NoOp", domain="graphio", version=1)
+    made.graph.node.add(name=near[steps], op="NoOp", domain="graphio", version=1)
     with pytest.raises(LOST, match="too many names collide"):
         cinfer.load(damage.file(made.SerializeToString(deterministic=True)))
 
@@ -446,7 +511,7 @@ def test_names_with_one_hash_are_different_names() -> None:
     pairs = []
     for length in (8, 8, 9):
         letters = np.random.RandomState(len(found)).randint(97, 123, (150_000, length))
-        for code, row in zip(fnv(letters).tolist(), letters.astype(np.uint8), strict=True):
+        for code, row in zip(hashes(letters).tolist(), letters.astype(np.uint8), strict=True):
             if found.setdefault(code, bytes(row)) != bytes(row):
                 pairs.append((found[code].decode(), bytes(row).decode()))
     assert {len(b) - len(a) for a, b in pairs} == {0, 1}
@@ -559,6 +624,8 @@ RIGHT: list[Change] = [
         m, node("Identity", "inner" + LONG, "a", version=1), output="inner" + LONG
     ),
     lambda m: m.graph.node.append(node("Pair", "few", "y", "xw", domain="mine")),
+    lambda m: m.function[0].attribute.append(m.function[0].attribute[0]),
+    lambda m: m.function[0].attribute.extend(["", "a:0"]),
     split(num_outputs={"i": 2}),
     split(num_outputs={"i": -1}),
     split(num_outputs={"i": 1024}),
@@ -627,7 +694,7 @@ def test_operators_of_other_domains_are_others() -> None:
 def test_as_many_are_listed_as_there_is_room_for() -> None:
     said = lacking(*(f"Operator{i}" for i in range(99)))
     listed = said.count("mine.Operator")
-    assert 9 < listed < 30 and said.endswith(f" and {99 - listed} more")
+    assert 9 < listed < 30 and said.endswith(f" and for {99 - listed} more")
     assert lacking("L" * 400, "Long").count("mine.") == 2
-    assert lacking("Long" * 100, "A").endswith(": mine.A version 1 (node 'n1') and 1 more")
+    assert lacking("Long" * 100, "A").endswith(": mine.A version 1 (node 'n1') and for 1 more")
     assert "Z" in lacking(*["A"] * 1500, "Z")

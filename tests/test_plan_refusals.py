@@ -3,12 +3,14 @@ too many dimensions, bodies that are none (docs/security.md: S6, S7, S8)."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import engines
 import numpy as np
 import pytest
 
+import graphio as tf
 from graphio.schema import errors
 from graphio.schema import model_pb2 as pb
 
@@ -206,7 +208,7 @@ def test_a_double_does_where_a_float_is_wanted() -> None:
     np.testing.assert_array_equal(engines.run("cinfer", data, fed)[0], -F * np.float32(0.5))
 
 
-@pytest.mark.parametrize("op", ["Mystery", LONG])
+@pytest.mark.parametrize("op", ["Mystery", LONG, ""])
 def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed(op: str) -> None:
     kind = engines.tensor_type(np.float32, [2])
     builder = engines.Builder()
@@ -220,6 +222,28 @@ def test_a_producer_that_another_signature_feeds_is_looked_for_when_it_is_needed
     fed = model.signature("fed").run([np.float32([1, -1])])[0]
     assert fed.tolist() == [1, 0]
     with pytest.raises(
-        errors.UnimplementedError, match=f"lacks operator '{op[:200]}' of node '{name[:200]}'"
+        errors.UnimplementedError, match=f"{op[:63]} '{name[:127]}': this cinfer lacks the operator"
     ):
         model.signature("whole").run([np.float32([1, -1])])
+
+
+def test_the_last_of_fused_operators_is_named_with_the_line_that_built_it(tmp_path: Path) -> None:
+    """The fused node has its name; of those before it only names are kept."""
+    path = tmp_path / "fused.gio"
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as session:
+        x, z = (tf.placeholder(tf.float32, [None], name=name) for name in "xz")
+        early = tf.add(x, z, name="early")
+        last = tf.add(tf.nn.relu(x) * 2.0, z, name="last")
+        signatures = {
+            "early": ({"x": x, "z": z}, {"y": early * 2.0}),
+            "last": ({"x": x, "z": z}, {"y": last}),
+        }
+        tf.saved_model.save(str(path), session, signatures)
+    model = engines.module("cinfer").load(path)
+    feeds = {"x": np.ones(2, np.float32), "z": np.ones(3, np.float32)}
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"Add 'last' \(test_plan_refusals.py:\d+"
+    ):
+        model.signature("last")(**feeds)
+    with pytest.raises(errors.InvalidArgumentError, match="Add 'early': Incompatible shapes"):
+        model.signature("early")(**feeds)

@@ -77,10 +77,16 @@ class Recursion:
 RECURSIONS = [
     Recursion(
         frozenset(
-            "parse_graph parse_bodies ci_parse_node ci_function_inline functions_body".split()
+            "parse_graph parse_bodies parse_keep parse_call ci_parse_node ci_function_inline "
+            "functions_body".split()
         ),
         MOST_DEPTH + MOST_CALLS,
-        "bodies inside each other: max_depth; calls inside each other: FUNCTIONS_MOST_CALLS",
+        "bodies inside each other: max_depth; calls inside each other: CI_MOST_CALLS",
+    ),
+    Recursion(
+        frozenset("parse_count_graph parse_count_node parse_count_attr".split()),
+        MOST_DEPTH + 1,
+        "bodies inside each other: it stops at max_depth",
     ),
     Recursion(frozenset({"types_parse"}), 3, "an optional sequence of tensors, nothing deeper"),
     Recursion(

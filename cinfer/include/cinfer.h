@@ -111,6 +111,7 @@ typedef struct ci_limits { /* 0: the default in brackets */
   uint64_t max_memory;     /* that a session may hold for values, and a model for packed constants (2^40) */
   uint64_t max_loop_steps; /* of one Loop (2^40) */
   uint32_t max_depth;      /* of subgraphs (16) */
+  uint32_t max_load;       /* heap that opening may take, for each byte of the file, and 64 KB (4) */
 } ci_limits;
 enum {
   CI_ISA_BEST = 0, /* the best that this processor has; all give the same bits */

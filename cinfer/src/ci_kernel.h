@@ -60,7 +60,7 @@ ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span
 ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count); /* missing: count -1 */
 ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count);
 ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count);
-ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value); /* missing: NULL */
+ci_status k_attr_tensor(ci_kernel *k, const char *name, ci_value *value); /* missing: rank -1 */
 bool k_span_is(ci_span span, const char *text);
 bool k_has(const ci_kernel *k, const char *name); /* an attribute */
 int k_version(const ci_kernel *k); /* the operator's version that the node was written for */
@@ -139,8 +139,8 @@ enum {
   CI_OP_HOLDS = 16 /* inputs may be sequences, or nothing */
 };
 const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version);
-/* The family of an operator that this build leaves out; NULL: of no such operator. */
-const char *ci_left_out(ci_span domain, ci_span name);
+/* The family of an operator, of ONNX or of graphio, that this build leaves out; NULL: of no such operator. */
+const char *ci_left_out(ci_span name);
 
 /* The functions of every row, so that a kernel file needs no header of its own for them. */
 #define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) \

@@ -8,9 +8,7 @@ enum {
   COMPILE_DEEP = 4              /* bodies deeper than this are compiled once: twice at every depth would be 2^depth */
 };
 
-static ci_status compile_memory(ci_compiler *c) {
-  return ci_fail(c->error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
-}
+static ci_status compile_memory(ci_compiler *c) { return ci_plan_no_memory(c->error); }
 
 /* ---- cells and places ---- */
 
@@ -127,7 +125,7 @@ ci_status ci_plan_read(ci_kernel *k) {
   CI_TRY(ci_plan_slot(k));
   const ci_slot *slot = ci_state_slot(plan->state, k->node->slot);
   if (plan->compiler == NULL) {
-    if (!slot->initialized) return ci_fail_uninitialized(k->node->node, slot, plan->error);
+    if (!slot->initialized) return ci_fail_uninitialized(plan, k->node->node, slot, plan->error);
     return k_out(k, 0, slot->dtype, slot->value.rank, slot->value.dims);
   }
   ci_slot_plan *known = &plan->compiler->slots[k->node->slot];
@@ -177,9 +175,8 @@ static ci_status compile_note_assign(ci_compiler *c, const ci_step *step) {
 static ci_status compile_check_kernels(const ci_compiler *c) {
   for (size_t n = 0; n < c->model->nodes.count; n++) {
     const ci_node *node = &c->model->nodes.at[n];
-    if (c->need[n] && node->kernel == NULL)
-      return ci_fail(c->error, CI_UNIMPLEMENTED, "this cinfer lacks operator '%.*s' of node '%.*s'",
-                     CI_SPAN_ARG(node->op), CI_SPAN_ARG(node->name));
+    if (!c->need[n] || node->kernel != NULL) continue;
+    return ci_fail_node(c->model, node, c->error, CI_UNIMPLEMENTED, "this cinfer lacks the operator");
   }
   return CI_OK;
 }
@@ -189,8 +186,9 @@ static void compile_find_assigns(ci_compiler *c) {
     const ci_node *node = &c->model->nodes.at[n];
     if (!c->need[n] || node->kernel->run != run_assign) continue;
     const ci_attr *name = ci_find_attr(c->model, node, "variable");
-    int32_t slot =
-        name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S ? -1 : ci_state_find(c->plan->state, name->as.s);
+    int32_t slot = name == NULL || name->kind != CI_PB_ATTRIBUTEVALUE_S
+                       ? -1
+                       : ci_state_find(c->plan->state, ci_model_stored(c->model, name->as.at));
     if (slot < 0) continue; /* its prepare says so */
     c->slots[slot].assigned = true;
     if (node->graph != 0) c->slots[slot].in_body = true;
@@ -473,7 +471,7 @@ static ci_status compile_frame(ci_compiler *c, ci_frame *frame) {
   frame->places_begin = (int32_t)c->plan->places.count;
   frame->steps.count = 0;
   CI_TRY(compile_position(c, NULL, &frame->begin));
-  for (int32_t n = graph->first; n != CI_NONE; n = c->model->nodes.at[n].next) {
+  for (int32_t n = graph->first; n < graph->end; n = ci_graph_next(c->model, graph, n)) {
     if (c->need[n]) CI_TRY(compile_node(c, frame, &c->model->nodes.at[n]));
   }
   CI_TRY(compile_position(c, NULL, &frame->end));
@@ -550,8 +548,8 @@ static int64_t compile_number_cells(ci_compiler *c, const ci_signature_info *sig
   int64_t count = 0;
   for (size_t e = 0; e < m->edges.count; e++) {
     const ci_edge *edge = &m->edges.at[e];
-    int32_t owner = edge->node != CI_NONE ? edge->node : m->graphs.at[edge->graph].owner;
-    bool wanted = c->fed[e] || (edge->same_as == CI_NONE && owner != CI_NONE && c->need[owner]);
+    const int32_t owner = edge->role == CI_EDGE_FORMAL ? m->graphs.at[edge->of].owner : edge->of;
+    const bool wanted = c->fed[e] || (edge->role != CI_EDGE_SAME && c->need[owner]); /* the root has no formal input */
     c->cell_of[e] = wanted ? (int32_t)count++ : CI_NONE;
   }
   return count + signature->input_count;
@@ -592,20 +590,20 @@ static ci_status compile_inputs(ci_compiler *c, const ci_signature_info *signatu
   if (plan->inputs == NULL || plan->input_cells == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->input_count; i++) {
     ci_cell *cell = compile_cell(c, signature->inputs[i].edge);
-    const ci_type *type = &signature->inputs[i].type;
-    if (type->kind == CI_KIND_TENSOR) {
+    const ci_binding *binding = &signature->inputs[i];
+    if (binding->kind == CI_KIND_TENSOR) {
       ci_tensor shape = inputs[i];
       shape.data = cell; /* only so that the check of sizes does not miss data; nothing reads it */
       CI_TRY(ci_value_of_tensor(&shape, &cell->value, c->error));
       cell->value.data = NULL;
     } else {
-      compile_blank(plan, compile_index(plan, cell), type->dtype); /* known when it is fed */
+      compile_blank(plan, compile_index(plan, cell), binding->dtype); /* known when it is fed */
     }
     plan->inputs[i] = inputs[i];
     plan->inputs[i].data = NULL;
     plan->input_cells[i] = cell;
     cell->made = 0;
-    cell->place = ci_plan_place(plan, type->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
+    cell->place = ci_plan_place(plan, binding->kind == CI_KIND_TENSOR ? CI_HOME_INPUT : CI_HOME_HEAP, 0);
     if (cell->place == CI_NONE) return compile_memory(c);
   }
   return CI_OK;
@@ -652,7 +650,7 @@ static ci_status compile_begin(struct ci_session *session, ci_compiler **made, c
   ci_compiler *c = session->compiler;
   if (c == NULL) {
     c = session->compiler = ci_alloc(allocator, sizeof *c);
-    if (c == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+    if (c == NULL) return ci_plan_no_memory(error);
     c->model = m;
     c->allocator = allocator;
     c->signature = CI_NONE;
@@ -675,7 +673,7 @@ static ci_status compile_begin(struct ci_session *session, ci_compiler **made, c
   const bool whole = c->need != NULL && c->fed != NULL && c->cell_of != NULL && c->slots != NULL;
   if (whole) return CI_OK;
   ci_compiler_free(session);
-  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+  return ci_plan_no_memory(error);
 }
 
 void ci_compiler_free(struct ci_session *session) {
@@ -701,7 +699,7 @@ ci_status ci_plan_make(struct ci_session *session, int signature, const ci_tenso
   ci_plan *plan = session->plans.spare;
   session->plans.spare = NULL;
   if (plan == NULL) plan = ci_alloc(&session->allocator, sizeof *plan);
-  if (plan == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the plan of a signature");
+  if (plan == NULL) return ci_plan_no_memory(error);
   plan->session = session;
   plan->model = session->model;
   plan->state = session->state;

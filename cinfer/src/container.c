@@ -11,6 +11,10 @@ static ci_status container_damaged(ci_error *error, const char *what) {
   return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: %s", what);
 }
 
+static ci_status container_memory(ci_error *error) {
+  return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
+}
+
 static bool container_zero(const char *at, size_t bytes) {
   for (size_t i = 0; i < bytes; i++) {
     if (at[i] != 0) return false;
@@ -39,8 +43,8 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_erro
   }
   if (!container_zero(at + 44, 16)) return container_damaged(error, "reserved bytes are not zero");
   uint64_t length = ci_load_u64(at + 16), offset = ci_load_u64(at + 24), bytes = ci_load_u64(at + 32);
-  if (length > file.length - CONTAINER_HEADER || offset > file.length || bytes != file.length - offset ||
-      offset != ci_round_up(CONTAINER_HEADER + (size_t)length, CONTAINER_ALIGN)) {
+  if (length > INT32_MAX || length > file.length - CONTAINER_HEADER || offset > file.length ||
+      bytes != file.length - offset || offset != ci_round_up(CONTAINER_HEADER + (size_t)length, CONTAINER_ALIGN)) {
     return container_damaged(error, "its sections do not fit its length");
   }
   *graph = (ci_span){at + CONTAINER_HEADER, (size_t)length};
@@ -128,88 +132,85 @@ static size_t container_word(int32_t dtype) {
 }
 
 /* A copy of the elements in host order. */
-static ci_status container_copy(ci_model *model, ci_constant *c, ci_error *error) {
-  uint8_t *copy = ci_pool_alloc(&model->pool, c->bytes.length);
-  if (copy == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
-  size_t word = container_word(c->value.dtype);
+static ci_status container_copy(ci_model *model, ci_value *value, ci_span bytes, ci_error *error) {
+  uint8_t *copy = ci_pool_words(&model->pool, bytes.length);
+  if (copy == NULL) return container_memory(error);
+  size_t word = container_word(value->dtype);
   if (container_is_little_endian() || word == 1) {
-    if (c->bytes.length > 0) memcpy(copy, c->bytes.data, c->bytes.length);
+    if (bytes.length > 0) memcpy(copy, bytes.data, bytes.length);
   } else {
-    for (size_t i = 0; i < c->bytes.length; i++) {
-      copy[i] = (uint8_t)c->bytes.data[i / word * word + (word - 1 - i % word)];
+    for (size_t i = 0; i < bytes.length; i++) {
+      copy[i] = (uint8_t)bytes.data[i / word * word + (word - 1 - i % word)];
     }
   }
-  c->value.data = copy;
+  value->data = copy;
   return CI_OK;
 }
 
-static ci_status container_strings(ci_model *model, ci_constant *c, ci_error *error) {
-  const size_t count = (size_t)c->value.count, lengths = 8 * count;
-  if (count > c->bytes.length / 8) return container_damaged(error, "a string tensor is shorter than its shape says");
-  c->value.bytes = count * sizeof(ci_string);
-  ci_string *strings = ci_pool_alloc(&model->pool, c->value.bytes);
-  if (strings == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
-  const char *text = c->bytes.data + lengths;
-  size_t left = c->bytes.length - lengths;
+static ci_status container_strings(ci_model *model, ci_value *value, ci_span bytes, ci_error *error) {
+  const size_t count = (size_t)value->count, lengths = 8 * count;
+  if (count > bytes.length / 8) return container_damaged(error, "a string tensor is shorter than its shape says");
+  value->bytes = count * sizeof(ci_string);
+  ci_string *strings = ci_pool_alloc(&model->pool, value->bytes);
+  if (strings == NULL) return container_memory(error);
+  const char *text = bytes.data + lengths;
+  size_t left = bytes.length - lengths;
   for (size_t i = 0; i < count; i++) {
-    uint64_t length = ci_load_u64(c->bytes.data + 8 * i);
+    uint64_t length = ci_load_u64(bytes.data + 8 * i);
     if (length > left) return container_damaged(error, "the lengths of a string tensor exceed its bytes");
     strings[i] = (ci_string){text, (size_t)length};
     text += length;
     left -= (size_t)length;
   }
   if (left != 0) return container_damaged(error, "a string tensor has bytes left over");
-  c->value.data = strings;
+  value->data = strings;
   return CI_OK;
 }
 
 /* A byte an element, from the packed bytes. */
-static ci_status container_packed(ci_model *model, ci_constant *c, ci_error *error) {
-  const size_t count = (size_t)c->value.count;
-  if (ci_packed_bytes(c->value.dtype, count) != c->bytes.length) {
+static ci_status container_packed(ci_model *model, ci_value *value, ci_span bytes, ci_error *error) {
+  const size_t count = (size_t)value->count;
+  if (ci_packed_bytes(value->dtype, count) != bytes.length) {
     return container_damaged(error, "a packed tensor has another length than its shape says");
   }
   uint8_t *elements = ci_pool_alloc(&model->pool, count);
-  if (elements == NULL) return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for a constant");
-  if (!ci_unpack(c->value.dtype, elements, (const uint8_t *)c->bytes.data, count)) {
+  if (elements == NULL) return container_memory(error);
+  if (!ci_unpack(value->dtype, elements, (const uint8_t *)bytes.data, count)) {
     return container_damaged(error, "the filling bits of a packed tensor are not zero");
   }
-  c->value.data = elements;
-  c->value.bytes = count;
+  value->data = elements;
+  value->bytes = count;
   return CI_OK;
 }
 
-static ci_status container_elements(ci_model *model, ci_constant *c, ci_error *error) {
-  if (c->value.dtype == CI_STRING) return container_strings(model, c, error);
-  size_t item = ci_dtype_size(c->value.dtype);
-  if (ci_dtype_bits(c->value.dtype) < 8) return container_packed(model, c, error);
-  if (!ci_mul_size((uint64_t)c->value.count, item, &c->value.bytes) || c->value.bytes != c->bytes.length) {
+static ci_status container_elements(ci_model *model, ci_value *value, ci_span bytes, ci_error *error) {
+  if (value->dtype == CI_STRING) return container_strings(model, value, bytes, error);
+  size_t item = ci_dtype_size(value->dtype);
+  if (ci_dtype_bits(value->dtype) < 8) return container_packed(model, value, bytes, error);
+  if (!ci_mul_size((uint64_t)value->count, item, &value->bytes) || value->bytes != bytes.length) {
     return ci_fail(error, CI_DATA_LOSS, "the model file is damaged: a %s tensor of %lld elements has %zu bytes",
-                   ci_dtype_name(c->value.dtype), (long long)c->value.count, c->bytes.length);
+                   ci_dtype_name(value->dtype), (long long)value->count, bytes.length);
   }
-  if (c->value.dtype == CI_BOOL) {
-    for (size_t i = 0; i < c->bytes.length; i++) {
-      if ((uint8_t)c->bytes.data[i] > 1) return container_damaged(error, "a bool is neither 0 nor 1");
+  if (value->dtype == CI_BOOL) {
+    for (size_t i = 0; i < bytes.length; i++) {
+      if ((uint8_t)bytes.data[i] > 1) return container_damaged(error, "a bool is neither 0 nor 1");
     }
   }
-  bool in_place = container_is_little_endian() && (uintptr_t)c->bytes.data % container_word(c->value.dtype) == 0 &&
-                  c->bytes.length > 0;
-  if (!in_place) return container_copy(model, c, error);
-  c->value.data = (void *)(uintptr_t)c->bytes.data; /* nobody writes to a constant */
+  bool in_place =
+      container_is_little_endian() && (uintptr_t)bytes.data % container_word(value->dtype) == 0 && bytes.length > 0;
+  if (!in_place) return container_copy(model, value, bytes, error);
+  value->data = (void *)(uintptr_t)bytes.data; /* nobody writes to a constant */
   return CI_OK;
 }
 
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error) {
   container_tensor t = {.inline_bytes = {"", 0}};
+  ci_value value = {.data = NULL};
   CI_TRY(container_fields(message, &t, error));
   *constant = (ci_constant){.bytes = t.inline_bytes, .crc = t.crc};
   if (t.dtype == 0 || t.dtype > CI_PB_DATATYPE_INT2) return container_damaged(error, "a tensor has no element type");
-  if (!container_count(&t, &constant->value.count))
-    return container_damaged(error, "the shape of a tensor is impossible");
-  constant->value.dtype = (int32_t)t.dtype;
-  constant->value.rank = t.rank;
-  memcpy(constant->value.dims, t.dims, sizeof t.dims);
+  if (!container_count(&t, &value.count)) return container_damaged(error, "the shape of a tensor is impossible");
   if (t.stored != (end != NULL) || (t.stored && t.inline_bytes.length > 0)) {
     return container_damaged(error, "a tensor is not stored where it belongs");
   }
@@ -222,7 +223,26 @@ ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size
       return container_damaged(error, "the checksum of a tensor does not match");
     }
   }
-  return container_elements(model, constant, error);
+  value.dtype = (int32_t)t.dtype;
+  CI_TRY(container_elements(model, &value, constant->bytes, error));
+  int64_t *dims = ci_pool_words(&model->pool, (size_t)t.rank * sizeof *dims);
+  if (dims == NULL) return container_memory(error);
+  memcpy(dims, t.dims, (size_t)t.rank * sizeof *dims);
+  constant->data = value.data;
+  constant->dims = dims;
+  constant->dtype = (uint8_t)t.dtype;
+  constant->rank = (uint8_t)t.rank;
+  return CI_OK;
+}
+
+ci_value ci_constant_value(const ci_constant *constant) {
+  ci_value value = {.data = constant->data, .count = 1, .dtype = constant->dtype, .rank = constant->rank};
+  for (int i = 0; i < value.rank; i++) {
+    value.dims[i] = constant->dims[i];
+    value.count *= constant->dims[i];
+  }
+  value.bytes = (size_t)value.count * ci_dtype_size(value.dtype);
+  return value;
 }
 
 bool ci_constant_intact(const ci_constant *constant) {

@@ -84,7 +84,11 @@ typedef __m128i crc_lane;
 
 static int crc_ways(void) {
   const int one = __builtin_cpu_supports("sse4.2") != 0, narrow = one & (__builtin_cpu_supports("pclmul") != 0);
+#ifdef CI_NO_AVX512
+  const int wide = 0;
+#else
   const int wide = (__builtin_cpu_supports("avx512f") != 0) & (__builtin_cpu_supports("vpclmulqdq") != 0);
+#endif
   return 1 + one + narrow + (narrow & wide);
 }
 
@@ -161,7 +165,7 @@ CRC_TARGET(CRC_NARROW) static uint32_t crc_narrow(uint32_t crc, const uint8_t *p
 }
 #endif
 
-#if defined(CRC_HARDWARE) && defined(__x86_64__)
+#if defined(CRC_HARDWARE) && defined(__x86_64__) && !defined(CI_NO_AVX512)
 #define CRC_WIDE 1
 #define CRC_LOAD_4(p) _mm512_loadu_si512(p)
 #define CRC_ON_4(lanes, k, p)                                             \

@@ -19,45 +19,32 @@ static const ci_model *kernel_model(const ci_kernel *k) { return k->node->plan->
 ci_status k_fail(ci_kernel *k, ci_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  ci_vfail_node(kernel_node(k), k->node->plan->error, status, format, arguments);
+  ci_vfail_node(kernel_model(k), kernel_node(k), k->node->as, k->node->plan->error, status, format, arguments);
   va_end(arguments);
   return status;
 }
 
 ci_status k_no_memory(ci_kernel *k) { return k_fail(k, CI_RESOURCE_EXHAUSTED, "no memory"); }
 
-/* A node as another one that was fused into it, for messages. */
-static ci_node kernel_other(const ci_node *own, ci_span op, ci_span name) {
-  ci_node other = *own;
-  other.op = op;
-  if (name.length == 0 || (name.length == own->name.length && memcmp(name.data, own->name.data, name.length) == 0)) {
-    return other;
-  }
-  other.name = name;
-  other.line = 0; /* where this one was built is not known */
-  other.file = other.function = (ci_span){NULL, 0};
-  return other;
-}
-
 ci_status k_broadcast_of(ci_kernel *k, ci_span op, ci_span name, const ci_value *const *v, int n, int *rank,
                          int64_t *dims) {
-  const ci_node *own = kernel_node(k);
-  const ci_node other = kernel_other(own, op, name);
-  k->node->node = &other;
+  const ci_as as = {op, name};
+  const ci_as *before = k->node->as;
+  k->node->as = &as;
   const ci_status status = k_broadcast(k, v, n, rank, dims);
-  k->node->node = own;
+  k->node->as = before;
   return status;
 }
 
 ci_status k_prepare_as(ci_kernel *k, ci_span op, const char *names, ci_status (*prepare)(ci_kernel *k)) {
-  const ci_node *own = kernel_node(k);
   const ci_span *name;
   int count;
   CI_TRY(k_attr_strings(k, names, &name, &count));
-  const ci_node other = kernel_other(own, op, count > 0 ? name[0] : (ci_span){NULL, 0});
-  k->node->node = &other;
+  const ci_as as = {op, count > 0 ? name[0] : (ci_span){NULL, 0}};
+  const ci_as *before = k->node->as;
+  k->node->as = &as;
   const ci_status status = prepare(k);
-  k->node->node = own;
+  k->node->as = before;
   return status;
 }
 
@@ -67,16 +54,20 @@ bool k_span_is(ci_span span, const char *text) {
   return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0; /* text is not empty */
 }
 
-int k_version(const ci_kernel *k) { return (int)kernel_node(k)->version; }
+int k_version(const ci_kernel *k) { return (int)ci_node_read(kernel_model(k), kernel_node(k)).version; }
 
-bool k_has(const ci_kernel *k, const char *name) { return ci_find_attr(kernel_model(k), kernel_node(k), name) != NULL; }
+static const ci_attr *kernel_attr(const ci_kernel *k, const char *name) {
+  return ci_find_attr(kernel_model(k), kernel_node(k), name);
+}
+
+bool k_has(const ci_kernel *k, const char *name) { return kernel_attr(k, name) != NULL; }
 
 static ci_status kernel_wrong_kind(ci_kernel *k, const char *name, const char *wanted) {
   return k_fail(k, CI_INVALID_ARGUMENT, "attribute %s is no %s", name, wanted);
 }
 
 ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *value) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *value = fallback;
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_I) return kernel_wrong_kind(k, name, "integer");
@@ -85,7 +76,7 @@ ci_status k_attr_i(ci_kernel *k, const char *name, int64_t fallback, int64_t *va
 }
 
 ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *value) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *value = fallback;
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_F && attr->kind != CI_PB_ATTRIBUTEVALUE_D) {
@@ -96,16 +87,16 @@ ci_status k_attr_f(ci_kernel *k, const char *name, double fallback, double *valu
 }
 
 ci_status k_attr_s(ci_kernel *k, const char *name, const char *fallback, ci_span *value) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *value = fallback == NULL ? (ci_span){NULL, 0} : (ci_span){fallback, strlen(fallback)};
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_S) return kernel_wrong_kind(k, name, "string");
-  *value = attr->as.s;
+  *value = ci_model_stored(kernel_model(k), attr->as.at);
   return CI_OK;
 }
 
 ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, int *count) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
   if (attr == NULL) return CI_OK;
@@ -118,7 +109,7 @@ ci_status k_attr_ints(ci_kernel *k, const char *name, const int64_t **values, in
 }
 
 ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, int *count) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
   if (attr == NULL) return CI_OK;
@@ -132,7 +123,7 @@ ci_status k_attr_floats(ci_kernel *k, const char *name, const float **values, in
 }
 
 ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values, int *count) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
+  const ci_attr *attr = kernel_attr(k, name);
   *values = NULL;
   *count = -1;
   if (attr == NULL) return CI_OK;
@@ -144,9 +135,9 @@ ci_status k_attr_strings(ci_kernel *k, const char *name, const ci_span **values,
   return CI_OK;
 }
 
-ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) {
-  const ci_attr *attr = ci_find_attr(kernel_model(k), kernel_node(k), name);
-  *value = NULL;
+ci_status k_attr_tensor(ci_kernel *k, const char *name, ci_value *value) {
+  const ci_attr *attr = kernel_attr(k, name);
+  *value = (ci_value){.rank = -1};
   if (attr == NULL) return CI_OK;
   if (attr->kind != CI_PB_ATTRIBUTEVALUE_T && attr->kind != CI_PB_ATTRIBUTEVALUE_TENSOR) {
     return kernel_wrong_kind(k, name, "tensor");
@@ -154,7 +145,7 @@ ci_status k_attr_tensor(ci_kernel *k, const char *name, const ci_value **value) 
   const ci_constant *constant = &kernel_model(k)->constants.at[attr->as.constant];
   ci_status status = ci_session_constant(k->node->plan->session, attr->as.constant, NULL);
   if (status != CI_OK) return k_fail(k, status, "the bytes of attribute %s in the model file are damaged", name);
-  *value = &constant->value;
+  *value = ci_constant_value(constant);
   return CI_OK;
 }
 

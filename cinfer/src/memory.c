@@ -167,6 +167,8 @@ void ci_pool_release(ci_pool *pool) {
   }
 }
 
+void *ci_pool_words(ci_pool *pool, size_t bytes) { return pool_take(pool, bytes, sizeof(int64_t)); }
+
 char *ci_pool_chars(ci_pool *pool, size_t length) { return pool_take(pool, length, 1); }
 
 char *ci_pool_text(ci_pool *pool, ci_span text) {

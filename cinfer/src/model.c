@@ -13,7 +13,7 @@ enum {
   MODEL_DEFAULT_DEPTH = 16,
   MODEL_MOST_DEPTH = 64,
   MODEL_LEAST_MEMORY = 1 << 16, /* that the load of any file may take, */
-  MODEL_MOST_MEMORY = 16        /* and for each of its bytes; honest files take less than half of it */
+  MODEL_DEFAULT_LOAD = 4        /* and for each of its bytes */
 };
 
 void ci_limits_fill(ci_limits *limits) {
@@ -23,6 +23,7 @@ void ci_limits_fill(ci_limits *limits) {
   if (limits->max_loop_steps == 0) limits->max_loop_steps = (uint64_t)1 << 40;
   if (limits->max_depth == 0) limits->max_depth = MODEL_DEFAULT_DEPTH;
   if (limits->max_depth > MODEL_MOST_DEPTH) limits->max_depth = MODEL_MOST_DEPTH; /* the C stack is finite */
+  if (limits->max_load == 0) limits->max_load = MODEL_DEFAULT_LOAD;
   limits->size = sizeof *limits;
 }
 
@@ -59,9 +60,11 @@ static void model_release(void *user, void *memory, size_t bytes) {
   ci_release(&m->given, memory, bytes);
 }
 
-void ci_model_allow(ci_model *m, size_t bytes) {
-  size_t more;
-  if (!ci_mul_size(bytes, MODEL_MOST_MEMORY, &more) || !ci_add_size(m->most, more, &m->most)) m->most = SIZE_MAX;
+static size_t model_most(const ci_model *m) {
+  size_t most;
+  const bool fits =
+      ci_mul_size(m->file.length, m->limits.max_load, &most) && ci_add_size(most, MODEL_LEAST_MEMORY, &most);
+  return fits ? most : SIZE_MAX;
 }
 
 /* ---- tables ---- */
@@ -72,10 +75,20 @@ static ci_status model_text(ci_model *m, ci_span text, const char **copy, ci_err
   return *copy == NULL ? model_memory(error) : CI_OK;
 }
 
+/* As many numbers as the rank says, in the pool. */
+static ci_status model_dims(ci_model *m, const ci_type *type, const int64_t **dims, ci_error *error) {
+  if (type->rank <= 0) return CI_OK;
+  int64_t *copy = ci_pool_words(&m->pool, (size_t)type->rank * sizeof *copy);
+  if (copy == NULL) return model_memory(error);
+  memcpy(copy, type->dims, (size_t)type->rank * sizeof *copy);
+  *dims = copy;
+  return CI_OK;
+}
+
 static ci_status model_tensor(ci_model *m, ci_span message, ci_span data, size_t *end, ci_error *error) {
   ci_constant *constant = &m->constants.at[m->constants.count]; /* model_tensors has made room */
   CI_TRY(ci_constant_parse(m, message, data, end, constant, error));
-  if (constant->value.dtype == CI_FLOAT && constant->value.rank > 1) m->packs.expected += constant->bytes.length;
+  if (constant->dtype == CI_FLOAT && constant->rank > 1) m->packs.expected += constant->bytes.length;
   m->constants.count++;
   return CI_OK;
 }
@@ -108,7 +121,7 @@ static ci_status model_variable(ci_model *m, ci_span message, ci_error *error) {
   if (!CI_LIST_GROW(&m->allocator, &m->variables)) return model_memory(error);
   ci_variable_info *v = &m->variables.at[m->variables.count];
   *v = (ci_variable_info){.dtype = (int32_t)dtype, .rank = type.rank, .value = has_value ? (int32_t)value : CI_NONE};
-  memcpy(v->dims, type.dims, sizeof v->dims);
+  CI_TRY(model_dims(m, &type, &v->dims, error));
   v->slot_of = slot_of;
   v->slot = slot;
   CI_TRY(model_text(m, name, &v->name, error));
@@ -186,6 +199,24 @@ static ci_status model_metadata(ci_model *m, ci_span message, ci_error *error) {
 
 /* ---- signatures ---- */
 
+static ci_status model_binding_type(ci_model *m, ci_span message, ci_binding *binding, ci_error *error) {
+  ci_type type;
+  CI_TRY(ci_type_parse(message, &type, error));
+  binding->kind = type.kind;
+  binding->dtype = type.dtype;
+  binding->rank = type.rank;
+  CI_TRY(model_dims(m, &type, &binding->dims, error));
+  const char **symbols = NULL;
+  for (int32_t i = 0; i < type.rank; i++) {
+    if (type.symbol[i].length == 0) continue;
+    if (symbols == NULL) symbols = ci_pool_words(&m->pool, (size_t)type.rank * sizeof *symbols);
+    if (symbols == NULL) return model_memory(error);
+    CI_TRY(model_text(m, type.symbol[i], &symbols[i], error));
+  }
+  binding->symbol = symbols;
+  return CI_OK;
+}
+
 static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
@@ -201,57 +232,66 @@ static ci_status model_binding(ci_model *m, ci_span message, ci_binding *binding
   if (wire.broken || key.length == 0) return model_damaged(error, "a signature cannot be read");
   CI_TRY(ci_parse_root_value(m, value, "a signature's value", &binding->edge, error));
   CI_TRY(model_text(m, key, &binding->key, error));
-  if (type.length == 0) type = m->edges.at[binding->edge].type;
-  CI_TRY(ci_type_parse(type, &binding->type, error));
-  for (int32_t i = 0; i < binding->type.rank; i++) {
-    if (binding->type.symbol[i].length == 0) continue;
-    CI_TRY(model_text(m, binding->type.symbol[i], &binding->symbol[i], error));
-  }
+  if (type.length == 0) type = ci_model_stored(m, m->edges.at[binding->edge].type);
+  return model_binding_type(m, type, binding, error);
+}
+
+static ci_status model_target(ci_model *m, ci_span name, ci_signature_info *s, ci_error *error) {
+  ci_range range;
+  CI_TRY(ci_parse_root_nodes(m, name, "a signature's target", &range, error));
+  if (!CI_LIST_GROW_BY(&m->allocator, &m->refs, 2)) return model_memory(error);
+  m->refs.at[m->refs.count++] = range.begin;
+  m->refs.at[m->refs.count++] = range.end;
+  s->target_count++;
   return CI_OK;
 }
 
 static ci_status model_signature_body(ci_model *m, ci_span message, ci_signature_info *s, ci_error *error) {
   ci_wire wire = ci_wire_open(message);
   ci_field field;
-  s->targets = (uint32_t)m->ranges.count;
+  s->targets = (uint32_t)m->refs.count;
   while (ci_wire_next(&wire, &field)) {
     switch (field.key) {
       case CI_KEY(SIGNATURE_NAME): CI_TRY(model_text(m, field.bytes, &s->name, error)); break;
       case CI_KEY(SIGNATURE_INPUT):
         CI_TRY(model_binding(m, field.bytes, &s->inputs[s->input_count], error));
-        if (s->inputs[s->input_count].type.dtype == 0) return model_damaged(error, "an input has no element type");
+        if (s->inputs[s->input_count].dtype == 0) return model_damaged(error, "an input has no element type");
         s->input_count++;
         break;
       case CI_KEY(SIGNATURE_OUTPUT):
         CI_TRY(model_binding(m, field.bytes, &s->outputs[s->output_count], error));
         s->output_count++;
         break;
-      case CI_KEY(SIGNATURE_TARGET):
-        if (!CI_LIST_GROW(&m->allocator, &m->ranges)) return model_memory(error);
-        CI_TRY(ci_parse_root_nodes(m, field.bytes, "a signature's target", &m->ranges.at[m->ranges.count], error));
-        m->ranges.count++;
-        break;
+      case CI_KEY(SIGNATURE_TARGET): CI_TRY(model_target(m, field.bytes, s, error)); break;
       default: break;
     }
   }
-  s->target_count = (uint32_t)m->ranges.count - s->targets;
   return s->name == NULL ? model_text(m, (ci_span){"", 0}, &s->name, error) : CI_OK;
 }
 
+/* Input i has two names: 2i is its key, 2i + 1 the bytes of its value's number. */
+static ci_key model_input_name(const ci_signature_info *s, uint32_t number) {
+  const ci_binding *input = &s->inputs[number / 2];
+  if (number % 2 != 0) return (ci_key){{(const char *)&input->edge, sizeof input->edge}, 1};
+  return (ci_key){{input->key, strlen(input->key)}, 0};
+}
+
+static bool model_input_is(const void *owner, uint32_t number, const ci_key *key) {
+  return ci_key_same(model_input_name(owner, number), *key);
+}
+
 static ci_status model_inputs_unique(const ci_model *m, const ci_signature_info *s, ci_error *error) {
-  ci_names seen = {0}; /* keys in scope 0, values, by their bytes, in scope 1 */
-  ci_status status = CI_OK;
-  for (int32_t i = 0; status == CI_OK && i < s->input_count; i++) {
-    const ci_binding *input = &s->inputs[i];
-    const ci_name key = {.text = {input->key, strlen(input->key)}};
-    const ci_name edge = {.text = {(const char *)&input->edge, sizeof input->edge}, .scope = 1};
-    ci_names_result added = ci_names_add(&m->allocator, &seen, &key);
-    if (added == CI_NAMES_ADDED) added = ci_names_add(&m->allocator, &seen, &edge);
-    if (added == CI_NAMES_NO_MEMORY) status = model_memory(error);
-    else if (added != CI_NAMES_ADDED) status = model_damaged(error, "two inputs of a signature are the same");
+  ci_names seen = {0};
+  const ci_namer namer = {model_input_is, s};
+  ci_names_result added = CI_NAMES_ADDED;
+  for (uint32_t n = 0; added == CI_NAMES_ADDED && n < 2 * (uint32_t)s->input_count; n++) {
+    const ci_key name = model_input_name(s, n);
+    added = ci_names_add(&m->allocator, &seen, &namer, &name, n);
   }
   ci_names_free(&m->allocator, &seen);
-  return status;
+  if (added == CI_NAMES_ADDED) return CI_OK;
+  return added == CI_NAMES_NO_MEMORY ? model_memory(error)
+                                     : model_damaged(error, "two inputs of a signature are the same");
 }
 
 static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) {
@@ -270,8 +310,8 @@ static ci_status model_signature(ci_model *m, ci_span message, ci_error *error) 
       !ci_mul_size(outputs, sizeof(ci_binding), &output_bytes)) {
     return model_memory(error);
   }
-  s->inputs = ci_pool_alloc(&m->pool, input_bytes);
-  s->outputs = ci_pool_alloc(&m->pool, output_bytes);
+  s->inputs = ci_pool_words(&m->pool, input_bytes);
+  s->outputs = ci_pool_words(&m->pool, output_bytes);
   if (s->inputs == NULL || s->outputs == NULL) return model_memory(error);
   CI_TRY(model_signature_body(m, message, s, error));
   CI_TRY(model_inputs_unique(m, s, error));
@@ -327,34 +367,22 @@ static ci_status model_tensors(ci_model *m, ci_span message, ci_span data, ci_er
 }
 
 static ci_status model_graph(ci_model *m, ci_span message, ci_error *error) {
-  CI_LIST(ci_span) functions = {NULL, 0, 0};
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   ci_span graph = {NULL, 0};
-  ci_status status = CI_OK;
   while (ci_wire_next(&wire, &field)) {
-    if (field.key == CI_KEY(MODEL_GRAPH) && graph.data != NULL) { /* other readers would put them together */
-      status = model_damaged(error, "it has two graphs");
-      break;
-    }
+    if (field.key == CI_KEY(MODEL_GRAPH) && graph.data != NULL) /* other readers would put them together */
+      return model_damaged(error, "it has two graphs");
     if (field.key == CI_KEY(MODEL_GRAPH)) graph = field.bytes;
-    if (field.key != CI_KEY(MODEL_FUNCTION)) continue;
-    if (!CI_LIST_GROW(&m->allocator, &functions)) {
-      status = model_memory(error);
-      break;
-    }
-    functions.at[functions.count++] = field.bytes;
   }
-  if (status == CI_OK) status = ci_parse_graph(m, graph, functions.at, functions.count, error);
-  CI_LIST_FREE(&m->allocator, &functions);
-  return status;
+  return ci_parse_graph(m, message, graph, error);
 }
 
 static ci_status model_read(ci_model *m, ci_error *error) {
   ci_span message, data;
-  m->most = MODEL_LEAST_MEMORY;
-  ci_model_allow(m, m->file.length);
+  m->most = model_most(m);
   CI_TRY(ci_container_open((ci_span){(const char *)m->file.data, m->file.length}, &message, &data, error));
+  m->section = message;
   CI_TRY(model_tensors(m, message, data, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_VARIABLE), model_variable, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_RESOURCE), model_resource, error));
@@ -362,6 +390,7 @@ static ci_status model_read(ci_model *m, ci_error *error) {
   CI_TRY(model_each(m, message, CI_KEY(MODEL_COLLECTION), NULL, error));
   CI_TRY(model_graph(m, message, error));
   CI_TRY(model_each(m, message, CI_KEY(MODEL_SIGNATURE), model_signature, error));
+  ci_names_free(&m->allocator, &m->names); /* nobody asks for names but those who read the file */
   return ci_verify_operators(m, error);
 }
 
@@ -422,8 +451,11 @@ static ci_status model_finish(ci_model **model, ci_status status, ci_error *erro
     return CI_OK;
   }
   if (m->exhausted) {
-    status = ci_fail(error, CI_RESOURCE_EXHAUSTED, "the model of %zu bytes wants more than %d times its size of memory",
-                     m->file.length, MODEL_MOST_MEMORY);
+    status =
+        ci_fail(error, CI_RESOURCE_EXHAUSTED,
+                "the model of %zu bytes wants more than %u times its size of memory; if it can be trusted, raise the "
+                "limit max_load",
+                m->file.length, (unsigned)m->limits.max_load);
   }
   ci_close(m);
   *model = NULL;
@@ -470,7 +502,7 @@ static void model_free(ci_model *m) {
   CI_LIST_FREE(&allocator, &m->graphs);
   CI_LIST_FREE(&allocator, &m->attrs);
   CI_LIST_FREE(&allocator, &m->refs);
-  CI_LIST_FREE(&allocator, &m->ranges);
+  CI_LIST_FREE(&allocator, &m->inlined);
   CI_LIST_FREE(&allocator, &m->ints);
   CI_LIST_FREE(&allocator, &m->floats);
   CI_LIST_FREE(&allocator, &m->strings);
@@ -481,6 +513,7 @@ static void model_free(ci_model *m) {
   CI_LIST_FREE(&allocator, &m->signatures);
   CI_LIST_FREE(&allocator, &m->metadata);
   ci_names_free(&allocator, &m->names);
+  CI_LIST_FREE(&allocator, &m->named);
   ci_pool_release(&m->pool);
   if (m->origin == CI_ORIGIN_FILE) ci_file_unmap(&allocator, &m->file);
   if (m->origin == CI_ORIGIN_COPY) ci_release(&allocator, (void *)(uintptr_t)m->file.data, m->file.length);
@@ -543,9 +576,11 @@ int ci_output_index(const ci_model *model, int signature, const char *name) {
 static ci_status model_describe(const ci_binding *bindings, int32_t count, int index, ci_info *info) {
   if (info == NULL || index < 0 || index >= count) return CI_OUT_OF_RANGE;
   const ci_binding *b = &bindings[index];
-  *info = (ci_info){.name = b->key, .dtype = b->type.dtype, .rank = b->type.rank};
-  memcpy(info->dims, b->type.dims, sizeof info->dims);
-  memcpy(info->symbol, b->symbol, sizeof info->symbol);
+  *info = (ci_info){.name = b->key, .dtype = b->dtype, .rank = b->rank};
+  for (int32_t i = 0; i < b->rank; i++) {
+    info->dims[i] = b->dims[i];
+    info->symbol[i] = b->symbol == NULL ? NULL : b->symbol[i];
+  }
   return CI_OK;
 }
 
@@ -556,12 +591,12 @@ ci_status ci_input(const ci_model *model, int signature, int index, ci_info *inf
 
 int ci_input_kind(const ci_model *model, int signature, int index) {
   const bool exists = index >= 0 && index < ci_input_count(model, signature);
-  return exists ? model_signature_at(model, signature)->inputs[index].type.kind : -1;
+  return exists ? model_signature_at(model, signature)->inputs[index].kind : -1;
 }
 
 int ci_output_kind(const ci_model *model, int signature, int index) {
   const bool exists = index >= 0 && index < ci_output_count(model, signature);
-  return exists ? model_signature_at(model, signature)->outputs[index].type.kind : -1;
+  return exists ? model_signature_at(model, signature)->outputs[index].kind : -1;
 }
 
 ci_status ci_output(const ci_model *model, int signature, int index, ci_info *info) {

@@ -8,6 +8,7 @@
 #include "isa.h"
 #include "memory.h"
 #include "names.h"
+#include "wire.h"
 
 enum { CI_NONE = -1 }; /* a number that refers to nothing */
 
@@ -19,14 +20,18 @@ typedef struct ci_type { /* a type, read from its message when it is wanted */
   ci_span symbol[CI_MAX_RANK];
 } ci_type;
 
+/* Bytes of the graph section, by where their length stands in it (ci_model_stored); 0: none. A model is kept small: its
+ * load may take four bytes for each of the file's. */
+typedef uint32_t ci_stored;
+
 typedef struct ci_attr {
-  ci_span key;
+  ci_stored key;
   int32_t kind;   /* CI_PB_ATTRIBUTEVALUE_..., T and TENSOR both refer to a constant */
   uint32_t count; /* of a list */
   union {
     int64_t i;
     double f;        /* F and D */
-    ci_span s;       /* S, and the message of TYPE */
+    ci_stored at;    /* S, and the message of TYPE */
     int32_t constant;
     int32_t graph;
     size_t first;    /* of INTS, FLOATS, STRINGS: index into ci_model.ints, floats, strings */
@@ -38,51 +43,71 @@ typedef struct ci_range { /* nodes begin <= n < end of one graph: an edge to a f
 } ci_range;
 
 typedef struct ci_node {
-  ci_span name, op, domain;
-  ci_span file, function; /* where it was built */
-  uint32_t line;
-  int32_t version;
-  const ci_op *kernel; /* NULL: this build lacks it */
+  ci_stored at; /* its message, which has its name, its operator and where it was built */
   int32_t graph;
-  int32_t next; /* in the same graph */
-  int32_t outputs, output_count;   /* values outputs, outputs + 1, ... */
-  uint32_t inputs, input_count;    /* into ci_model.refs; CI_NONE is absent */
-  uint32_t attrs, attr_count;      /* into ci_model.attrs, sorted by key */
-  uint32_t controls, control_count; /* into ci_model.ranges */
+  int32_t outputs;              /* values outputs, outputs + 1, ... */
+  uint32_t inputs, input_count; /* into ci_model.refs; CI_NONE is absent */
+  uint32_t control_count;       /* ranges, as ci_range_at reads them, behind the inputs */
+  uint32_t attrs;               /* into ci_model.attrs, sorted by key */
+  uint16_t attr_count, output_count;
+  const ci_op *kernel; /* NULL: this build lacks it */
 } ci_node;
 
+enum { CI_MOST_OF_NODE = UINT16_MAX }; /* attributes and outputs */
+
+enum {
+  CI_EDGE_OUTPUT, /* of node `of` */
+  CI_EDGE_FORMAL, /* input of graph `of` */
+  CI_EDGE_SAME    /* an output of an inlined call, or what its body calls an input: it is value `of` */
+};
+
 typedef struct ci_edge { /* a value of the graph, before it has numbers */
-  int32_t node;    /* its producer; CI_NONE: a formal input */
-  int32_t index;   /* which output, or which formal input */
-  int32_t graph;   /* where it is defined */
-  int32_t same_as; /* an output of an inlined call is this value; CI_NONE: itself */
-  ci_span type;    /* message Type, or empty */
-  int32_t dtype;   /* which it says; 0: none */
+  int32_t of;
+  ci_stored type; /* message Type */
+  uint8_t dtype;  /* which it says; 0: none */
+  uint8_t role;   /* CI_EDGE_... */
 } ci_edge;
 
 typedef struct ci_graph {
-  int32_t owner;  /* the node that has it as attribute; CI_NONE: the root */
-  int32_t parent; /* the graph around it; CI_NONE: the root */
-  int32_t first, last; /* nodes, linked by next */
+  int32_t owner;      /* the node that has it as attribute; CI_NONE: the root */
+  int32_t parent;     /* the graph around it; CI_NONE: the root */
+  int32_t first, end; /* its nodes, and between them those of their bodies: ci_graph_next */
   int32_t depth;
   int32_t formals, formal_count;     /* edges */
   uint32_t outputs, output_count;    /* into refs */
   uint32_t captures, capture_count;  /* into refs, sorted by number */
-  uint32_t targets, target_count;    /* into ranges */
+  uint32_t targets, target_count;    /* ranges, from there on in refs */
 } ci_graph;
 
+typedef struct ci_inlined { /* a call whose function's body stands in its place */
+  ci_stored at; /* the calling node's message */
+  int32_t parent; /* the call whose body that is in, or CI_NONE */
+  ci_range nodes;
+} ci_inlined;
+
+enum { CI_MOST_CALLS = 16 }; /* inside each other; a function that calls itself ends here */
+
+typedef struct ci_named { /* what has a name without being a node of its own: formal inputs, calls, all inside calls */
+  ci_stored text;
+  uint32_t scope;
+  int32_t first, count; /* its values */
+  ci_range nodes; /* several for a call, none for a formal input */
+} ci_named;
+
 typedef struct ci_constant {
-  ci_value value;
-  ci_span bytes;  /* as stored */
+  void *data; /* the elements as kernels read them */
+  ci_span bytes; /* as stored */
+  const int64_t *dims; /* as many as the rank */
   uint32_t crc;
+  uint8_t dtype, rank;
   bool unchecked; /* lazy: the session checks it at first use */
   _Atomic(struct ci_packed *) packed; /* pack.h: the same in other orders */
 } ci_constant;
 
 typedef struct ci_variable_info {
   const char *name;
+  const int64_t *dims;
   int32_t dtype, rank; /* rank -1: any */
-  int64_t dims[CI_MAX_RANK];
   int32_t value; /* constant or CI_NONE */
   ci_span slot_of, slot; /* of an optimizer's slot: its variable, and which it is */
 } ci_variable_info;
@@ -97,15 +122,16 @@ typedef struct ci_generator_info {
 typedef struct ci_binding {
   const char *key;
   int32_t edge;
-  ci_type type;
-  const char *symbol[CI_MAX_RANK]; /* terminated copies */
+  int32_t kind, dtype, rank; /* as in ci_type */
+  const int64_t *dims;
+  const char *const *symbol; /* terminated copies */
 } ci_binding;
 
 typedef struct ci_signature_info {
   const char *name;
   ci_binding *inputs, *outputs;
   int32_t input_count, output_count;
-  uint32_t targets, target_count; /* into ranges */
+  uint32_t targets, target_count; /* ranges, from there on in refs */
 } ci_signature_info;
 
 typedef struct ci_metadata_info {
@@ -121,22 +147,24 @@ typedef struct ci_packs { /* pack.c: memory for the packed constants */
 struct ci_model {
   atomic_int references;
   ci_allocator allocator; /* while it loads, one that counts */
-  ci_allocator given;     /* the caller's */
-  size_t held, most;      /* bytes while it loads, and how many these may be */
-  bool exhausted;         /* it wanted more */
+  ci_allocator given; /* the caller's */
+  size_t held, most; /* bytes while it loads, and how many these may be */
+  bool exhausted; /* it wanted more */
   ci_limits limits; /* defaults filled in */
   bool lazy;
   const struct ci_isa *isa;
   ci_bytes file; /* what the spans point into */
+  ci_span section; /* the graph section of it */
   enum { CI_ORIGIN_BORROWED, CI_ORIGIN_FILE, CI_ORIGIN_COPY } origin;
   ci_pool pool;
-  ci_names names; /* of nodes and formal inputs */
+  ci_names names; /* of nodes (2n) and of `named` (2n + 1), while it loads */
+  CI_LIST(ci_named) named;
   CI_LIST(ci_node) nodes;
   CI_LIST(ci_edge) edges;
   CI_LIST(ci_graph) graphs; /* 0 is the root */
   CI_LIST(ci_attr) attrs;
   CI_LIST(int32_t) refs;
-  CI_LIST(ci_range) ranges;
+  CI_LIST(ci_inlined) inlined; /* by their first nodes, those outside first */
   CI_LIST(int64_t) ints;
   CI_LIST(float) floats;
   CI_LIST(ci_span) strings;
@@ -150,6 +178,36 @@ struct ci_model {
   int32_t custom_count;
 };
 
+/* ---- texts.c: what is read from the file when somebody asks ---- */
+
+ci_span ci_model_stored(const ci_model *model, ci_stored at);
+/* Where bytes lie that a field of the graph section has. */
+ci_stored ci_model_store(const ci_model *model, const ci_field *field);
+
+typedef struct ci_node_text {
+  ci_span name, op, domain;
+  uint64_t version;
+  ci_span source; /* message Source, or empty */
+} ci_node_text;
+/* Takes a field of a Node message, if it is one of these. */
+void ci_node_text_take(ci_node_text *text, const ci_field *field);
+ci_node_text ci_node_read(const ci_model *model, const ci_node *node);
+ci_span ci_node_own_name(const ci_model *model, const ci_node *node); /* it has one, and that stands first as a rule */
+/* Its name behind those of the calls that it is in ("call/inner"); where there are any it is cut and put into `room`.
+ */
+ci_span ci_node_name(const ci_model *model, const ci_node *node, char *room, size_t size);
+/* The same of a node that is not in the model yet. */
+ci_span ci_call_name(const ci_model *model, int32_t call, ci_span name, char *room, size_t size);
+
+typedef struct ci_as { /* what a node is in messages, if it stands for others that were fused */
+  ci_span op, name;
+} ci_as;
+/* Fills node, op, source of *error and completes its message; returns status. `as` may be NULL. */
+ci_status ci_fail_node(const ci_model *model, const ci_node *node, ci_error *error, ci_status status,
+                       const char *format, ...) CI_PRINTF(5, 6);
+ci_status ci_vfail_node(const ci_model *model, const ci_node *node, const ci_as *as, ci_error *error, ci_status status,
+                        const char *format, va_list arguments);
+
 /* ---- container.c: the file around the message ---- */
 
 /* Checks header, lengths and the graph section's checksum. */
@@ -157,6 +215,7 @@ ci_status ci_container_open(ci_span file, ci_span *graph, ci_span *data, ci_erro
 /* Fills a constant from a Tensor message whose stored data lie in `data`; *end is where the tensor before ended. */
 ci_status ci_constant_parse(ci_model *model, ci_span message, ci_span data, size_t *end, ci_constant *constant,
                             ci_error *error);
+ci_value ci_constant_value(const ci_constant *constant);
 /* Whether the bytes of a lazily checked constant are whole. */
 bool ci_constant_intact(const ci_constant *constant);
 
@@ -171,8 +230,8 @@ bool ci_dims_append(int64_t *dims, int32_t *rank, uint32_t key, uint32_t packed_
 
 /* ---- parse.c: the graph ---- */
 
-ci_status ci_parse_graph(ci_model *model, ci_span graph, const ci_span *functions, size_t function_count,
-                         ci_error *error);
+/* The graph of a Model message. */
+ci_status ci_parse_graph(ci_model *model, ci_span message, ci_span graph, ci_error *error);
 /* The value of a name in the root graph. */
 ci_status ci_parse_root_value(const ci_model *model, ci_span name, const char *what, int32_t *edge, ci_error *error);
 /* The nodes of a name in the root graph. */
@@ -187,6 +246,11 @@ ci_status ci_verify_operators(const ci_model *model, ci_error *error);
 
 /* ---- needs.c ---- */
 
+ci_range ci_range_at(const ci_model *model, uint32_t first, uint32_t i); /* a range is two numbers of refs */
+/* The node of the same graph that comes after node n, or the graph's end: those of bodies are jumped over. */
+int32_t ci_graph_next(const ci_model *model, const ci_graph *graph, int32_t n);
+
+ci_status ci_plan_no_memory(ci_error *error);
 /* Makes need[node] other than 0 for what the signature runs, bodies included. fed[edge] stops. Both are zeroed arrays,
  * or need has what another signature runs, too. */
 ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, const bool *fed, int32_t *need,
@@ -197,13 +261,8 @@ ci_status ci_needs(const ci_model *model, const ci_signature_info *signature, co
 const ci_attr *ci_find_attr(const ci_model *model, const ci_node *node, const char *name);
 /* Among those of a node. */
 const ci_attr *ci_find_key(const ci_model *model, uint32_t first, uint32_t count, ci_span key);
-/* Fills node, op, source of *error and completes its message; returns status. */
-ci_status ci_fail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, ...) CI_PRINTF(4, 5);
-ci_status ci_vfail_node(const ci_node *node, ci_error *error, ci_status status, const char *format, va_list arguments);
 int ci_span_order(ci_span a, ci_span b); /* as memcmp: bytes, then length */
 #define CI_SPAN_ARG(span) (int)((span).length > 200 ? 200 : (span).length), (span).data /* for "%.*s" */
 void ci_limits_fill(ci_limits *limits);
 void ci_model_retain(ci_model *model);
-/* The load may take memory for so many bytes of the file, or of a body that is read once more. */
-void ci_model_allow(ci_model *model, size_t bytes);
 #endif

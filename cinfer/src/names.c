@@ -1,12 +1,11 @@
-/* names.c - from the names of nodes and formal inputs to their numbers. */
+/* names.c - from names to the numbers of what they name. */
 #include "names.h"
 
 #include <string.h>
 
-#include "memory.h"
-
-/* Bounds the work that names chosen to collide can cause; at half load an honest table needs a few steps. */
-enum { NAMES_MOST_STEPS = 256 };
+/* Bounds the work that names chosen to collide can cause; in a table that is full to two thirds, honest names need a
+ * few steps, and one in 10^15 needs so many. */
+enum { NAMES_MOST_STEPS = 512, NAMES_LEAST = 32 };
 
 uint64_t ci_hash(ci_span text) {
   uint64_t hash = 14695981039346656037u;
@@ -14,61 +13,78 @@ uint64_t ci_hash(ci_span text) {
   return hash;
 }
 
-static uint32_t names_hash(uint32_t scope, ci_span text) {
-  const uint64_t hash = ci_hash(text) + scope * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(hash ^ hash >> 32);
+bool ci_span_same(ci_span a, ci_span b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
+bool ci_key_same(ci_key a, ci_key b) { return a.scope == b.scope && ci_span_same(a.text, b.text); }
+
+/* The upper half of a product: texts that differ in their last letter alone are far from each other, too. */
+static uint32_t names_hash(const ci_key *key) {
+  const uint64_t hash = ci_hash(key->text) + key->scope;
+  return (uint32_t)((hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* Where a hash belongs; hashes in order belong to places in order, however many there are. */
+static size_t names_home(uint32_t hash, size_t places) { return (size_t)((uint64_t)hash * (uint64_t)places >> 32); }
+
+static size_t names_next(const ci_names *names, size_t place) { return place + 1 == names->places ? 0 : place + 1; }
+
 /* The place of a name, or the free place where it belongs; names->places if neither is near. */
-static size_t names_place(const ci_names *names, uint32_t scope, ci_span text, uint32_t hash) {
+static size_t names_place(const ci_names *names, const ci_namer *namer, const ci_key *key, uint32_t hash) {
+  size_t at = names_home(hash, names->places);
   for (size_t step = 0; step < NAMES_MOST_STEPS && step < names->places; step++) {
-    const size_t i = (hash + step) & (names->places - 1);
-    if (names->table[i] == 0) return i;
-    const ci_name *name = &names->at[names->table[i] - 1];
-    if (name->hash == hash && name->scope == scope && name->text.length == text.length &&
-        memcmp(name->text.data, text.data, text.length) == 0) {
-      return i;
-    }
+    const ci_names_place *place = &names->table[at];
+    if (place->number == 0 || (place->hash == hash && namer->is(namer->owner, place->number - 1, key))) return at;
+    at = names_next(names, at);
   }
   return names->places;
 }
 
-const ci_name *ci_names_find(const ci_names *names, uint32_t scope, ci_span text) {
-  const size_t i = names_place(names, scope, text, names_hash(scope, text));
-  return i < names->places && names->table[i] != 0 ? &names->at[names->table[i] - 1] : NULL;
+int64_t ci_names_find(const ci_names *names, const ci_namer *namer, const ci_key *key) {
+  const size_t at = names_place(names, namer, key, names_hash(key));
+  return at < names->places ? (int64_t)names->table[at].number - 1 : -1;
 }
 
-/* A table of so many places, a power of two, instead of the present one; false: out of memory. All names are different,
- * and near to where they belong: what lies between does so in a smaller table, too. */
+/* A table of so many places instead of the present one; false: out of memory. */
 static bool names_spread(const ci_allocator *allocator, ci_names *names, size_t places) {
-  uint32_t *table = ci_alloc(allocator, places * sizeof *table);
-  if (table == NULL) return false;
-  for (size_t n = 0; n < names->count; n++) {
-    size_t i = names->at[n].hash & (places - 1);
-    while (table[i] != 0) i = (i + 1) & (places - 1);
-    table[i] = (uint32_t)(n + 1);
+  ci_names spread = {.places = places, .count = names->count};
+  size_t bytes;
+  spread.table = ci_mul_size(places, sizeof *spread.table, &bytes) ? ci_alloc(allocator, bytes) : NULL;
+  if (spread.table == NULL) return false;
+  for (size_t i = 0; i < names->places; i++) {
+    if (names->table[i].number == 0) continue;
+    size_t at = names_home(names->table[i].hash, places);
+    while (spread.table[at].number != 0) at = names_next(&spread, at);
+    spread.table[at] = names->table[i];
   }
-  ci_release(allocator, names->table, names->places * sizeof *names->table);
-  names->table = table;
-  names->places = places;
+  ci_names_free(allocator, names);
+  *names = spread;
   return true;
 }
 
 bool ci_names_reserve(const ci_allocator *allocator, ci_names *names, size_t more) {
-  size_t places = names->places == 0 ? 64 : names->places;
-  while (places / 2 < names->count + more) places *= 2;
-  return (places == names->places || names_spread(allocator, names, places)) && CI_LIST_GROW_BY(allocator, names, more);
+  if (more > SIZE_MAX / 4) return false; /* there are fewer than 2^32 */
+  const size_t wanted = (names->count + more) / 2 * 3 + 2;
+  if (wanted <= names->places) return true;
+  return names_spread(allocator, names, wanted < NAMES_LEAST ? NAMES_LEAST : wanted);
 }
 
-ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_name *name) {
-  if (names->count > INT32_MAX / 2 || !ci_names_reserve(allocator, names, 1)) return CI_NAMES_NO_MEMORY;
-  const uint32_t hash = names_hash(name->scope, name->text);
-  const size_t i = names_place(names, name->scope, name->text, hash);
-  if (i == names->places) return CI_NAMES_CROWDED;
-  if (names->table[i] != 0) return CI_NAMES_DUPLICATE;
-  names->at[names->count] = *name;
-  names->at[names->count].hash = hash;
-  names->table[i] = (uint32_t)++names->count;
+/* Whoever did not say how many there will be gets room for half as many more. */
+static bool names_grow(const ci_allocator *allocator, ci_names *names) {
+  if (names->count + names->count / 2 + 2 <= names->places) return true;
+  return ci_names_reserve(allocator, names, names->count / 2 + 1);
+}
+
+ci_names_result ci_names_add(const ci_allocator *allocator, ci_names *names, const ci_namer *namer, const ci_key *key,
+                             uint32_t number) {
+  if (!names_grow(allocator, names)) return CI_NAMES_NO_MEMORY;
+  const uint32_t hash = names_hash(key);
+  const size_t at = names_place(names, namer, key, hash);
+  if (at == names->places) return CI_NAMES_CROWDED;
+  if (names->table[at].number != 0) return CI_NAMES_DUPLICATE;
+  names->table[at] = (ci_names_place){hash, number + 1};
+  names->count++;
   return CI_NAMES_ADDED;
 }
 
@@ -78,7 +94,6 @@ void ci_names_clear(ci_names *names) {
 }
 
 void ci_names_free(const ci_allocator *allocator, ci_names *names) {
-  ci_release(allocator, names->at, names->capacity * sizeof *names->at);
   ci_release(allocator, names->table, names->places * sizeof *names->table);
   *names = (ci_names){0};
 }

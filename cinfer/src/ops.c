@@ -32,10 +32,10 @@ const ci_op *ci_find_op(ci_span domain, ci_span name, int64_t version) {
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 #endif
-/* Names one behind the other: "=family", then pairs of a domain and an operator of it. */
+/* Names one behind the other: "=family", then its operators. None has one name in two domains and families. */
 #define CI_FAMILY(family) "=" #family "\0"
 #define CI_TAKES(family) !CI_HAS(family)
-#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) domain "\0" #name "\0"
+#define CI_OP(domain, name, since, until, min_in, max_in, min_out, max_out, flags, prepare, run) #name "\0"
 static const char ops_left_out[] = {
 #include "ops.def"
     "=\0"};
@@ -43,17 +43,11 @@ static const char ops_left_out[] = {
 #undef CI_TAKES
 #undef CI_FAMILY
 
-const char *ci_left_out(ci_span domain, ci_span name) {
+const char *ci_left_out(ci_span name) {
   const char *family = NULL;
-  for (const char *at = ops_left_out; strcmp(at, "=") != 0;) {
-    const char *next = at + strlen(at) + 1;
-    if (at[0] == '=') {
-      family = at + 1;
-      at = next;
-    } else {
-      if (ops_same(at, domain) && ops_same(next, name)) return family;
-      at = next + strlen(next) + 1;
-    }
+  for (const char *at = ops_left_out; strcmp(at, "=") != 0; at += strlen(at) + 1) {
+    if (at[0] == '=') family = at + 1;
+    else if (ops_same(at, name)) return family;
   }
   return NULL;
 }

@@ -54,6 +54,7 @@ struct ci_node_run { /* a step */
   ci_kernel k;               /* first: the plan calls run(&step->k) */
   ci_status (*run)(ci_kernel *k);
   const ci_node *node;
+  const ci_as *as; /* what it is in messages, while it is prepared as another; or NULL */
   ci_plan *plan;
   int32_t begin, end; /* positions: the step's, and for If and Loop that behind its bodies */
   int32_t *alias;     /* of each output: the input whose bytes it is, or CI_NONE */
@@ -195,7 +196,7 @@ ci_status ci_heap_value(ci_kernel *k, ci_value *value);
 void ci_heap_release(ci_plan *plan, ci_place *place);
 /* Makes output `to` of a step a copy of a value, in memory of its own if its shape was not known. */
 ci_status ci_heap_copy(ci_kernel *k, ci_value *to, const ci_value *from);
-ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_error *error);
+ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error);
 ci_status ci_plan_bind(ci_plan *plan, ci_error *error);
 /* Points a root cell, and all with its bytes, at data. */
 void ci_plan_point(ci_plan *plan, ci_cell *root, void *data);

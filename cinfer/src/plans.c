@@ -17,7 +17,7 @@ static bool plans_fits(const ci_plan *plan, int signature, const ci_tensor *inpu
   if (plan->signature != signature) return false;
   const ci_binding *bindings = plan->model->signatures.at[signature].inputs;
   for (int32_t i = 0; i < plan->input_count; i++) {
-    if (bindings[i].type.kind == CI_KIND_TENSOR && !plans_same_shape(&plan->inputs[i], &inputs[i])) return false;
+    if (bindings[i].kind == CI_KIND_TENSOR && !plans_same_shape(&plan->inputs[i], &inputs[i])) return false;
   }
   return true;
 }
@@ -46,7 +46,7 @@ static uint64_t plans_key(const struct ci_session *session, int signature, const
   const ci_signature_info *s = &session->model->signatures.at[signature];
   uint64_t hash = plans_mix(0, (uint64_t)signature);
   for (int32_t i = 0; i < s->input_count; i++) {
-    if (s->inputs[i].type.kind != CI_KIND_TENSOR) continue;
+    if (s->inputs[i].kind != CI_KIND_TENSOR) continue;
     const int32_t rank = inputs[i].rank < 0 || inputs[i].rank > CI_MAX_RANK ? 0 : inputs[i].rank;
     hash = plans_mix(hash, (uint64_t)(uint32_t)inputs[i].dtype << 32 | (uint32_t)inputs[i].rank);
     for (int32_t d = 0; d < rank; d++) hash = plans_mix(hash, (uint64_t)inputs[i].dims[d]);
@@ -112,16 +112,16 @@ static ci_plan *plans_find(struct ci_session *session, uint64_t key, int signatu
 ci_status ci_session_check_input(const ci_signature_info *signature, int32_t i, const ci_tensor *input,
                                  ci_error *error) {
   const ci_binding *binding = &signature->inputs[i];
-  bool fits = input->dtype == binding->type.dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
-              (binding->type.rank < 0 || binding->type.rank == input->rank);
-  for (int32_t d = 0; fits && d < binding->type.rank; d++) {
-    fits = binding->type.dims[d] < 0 || binding->type.dims[d] == input->dims[d];
+  bool fits = input->dtype == binding->dtype && input->rank >= 0 && input->rank <= CI_MAX_RANK &&
+              (binding->rank < 0 || binding->rank == input->rank);
+  for (int32_t d = 0; fits && d < binding->rank; d++) {
+    fits = binding->dims[d] < 0 || binding->dims[d] == input->dims[d];
   }
   if (fits) return CI_OK;
-  ci_value wanted = {.dtype = binding->type.dtype, .rank = binding->type.rank};
+  ci_value wanted = {.dtype = binding->dtype, .rank = binding->rank};
   ci_value found = {.dtype = input->dtype, .rank = input->rank < 0 || input->rank > CI_MAX_RANK ? -1 : input->rank};
   char expected[200], given[200];
-  memcpy(wanted.dims, binding->type.dims, sizeof wanted.dims);
+  for (int32_t d = 0; d < binding->rank; d++) wanted.dims[d] = binding->dims[d];
   memcpy(found.dims, input->dims, sizeof found.dims);
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' is %s, expected %s", binding->key,
                  signature->name, k_describe(&found, given, sizeof given),
@@ -163,7 +163,7 @@ static ci_status plans_new(struct ci_session *session, uint64_t key, int signatu
                            ci_plan **plan, ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
   for (int32_t i = 0; i < s->input_count; i++) {
-    if (s->inputs[i].type.kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
+    if (s->inputs[i].kind == CI_KIND_TENSOR) CI_TRY(ci_session_check_input(s, i, &inputs[i], error));
   }
   if (plans_refit(session, key, signature, inputs, plan)) return CI_OK;
   if (session->plans.count == CI_MOST_PLANS) plans_drop(session, plans_oldest(&session->plans));

@@ -147,7 +147,11 @@ ci_status ci_frame_run(ci_frame *frame) {
     ci_status status = step->run(&step->k);
     if (status != CI_OK) return status;
     if (step->makes != NULL) run_note_made(step);
-    if (watched) observer.step(observer.user, step->node->name.data, step->node->name.length);
+    if (watched) {
+      char room[512];
+      const ci_span name = ci_node_name(frame->plan->model, step->node, room, sizeof room);
+      observer.step(observer.user, name.data, name.length);
+    }
     if (atomic_load_explicit(cancelled, memory_order_relaxed)) {
       return k_fail(&step->k, CI_CANCELLED, "the run was cancelled");
     }
@@ -181,15 +185,16 @@ static void run_bind_arena(ci_plan *plan) {
   plan->bound_arena = base;
 }
 
-ci_status ci_fail_uninitialized(const ci_node *node, const ci_slot *slot, ci_error *error) {
-  return ci_fail_node(node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s", slot->name);
+ci_status ci_fail_uninitialized(const ci_plan *plan, const ci_node *node, const ci_slot *slot, ci_error *error) {
+  return ci_fail_node(plan->model, node, error, CI_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
+                      slot->name);
 }
 
 static ci_status run_bind_variables(ci_plan *plan, ci_error *error) {
   for (size_t i = 0; i < plan->reads.count; i++) {
     const ci_read *read = &plan->reads.at[i];
     const ci_slot *slot = ci_state_slot(plan->state, read->slot);
-    if (read->must && !slot->initialized) return ci_fail_uninitialized(read->node, slot, error);
+    if (read->must && !slot->initialized) return ci_fail_uninitialized(plan, read->node, slot, error);
   }
   /* Now, so that a run that finds damage has assigned nothing. */
   for (size_t i = 0; i < plan->reads.count; i++)

@@ -76,7 +76,7 @@ static ci_status session_variables(struct ci_session *session, ci_error *error) 
     CI_TRY(ci_state_link(session->state, change.slot, v->slot_of, v->slot, error));
     if (v->value == CI_NONE || ci_state_slot(session->state, change.slot)->initialized) continue;
     CI_TRY(ci_session_constant(session, v->value, error));
-    change.value = m->constants.at[v->value].value;
+    change.value = ci_constant_value(&m->constants.at[v->value]);
     if (change.value.data == NULL) {
       return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
                      ci_dtype_name(v->dtype));
@@ -245,7 +245,7 @@ static ci_status session_sequence_bytes(const ci_plan *plan, int32_t i, const ci
 
 /* A sequence or optional value is copied: its shape is no part of the plan. */
 static ci_status session_feed(ci_plan *plan, int32_t i, const ci_tensor *input, ci_error *error) {
-  const int32_t kind = plan->model->signatures.at[plan->signature].inputs[i].type.kind;
+  const int32_t kind = plan->model->signatures.at[plan->signature].inputs[i].kind;
   ci_cell *cell = plan->input_cells[i];
   ci_place *place = &plan->places.at[cell->place];
   const void *data = NULL;

@@ -16,7 +16,7 @@ struct ci_state {
   uint64_t seed;
   uint64_t layout;
   bool busy; /* a run is using it */
-  ci_names slot_names, random_names; /* first: the index */
+  ci_names slot_names, random_names;
   CI_LIST(ci_slot *) slots; /* each allocated alone: plans keep pointers */
   CI_LIST(ci_random *) randoms;
   ci_resources resources;
@@ -145,14 +145,22 @@ int64_t ci_state_opened(const ci_state *state) { return state->opened; }
 ci_origin *ci_state_origin(ci_state *state) { return &state->origin; }
 ci_resources *ci_state_resources(const ci_state *state) { return (ci_resources *)(uintptr_t)&state->resources; }
 
+static bool state_is(const char *name, ci_span text) { return ci_span_same((ci_span){name, strlen(name)}, text); }
+
+static bool state_slot_is(const void *owner, uint32_t number, const ci_key *key) {
+  return state_is(((const ci_state *)owner)->slots.at[number]->name, key->text);
+}
+
+static bool state_random_is(const void *owner, uint32_t number, const ci_key *key) {
+  return state_is(((const ci_state *)owner)->randoms.at[number]->name, key->text);
+}
+
 int ci_state_find(const ci_state *state, ci_span name) {
-  const ci_name *found = ci_names_find(&state->slot_names, 0, name);
-  return found == NULL ? -1 : found->first;
+  return (int)ci_names_find(&state->slot_names, &(ci_namer){state_slot_is, state}, &(ci_key){.text = name});
 }
 
 int ci_state_find_random(const ci_state *state, ci_span name) {
-  const ci_name *found = ci_names_find(&state->random_names, 0, name);
-  return found == NULL ? -1 : found->first;
+  return (int)ci_names_find(&state->random_names, &(ci_namer){state_random_is, state}, &(ci_key){.text = name});
 }
 
 /* ---- declaring ---- */
@@ -182,14 +190,23 @@ static ci_status state_same_rule(const ci_slot *slot, int32_t dtype, int32_t ran
                  slot->name, k_describe(&had, a, sizeof a), k_describe(&wants, b, sizeof b));
 }
 
-static bool state_enter_name(const ci_state *state, ci_names *names, const char *name, int number) {
-  ci_name entry = {.text = {name, strlen(name)}, .first = number, .count = 1};
-  return ci_names_add(&state->allocator, names, &entry) == CI_NAMES_ADDED;
+static bool state_enter(const ci_state *state, ci_names *names, const ci_namer *namer, const char *name,
+                        size_t number) {
+  const ci_key key = {.text = {name, strlen(name)}};
+  return ci_names_add(&state->allocator, names, namer, &key, (uint32_t)number) == CI_NAMES_ADDED;
+}
+
+static bool state_enter_slot(ci_state *state, const char *name, size_t number) {
+  return state_enter(state, &state->slot_names, &(ci_namer){state_slot_is, state}, name, number);
+}
+
+static bool state_enter_random(ci_state *state, const char *name, size_t number) {
+  return state_enter(state, &state->random_names, &(ci_namer){state_random_is, state}, name, number);
 }
 
 static ci_status state_add_slot(ci_state *state, ci_slot *slot, ci_error *error) {
   if (!CI_LIST_GROW(&state->allocator, &state->slots)) return state_memory(error);
-  if (!state_enter_name(state, &state->slot_names, slot->name, (int)state->slots.count)) return state_memory(error);
+  if (!state_enter_slot(state, slot->name, state->slots.count)) return state_memory(error);
   state->slots.at[state->slots.count++] = slot;
   state->layout++;
   return CI_OK;
@@ -244,8 +261,7 @@ ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t r
 
 static ci_status state_add_random(ci_state *state, ci_random *random, ci_error *error) {
   if (!CI_LIST_GROW(&state->allocator, &state->randoms)) return state_memory(error);
-  if (!state_enter_name(state, &state->random_names, random->name, (int)state->randoms.count))
-    return state_memory(error);
+  if (!state_enter_random(state, random->name, state->randoms.count)) return state_memory(error);
   state->randoms.at[state->randoms.count++] = random;
   return CI_OK;
 }
@@ -301,8 +317,8 @@ void ci_state_forget(ci_state *state, int slot_count, int random_count) {
     state_random_free(&state->allocator, state->randoms.at[--state->randoms.count]);
   ci_names_clear(&state->slot_names);
   ci_names_clear(&state->random_names);
-  for (int i = 0; i < slot_count; i++) state_enter_name(state, &state->slot_names, state->slots.at[i]->name, i);
-  for (int i = 0; i < random_count; i++) state_enter_name(state, &state->random_names, state->randoms.at[i]->name, i);
+  for (size_t i = 0; i < state->slots.count; i++) state_enter_slot(state, state->slots.at[i]->name, i);
+  for (size_t i = 0; i < state->randoms.count; i++) state_enter_random(state, state->randoms.at[i]->name, i);
   state->layout++;
 }
 

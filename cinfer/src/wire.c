@@ -77,7 +77,7 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
     case WIRE_VARINT:
       if (!ci_wire_varint(wire, &field->number)) return wire_broken(wire);
       return true;
-    case WIRE_BYTES: return wire_bytes(wire, &field->bytes);
+    case WIRE_BYTES: field->at = (const char *)wire->at; return wire_bytes(wire, &field->bytes);
     case WIRE_FIXED32:
       if (!ci_wire_fixed32(wire, &word)) return wire_broken(wire);
       field->number = word;
@@ -89,6 +89,14 @@ bool ci_wire_next(ci_wire *wire, ci_field *field) {
       return true;
     default: return wire_broken(wire); /* groups, and types that do not exist */
   }
+}
+
+ci_span ci_wire_stored(ci_span message, size_t at) {
+  ci_wire wire = ci_wire_open(message);
+  ci_span bytes = {NULL, 0};
+  wire.at += at;
+  (void)wire_bytes(&wire, &bytes);
+  return bytes;
 }
 
 /* Lengths by the first byte; overlong forms, surrogates and what is above U+10FFFF show in the second. */

@@ -16,7 +16,8 @@ typedef struct ci_wire { /* a message being read */
 typedef struct ci_field {
   uint32_t key;    /* number << 3 | wire type, as CI_KEY gives it */
   uint64_t number; /* of a varint or a fixed field */
-  ci_span bytes;   /* of a length-delimited field */
+  ci_span bytes;   /* of a length-delimited field, */
+  const char *at;  /* and where its length stands */
 } ci_field;
 
 /* For `case CI_KEY(NODE_OP):`. A field whose wire type is not the schema's matches no case and is skipped, as unknown
@@ -28,6 +29,8 @@ typedef struct ci_field {
 ci_wire ci_wire_open(ci_span message);
 /* The next field; false at the end and when the message is broken. */
 bool ci_wire_next(ci_wire *wire, ci_field *field);
+/* The bytes of such a field of a message, by where their length stands in it; none if they are not all there. */
+ci_span ci_wire_stored(ci_span message, size_t at);
 /* Numbers of a packed field, one after the other; false at its end and when it is broken. */
 bool ci_wire_varint(ci_wire *wire, uint64_t *number);
 bool ci_wire_fixed32(ci_wire *wire, uint32_t *number);

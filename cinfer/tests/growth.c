@@ -26,6 +26,7 @@ static double growth_work(const hostile_family *family, size_t n, bool run, size
   ci_error error;
   ci_model *model;
   options.borrow = 1;
+  options.limits.max_load = 1000;
   uint64_t before = work_blocks;
   const ci_status status = ci_open_memory(file.data, file.length, &options, &model, &error);
   if (run) {

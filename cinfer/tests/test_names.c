@@ -17,12 +17,23 @@ static void make_texts(void) {
   }
 }
 
-static ci_names_result add(ci_names *names, uint32_t scope, int number) {
-  const ci_name name = {.text = text_of(number), .scope = scope, .first = number};
-  return ci_names_add(NULL, names, &name);
+/* Number 2n + scope is called by text n. */
+static bool text_is(const void *owner, uint32_t number, const ci_key *key) {
+  (void)owner;
+  return number % 2 == key->scope && ci_span_same(text_of((int)(number / 2)), key->text);
 }
 
-/* As many as give hashes that are equal where the scopes are not. */
+static const ci_namer namer = {text_is, NULL};
+
+static ci_names_result add(ci_names *names, uint32_t scope, int number) {
+  return ci_names_add(NULL, names, &namer, &(ci_key){text_of(number), scope}, 2 * (uint32_t)number + scope);
+}
+
+static int64_t find(const ci_names *names, uint32_t scope, int number) {
+  return ci_names_find(names, &namer, &(ci_key){text_of(number), scope});
+}
+
+/* As many as give hashes that are equal where the names are not. */
 static void test_every_name_is_found_in_its_scope(void) {
   ci_names names = {0};
   uint64_t added = 0, found = 0, refused = 0;
@@ -30,34 +41,62 @@ static void test_every_name_is_found_in_its_scope(void) {
     for (int n = 0; n < MANY; n++) added += add(&names, scope, n) == CI_NAMES_ADDED;
   for (uint32_t scope = 0; scope < 3; scope++)
     for (int n = 0; n < MANY; n++) {
-      const ci_name *name = ci_names_find(&names, scope, text_of(n));
-      found += name != NULL && name->scope == scope && name->first == n;
-      refused += name == NULL;
+      found += find(&names, scope, n) == 2 * n + (int)scope && scope < 2;
+      refused += find(&names, scope, n) == -1;
     }
   CHECK(added == 2 * MANY && found == 2 * MANY && refused == MANY);
   CHECK(add(&names, 1, MANY - 1) == CI_NAMES_DUPLICATE);
   ci_names_free(NULL, &names);
 }
 
-/* As many as may be near each other in a small table are found in larger ones, too. */
+static void test_keys_are_the_same_by_text_and_scope(void) {
+  const ci_key a = {{"ab", 2}, 0}, none = {{NULL, 0}, 0};
+  CHECK(ci_key_same(a, (ci_key){{"abc", 2}, 0}) && ci_key_same(none, (ci_key){{"x", 0}, 0}));
+  CHECK(!ci_key_same(a, (ci_key){{"ab", 2}, 1}) && !ci_key_same(a, (ci_key){{"ab", 1}, 0}));
+  CHECK(!ci_key_same(a, (ci_key){{"ac", 2}, 0}) && !ci_key_same(a, none));
+}
+
+static void test_an_empty_table_has_no_name(void) {
+  ci_names names = {0};
+  CHECK(find(&names, 0, 0) == -1);
+  ci_names_clear(&names);
+  CHECK(find(&names, 0, 0) == -1 && add(&names, 0, 0) == CI_NAMES_ADDED && find(&names, 0, 0) == 0);
+  ci_names_clear(&names);
+  CHECK(find(&names, 0, 0) == -1);
+  ci_names_free(NULL, &names);
+}
+
+/* Room that was asked for is all that is taken, and enough. */
+static void test_a_table_has_the_room_that_it_was_given(void) {
+  ci_names names = {0};
+  CHECK(ci_names_reserve(NULL, &names, 1000) && names.places == 1502);
+  for (int n = 0; n < 1000; n++) CHECK(add(&names, 0, n) == CI_NAMES_ADDED);
+  CHECK(names.places == 1502 && names.count == 1000);
+  for (size_t more = SIZE_MAX; more > SIZE_MAX / 8; more -= SIZE_MAX / 8) CHECK(!ci_names_reserve(NULL, &names, more));
+  CHECK(find(&names, 0, 999) == 2 * 999 && ci_names_reserve(NULL, &names, 1) && names.places == 1502);
+  ci_names_free(NULL, &names);
+}
+
+/* Names chosen so that all of them belong to the same few places are refused when they are many, and those that were
+ * taken are found in larger tables, too. */
 static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
   static int near[MANY];
+  static uint32_t hashes[2 * MANY];
   ci_names all = {0}, names = {0};
-  int count = 0, found = 0;
-  for (int n = 0; n < MANY; n++) {
-    CHECK(add(&all, 0, n) == CI_NAMES_ADDED);
-    if (all.at[n].hash % 512 < 16) near[count++] = n;
+  int count = 0, taken = 0, found = 0;
+  for (int n = 0; n < MANY; n++) CHECK(add(&all, 0, n) == CI_NAMES_ADDED);
+  for (size_t i = 0; i < all.places; i++)
+    if (all.table[i].number > 0) hashes[all.table[i].number - 1] = all.table[i].hash;
+  for (int n = 0; n < MANY; n++)
+    if (hashes[2 * n] >> 26 == 63) near[count++] = n; /* the last of 64 parts: they go on at the beginning */
+  CHECK(count > 1500 && ci_names_reserve(NULL, &names, 2000));
+  while (taken < count && add(&names, 0, near[taken]) == CI_NAMES_ADDED) taken++;
+  CHECK(taken > 500 && taken < count && add(&names, 0, near[taken]) == CI_NAMES_CROWDED);
+  for (int grown = 0; grown < 7; grown++) {
+    for (int i = 0; i < taken; i++) found += find(&names, 0, near[i]) == 2 * near[i];
+    CHECK(ci_names_reserve(NULL, &names, 2 * names.places));
   }
-  CHECK(ci_names_reserve(NULL, &names, 256) && names.places == 512);
-  for (int i = 0; i < 240; i++) CHECK(add(&names, 0, near[i]) == CI_NAMES_ADDED);
-  while (names.places < 1 << 16) {
-    CHECK(ci_names_reserve(NULL, &names, names.places / 2 - names.count + 1)); /* twice the places */
-    for (int i = 0; i < count; i++) {
-      const ci_name *name = ci_names_find(&names, 0, text_of(near[i]));
-      found += i < 240 ? name != NULL && name->first == near[i] : name == NULL;
-    }
-  }
-  CHECK(count > 1000 && found == 7 * count);
+  CHECK(found == 7 * taken);
   ci_names_free(NULL, &names);
   ci_names_free(NULL, &all);
 }
@@ -65,6 +104,9 @@ static void test_names_that_are_near_stay_near_when_the_table_grows(void) {
 int main(void) {
   make_texts();
   test_every_name_is_found_in_its_scope();
+  test_keys_are_the_same_by_text_and_scope();
+  test_an_empty_table_has_no_name();
+  test_a_table_has_the_room_that_it_was_given();
   test_names_that_are_near_stay_near_when_the_table_grows();
   return CHECK_END;
 }

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from graphio.cinfer import limits as limits_of
 from graphio.cinfer import status
 from graphio.cinfer._native import ffi, lib
 from graphio.cinfer.custom import Operators
@@ -38,6 +39,7 @@ def load(
     host: Mapping[str, HostFunction] | None = None,
     parallel: int = 1,
     operators: Sequence[str | os.PathLike[str]] = (),
+    limits: Mapping[str, int] | None = None,
 ) -> Model:
     """Opens a model file, or its bytes.
 
@@ -53,8 +55,13 @@ def load(
             other and of which none reads or waits for another.
         operators: shared libraries with operators of the program's own, beside those that
             graphio.register_operator has made known.
+        limits: of what the file and its runs may take, by the names and with the defaults of
+            ci_limits in cinfer.h: max_bytes of the file, max_nodes, max_memory in bytes,
+            max_loop_steps, max_depth of subgraphs, max_load (memory that opening takes, for each
+            byte of the file).
 
     Raises:
+        ResourceExhaustedError: the file wants more than a limit.
         NotFoundError, DataLossError: there is no such file, or it is damaged.
         UnimplementedError: operators (all are named) or an instruction set that are not there.
     """
@@ -63,7 +70,8 @@ def load(
     chosen = State() if state is None else state
     host_calls = Host({} if host is None else host, parallel, chosen.lock)
     customs = Operators(operators, host_calls)
-    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls, customs))
+    most = limits_of.checked({} if limits is None else limits)
+    return Model(Handles(source, chosen, lazy, threads, ISA[isa], host_calls, customs, most))
 
 
 class Stats(NamedTuple):
@@ -98,23 +106,29 @@ class Handles:
         isa: int,
         host: Host,
         customs: Operators,
+        limits: Mapping[str, int],
     ) -> None:
         self.state = state
         self.host = host
         self.error = status.new_error()  # written under state.lock
         is_path = isinstance(source, (str, os.PathLike))
         data = None if is_path else ffi.from_buffer(source)
-        self.model = self._open_model(source if is_path else data, lazy, isa, customs)
-        self.session_cell = self._open_session(threads)  # NULL in it once the model is closed
+        self.model = self._open_model(source if is_path else data, lazy, isa, customs, limits)
+        self.session_cell = self._open_session(
+            threads, limits
+        )  # NULL in it once the model is closed
         # The borrowed bytes and the functions must outlive both handles.
         kept = (data, host, customs)
         self._closer = weakref.finalize(self, _close, self.session, self.model, kept)
         self._closer.atexit = False
 
-    def _open_model(self, source: Any, lazy: bool, isa: int, customs: Operators) -> Any:
+    def _open_model(
+        self, source: Any, lazy: bool, isa: int, customs: Operators, limits: Mapping[str, int]
+    ) -> Any:
         options = ffi.new("ci_options *", lib.ci_defaults())
         options.abi, options.lazy, options.isa = lib.CI_ABI, int(lazy), isa
         customs.fill(options)
+        limits_of.fill(options, limits)
         handle = ffi.new("ci_model **")
         if isinstance(source, (str, os.PathLike)):
             code = lib.ci_open(os.fsencode(source), options, handle, self.error)
@@ -124,10 +138,11 @@ class Handles:
         status.check(code, self.error)
         return handle[0]
 
-    def _open_session(self, threads: int) -> Any:
+    def _open_session(self, threads: int, limits: Mapping[str, int]) -> Any:
         options = ffi.new("ci_session_options *", lib.ci_session_defaults())
         options.threads = threads
         self.host.fill(options)
+        limits_of.fill(options, limits)
         handle = ffi.new("ci_session **")
         with self.state.lock:
             code = lib.ci_session_open(self.model, self.state.handle, options, handle, self.error)

@@ -624,8 +624,8 @@ FUNCTIONS: dict[str, tuple[str, Change, str]] = {
     "functions that unfold to 10^8 nodes": (
         "resource exhaustion", _functions(*_bomb(4, 101)), "nodes|deep|bytes",
     ),
-    "functions that unfold to 1000 nodes": (
-        "resource exhaustion", _functions(*_bomb(3, 10)), "",
+    "functions that unfold to 216 nodes": (
+        "resource exhaustion", _functions(*_bomb(3, 6)), "",
     ),
     "functions that are not sorted": (
         "missing parts", _functions(_function("G", ABS), _function("F", ABS)), "sorted",

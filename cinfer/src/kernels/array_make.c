@@ -16,17 +16,17 @@ ci_status prepare_constant_of_shape(ci_kernel *k) {
   static const float zero = 0.0f;
   int64_t dims[CI_MAX_RANK];
   int rank = 0;
-  const ci_value *value = NULL;
+  ci_value value;
   CI_TRY(k_known_ints(k, 0, dims, CI_MAX_RANK, &rank));
   CI_TRY(k_attr_tensor(k, "value", &value));
-  if (value != NULL && value->count != 1) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "attribute value has %lld elements, expected 1", (long long)value->count);
+  if (value.rank >= 0 && value.count != 1) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "attribute value has %lld elements, expected 1", (long long)value.count);
   }
-  const int32_t dtype = value == NULL ? CI_FLOAT : value->dtype;
+  const int32_t dtype = value.rank < 0 ? CI_FLOAT : value.dtype;
   CI_TRY(k_out(k, 0, dtype, rank, dims));
   struct array_make_fill *fill = k_private(k, sizeof *fill);
   if (fill == NULL) return k_no_memory(k);
-  fill->value = value == NULL ? (const void *)&zero : value->data;
+  fill->value = value.rank < 0 ? (const void *)&zero : value.data;
   ci_copy_start(&fill->copy, k->isa, ci_dtype_size(dtype));
   ci_copy_axis(&fill->copy, k->out[0]->count, 0, 1);
   return CI_OK;

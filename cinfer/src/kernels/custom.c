@@ -95,7 +95,7 @@ static custom_plan *custom_memory(ci_kernel *k) {
   plan->inputs = (ci_tensor *)(void *)(plan + 1);
   plan->outputs = plan->inputs + k->n_in;
   plan->call = (ci_call){.size = sizeof plan->call,
-                         .version = k->node->node->version,
+                         .version = k_version(k),
                          .input_count = k->n_in,
                          .output_count = k->n_out,
                          .inputs = plan->inputs,

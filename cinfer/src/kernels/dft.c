@@ -46,8 +46,8 @@ static ci_status dft_tables(ci_kernel *k, int64_t n, const char *name, dft_plan 
   if (p == NULL) return k_no_memory(k);
   ci_fft_make(&p->fft, n, p + 1);
   p->buffer = ci_round_up(buffer, 64);
-  if (!ci_mul_size(p->buffer, 2 * (uint64_t)(k->threads > 1 ? k->threads : 1), &k->scratch_bytes))
-    return k_no_memory(k);
+  const uint64_t buffers = 2 * (uint64_t)(k->threads > 1 ? k->threads : 1);
+  if (!ci_mul_size(p->buffer, buffers, &k->scratch_bytes)) return k_no_memory(k);
   return CI_OK;
 }
 

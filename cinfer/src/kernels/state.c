@@ -49,11 +49,12 @@ ci_status prepare_placeholder(ci_kernel *k) {
   ci_error *error = k->node->plan->error;
   ci_type type = {.rank = -1};
   char shape[256];
-  CI_TRY(ci_type_parse(k->node->plan->model->edges.at[node->outputs].type, &type, error));
+  const ci_model *model = k->node->plan->model;
+  CI_TRY(ci_type_parse(ci_model_stored(model, model->edges.at[node->outputs].type), &type, error));
   state_shape_text(&type, shape, sizeof shape);
-  return ci_fail_node(node, error, CI_INVALID_ARGUMENT,
+  return ci_fail_node(model, node, error, CI_INVALID_ARGUMENT,
                       "You must feed a value for placeholder tensor '%.*s' with dtype %s and shape %s",
-                      CI_SPAN_ARG(node->name), state_type_name(type.dtype), shape);
+                      CI_SPAN_ARG(ci_node_own_name(model, node)), state_type_name(type.dtype), shape);
 }
 
 /* ---- variables ---- */
@@ -62,7 +63,7 @@ ci_status prepare_variable(ci_kernel *k) { return ci_plan_read(k); }
 
 ci_status run_variable(ci_kernel *k) {
   const ci_slot *slot = ci_state_slot(k->node->plan->state, k->node->slot);
-  if (!slot->initialized) return ci_fail_uninitialized(k->node->node, slot, k->node->plan->error);
+  if (!slot->initialized) return ci_fail_uninitialized(k->node->plan, k->node->node, slot, k->node->plan->error);
   if (k->node->dynamic || k->node->copies) {
     if (slot->value.bytes > 0) memcpy(k->out[0]->data, slot->value.data, slot->value.bytes);
     return CI_OK;
@@ -197,17 +198,15 @@ static ci_status state_no_constant(ci_kernel *k) {
 static ci_status state_constant_lists(ci_kernel *k) {
   const int64_t *ints;
   const float *floats;
-  int int_count, float_count;
+  const ci_span *strings;
+  int int_count, float_count, string_count;
   CI_TRY(k_attr_ints(k, "value_ints", &ints, &int_count));
   if (int_count >= 0) return state_constant_of(k, CI_INT64, 1, int_count, ints);
   CI_TRY(k_attr_floats(k, "value_floats", &floats, &float_count));
   if (float_count >= 0) return state_constant_of(k, CI_FLOAT, 1, float_count, floats);
-  const ci_model *model = k->node->plan->model;
-  const ci_attr *strings = ci_find_attr(model, k->node->node, "value_strings");
-  if (strings != NULL && strings->kind == CI_PB_ATTRIBUTEVALUE_STRINGS && strings->count <= INT32_MAX) {
-    return state_constant_of(k, CI_STRING, 1, (int64_t)strings->count, model->strings.at + strings->as.first);
-  }
-  if (ci_find_attr(model, k->node->node, "value_string") != NULL) {
+  CI_TRY(k_attr_strings(k, "value_strings", &strings, &string_count));
+  if (string_count >= 0) return state_constant_of(k, CI_STRING, 1, string_count, strings);
+  if (k_has(k, "value_string")) {
     ci_span text;
     CI_TRY(k_attr_s(k, "value_string", NULL, &text));
     return state_constant_of(k, CI_STRING, 0, 1, &text);
@@ -216,23 +215,22 @@ static ci_status state_constant_lists(ci_kernel *k) {
 }
 
 ci_status prepare_constant(ci_kernel *k) {
-  const ci_value *tensor;
+  ci_value tensor;
   if (k->node->node->attr_count > 1) return state_no_constant(k);
   CI_TRY(k_attr_tensor(k, "value", &tensor));
-  if (tensor != NULL) {
-    CI_TRY(k_out(k, 0, tensor->dtype, tensor->rank, tensor->dims));
-    CI_TRY(ci_plan_fix(k, 0, tensor->data));
+  if (tensor.rank >= 0) {
+    CI_TRY(k_out(k, 0, tensor.dtype, tensor.rank, tensor.dims));
+    CI_TRY(ci_plan_fix(k, 0, tensor.data));
     ci_place_of(k->node->plan, k->out[0])->constant =
         ci_find_attr(k->node->plan->model, k->node->node, "value")->as.constant;
     return CI_OK;
   }
-  const ci_attr *number = ci_find_attr(k->node->plan->model, k->node->node, "value_int");
-  if (number != NULL) {
+  if (k_has(k, "value_int")) {
     int64_t value;
     CI_TRY(k_attr_i(k, "value_int", 0, &value));
     return state_constant_of(k, CI_INT64, 0, 1, &value);
   }
-  if (ci_find_attr(k->node->plan->model, k->node->node, "value_float") != NULL) {
+  if (k_has(k, "value_float")) {
     double value;
     CI_TRY(k_attr_f(k, "value_float", 0, &value));
     float single = (float)value;
