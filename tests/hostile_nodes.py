@@ -78,13 +78,13 @@ class Node:
         return builder, fed
 
 
-def huge(builder: engines.Builder, dtype: Any, dims: tuple[int, ...]) -> str:
-    """A value of a shape that no array of numpy can have."""
-    source = builder.constant("none", np.zeros(0, dtype))
-    shape = builder.constant("dims", np.array(dims, np.int64))
+def huge(builder: engines.Builder, dtype: Any, dims: tuple[int, ...], name: str = "huge") -> str:
+    """A value of a shape that no array of numpy can have; gives its name."""
+    source = builder.constant(f"{name}_none", np.zeros(0, dtype))
+    shape = builder.constant(f"{name}_dims", np.array(dims, np.int64))
     kind = engines.tensor_type(dtype)
-    builder.node("huge", "Reshape", [source, shape], [kind], {"allowzero": 1}, version=14)
-    return "huge"
+    builder.node(name, "Reshape", [source, shape], [kind], {"allowzero": 1}, version=14)
+    return name
 
 
 def text(x: Array | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ from graphio.schema.verify_graph import FIELDS
 Array = np.ndarray[Any, Any]
 Change = Callable[[Subject], object]
 
+MANY = (
+    2**41
+)  # the product of two wraps, a loop over them does not end; more steps than a Loop may have
 INTS = (0, 1, -1, -2, 3, 17, 255, 2**31 - 1, -(2**31), 2**31, 2**32, 2**40, 2**62, *INT64)
 FLOATS = (0.0, -0.0, -1.0, 0.5, 1e-40, 3e38, *map(float, ("inf", "-inf", "nan")))
 WORDS = (b"", b"x", b"a" * 300, b"%n%s%s", b"a\0b", b"\xff\xfe", b"-1", b"1e999", b"\x1b[31m")
@@ -51,6 +55,7 @@ def attacks(subject: Subject) -> Iterator[Attack]:
         yield from _connections(index)
         if value in subject.feeds:
             yield from _input(subject, index, subject.feeds[value])
+    yield from _huge_inputs(subject)
     yield from _node(subject)
 
 
@@ -199,6 +204,8 @@ def _lists(
     for v in special:
         forms[f"[0] = {v!r:.12}"] = [v, *others]
         forms[f"[all] = {v!r:.12}"] = [v] * len(values)
+    if kind == "ints" and others:
+        forms |= dict(_in_turn(len(values)))
     seen = [list(values)]
     for how, form in forms.items():
         if form not in seen:
@@ -287,13 +294,33 @@ def _retyped(index: int, value: Array, subject: Subject) -> None:
     subject.feeds[name] = value
 
 
-def _huge(index: int, dims: tuple[int, ...], subject: Subject) -> None:
-    name = subject.node.input[index]
-    value = subject.feeds.pop(name)
-    _not_fed(subject, name)
+def _huge(shapes: Mapping[int, tuple[int, ...]], subject: Subject) -> None:
     before = len(subject.builder.model.graph.node)
-    subject.node.input[index] = hostile_nodes.huge(subject.builder, value.dtype, dims)
+    for index, dims in shapes.items():
+        dtype = subject.feeds[subject.node.input[index]].dtype
+        made = hostile_nodes.huge(subject.builder, dtype, dims, f"huge{index}")
+        subject.node.input[index] = made
+    for name in set(subject.feeds).difference(subject.node.input):
+        del subject.feeds[name]
+        _not_fed(subject, name)
     _to_front(subject, before)
+    _shapes_alone(subject)
+
+
+def _shapes_alone(subject: Subject) -> None:
+    """The node runs, but only shapes are given: numpy has no arrays of some of them."""
+    int64 = engines.tensor_type(np.int64)
+    signature = subject.builder.model.signature[0]
+    if "node" not in signature.target:
+        signature.target.append("node")
+    for index, binding in enumerate(signature.output):
+        name, _, number = binding.value.partition(":")
+        kinds = subject.named(name).output_type
+        at = int(number or 0)
+        if at < len(kinds) and kinds[at].WhichOneof("kind") == "tensor":
+            shape = f"shape{index}"
+            subject.builder.node(shape, "Shape", [binding.value], [int64], version=1)
+            binding.value = shape
 
 
 def _not_fed(subject: Subject, name: str) -> None:
@@ -333,10 +360,43 @@ def _input(subject: Subject, index: int, x: Array) -> Iterator[Attack]:
         if dtype != x.dtype:
             change = functools.partial(_retyped, index, _of_type(x, dtype))
             yield Attack("type", f"{what} of {dtype.name}", change)
-    if x.ndim and x.dtype != object:
-        for dims in ((0, *[2**40] * (x.ndim - 1)), (*[2**31] * (x.ndim - 1), 0)):
-            if len(dims) > 1:
-                yield Attack("huge", f"{what} of {dims}", functools.partial(_huge, index, dims))
+
+
+def _huge_inputs(subject: Subject) -> Iterator[Attack]:
+    """Sizes that nothing can hold, in tensors of no elements."""
+    found = {i: x.shape for i, x in subject.inputs().items() if x.ndim and x.dtype != object}
+    seen = []
+    for shapes in _huge_shapes(found):
+        if shapes not in seen:
+            seen.append(shapes)
+            what = ", ".join(f"input {i} of {dims}" for i, dims in shapes.items())
+            yield Attack("huge", what, functools.partial(_huge, shapes))
+
+
+def _huge_shapes(found: dict[int, tuple[int, ...]]) -> Iterator[dict[int, tuple[int, ...]]]:
+    """Of one input, of all that are like it, and of all where they have the same sizes."""
+    for index, dims in found.items():
+        alike = [i for i, other in found.items() if other == dims]
+        ranks = {min(len(dims), 5), 2, 3}
+        forms = [
+            form for rank in sorted(ranks) for form in itertools.product((0, MANY), repeat=rank)
+        ]
+        for form in forms:
+            if len(set(form)) == 2:
+                yield {index: form}
+                yield dict.fromkeys(alike, form)
+        for none, many in itertools.permutations(range(len(dims)), 2):
+            yield {
+                index: tuple(
+                    0 if i == none else MANY if i == many else n for i, n in enumerate(dims)
+                )
+            }
+    sizes = sorted({n for dims in found.values() for n in dims})
+    for none, many in itertools.permutations(sizes, 2):
+        new = {none: 0, many: MANY}
+        all_of_them = {i: tuple(new.get(n, n) for n in dims) for i, dims in found.items()}
+        if all(0 in dims or MANY not in dims for dims in all_of_them.values()):
+            yield {i: dims for i, dims in all_of_them.items() if dims != found[i]}
 
 
 def _of_type(x: Array, dtype: Any) -> Array:
@@ -358,11 +418,20 @@ def _numbers(x: Array, values: Iterator[tuple[str, Any]]) -> Iterator[tuple[str,
 
 
 def _orders(x: Array) -> Iterator[tuple[str, Array]]:
-    """The same elements in another order, or the first of them for all."""
+    """The same elements in another order, the first of them for all, sizes of nothing."""
     if x.size > 1:
         flat = x.reshape(-1)
         yield " backwards", np.ascontiguousarray(flat[::-1]).reshape(x.shape)
         yield " of one value", np.full(x.shape, flat[0], x.dtype)
+    if x.size > 1 and x.dtype == np.int64:
+        for how, values in _in_turn(x.size):
+            yield f" {how}", np.array(values).reshape(x.shape)
+
+
+def _in_turn(count: int) -> Iterator[tuple[str, list[int]]]:
+    """Where they are the sizes of something: it has no elements, and many of them."""
+    for pair in ((0, MANY), (MANY, 0)):
+        yield f"of {pair} in turn", [pair[i % 2] for i in range(count)]
 
 
 def _shapes(x: Array) -> Iterator[tuple[str, Array]]:

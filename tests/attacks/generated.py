@@ -68,6 +68,7 @@ def chosen(options: argparse.Namespace) -> list[Numbered]:
         each
         for each in found
         if (options.only is None or options.only == each.attack.name)
+        and (options.kind is None or options.kind == each.attack.kind)
         and (options.share == 1 or _hash(salt, str(each)) % options.share == 0)
     ]
 
@@ -291,6 +292,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--op", action="append", help="only this operator; may be repeated")
     parser.add_argument("--only", help="attacks of this name")
+    parser.add_argument("--kind", help="attacks of this kind, a column of --table")
     parser.add_argument("--share", type=int, default=1, help="one in so many, chosen by hash")
     parser.add_argument("--alone", action="store_true", help="cinfer alone, without comparing")
     parser.add_argument("--native", default="", help="a module built with sanitizers")

@@ -13,9 +13,20 @@ static ci_status array_view(ci_kernel *k, int rank, const int64_t *dims) {
   return CI_OK;
 }
 
+/* The product of all but the free axis, -1 where it is larger than any; 0 wherever a 0 stands. */
+static int64_t array_count(const int64_t *dims, int rank, int free_axis) {
+  int64_t count = 1;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] == 0) return 0;
+    if (i == free_axis || count < 0) continue;
+    count = count > INT64_MAX / dims[i] ? -1 : count * dims[i];
+  }
+  return count;
+}
+
 ci_status prepare_reshape(ci_kernel *k) {
   const ci_value *x = k->in[0];
-  int64_t dims[CI_MAX_RANK], allow_zero = 0, known = 1;
+  int64_t dims[CI_MAX_RANK], allow_zero = 0;
   int rank = 0, free_axis = -1;
   char text[128];
   CI_TRY(k_attr_i(k, "allowzero", 0, &allow_zero));
@@ -35,11 +46,10 @@ ci_status prepare_reshape(ci_kernel *k) {
     if (dims[i] < 0) {
       return k_fail(k, CI_INVALID_ARGUMENT, "shape[%d] is %lld, expected 0 or more, or one -1", i, (long long)dims[i]);
     }
-    if (dims[i] > 0 && known > INT64_MAX / dims[i]) {
-      return k_fail(k, CI_INVALID_ARGUMENT, "the new shape has more elements than %s",
-                    k_describe(x, text, sizeof text));
-    }
-    known *= dims[i];
+  }
+  const int64_t known = array_count(dims, rank, free_axis);
+  if (known < 0) {
+    return k_fail(k, CI_INVALID_ARGUMENT, "the new shape has more elements than %s", k_describe(x, text, sizeof text));
   }
   if (free_axis >= 0 && known > 0 && x->count % known == 0) {
     dims[free_axis] = x->count / known;

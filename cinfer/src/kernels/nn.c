@@ -140,8 +140,8 @@ static void softmax_part(void *argument, int64_t begin, int64_t end, int thread)
 
 ci_status run_softmax(ci_kernel *k) {
   const softmax_plan *p = k->private_memory;
-  const int64_t rows = p->outer * p->inner;
   if (k->in[0]->count == 0) return CI_OK;
+  const int64_t rows = p->outer * p->inner;
   if (rows <= p->grain) {
     softmax_part(k, 0, rows, 0);
   } else {
