@@ -187,4 +187,11 @@ def one_node(
 def run(engine: str, data: bytes, inputs: Sequence[Array]) -> list[Array]:
     """Loads and runs the model's only signature."""
     outputs: list[Array] = module(engine).load(data).signature().run(inputs)
+    assert are_values(outputs), "a bool is a byte other than 0 and 1, which compares like 1"
     return outputs
+
+
+def are_values(outputs: Sequence[Any]) -> bool:
+    """Whether every bool is a byte of 0 or 1."""
+    bools = [x for x in outputs if isinstance(x, np.ndarray) and x.dtype == np.bool_]
+    return all((x.view(np.uint8) <= 1).all() for x in bools)

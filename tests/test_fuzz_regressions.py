@@ -3,8 +3,10 @@ tests (test_build.py, under sanitizers); here it is seen that each has some and 
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
+import lzma
 import re
 import sys
 from pathlib import Path
@@ -64,6 +66,25 @@ def test_a_report_is_read() -> None:
     wanted = {"executions": 9001, "coverage": 1001, "features": 1502, "corpus": 26, "findings": 0}
     assert {key: line[key] for key in wanted} == wanted
     assert fuzz.line_of("wire", 17, REPORT, 2.0, 1)["executions"] == 9000
+
+
+@pytest.mark.parametrize(("again", "stalled"), [("sys.exit(0)", True), ("sys.exit(70)", False)])
+def test_an_input_that_is_slow_once_alone_is_no_finding(
+    tmp_path: Path, again: str, stalled: bool
+) -> None:
+    slow, crash = tmp_path / "timeout-1", tmp_path / "crash-1"
+    command = [sys.executable, "-c", f"import sys; {again}"]
+    assert fuzz.stalled(command, slow) is stalled
+    assert fuzz.stalled(command, crash) is False
+
+
+def test_a_finding_can_be_taken_out_of_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "crash-1"
+    path.write_bytes(b"GRAPHIO" * 300)
+    report = "noise\nnn.c:143:33: runtime error: overflow\n    #0 0x1 in run_softmax\n"
+    *where, packed = fuzz.shown(path, report).splitlines()
+    assert where == report.splitlines()[1:]
+    assert lzma.decompress(base64.b64decode(packed)) == path.read_bytes()
 
 
 def test_slices_add_up_and_a_finding_starts_the_clean_count_anew(

@@ -17,11 +17,13 @@ the reproducer's path is printed. A fixed finding goes into the target's folder 
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import datetime
 import hashlib
 import importlib.util
 import json
+import lzma
 import os
 import platform
 import random
@@ -48,6 +50,8 @@ SLICE = 600  # seconds of one turn of --deep
 SHORT = 1024  # bytes of the longest input of most turns: those run several times as fast
 # Where blocks were allocated is told by a replay.
 QUICK = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=32"}
+TIMEOUT = 20  # seconds of one input; the machine's, so one that takes longer is run again
+SHOWN = 8192  # bytes of the longest finding that is printed, so that a log alone can show it again
 KINDS = ("crash-", "leak-", "timeout-", "oom-")  # of reproducers, as libFuzzer names them
 
 Line = dict[str, Any]
@@ -263,8 +267,8 @@ def corpus_folder(name: str) -> Path:
 
 def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | None:
     """One run; its line for the log, or None where this machine cannot build the target."""
-    command = target.command(name)
-    if command is None:
+    program = target.command(name)
+    if program is None:
         return None
     findings = BUILD / "findings" / name / str(seed)
     findings.mkdir(parents=True, exist_ok=True)
@@ -273,7 +277,7 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     old = target.folder / "regressions" / name
     folders += [old] if old.is_dir() else []
     flags = [f"-seed={seed}", f"-artifact_prefix={findings}/", "-print_final_stats=1"]
-    flags += ["-rss_limit_mb=1024", "-timeout=20", "-reload=0", *target.flags, *limits]
+    flags += ["-rss_limit_mb=1024", f"-timeout={TIMEOUT}", "-reload=0", *target.flags, *limits]
     if target.short_too and seed % 4:
         flags.append(f"-max_len={SHORT}")
     flags += [f"-dict={target.folder / target.dictionary}"] if target.dictionary else []
@@ -281,23 +285,41 @@ def fuzz(name: str, target: Target, seed: int, limits: Sequence[str]) -> Line | 
     around = {**QUICK, "PYTHONHASHSEED": str(seed % 2**32), **os.environ}
     started = time.monotonic()
     report = BUILD / f"{name}-{seed}.log"
-    command += [*flags, *map(str, folders)]
+    command = [*program, *flags, *map(str, folders)]
     with open(report, "wb") as out:
         done = subprocess.run(command, stdout=out, stderr=out, env=around)
     text = report.read_text(errors="replace")
-    found = sorted(
+    written = sorted(
         path
         for path in findings.iterdir()
         if path.name.startswith(KINDS) and path.stat().st_mtime_ns != before.get(path)
     )
-    if done.returncode != 0 and not found:
+    if done.returncode != 0 and not written:
         sys.exit(f"{name} ended with status {done.returncode}; its report is {report}")
+    found = [path for path in written if not stalled([*program, *target.flags], path)]
     for path in found:
-        print(f"{name}: finding {path}; report {report}", flush=True)
+        print(f"{name}: finding {path}; report {report}\n{shown(path, text)}", flush=True)
     line = line_of(name, seed, text, time.monotonic() - started, len(found))
     if not line["coverage"] and not found:
         sys.exit(f"{name} saw nothing of the library: it was not instrumented; see {report}")
     return line
+
+
+def stalled(command: Sequence[str], path: Path) -> bool:
+    """Whether what took too long ends in time when it is run again: the machine stood still."""
+    if not path.name.startswith("timeout-"):
+        return False
+    again = subprocess.run([*command, f"-timeout={TIMEOUT}", str(path)], capture_output=True)
+    if again.returncode == 0:
+        print(f"{path.name} took over {TIMEOUT} s once and not again: no finding", flush=True)
+    return again.returncode == 0
+
+
+def shown(path: Path, report: str) -> str:
+    """Where it happened, and the input, to be pasted into `base64 -d | unxz`."""
+    told = re.findall(r"^.*(?:ERROR: |runtime error: |SUMMARY: | #[0-9] ).*$", report, re.M)
+    packed = base64.b64encode(lzma.compress(path.read_bytes())).decode()
+    return "\n".join([*told[-12:], packed if len(packed) <= SHOWN else f"{len(packed)} bytes"])
 
 
 def line_of(name: str, seed: int, text: str, seconds: float, findings: int) -> Line:

@@ -94,6 +94,13 @@ static bool play_open(play *p, const uint8_t *file, size_t size, uint8_t choices
 
 /* ---- runs ---- */
 
+static bool play_are_values(const ci_tensor *value) {
+  const uint8_t *bytes = value->data;
+  bool right = true;
+  for (size_t i = 0; value->dtype == CI_BOOL && i < value->bytes; i++) right = right && bytes[i] <= 1;
+  return right;
+}
+
 static void play_run(play *p, int signature, ci_tensor *inputs, int input_count) {
   ci_tensor outputs[MOST_OUTPUTS] = {{0}}, foreseen[MOST_OUTPUTS] = {{0}};
   const int count = ci_output_count(p->model, signature);
@@ -107,6 +114,7 @@ static void play_run(play *p, int signature, ci_tensor *inputs, int input_count)
   note(p, status);
   for (int i = 0; i < count && status == CI_OK; i++) {
     p->digest = fuzz_digest(p->digest, &outputs[i]);
+    fuzz_require(play_are_values(&outputs[i]), "S10: bools are 0 or 1");
     if (planned != CI_OK || foreseen[i].rank < 0) continue;
     const bool same =
         foreseen[i].dtype == outputs[i].dtype && foreseen[i].rank == outputs[i].rank &&

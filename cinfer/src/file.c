@@ -90,7 +90,7 @@ static ci_status file_open_split(const ci_allocator *allocator, const char *pref
   if (ci_file_safe_name(*base, strlen(*base))) return CI_OK;
   ci_status status = ci_fail(error, CI_INVALID_ARGUMENT,
                              "'%s' is no prefix of a checkpoint: its last part must be 1 to 255 bytes of UTF-8 without "
-                             "slashes, backslashes, double quotes and control characters, and not begin with a dot",
+                             "/, \\, \" and control characters, and not begin with a dot",
                              prefix);
   ci_folder_close(folder);
   return status;

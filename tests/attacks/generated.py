@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import engines
 import hostile_runs
 import numpy as np
 
@@ -208,6 +209,8 @@ def _holds(x: Any) -> bool:
 
 def _copied(outputs: list[Any]) -> list[Any]:
     """Results that outlive the next run."""
+    if not engines.are_values(outputs):
+        raise AssertionError("a bool is a byte other than 0 and 1")
     return [x.copy() if isinstance(x, np.ndarray) else x for x in outputs]
 
 

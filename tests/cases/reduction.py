@@ -334,6 +334,20 @@ FLAGS = np.array([[True, False, True], [False, False, False], [True, True, True]
 case("ReduceMax", [FLAGS, np.array([1])], expect=lambda x, a: x.any(1, keepdims=True), version=20)
 case("ReduceMin", [FLAGS, np.array([0])], expect=lambda x, a: x.all(0, keepdims=True), version=20)
 case(
+    "ReduceMax",
+    [FLAGS[:0], np.array([0])],
+    expect=lambda x, a: np.zeros((1, 3), bool),
+    version=20,
+    label="of no bools",
+)
+case(
+    "ReduceMin",
+    [FLAGS[:0], np.array([0])],
+    expect=lambda x, a: np.ones((1, 3), bool),
+    version=20,
+    label="of no bools",
+)
+case(
     "ArgMax",
     [np.array([[1.0, np.nan, 3.0, np.nan]])],
     {"axis": 1, "select_last_index": 1},

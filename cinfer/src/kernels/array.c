@@ -13,13 +13,12 @@ static ci_status array_view(ci_kernel *k, int rank, const int64_t *dims) {
   return CI_OK;
 }
 
-/* The product of all but the free axis, -1 where it is larger than any; 0 wherever a 0 stands. */
+/* The product of all but the free axis, at most INT64_MAX; 0 wherever a 0 stands. */
 static int64_t array_count(const int64_t *dims, int rank, int free_axis) {
   int64_t count = 1;
   for (int i = 0; i < rank; i++) {
     if (dims[i] == 0) return 0;
-    if (i == free_axis || count < 0) continue;
-    count = count > INT64_MAX / dims[i] ? -1 : count * dims[i];
+    if (i != free_axis) count = count > INT64_MAX / dims[i] ? INT64_MAX : count * dims[i];
   }
   return count;
 }
@@ -48,14 +47,14 @@ ci_status prepare_reshape(ci_kernel *k) {
     }
   }
   const int64_t known = array_count(dims, rank, free_axis);
-  if (known < 0) {
-    return k_fail(k, CI_INVALID_ARGUMENT, "the new shape has more elements than %s", k_describe(x, text, sizeof text));
-  }
   if (free_axis >= 0 && known > 0 && x->count % known == 0) {
     dims[free_axis] = x->count / known;
   } else if (free_axis >= 0 || known != x->count) {
     return k_fail(k, CI_INVALID_ARGUMENT, "%s has %lld elements, the new shape %s %lld",
-                  k_describe(x, text, sizeof text), (long long)x->count, free_axis >= 0 ? "a multiple of" : "has",
+                  k_describe(x, text, sizeof text), (long long)x->count,
+                  free_axis >= 0       ? "a multiple of"
+                  : known == INT64_MAX ? "at least"
+                                       : "has",
                   (long long)known);
   }
   return array_view(k, rank, dims);

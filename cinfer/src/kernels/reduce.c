@@ -365,6 +365,8 @@ ci_status run_reduce(ci_kernel *k) {
   char *top = k->scratch, *copy = p->top_bytes > 0 ? top + p->top_bytes : top, *lists = copy;
   if (p->empty) {
     p->typed->fill(job.y, NULL, k->out[0]->count);
+    /* Bools are reduced as uint8: the least of none is 255. */
+    if (k->out[0]->dtype == CI_BOOL && k->out[0]->count > 0) memset(job.y, *job.y & 1, k->out[0]->bytes);
   } else {
     if (p->transposed || p->before != CI_BEFORE_NOTHING) lists += ci_round_up(k->in[0]->bytes, 64);
     if (p->transposed) {
