@@ -68,14 +68,14 @@ def test_a_report_is_read() -> None:
     assert fuzz.line_of("wire", 17, REPORT, 2.0, 1)["executions"] == 9000
 
 
-@pytest.mark.parametrize(("again", "stalled"), [("sys.exit(0)", True), ("sys.exit(70)", False)])
-def test_an_input_that_is_slow_once_alone_is_no_finding(
-    tmp_path: Path, again: str, stalled: bool
+@pytest.mark.parametrize(("again", "ends"), [("sys.exit(0)", True), ("sys.exit(70)", False)])
+def test_an_input_that_takes_long_and_ends_is_no_finding(
+    tmp_path: Path, again: str, ends: bool
 ) -> None:
     slow, crash = tmp_path / "timeout-1", tmp_path / "crash-1"
     command = [sys.executable, "-c", f"import sys; {again}"]
-    assert fuzz.stalled(command, slow) is stalled
-    assert fuzz.stalled(command, crash) is False
+    assert fuzz.ends(command, slow) is ends
+    assert fuzz.ends(command, crash) is False
 
 
 def test_a_finding_can_be_taken_out_of_a_log(tmp_path: Path) -> None:

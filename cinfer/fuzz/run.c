@@ -17,7 +17,9 @@ enum {
   OPTION_RUNS = 0x30,
   OPTION_THREADS = 64
 };
-enum { MOST_OUTPUTS = 64, SMALL_MEMORY = 1 << 16, LARGE_MEMORY = 1 << 18, MOST_STEPS = 16, MOST_NODES = 256 };
+enum { MOST_OUTPUTS = 64, SMALL_MEMORY = 1 << 16, LARGE_MEMORY = 1 << 17, MOST_NODES = 256 };
+/* Loops in loops: what they hold runs 6 x 6 x 6 times, for each run, so that no input takes seconds. */
+enum { MOST_STEPS = 6, MOST_DEPTH = 3 };
 
 typedef struct play { /* one time through */
   ci_model *model;
@@ -64,7 +66,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
 /* ---- opening ---- */
 
 static ci_limits limits_of(uint8_t options) {
-  ci_limits limits = {.size = sizeof limits, .max_bytes = 1 << 20, .max_nodes = MOST_NODES, .max_depth = 4};
+  ci_limits limits = {.size = sizeof limits, .max_bytes = 1 << 20, .max_nodes = MOST_NODES, .max_depth = MOST_DEPTH};
   limits.max_memory = (options & OPTION_ROOM) != 0 ? LARGE_MEMORY : SMALL_MEMORY;
   limits.max_loop_steps = MOST_STEPS;
   return limits;
