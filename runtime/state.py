@@ -213,8 +213,18 @@ class State:
             raise errors.NotFoundError(message=f"the state has no variable {name!r}") from None
 
     def generator(self, name: str) -> Generator:
-        """The generator, made if it is new."""
+        """The generator, made if it is new. Raises AlreadyExistsError: a blob is called so."""
+        self._admit(name)
         return self._generators.setdefault(name, Generator(name))
+
+    def _admit(self, generator: str) -> None:
+        """One name has one value in a checkpoint."""
+        if generator in self._kept:
+            raise errors.AlreadyExistsError(
+                message=f"{generator!r} is {_kind(self._kept[generator])} of the state, so no "
+                "random generator can be called that: remove it by remove_blob, or call the "
+                "generator otherwise"
+            )
 
     def draw(self, generator: Generator, blocks: int) -> tuple[int, int]:
         """Reserves blocks of a stream: its key and the first block's counter."""
@@ -280,11 +290,16 @@ class State:
             generators: name to key and counter.
             given: True: the arrays are nobody else's from now on and need no copy.
             declared: variables to be declared before: name to element type's number and shape.
+
+        Raises:
+            AlreadyExistsError: a blob is called as one of the generators.
         """
         with self.lock, self._declared(declared or {}):
             slots = [self.slot(name) for name in values]
             for slot, value in zip(slots, values.values(), strict=True):
                 slot.check(value)
+            for name in generators or {}:
+                self._admit(name)
             made = [
                 value
                 if isinstance(value, Stored) or (given and value.flags.c_contiguous)
@@ -338,7 +353,8 @@ class State:
 
         Raises:
             NotFoundError: there is none, or it misses variables (all are named).
-            InvalidArgumentError: dtypes or shapes differ (all are named).
+            InvalidArgumentError: dtypes or shapes differ (all are named); a blob or the place of
+                an iterator is called as a random generator of the state.
             DataLossError: a file is damaged.
         """
         from graphio.schema import restore
@@ -357,13 +373,23 @@ class State:
                 for row in found.index.variable
                 if row.name not in others
             ]
-            resources = found.resources
+            kept = {n: k for n, k in found.resources.items() if not isinstance(k, tuple)}
+            self._check_apart(kept, prefix)
             for row, value in taken:
                 self._take(row, value)
+            self._kept = kept
             for name, (key, counter) in found.generators.items():
                 self.set_generator(name, key, counter)
-            self._kept = {n: kept for n, kept in resources.items() if not isinstance(kept, tuple)}
             return found.step
+
+    def _check_apart(self, kept: Mapping[str, Any], prefix: str | os.PathLike[str]) -> None:
+        for name in sorted(kept.keys() & self._generators.keys()):
+            raise errors.InvalidArgumentError(
+                message=f"{name!r} is {_kind(kept[name])} in the checkpoint "
+                f"{os.path.basename(prefix)!r} and a random generator of the state, which cannot "
+                "have both: restore into a state without that generator, or call one of them "
+                "otherwise and save again"
+            )
 
     def _take(self, row: CheckpointVariable, value: Array) -> None:
         slot = self._slots.get(row.name)
@@ -373,6 +399,10 @@ class State:
         slot.value = value
         if slot.link is None and row.slot_of:
             slot.link = (row.slot_of, row.slot)
+
+
+def _kind(kept: bytes | IteratorState) -> str:
+    return "a blob" if isinstance(kept, bytes) else "the place of an iterator"
 
 
 def _meet(one: Shape | None, other: Shape | None) -> bool:

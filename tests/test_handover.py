@@ -362,6 +362,40 @@ def test_blobs_that_cannot_be_kept_are_refused(engine: str, state: Any) -> None:
 
 
 @engines.BOTH
+def test_a_generator_and_a_blob_never_have_one_name(
+    engine: str, state: Any, tmp_path: Path
+) -> None:
+    state.set_blob("dice", b"x")
+    for give in (
+        lambda: state.set_generator("dice", 1, 2),
+        lambda: state.assign({}, {"dice": (1, 2)}),
+    ):
+        with pytest.raises(errors.AlreadyExistsError, match="'dice' is a blob of the state"):
+            give()
+    assert state.generators() == {}
+    state.save(tmp_path / "blob")
+    other = engines.module(engine).new_state()
+    other.set_generator("dice", 1, 2)
+    with pytest.raises(errors.InvalidArgumentError, match="'dice' is a blob in the checkpoint"):
+        other.restore(tmp_path / "blob")
+    assert other.blobs() == {} and other.generators() == {"dice": (1, 2)}
+    other.save(tmp_path / "generator")
+    state.restore(tmp_path / "generator")
+    assert state.blobs() == {} and state.generators() == {"dice": (1, 2)}
+
+
+@engines.BOTH
+def test_a_model_whose_generator_is_called_as_a_blob_is_refused(engine: str, state: Any) -> None:
+    state.set_blob("dice", b"x")
+    builder = engines.Builder()
+    builder.model.resource.add(name="dice").generator.SetInParent()
+    x = builder.placeholder("x", np.dtype("f4"), None)
+    builder.signature({"x": x}, {"y": x})
+    with pytest.raises(errors.AlreadyExistsError, match="'dice' is a blob of the state"):
+        engines.module(engine).load(builder.bytes(), state=state)
+
+
+@engines.BOTH
 def test_what_no_model_has_declared_is_restored_and_saved_again(
     engine: str, state: Any, tmp_path: Path
 ) -> None:
