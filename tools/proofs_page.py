@@ -80,6 +80,9 @@ Every loss that is in the log:
 - R1, C: not lost, but one too many was kept. A kill between the commit of a folder's first
   checkpoint and its file `checkpoint` left one that no list had, so none let it go. Now the list of
   the next save has what `ci_restore_latest` went on from.
+- R6: nothing damaged was taken. The Python runtime took a place of an iterator under the name of a
+  random generator that its state had, which cinfer refuses; its next save would have written one of
+  the two. Now it refuses that as well.
 
 ## Others, by the same measures
 
