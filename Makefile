@@ -83,7 +83,8 @@ analyze:
 bits: .venv/dev.stamp
 	$(BIN)/python tools/bits_matrix.py $(BITS)
 
-# Every generated attack in both engines, again in cinfer with sanitizers, and on every machine.
+# Every generated attack in both engines, again in cinfer with gcc's sanitizers and with clang's, which sees overflows
+# of numbers that nothing uses, and on every machine.
 attacks: .venv/dev.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/attacks -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCINFER_SANITIZE=address,undefined,float-cast-overflow
@@ -91,6 +92,11 @@ attacks: .venv/dev.stamp
 	cd tests && ../$(BIN)/python -m attacks.generated --table
 	cd tests && ../$(BIN)/python -m attacks.generated --alone --native ../build/attacks/_native.abi3.so \
 	  --preload "$$($(CC) -print-file-name=libasan.so)"
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/attacks-clang -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	  -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DCMAKE_C_COMPILER=clang \
+	  -DCMAKE_C_FLAGS=-fsanitize-trap=all -DCINFER_SANITIZE=undefined,float-cast-overflow
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/attacks-clang --target _native
+	cd tests && ../$(BIN)/python -m attacks.generated --alone --native ../build/attacks-clang/_native.abi3.so
 	cd tests && ../$(BIN)/python -m attacks.machines
 
 failures: .venv/dev.stamp

@@ -22,9 +22,8 @@ from graphio.schema.verify_graph import FIELDS
 Array = np.ndarray[Any, Any]
 Change = Callable[[Subject], object]
 
-MANY = (
-    2**41
-)  # the product of two wraps, a loop over them does not end; more steps than a Loop may have
+# The product of two of them wraps, and a loop over them does not end: a Loop may have 2^40 steps.
+MANY = 2**41
 INTS = (0, 1, -1, -2, 3, 17, 255, 2**31 - 1, -(2**31), 2**31, 2**32, 2**40, 2**62, *INT64)
 FLOATS = (0.0, -0.0, -1.0, 0.5, 1e-40, 3e38, *map(float, ("inf", "-inf", "nan")))
 WORDS = (b"", b"x", b"a" * 300, b"%n%s%s", b"a\0b", b"\xff\xfe", b"-1", b"1e999", b"\x1b[31m")
