@@ -78,7 +78,7 @@ static uint64_t feed_counted(int32_t dtype, size_t i) {
 /* What no byte of such an element may have set. */
 static uint8_t feed_mask(int32_t dtype) {
   const int bits = ci_dtype_bits(dtype);
-  return dtype == CI_BOOL ? 1 : (uint8_t)(bits < 8 ? (1 << bits) - 1 : 0xff);
+  return (uint8_t)(dtype == CI_BOOL ? 1 : bits < 8 ? (1 << bits) - 1 : 0xff);
 }
 
 static void feed_numbers(fuzz_reader *reader, uint8_t mode, const ci_tensor *tensor, size_t count, uint8_t *to) {
