@@ -100,6 +100,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "graphio.ops.attention": (),
     "graphio.ops.bits": (),
+    "graphio.ops.boxes": (),
     "graphio.ops.candidates": (),
     "graphio.ops.check": (
         "Assert", "add_check_numerics_ops", "check_numerics", "verify_tensor_all_finite",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphio import refusals
+from graphio.ops.boxes import crop_and_resize, non_max_suppression, non_max_suppression_padded
 from graphio.ops.colours import (
     adjust_hue,
     adjust_saturation,
@@ -26,14 +27,11 @@ from graphio.ops.imaging import (
     adjust_gamma,
     central_crop,
     convert_image_dtype,
-    crop_and_resize,
     crop_to_bounding_box,
     flip_left_right,
     flip_up_down,
     grayscale_to_rgb,
     image_gradients,
-    non_max_suppression,
-    non_max_suppression_padded,
     pad_to_bounding_box,
     per_image_standardization,
     random_brightness,

@@ -1,4 +1,4 @@
-"""tf.image: sizes, crops, flips, colours and boxes of images (h, w, c) or (n, h, w, c)."""
+"""tf.image: sizes, crops, flips and colours of images (h, w, c) or (n, h, w, c)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
-from graphio.ops import filling, index, joining, linear, math, primitive, random, reduction, shapes
+from graphio.ops import index, joining, linear, math, primitive, random, reduction, shapes
 from graphio.ops.emit import (
-    FLOATING,
-    INTEGER,
     NUMERIC,
     describe,
     int_value,
@@ -35,14 +33,11 @@ __all__ = [
     "adjust_gamma",
     "central_crop",
     "convert_image_dtype",
-    "crop_and_resize",
     "crop_to_bounding_box",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
     "image_gradients",
-    "non_max_suppression",
-    "non_max_suppression_padded",
     "pad_to_bounding_box",
     "per_image_standardization",
     "random_brightness",
@@ -86,14 +81,14 @@ def _image(value: Any, op: str, at: str) -> tuple[Tensor, int]:
     return x, rank - 3
 
 
-def _size(x: Tensor, axis: int) -> Tensor:
+def axis_size(x: Tensor, axis: int) -> Tensor:
     return primitive.gather(primitive.shape_of(x), scalar(axis, dtypes.int64), 0)
 
 
 # ---- sizes ----
 
 
-def _pair(size: Any, op: str) -> tuple[Tensor, tuple[int | None, int | None]]:
+def height_and_width(size: Any, op: str) -> tuple[Tensor, tuple[int | None, int | None]]:
     """Height and width as a tensor and as far as they are known."""
     target = ints(size, op, "size")
     dims = primitive.static_vector(target) or (None, None)
@@ -118,7 +113,7 @@ def _resize(
                 f"Shape must be rank 4 but is rank {x.shape.ndims} for {describe(at, tf_type)} "
                 f"with input shapes: {shapes.text_of(x)}."
             )
-        target, (h, w) = _pair(size, tf_type)
+        target, (h, w) = height_and_width(size, tf_type)
         if attrs["mode"] != "nearest" and x.dtype.base_dtype != dtypes.float64:
             x = cast(x, dtypes.float32)
         dims = dims_of(x) or (None,) * 4
@@ -228,7 +223,7 @@ def resize_area(
         x = convert_to_tensor(images, name="images")
         require(x, NUMERIC, "ResizeArea", "images")
         dims = dims_of(x)
-        _, new = _pair(size, "ResizeArea")
+        _, new = height_and_width(size, "ResizeArea")
         if dims is None or len(dims) != 4 or None in (dims[1], dims[2], *new):
             raise ValueError(
                 f"resize_area: images have shape {shapes.text(dims)} and size is "
@@ -301,7 +296,7 @@ def resize_images(
         old = dims[row : row + 2]
         if preserve_aspect_ratio:
             size = _within(old, size)
-        _, new = _pair(size, "resize_images")
+        _, new = height_and_width(size, "resize_images")
         if None not in new and old == new:
             return primitive.unary("Identity", x, at)
         if row:
@@ -436,7 +431,7 @@ def pad_to_bounding_box(
             after: Any = None if known is None else target - offset - known
             if after is None:
                 rest = scalar(target - offset, dtypes.int64)
-                after = binary("Sub", rest, _size(x, row + i))
+                after = binary("Sub", rest, axis_size(x, row + i))
             ends.append((offset, after))
         zero = [0] * row
         flat = [*zero, ends[0][0], ends[1][0], 0, *zero, ends[0][1], ends[1][1], 0]
@@ -722,193 +717,3 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
             ends = [[0, int(a == axis)] for a in range(4)]
             found.append(joining.pad(binary("Sub", after, before), ends))
         return found[0], found[1]
-
-
-# ---- boxes ----
-
-
-def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: float = 0.5,
-    score_threshold: float = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """The best boxes in descending order of score, without those that overlap a better one.
-
-    Args:
-        boxes: float32 (n, 4): two opposite corners y1, x1, y2, x2.
-        scores: float32 (n).
-        max_output_size: how many at most.
-        iou_threshold: the part in common, of two boxes' union, above which the worse one goes.
-        score_threshold: boxes whose score is not above it go.
-        name: of the operation.
-
-    Returns:
-        The numbers of the boxes, an int32 vector.
-
-    Raises:
-        ValueError: the shapes do not fit.
-    """
-    op = "NonMaxSuppressionV3"
-    with scope(name, op) as at:
-        corners = convert_to_tensor(boxes, dtype=dtypes.float32, name="boxes")
-        values = convert_to_tensor(scores, dtype=dtypes.float32, name="scores")
-        what = describe(at, op)
-        shapes.merge(dims_of(corners), (None, 4), what)
-        shapes.merge(dims_of(values), (dims_of(corners) or (None,))[:1], what)
-        number = convert_to_tensor(max_output_size, name="max_output_size")
-        require(number, INTEGER, op, "max_output_size")
-        limit = primitive.reshape(cast(number, dtypes.int64), [1])
-        inputs: list[Tensor | None] = [
-            primitive.unsqueeze(corners, [0]),
-            primitive.unsqueeze(values, [0, 1]),
-            limit,
-            constant(np.asarray([iou_threshold], np.float32), name="iou_threshold"),
-        ]
-        if not score_threshold == float("-inf"):
-            inputs.append(constant(np.asarray([score_threshold], np.float32), name="score"))
-        found = node("NonMaxSuppression", inputs, dtypes.int64, (None, 3), center_point_box=0)
-        column = primitive.gather(found, scalar(2, dtypes.int64), 1)
-        return cast(column, dtypes.int32, at)
-
-
-def non_max_suppression_padded(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: float = 0.5,
-    score_threshold: float = float("-inf"),
-    pad_to_max_output_size: bool = False,
-    name: str | None = None,
-) -> tuple[Tensor, Tensor]:
-    """non_max_suppression, if wished with zeros up to max_output_size, and how many are valid."""
-    with scope(name, "non_max_suppression_padded") as at:
-        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
-        count = primitive.count(chosen, dtypes.int32)
-        if not pad_to_max_output_size:
-            return primitive.unary("Identity", chosen, at), count
-        limit = cast(convert_to_tensor(max_output_size), dtypes.int32)
-        ends = joining.stack([scalar(0, dtypes.int32), binary("Sub", limit, count)])
-        padded = joining.pad(chosen, primitive.unsqueeze(ends, [0]), name=at)
-        known = static_ints([max_output_size])
-        padded.set_shape([known[0] if known else None])
-        return padded, count
-
-
-def crop_and_resize(
-    image: Any,
-    boxes: Any = None,
-    box_ind: Any = None,
-    crop_size: Any = None,
-    method: str = "bilinear",
-    extrapolation_value: float = 0.0,
-    name: str | None = None,
-    box_indices: Any = None,
-) -> Tensor:
-    """Parts of images, each in the same size.
-
-    Args:
-        image: numeric (n, h, w, c).
-        boxes: float32 (m, 4): y1, x1, y2, x2 with 0 and 1 the first and the last row or column;
-            they may reach beyond the image, and be turned round.
-        box_ind: integer vector (m), the image of each box.
-        crop_size: height and width of the parts.
-        method: bilinear or nearest.
-        extrapolation_value: outside the image.
-        name: of the operation.
-        box_indices: the new name of box_ind.
-
-    Returns:
-        A float tensor (m, height, width, c): float32 unless image is float64.
-
-    Raises:
-        ValueError: the shapes do not fit, or method is neither.
-    """
-    if method not in ("bilinear", "nearest"):
-        raise ValueError(f"method must be 'bilinear' or 'nearest', got {method!r}")
-    with scope(name, "CropAndResize") as at:
-        x = convert_to_tensor(image, name="image")
-        require(x, NUMERIC, "CropAndResize", "image")
-        what = describe(at, "CropAndResize")
-        shapes.merge(dims_of(x), (None,) * 4, what)
-        if x.dtype.base_dtype != dtypes.float64:
-            x = cast(x, dtypes.float32)
-        region = convert_to_tensor(boxes, name="boxes")
-        require(region, FLOATING, "CropAndResize", "boxes")
-        shapes.merge(dims_of(region), (None, 4), what)
-        numbers = convert_to_tensor(box_ind if box_indices is None else box_indices, name="box_ind")
-        require(numbers, INTEGER, "CropAndResize", "box_ind")
-        shapes.merge(dims_of(numbers), (dims_of(region) or (None,))[:1], what)
-        region = cast(region, x.dtype)
-        target, _ = _pair(crop_size, "CropAndResize")
-        rows, columns = (_lines(x, region, target, axis) for axis in (0, 1))
-        y, w = primitive.unsqueeze(rows, [2]), primitive.unsqueeze(columns, [1])
-        place = primitive.unsqueeze(cast(numbers, dtypes.int64), [1, 2])
-        build = _nearest if method == "nearest" else _bilinear
-        inside = compare("And", _within_axis(x, y, 1), _within_axis(x, w, 2))
-        found = build(x, place, y, w)
-        return select(primitive.unsqueeze(inside, [3]), found,
-                      scalar(extrapolation_value, x.dtype), at)  # fmt: skip
-
-
-def _lines(x: Tensor, boxes: Tensor, target: Tensor, axis: int) -> Tensor:
-    """(m, size): where the lines of each part lie along an axis of the images."""
-    kind = x.dtype
-    one, half = scalar(1, kind), scalar(0.5, kind)
-    size = primitive.squeeze(primitive.slice_axes(target, [axis], [axis + 1], [0]), [0])
-    low, high = (primitive.slice_axes(boxes, [i], [i + 1], [1]) for i in (axis, axis + 2))
-    span = binary("Sub", cast(_size(x, axis + 1), kind), one)
-    steps = binary("Sub", cast(size, kind), one)
-    single = compare("Less", steps, half)
-    # One line lies in the middle.
-    stride = binary(
-        "Div", binary("Mul", binary("Sub", high, low), span), select(single, one, steps)
-    )
-    first = select(
-        single,
-        binary("Mul", binary("Mul", half, binary("Add", low, high)), span),
-        binary("Mul", low, span),
-    )
-    places = cast(filling.range(size), kind)
-    return binary("Add", first, binary("Mul", primitive.unsqueeze(places, [0]), stride))
-
-
-def _within_axis(x: Tensor, at: Tensor, axis: int) -> Tensor:
-    end = binary("Sub", cast(_size(x, axis), x.dtype), scalar(1, x.dtype))
-    return compare(
-        "And", compare("GreaterOrEqual", at, scalar(0, x.dtype)), compare("LessOrEqual", at, end)
-    )
-
-
-def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
-    """(m, height, width, c): the elements at whole coordinates, which are kept inside."""
-    zero, parts = scalar(0, dtypes.int64), [place]
-    for at, axis in ((y, 1), (w, 2)):
-        end = binary("Sub", _size(x, axis), scalar(1, dtypes.int64))
-        parts.append(binary("Max", binary("Min", cast(at, dtypes.int64), end), zero))
-    spread = binary("Mul", binary("Add", parts[1], parts[2]), zero)
-    wide = [primitive.unsqueeze(binary("Add", p, spread), [3]) for p in parts]
-    return index.gather_nd(x, primitive.concat(wide, 3))
-
-
-def _nearest(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
-    half = scalar(0.5, x.dtype)
-    up, left = (math.floor(binary("Add", v, half)) for v in (y, w))
-    return _pixels(x, place, up, left)
-
-
-def _bilinear(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
-    top, left = math.floor(y), math.floor(w)
-    bottom, right = math.ceil(y), math.ceil(w)
-    down, along = (primitive.unsqueeze(binary("Sub", a, b), [3]) for a, b in ((y, top), (w, left)))
-
-    def mixed(a: Tensor, b: Tensor, part: Tensor) -> Tensor:
-        return binary("Add", a, binary("Mul", binary("Sub", b, a), part))
-
-    upper, lower = (
-        mixed(_pixels(x, place, line, left), _pixels(x, place, line, right), along)
-        for line in (top, bottom)
-    )
-    return mixed(upper, lower, down)

@@ -1,0 +1,164 @@
+"""Operation: a node of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphio import source
+from graphio.dtypes import DType
+from graphio.tensor import Tensor
+from graphio.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from graphio.graph import Graph
+
+
+class Operation:
+    """A node of a graph.
+
+    Attributes:
+        name: unique in the root graph and all its bodies.
+        op: the operator, domain: its domain, version: the operator's version.
+        attrs: attributes by name.
+        inputs: tensors, None where an optional input is absent.
+        outputs: tensors.
+        control_inputs: operations that run before.
+        order: grows with creation, across a root graph and its bodies.
+        source: the user's line.
+    """
+
+    __slots__ = (
+        "attrs",
+        "control_inputs",
+        "device",
+        "domain",
+        "graph",
+        "inputs",
+        "name",
+        "op",
+        "order",
+        "outputs",
+        "source",
+        "tf_type",
+        "version",
+    )
+
+    def __init__(self, graph: Graph, name: str, op: str, domain: str, version: int) -> None:
+        self.graph = graph
+        self.name = name
+        self.op = op
+        self.domain = domain
+        self.version = version
+        self.attrs: dict[str, Any] = {}
+        self.inputs: list[Any] = []
+        self.outputs: list[Tensor] = []
+        self.control_inputs: list[Operation] = []
+        self.device = ""
+        self.tf_type: str | None = None
+        self.order = 0
+        self.source = source.NOWHERE
+
+    @property
+    def type(self) -> str:
+        """TensorFlow's type."""
+        return self.tf_type or self.op
+
+    @property
+    def where(self) -> str:
+        """The user's line as errors write it: " (train.py:88 in build)" or ""."""
+        return f" ({self.source})" if self.source.file else ""
+
+    def colocation_groups(self) -> list[bytes]:
+        """TensorFlow's groups of operations on one device: this one alone."""
+        return [b"loc:@" + self.name.encode()]
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The user's line: one (file, line, function, text), the text empty; none if unknown."""
+        at = self.source
+        return [(at.file, at.line, at.function, "")] if at.file else []
+
+    @property
+    def captures(self) -> list[Tensor]:
+        """What the operation's bodies read from outside, each once."""
+        found: dict[Tensor, None] = {}
+        for body in self.bodies():
+            found.update(dict.fromkeys(t for t in body.captures if t.graph is not body))
+        return list(found)
+
+    def bodies(self) -> list[Graph]:
+        """The subgraphs among the attributes."""
+        kind = type(self.graph)
+        return [value for value in self.attrs.values() if isinstance(value, kind)]
+
+    def append_outputs(self, specs: Sequence[tuple[DType, TensorShape]]) -> list[Tensor]:
+        """Trailing outputs for an If, Loop or Scan: the one change an operation may undergo."""
+        added = []
+        for dtype, shape in specs:
+            index = len(self.outputs)
+            tensor = Tensor(self.graph, self, index, f"{self.name}:{index}", dtype, shape)
+            self.outputs.append(tensor)
+            added.append(tensor)
+        self.graph.root.changed()
+        return added
+
+    def adopt_output(self, tensor: Tensor, at: int | None = None) -> None:
+        """As append_outputs, of a tensor that has stood for the output so far; at: before which
+        output of a Loop it comes, None: after all."""
+        self.outputs.insert(len(self.outputs) if at is None else at, tensor)
+        for index, output in enumerate(self.outputs):
+            output.value_index = index
+            output.name = f"{self.name}:{index}"
+        self.graph.root.changed()
+
+    def append_input(self, tensor: Tensor) -> None:
+        """One more initial value for a Loop whose gradient carries one more."""
+        self.inputs.append(tensor)
+        tensor._consumers.append(self)
+
+    def _let_go(self, nowhere: Graph) -> None:
+        """Takes the operation out of its inputs' consumers and into a graph that nobody uses."""
+        for tensor in self.inputs:
+            if tensor is not None and self in tensor._consumers:
+                tensor._consumers.remove(self)
+        self.graph = nowhere
+        for output in self.outputs:
+            output.graph = nowhere
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs the operation by the default session or the one given; see Session.run."""
+        from graphio.session import session_of
+
+        session_of(self.graph, session, "run").run(self, feed_dict)
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute as TensorFlow gives it: a DType, number, bytes, TensorShapeProto,
+        TensorProto or a list of these.
+
+        Raises:
+            ValueError: there is none of the name.
+        """
+        from graphio.node_def import attribute_of
+
+        return attribute_of(self, name)
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs."""
+        return tuple(self.outputs)
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as a NodeDef, a view of a Node message."""
+        from graphio.export import node_message
+        from graphio.node_def import NodeDef
+
+        return NodeDef.of(node_message(self))
+
+    def __str__(self) -> str:
+        from graphio.printing import operation_text
+
+        return operation_text(self)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
