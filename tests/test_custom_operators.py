@@ -312,7 +312,7 @@ def test_the_example_learns(library: Path) -> None:
     program = ROOT / "examples" / "custom_operator" / "custom_operator.py"
     for arguments in ([], [str(library)]):
         done = subprocess.run(
-            [sys.executable, str(program), *arguments], capture_output=True, text=True, timeout=120
+            [sys.executable, str(program), *arguments], capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stderr
         assert float(done.stdout.split()[1]) < 0.01

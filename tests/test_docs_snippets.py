@@ -27,7 +27,7 @@ def output(command: list[str], folder: Path, path: str) -> str:
     environment = {**os.environ, "PATH": path, "GRAPHIO_ROOT": str(ROOT)}
     environment.pop("GRAPHIO_TARGET", None)
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout

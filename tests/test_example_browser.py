@@ -96,7 +96,7 @@ def test_webassembly_gives_the_bits_of_the_python_module(site: Path, images: np.
     (site / "predict.mjs").write_text(NODE)
     done = subprocess.run(
         [node, "predict.mjs"], cwd=site, input=json.dumps(images.tolist()),
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     check_bits(json.loads(done.stdout), site, images)

@@ -23,7 +23,7 @@ def test_finetune(engine: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = dict(re.findall(r"accuracy (before|after) ([0-9.]+)", done.stdout))

@@ -34,7 +34,7 @@ def built(folder: Path, *sources: Path) -> Path:
 
 def run(program: Path, *arguments: object) -> str:
     command = [str(program), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("readme")
     (where / "example.py").write_text(snippet("python"))
     done = subprocess.run(
-        [sys.executable, "example.py"], cwd=where, capture_output=True, text=True, timeout=120
+        [sys.executable, "example.py"], cwd=where, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     (where / "printed").write_text(done.stdout)
@@ -59,7 +59,7 @@ def test_the_page_on_debugging_runs(tmp_path: Path) -> None:
     program = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     (tmp_path / "train.py").write_text(program)
     done = subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     shown = re.findall(r"(?:^    .*\n)+", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)

@@ -19,7 +19,7 @@ def _output(name: str, engine: str, *arguments: str) -> list[str]:
         env={**os.environ, "GRAPHIO_TARGET": engine},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

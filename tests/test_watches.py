@@ -210,7 +210,7 @@ def test_pdb_has_the_value_and_what_it_was_made_of(tmp_path: Path) -> None:
         input="p hit.op.name, hit.op.source.line\np of['x:0'].tolist()\nc\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "('log', 5)" in done.stdout and "[-1.0]" in done.stdout
