@@ -392,15 +392,15 @@ static ci_status attn_layout(ci_kernel *k, attn_plan *p) {
   for (int i = 0; i < 2 && fits; i++) {
     const attn_view *v = i == 0 ? &p->k : &p->v;
     const bool copied = p->past > 0 || attn_in(k, ATTN_PAST_KEY) != NULL;
-    if (v->n > 0 && v->heads > INT64_MAX / v->n) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
+    if (v->n > 0 && v->heads > INT64_MAX / v->n) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
     int64_t rows = v->n * v->heads;
     if (v->size == 0 || v->length == 0 || !copied || 1 + i < k->n_out) rows = 0;
-    if (rows > 0 && v->length > INT64_MAX / rows) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
+    if (rows > 0 && v->length > INT64_MAX / rows) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
     fits = attn_room(&total, &p->present_at[i], rows * v->length, v->size, p->item);
   }
   fits = fits && ci_mul_size((uint64_t)p->q.n, (uint64_t)p->q.heads, &heads) &&
          ci_mul_size(heads, (uint64_t)p->blocks, &tasks) && tasks < SIZE_MAX / 4;
-  if (!fits) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
+  if (!fits) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
   k->scratch_bytes = total;
   const bool nothing = k->out[0]->count == 0 && (k->n_out < 4 || k->out[3]->count == 0);
   p->tasks = nothing ? 0 : (int64_t)tasks;
@@ -423,7 +423,7 @@ ci_status prepare_attention(ci_kernel *k) {
   p->scale = ci_number_of(p->dtype, scale);
   const bool flat = k->in[ATTN_Q]->rank == 3;
   const int64_t n = p->q.n, heads = p->q.heads, length = p->q.length, size = p->v.size, keys = p->k.length;
-  if (size > 0 && heads > INT64_MAX / size) return k_fail(k, CI_INVALID_ARGUMENT, "the shapes are too large");
+  if (size > 0 && heads > INT64_MAX / size) return k_fail(k, CI_RESOURCE_EXHAUSTED, "the shapes are too large");
   const int64_t dims[4] = {n, heads, length, size}, flat_dims[3] = {n, length, heads * size};
   CI_TRY(k_out(k, 0, p->dtype, flat ? 3 : 4, flat ? flat_dims : dims));
   if (k->n_out > 3) {
