@@ -12,6 +12,7 @@
 /* shared by all parts */
 #include "src/error.c"
 #include "src/memory.c"
+#include "src/cpu.c"
 #include "src/crc32c.c"
 #include "src/file.c"
 #include "src/mapping.c"

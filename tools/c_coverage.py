@@ -47,8 +47,8 @@ GROUPS = {
     "run": "run session state variables threads output out sequence resources",
     "checkpoints": "checkpoint checkpoint_clean checkpoint_fit checkpoint_index checkpoint_keep "
     "checkpoint_list checkpoint_meta checkpoint_restore checkpoint_save checkpoint_shards",
-    "numbers": "float_mode half scalar_math scalar_parts scalar_round scalar_trig soft_fma philox "
-    "isa isa_* vec vec_*",
+    "numbers": "cpu float_mode half scalar_math scalar_parts scalar_round scalar_trig soft_fma "
+    "philox isa isa_* vec vec_*",
     "kernels": "kernels/*",
 }
 # Percent of lines and branches that must be reached.
@@ -175,7 +175,7 @@ def environment(profile: str = "%8m") -> dict[str, str]:
 def run_c(names: str) -> bool:
     command = ["ctest", "--test-dir", str(BUILD / "cinfer"), "--output-on-failure", "-Q"]
     command += ["-R", names]
-    # A file for each: two programs that differ in a constant alone have one %m, and refuse the other's.
+    # A file for each: programs that differ in a constant alone have one %m and refuse each other's.
     return subprocess.run(command, env=environment("%m-%p")).returncode == 0
 
 

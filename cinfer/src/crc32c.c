@@ -2,6 +2,7 @@
  * else eight bytes a step by tables. */
 #include <string.h>
 
+#include "cpu.h"
 #include "crc32c.h"
 
 /* Table k holds the CRC of each byte followed by k zero bytes. A CRC is linear: an entry is the exclusive or of the
@@ -83,11 +84,12 @@ typedef __m128i crc_lane;
 #define CRC_ADD(a, b) _mm_xor_si128((a), (b))
 
 static int crc_ways(void) {
-  const int one = __builtin_cpu_supports("sse4.2") != 0, narrow = one & (__builtin_cpu_supports("pclmul") != 0);
+  const uint32_t has = ci_cpu();
+  const int one = (has & CI_CPU_SSE42) != 0, narrow = one & ((has & CI_CPU_PCLMUL) != 0);
 #ifdef CI_NO_AVX512
   const int wide = 0;
 #else
-  const int wide = (__builtin_cpu_supports("avx512f") != 0) & (__builtin_cpu_supports("vpclmulqdq") != 0);
+  const int wide = (has & CI_CPU_VPCLMUL) != 0;
 #endif
   return 1 + one + narrow + (narrow & wide);
 }

@@ -1,7 +1,9 @@
 /* functions.c - puts the body of a function in the place of a node that has no kernel. */
 #include "parse.h"
 
-enum { FUNCTIONS_NODE_BYTES = 1024 }; /* of bodies that may be read for each node that the limit allows */
+/* Bytes of bodies that calls may read: for each of the file, and for any. What a body has beside nodes takes no memory,
+ * so that nothing else bounds it. */
+enum { FUNCTIONS_READ = 64, FUNCTIONS_LEAST = 1 << 20 };
 
 const ci_function *ci_function_find(const ci_parser *p, ci_span domain, ci_span name, int64_t version) {
   size_t low = 0, high = p->function_count;
@@ -81,9 +83,11 @@ ci_status ci_function_inline(ci_parser *p, const ci_scope *scope, const ci_funct
                              ci_span name) {
   ci_model *m = p->model;
   const size_t number = m->inlined.count;
+  if (number >= m->limits.max_nodes) return ci_parse_too_many(p);
   p->expanded += function->message.length;
-  if (number >= m->limits.max_nodes || p->expanded / FUNCTIONS_NODE_BYTES > m->limits.max_nodes) {
-    return ci_parse_too_many(p);
+  if (p->expanded > FUNCTIONS_LEAST && (p->expanded - FUNCTIONS_LEAST) / FUNCTIONS_READ > m->file.length) {
+    return ci_fail(p->error, CI_RESOURCE_EXHAUSTED, "calls of functions stand for more than %d times the file",
+                   FUNCTIONS_READ);
   }
   if (scope->calls == CI_MOST_CALLS) {
     char room[200];

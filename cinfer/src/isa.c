@@ -3,6 +3,7 @@
  * No file needs a compiler flag: the regions carry their target with them. */
 #include "isa.h"
 
+#include "cpu.h"
 #include "isa_bytes.h"
 #include "isa_linear.h"
 #include "isa_linear_lists.h"
@@ -145,27 +146,13 @@ static const struct ci_isa isa_simd128 = {CI_ISA_SIMD128,      "simd128",       
                                           &isa_linear_simd128, &isa_move_simd128, CI_BYTES(simd128)};
 #endif
 
-#if CI_ISA_X86_AVX2 || CI_ISA_X86_AVX512
-/* __builtin_cpu_supports also asks whether the system saves the registers. */
-static bool isa_has_avx2(void) {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#endif
-#if CI_ISA_X86_AVX512
-static bool isa_has_avx512(void) {
-  return isa_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-}
-#endif
-
 const struct ci_isa *ci_isa_find(int32_t id) {
 #if CI_ISA_X86_AVX512
-  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && isa_has_avx512())
-    return __builtin_cpu_supports("avx512vnni") ? &isa_avx512_vnni : &isa_avx512;
+  if ((id == CI_ISA_AVX512 || id == CI_ISA_BEST) && (ci_cpu() & CI_CPU_AVX512) != 0)
+    return (ci_cpu() & CI_CPU_VNNI) != 0 ? &isa_avx512_vnni : &isa_avx512;
 #endif
 #if CI_ISA_X86_AVX2
-  if ((id == CI_ISA_AVX2 || id == CI_ISA_BEST) && isa_has_avx2()) return &isa_avx2;
+  if ((id == CI_ISA_AVX2 || id == CI_ISA_BEST) && (ci_cpu() & CI_CPU_AVX2) != 0) return &isa_avx2;
 #endif
 #if CI_ISA_ARM
   if (id == CI_ISA_NEON || id == CI_ISA_BEST) return &isa_neon;

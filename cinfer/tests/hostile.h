@@ -403,6 +403,20 @@ static void hostile_calls(ci_out *graph, ci_out *model, size_t n) {
   }
 }
 
+/* n calls of one function, which has n fields that no version knows. */
+static void hostile_unknown_fields(ci_out *graph, ci_out *model, size_t n) {
+  ci_out function = {0};
+  char name[16];
+  hostile_text(&function, CI_PB_FUNCTION_NAME, "f");
+  ci_out_field_varint(&function, CI_PB_FUNCTION_VERSION, 1);
+  for (size_t i = 0; i < n; i++) ci_out_field_varint(&function, 1000, 1);
+  hostile_add(model, CI_PB_MODEL_FUNCTION, &function);
+  for (size_t i = 0; i < n; i++) {
+    ci_out node = hostile_node(hostile_name(name, i), "f", 1);
+    hostile_add(graph, CI_PB_GRAPH_NODE, &node);
+  }
+}
+
 /* A call whose name has n bytes, of a function with n nodes, which read each other. */
 static void hostile_long_name(ci_out *graph, ci_out *model, size_t n) {
   ci_out function = {0}, long_name = {0}, node;
@@ -558,6 +572,7 @@ static const hostile_family hostile_families[] = {
     {"captures of a body", hostile_captures, CI_OK, true},
     {"functions", hostile_functions, CI_OK, true},
     {"calls of a function", hostile_calls, CI_OK, true},
+    {"calls of a function and its unknown fields", hostile_unknown_fields, CI_RESOURCE_EXHAUSTED, true},
     {"bytes of a call's name", hostile_long_name, CI_OK, true},
     {"references to attributes of a call", hostile_references, CI_OK, true},
     {"nodes that a call waits for", hostile_call_waits, CI_RESOURCE_EXHAUSTED, true},
