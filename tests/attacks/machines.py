@@ -3,7 +3,8 @@
     cd tests && python -m attacks.machines [--share N] [--only NAME ...]
 
 The pack holds the named attacks and the generated ones, or one in N. The first build is what the
-others are compared with. The exit status is 1 if a program fails or prints another line.
+others are compared with. The exit status is 1 if a program fails or prints another line; but one of
+32 bits may refuse sizes of 2^41 beside 0 (RESOURCE_EXHAUSTED), which it cannot even count.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attacks import generated, graphs, values, wire  # noqa: F401 - they register attacks
+from attacks import changes, generated, graphs, values, wire  # noqa: F401 - they register attacks
 from attacks.named import NAMED
 from graphio.schema import dtypes
 
@@ -42,11 +43,12 @@ const wasi = new WASI({ version: 'preview1', args: ['attack', '/pack/' + path.ba
 
 
 class Build(NamedTuple):
-    """How the program is built, and what runs it."""
+    """How the program is built, what runs it, and the bits of its addresses."""
 
     compiler: str
     flags: tuple[str, ...]
     runner: tuple[str, ...] = ()
+    bits: int = 64
 
 
 STATIC = ("-O2", "-static")
@@ -54,8 +56,8 @@ BUILDS = {
     "plain": Build("cc", ("-O2",)),
     "NDEBUG -O3": Build("cc", ("-O3", "-DNDEBUG", "-ffp-contract=off")),
     "clang": Build(CLANG, ("-O2",)),
-    "i686": Build("i686-linux-gnu-gcc", (*STATIC, "-msse2", "-mfpmath=sse"), ("qemu-i386",)),
-    "armhf": Build("arm-linux-gnueabihf-gcc", STATIC, ("qemu-arm",)),
+    "i686": Build("i686-linux-gnu-gcc", (*STATIC, "-msse2", "-mfpmath=sse"), ("qemu-i386",), 32),
+    "armhf": Build("arm-linux-gnueabihf-gcc", STATIC, ("qemu-arm",), 32),
     "aarch64": Build("aarch64-linux-gnu-gcc", STATIC, ("qemu-aarch64",)),
     "s390x": Build("s390x-linux-gnu-gcc", STATIC, ("qemu-s390x",)),
     "wasm32": Build(
@@ -68,6 +70,7 @@ BUILDS = {
             "-Wl,--initial-memory=536870912",
         ),
         ("node", "--no-warnings", "-e", WASI, "--"),
+        32,
     ),
 }
 
@@ -139,13 +142,19 @@ def _feed(x: Array) -> bytes:
 # ---- the comparison ----
 
 
+def _is_size(name: str, line: str) -> bool:
+    """Whether a machine of 32 bits says that what has no elements is too large for it."""
+    huge = BUILDS[name].bits == 32 and str(changes.MANY) in line
+    return huge and line.split(" ")[2] == "8"
+
+
 def differences(found: Mapping[str, list[str]]) -> list[str]:
     """Lines that are not those of the first build."""
     first, *others = found
     wrong = []
     for name in others:
         for a, b in itertools.zip_longest(found[first], found[name], fillvalue="nothing"):
-            if a != b:
+            if a != b and not _is_size(name, b):
                 wrong.append(f"{first}: {a}\n{name}: {b}")
     return wrong
 

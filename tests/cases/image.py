@@ -61,6 +61,17 @@ for kind in ALL_NUMBERS:
         expect=(np.array([10, 15, 20, 20.5, 21]).astype(kind),),
         label=f"cut {kind}",
     )
+# float32 holds none of these scales; the pixels are those of the scales that were meant.
+for tenths in (3, 6, 7, 11, 17, 22, 33):
+    row = np.arange(10, dtype=F32)
+    places = [i * 10 // tenths for i in range(tenths)]
+    case(
+        "Resize",
+        [row, None, np.array([tenths / 10], F32)],
+        {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+        expect=(row[places],),
+        label=f"floor of {tenths / 10}",
+    )
 case(
     "Resize",
     [np.array([1 << 62, -(1 << 62) + 1]), None, np.array([2], F32)],
