@@ -219,12 +219,14 @@ static void state_rule(ci_slot *slot, int32_t rank, const int64_t *dims) {
   for (int32_t i = 0; i < rank; i++) slot->dims[i] = dims[i] < 0 ? -1 : dims[i];
 }
 
+static ci_status state_declarable(ci_span name, int32_t dtype, int32_t rank, ci_error *error) {
+  if (state_name_fits(name) && ci_dtype_size(dtype) > 0 && rank >= -1 && rank <= CI_MAX_RANK) return CI_OK;
+  return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.*s' has dtype %s and rank %d, which no variable can have",
+                 CI_SPAN_ARG(name), ci_dtype_name(dtype), (int)rank);
+}
+
 static ci_status state_new_slot(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims,
                                 bool ruled, int *index, ci_error *error) {
-  if (!state_name_fits(name) || ci_dtype_size(dtype) == 0 || rank < -1 || rank > CI_MAX_RANK) {
-    return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.*s' has dtype %s and rank %d, which no variable can have",
-                   CI_SPAN_ARG(name), ci_dtype_name(dtype), (int)rank);
-  }
   ci_slot *slot = ci_alloc(&state->allocator, sizeof *slot);
   char *text = state_text(state, name);
   if (slot == NULL || text == NULL) {
@@ -244,6 +246,7 @@ static ci_status state_new_slot(ci_state *state, ci_span name, int32_t dtype, in
 
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                            ci_error *error) {
+  CI_TRY(state_declarable(name, dtype, rank, error));
   *index = ci_state_find(state, name);
   if (*index < 0) return state_new_slot(state, name, dtype, rank, dims, true, index, error);
   ci_slot *slot = state->slots.at[*index];
@@ -255,6 +258,7 @@ ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t
 
 ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                          ci_error *error) {
+  CI_TRY(state_declarable(name, dtype, rank, error));
   *index = ci_state_find(state, name);
   return *index < 0 ? state_new_slot(state, name, dtype, rank, dims, false, index, error) : CI_OK;
 }
@@ -392,11 +396,10 @@ static bool state_same_shape(const ci_slot *slot, const ci_value *value) {
   return true;
 }
 
-/* Puts the value into a buffer that is the slot's already. */
+/* The slot has this value, whose elements are in its buffer. */
 static void state_put(ci_state *state, ci_slot *slot, const ci_value *value) {
   void *data = slot->value.data;
   if (!state_same_shape(slot, value)) state->layout++;
-  ci_value_copy(data, value);
   slot->value = *value;
   slot->value.data = data;
   slot->initialized = true;
@@ -409,6 +412,7 @@ static bool state_fits_buffer(const ci_slot *slot, size_t bytes) {
 }
 
 ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *error) {
+  if (state == NULL || data == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "a room needs a state and a place");
   if (bytes > state->limits.max_memory) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED, "a variable of %zu bytes exceeds the limit of %llu", bytes,
                    (unsigned long long)state->limits.max_memory);
@@ -417,7 +421,9 @@ ci_status ci_state_room(ci_state *state, size_t bytes, void **data, ci_error *er
   return *data == NULL ? state_memory(error) : CI_OK;
 }
 
-void ci_state_room_free(ci_state *state, void *data, size_t bytes) { ci_release(&state->allocator, data, bytes); }
+void ci_state_room_free(ci_state *state, void *data, size_t bytes) {
+  if (state != NULL) ci_release(&state->allocator, data, bytes);
+}
 
 static void state_move(ci_state *state, ci_slot *slot, ci_block block) {
   slot->value.data = block.data;
@@ -437,16 +443,19 @@ ci_status ci_slot_assign(ci_state *state, ci_slot *slot, const ci_value *value, 
     *replaced = state_block(slot);
     state_move(state, slot, (ci_block){data, bytes, NULL});
   }
+  ci_value_copy(slot->value.data, value);
   state_put(state, slot, value);
   return CI_OK;
 }
 
-static void state_install(ci_state *state, ci_slot *slot, ci_block block, const ci_slot_change *change) {
-  ci_block_free(&state->allocator, state_block(slot));
-  state_move(state, slot, block);
-  atomic_store(&slot->checked, block.mapping == NULL);
+/* The slot takes the block, in which its value is; what it had before is in *block then. */
+static void state_install(ci_state *state, ci_slot *slot, ci_block *block, const ci_slot_change *change) {
+  const ci_block before = state_block(slot);
+  state_move(state, slot, *block);
+  atomic_store(&slot->checked, block->mapping == NULL);
   slot->crc32c = change->crc32c;
   state_put(state, slot, &change->value);
+  *block = before;
 }
 
 void ci_state_change_drop(ci_state *state, ci_slot_change *change) {
@@ -456,24 +465,28 @@ void ci_state_change_drop(ci_state *state, ci_slot_change *change) {
   change->given = false;
 }
 
+static bool state_is_given(const ci_slot_change *change) { return change->given || change->mapping != NULL; }
+
+static ci_status state_reserve(ci_state *state, const ci_slot_change *change, ci_block *block, ci_error *error) {
+  *block = (ci_block){state_is_given(change) ? change->value.data : NULL, 0, change->mapping};
+  CI_TRY(state_check(state->slots.at[change->slot], &change->value, error));
+  if (!ci_value_storage(&change->value, &block->bytes)) return state_memory(error);
+  return state_is_given(change) ? CI_OK : ci_state_room(state, block->bytes, &block->data, error);
+}
+
+/* All values are copied before any block goes: they may be views of variables. */
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,
                           int random_count, ci_error *error) {
   size_t list_bytes;
   if (!ci_mul_size((uint64_t)slot_count, sizeof(ci_block), &list_bytes)) return state_memory(error);
   ci_block *blocks = ci_alloc(&state->allocator, list_bytes);
   ci_status status = blocks == NULL ? state_memory(error) : CI_OK;
-  for (int i = 0; status == CI_OK && i < slot_count; i++) {
-    status = state_check(state->slots.at[slots[i].slot], &slots[i].value, error);
-    if (status == CI_OK && !ci_value_storage(&slots[i].value, &blocks[i].bytes)) status = state_memory(error);
-    if (slots[i].given || slots[i].mapping) continue;
-    if (status == CI_OK) status = ci_state_room(state, blocks[i].bytes, &blocks[i].data, error);
-  }
-  for (int i = 0; blocks != NULL && i < slot_count; i++) {
-    const bool there = slots[i].given || slots[i].mapping;
-    ci_block block = {there ? slots[i].value.data : blocks[i].data, blocks[i].bytes, slots[i].mapping};
-    if (status == CI_OK) state_install(state, state->slots.at[slots[i].slot], block, &slots[i]);
-    else if (!there) ci_release(&state->allocator, block.data, block.bytes);
-  }
+  for (int i = 0; status == CI_OK && i < slot_count; i++) status = state_reserve(state, &slots[i], &blocks[i], error);
+  for (int i = 0; status == CI_OK && i < slot_count; i++) ci_value_copy(blocks[i].data, &slots[i].value);
+  for (int i = 0; status == CI_OK && i < slot_count; i++)
+    state_install(state, state->slots.at[slots[i].slot], &blocks[i], &slots[i]);
+  for (int i = 0; blocks != NULL && i < slot_count; i++)
+    if (status == CI_OK || !state_is_given(&slots[i])) ci_block_free(&state->allocator, blocks[i]);
   for (int i = 0; status == CI_OK && i < random_count; i++) {
     ci_random *random = state->randoms.at[randoms[i].random];
     random->now = randoms[i].value;
