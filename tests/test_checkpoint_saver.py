@@ -49,6 +49,22 @@ def test_the_two_engines_write_and_read_the_same_variables(tmp_path: Path) -> No
     assert two.run(v).tolist() == [5.0, 6.0] and two.run(w) == 7
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_bools_of_any_byte_are_saved_as_0_and_1(target: str, tmp_path: Path) -> None:
+    given = np.array([0, 1, 2, 200], np.uint8).view(np.bool_)
+    x = tf.placeholder(tf.bool, [4])
+    v = tf.Variable(np.zeros(4, np.bool_), name="v")
+    session = started(target)
+    session.run(v.assign(x), {x: given})
+    prefix = tf.train.Saver().save(session, tmp_path / "m")
+    session.run(v.assign(np.zeros(4, np.bool_)))
+    tf.train.Saver().restore(session, prefix)
+    assert session.run(v).view(np.uint8).tolist() == [0, 1, 1, 1]
+    state = pytest.importorskip("graphio.cinfer").new_state()
+    state.restore(prefix)
+    assert state.get("v").view(np.uint8).tolist() == [0, 1, 1, 1]
+
+
 def test_the_graph_file_holds_graph_collections_and_saver_but_no_values(tmp_path: Path) -> None:
     variables()
     tf.add_to_collection("marks", 7)

@@ -168,6 +168,12 @@ static ci_status save_packed(ci_writer *writer, ci_shard_item *item, ci_error *e
   return CI_OK;
 }
 
+/* A run may have assigned what it was fed, where any byte but 0 is true. */
+static void save_element_bytes(int32_t dtype, uint8_t *bytes, size_t count) {
+  for (size_t i = 0; dtype == CI_BOOL && i < count; i++) bytes[i] = bytes[i] != 0;
+  ci_checkpoint_swap(dtype, bytes, count);
+}
+
 static ci_status save_value(ci_writer *writer, ci_shard_item *item, ci_error *error) {
   const uint8_t *from = item->slot->value.data;
   const uint16_t one = 1;
@@ -175,11 +181,11 @@ static ci_status save_value(ci_writer *writer, ci_shard_item *item, ci_error *er
   memcpy(&little, &one, 1);
   if (item->slot->dtype == CI_STRING) return save_strings(writer, item, error);
   if (ci_dtype_bits(item->slot->dtype) < 8) return save_packed(writer, item, error);
-  if (little) return save_put(writer, from, item->nbytes, &item->crc, error);
+  if (little && item->slot->dtype != CI_BOOL) return save_put(writer, from, item->nbytes, &item->crc, error);
   for (size_t at = 0; at < item->nbytes; at += SAVE_CHUNK) {
     size_t n = item->nbytes - at < SAVE_CHUNK ? item->nbytes - at : SAVE_CHUNK;
     memcpy(chunk, from + at, n);
-    ci_checkpoint_swap(item->slot->dtype, chunk, n);
+    save_element_bytes(item->slot->dtype, chunk, n);
     CI_TRY(save_put(writer, chunk, n, &item->crc, error));
   }
   return CI_OK;

@@ -470,6 +470,9 @@ static bool state_is_given(const ci_slot_change *change) { return change->given 
 static ci_status state_reserve(ci_state *state, const ci_slot_change *change, ci_block *block, ci_error *error) {
   *block = (ci_block){state_is_given(change) ? change->value.data : NULL, 0, change->mapping};
   CI_TRY(state_check(state->slots.at[change->slot], &change->value, error));
+  if (change->value.dtype == CI_BOOL && !change->mapping && !state_bools_valid(&change->value))
+    return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%.200s' cannot be given a bool that is neither 0 nor 1",
+                   state->slots.at[change->slot]->name);
   if (!ci_value_storage(&change->value, &block->bytes)) return state_memory(error);
   return state_is_given(change) ? CI_OK : ci_state_room(state, block->bytes, &block->data, error);
 }

@@ -274,6 +274,44 @@ static void test_given(void) {
   ci_state_close(state);
 }
 
+/* ---- bools that are neither 0 nor 1 ---- */
+
+static void test_no_variable_is_given_what_is_no_bool(void) {
+  static const uint8_t wrong[3] = {1, 0, 2};
+  ci_state *state = full_state();
+  const int index = ci_variable_index(state, "flags");
+  const ci_tensor value = {(void *)(uintptr_t)wrong, sizeof wrong, CI_BOOL, 1, {3}};
+  ci_error error;
+  void *room;
+  CHECK(ci_variable_set(state, index, &value, &error) == CI_INVALID_ARGUMENT);
+  CHECK(strstr(error.message, "'flags'") && strstr(error.message, "neither 0 nor 1"));
+  CHECK(ci_state_room(state, sizeof wrong, &room, &error) == CI_OK);
+  memcpy(room, wrong, sizeof wrong);
+  const ci_tensor inside = {room, sizeof wrong, CI_BOOL, 1, {3}};
+  ci_assignment all = {.variables = &index, .values = &inside, .variable_count = 1, .given = (uint8_t[1]){1}};
+  CHECK(ci_state_assign(state, &all, &error) == CI_INVALID_ARGUMENT && is_full(state));
+  ci_state_room_free(state, room, sizeof wrong);
+  ci_state_close(state);
+}
+
+/* As a run does: it assigns what it was fed, and looks at no element. */
+static void test_what_a_run_took_for_true_is_saved_as_true(void) {
+  enum { MANY = 10000 };
+  static uint8_t fed[MANY], expected[MANY];
+  ci_state *state = new_state(), *other = new_state();
+  ci_error error;
+  for (int i = 0; i < MANY; i++) fed[i] = (uint8_t)i, expected[i] = i % 256 != 0;
+  give(state, "flags", CI_BOOL, 1, MANY, 0, expected);
+  const ci_value value = {.data = fed, .dtype = CI_BOOL, .rank = 1, .dims = {MANY}, .count = MANY, .bytes = MANY};
+  ci_block replaced;
+  CHECK(ci_slot_assign(state, ci_state_slot(state, 0), &value, &replaced, &error) == CI_OK && !replaced.data);
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && same_bytes(state, "flags", fed, MANY));
+  CHECK(ci_restore(other, in_folder("a"), NULL, &error) == CI_OK && same_bytes(other, "flags", expected, MANY));
+  ci_state_close(state);
+  ci_state_close(other);
+  remove_all();
+}
+
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   test_round_trip();
@@ -283,6 +321,8 @@ int main(void) {
   test_damage();
   test_large();
   test_given();
+  test_no_variable_is_given_what_is_no_bool();
+  test_what_a_run_took_for_true_is_saved_as_true();
   test_no_memory();
   test_disk_refuses();
   CHECK(rmdir(folder) == 0);

@@ -95,14 +95,23 @@ static void test_damage_is_found_by_whoever_looks(void) {
 }
 
 static void test_a_bool_that_is_none_is_damage(void) {
-  ci_state *state = new_state(), *other = new_state();
-  const uint8_t wrong[70] = {2};
+  static const uint8_t wrong[70] = {2};
+  ci_state *state = new_state();
   ci_error error;
-  give(state, "flags", CI_BOOL, 1, 70, 0, wrong);
-  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && lazily(other, "a", &error) == CI_OK);
-  CHECK(view(other, "flags", &error) == CI_DATA_LOSS && names_both(&error, "flags"));
+  const int variable = declare(state, "flags", CI_BOOL, 1, 70, 0);
+  const ci_tensor value = {.dtype = CI_BOOL, .rank = 1, .dims = {70}};
+  const ci_in_file place = {0, ci_crc32c(0, wrong, sizeof wrong), 0};
+  store_file("a", wrong, sizeof wrong);
+  const char *path = in_folder("a");
+  const ci_assignment wanted = {.variables = &variable,
+                                .values = &value,
+                                .variable_count = 1,
+                                .in_file = &place,
+                                .files = &path,
+                                .file_count = 1};
+  CHECK(ci_state_assign(state, &wanted, &error) == CI_OK);
+  CHECK(view(state, "flags", &error) == CI_DATA_LOSS && names_both(&error, "flags"));
   ci_state_close(state);
-  ci_state_close(other);
   remove_all();
 }
 

@@ -23,7 +23,7 @@ _SMALL = 1024  # bytes: a copy costs less than a view
 def encode(array: Array) -> bytes | memoryview:
     """The elements as little-endian bytes, strings as lengths, then text.
 
-    A view of the array where its memory is already so.
+    A view of the array where its memory is already so, except of bools.
     """
     row = dtypes.of_numpy(array.dtype)
     if row.numpy is None:
@@ -31,6 +31,8 @@ def encode(array: Array) -> bytes | memoryview:
     if row.number == dtypes.STRING:
         parts = [_text(element) for element in array.ravel().tolist()]
         return np.array([len(p) for p in parts], "<u8").tobytes() + b"".join(parts)
+    if array.dtype == np.bool_:  # any byte but 0 is true in memory, only 1 in a file
+        array = array.view(np.uint8) != 0
     if array.nbytes <= _SMALL and _LITTLE and array.dtype.isnative:
         return array.tobytes()
     dense = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
