@@ -165,6 +165,22 @@ def test_state(data: bytes) -> None:
     assert state.generators() == {"dropout": (2**64 - 1, 3)}
 
 
+def test_a_model_that_cannot_be_opened_leaves_the_state(tmp_path: Path) -> None:
+    values = {"a": np.arange(32, dtype=np.float32), "b": -np.arange(32, dtype=np.float32)}
+    with tf.Graph().as_default() as graph:
+        a, b = (tf.Variable(value, name=name) for name, value in values.items())
+        total = tf.reduce_sum(a + b)
+    data = save(tmp_path / "model.gio", {"sum": ({}, {"y": total})}, graph)
+    damaged = values["a"].tobytes().join(data.rsplit(values["b"].tobytes(), 1))
+    state = graphio.cinfer.new_state()
+    state.declare("a", dtypes.of_numpy(np.float32).number, None)
+    with pytest.raises(errors.DataLossError, match="the checksum of a tensor"):
+        graphio.cinfer.load(damaged, state=state, lazy=True)
+    assert state.names() == ["a"] and not state.initialized("a")
+    model = graphio.cinfer.load(data, state=state, lazy=True)
+    assert model.signature()()["y"] == 0 and state.get("b")[1] == -1
+
+
 def test_checkpoint(data: bytes, tmp_path: Path) -> None:
     model = graphio.cinfer.load(data)
     model.signature("count")()

@@ -243,9 +243,7 @@ static ci_status restore_declare(restore_job *job, ci_error *error) {
     ci_slot_change *change = &job->slots.at[i];
     const ci_saved *v = &job->index.variables.at[change->slot];
     CI_TRY(ci_state_adopt(job->state, v->name, v->dtype, v->rank, v->dims, &change->slot, error));
-    const bool before = ci_state_slot(job->state, change->slot)->slot_of != NULL;
-    CI_TRY(ci_state_link(job->state, change->slot, v->slot_of, v->slot, error));
-    change->linked = !before && ci_state_slot(job->state, change->slot)->slot_of != NULL;
+    CI_TRY(ci_state_link(job->state, change->slot, v->slot_of, v->slot, &change->linked, error));
   }
   for (size_t i = 0; i < job->index.resources.count; i++) {
     const ci_saved_resource *r = &job->index.resources.at[i];

@@ -66,41 +66,79 @@ ci_session_options ci_session_defaults(void) {
   return options;
 }
 
-static ci_status session_variables(struct ci_session *session, ci_error *error) {
+static ci_status session_declare(struct ci_session *session, ci_slot_change *changes, ci_error *error) {
   const ci_model *m = session->model;
   for (size_t i = 0; i < m->variables.count; i++) {
     const ci_variable_info *v = &m->variables.at[i];
-    ci_slot_change change = {0};
+    ci_slot_change *change = &changes[i];
     CI_TRY(ci_state_declare(session->state, (ci_span){v->name, strlen(v->name)}, v->dtype, v->rank, v->dims,
-                            &change.slot, error));
-    CI_TRY(ci_state_link(session->state, change.slot, v->slot_of, v->slot, error));
-    if (v->value == CI_NONE || ci_state_slot(session->state, change.slot)->initialized) continue;
-    CI_TRY(ci_session_constant(session, v->value, error));
-    change.value = ci_constant_value(&m->constants.at[v->value]);
-    if (change.value.data == NULL) {
-      return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
-                     ci_dtype_name(v->dtype));
-    }
-    CI_TRY(ci_state_change(session->state, &change, 1, NULL, 0, error));
-    ci_file_forget(&m->file, change.value.data, change.value.bytes);
+                            &change->slot, error));
+    CI_TRY(ci_state_link(session->state, change->slot, v->slot_of, v->slot, &change->linked, error));
   }
-  return CI_OK;
-}
-
-static ci_status session_generators(struct ci_session *session, ci_error *error) {
-  const ci_model *m = session->model;
   for (size_t i = 0; i < m->generators.count; i++) {
     const ci_generator_info *g = &m->generators.at[i];
     int index;
     CI_TRY(
         ci_state_declare_random(session->state, (ci_span){g->name, strlen(g->name)}, g->seeded, g->key, &index, error));
+  }
+  return CI_OK;
+}
+
+static ci_status session_variables(struct ci_session *session, ci_slot_change *changes, ci_error *error) {
+  const ci_model *m = session->model;
+  for (size_t i = 0; i < m->variables.count; i++) {
+    const ci_variable_info *v = &m->variables.at[i];
+    ci_slot_change *change = &changes[i];
+    if (v->value == CI_NONE || ci_state_slot(session->state, change->slot)->initialized) continue;
+    CI_TRY(ci_session_constant(session, v->value, error));
+    change->value = ci_constant_value(&m->constants.at[v->value]);
+    if (change->value.data == NULL) {
+      return ci_fail(error, CI_UNIMPLEMENTED, "variable '%.200s' has elements of type %s, which cinfer lacks", v->name,
+                     ci_dtype_name(v->dtype));
+    }
+    CI_TRY(ci_state_change(session->state, change, 1, NULL, 0, error));
+    ci_file_forget(&m->file, change->value.data, change->value.bytes);
+  }
+  return CI_OK;
+}
+
+/* What cannot fail comes last: rules of variables and places of generators that were there. */
+static void session_settle(struct ci_session *session, const ci_slot_change *changes) {
+  const ci_model *m = session->model;
+  for (size_t i = 0; i < m->variables.count; i++)
+    ci_state_rule(session->state, changes[i].slot, m->variables.at[i].rank, m->variables.at[i].dims);
+  for (size_t i = 0; i < m->generators.count; i++) {
+    const ci_generator_info *g = &m->generators.at[i];
+    const int index = ci_state_find_random(session->state, (ci_span){g->name, strlen(g->name)});
     ci_random *random = ci_state_random(session->state, index);
     if (g->has_state && !random->initialized) {
       random->now = g->state;
       random->initialized = true;
     }
   }
-  return CI_OK;
+}
+
+static void session_undo(struct ci_session *session, const ci_slot_change *changes, int slots, int randoms) {
+  for (size_t i = 0; i < session->model->variables.count; i++) {
+    if (changes[i].linked) ci_state_unlink(session->state, changes[i].slot);
+    if (changes[i].value.data != NULL) ci_state_empty(session->state, changes[i].slot);
+  }
+  ci_state_forget(session->state, slots, randoms);
+}
+
+/* The state gets what the model declares, or stays as it is. */
+static ci_status session_join(struct ci_session *session, ci_error *error) {
+  const int slots = ci_state_slot_count(session->state), randoms = ci_state_random_count(session->state);
+  size_t bytes;
+  if (!ci_mul_size(session->model->variables.count, sizeof(ci_slot_change), &bytes)) return session_memory(error);
+  ci_slot_change *changes = ci_alloc(&session->allocator, bytes);
+  if (changes == NULL) return session_memory(error);
+  ci_status status = session_declare(session, changes, error);
+  if (status == CI_OK) status = session_variables(session, changes, error);
+  if (status == CI_OK) session_settle(session, changes);
+  else session_undo(session, changes, slots, randoms);
+  ci_release(&session->allocator, changes, bytes);
+  return status;
 }
 
 static ci_status session_fill(struct ci_session *session, ci_state *state, ci_error *error) {
@@ -120,8 +158,7 @@ static ci_status session_fill(struct ci_session *session, ci_state *state, ci_er
     session->threads = ci_threads_start(&session->allocator, session->thread_count - 1);
     if (session->threads == NULL) session->thread_count = 1; /* slower, and the same bits */
   }
-  CI_TRY(session_variables(session, error));
-  return session_generators(session, error);
+  return session_join(session, error);
 }
 
 ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *given, ci_session **session,

@@ -248,12 +248,14 @@ ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t
                            ci_error *error) {
   CI_TRY(state_declarable(name, dtype, rank, error));
   *index = ci_state_find(state, name);
-  if (*index < 0) return state_new_slot(state, name, dtype, rank, dims, true, index, error);
-  ci_slot *slot = state->slots.at[*index];
-  CI_TRY(state_same_rule(slot, dtype, rank, dims, error));
+  return *index < 0 ? state_new_slot(state, name, dtype, rank, dims, true, index, error)
+                    : state_same_rule(state->slots.at[*index], dtype, rank, dims, error);
+}
+
+void ci_state_rule(ci_state *state, int index, int32_t rank, const int64_t *dims) {
+  ci_slot *slot = state->slots.at[index];
   if (!slot->ruled) state_rule(slot, rank, dims);
   slot->ruled = true;
-  return CI_OK;
 }
 
 ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
@@ -292,13 +294,15 @@ ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, ui
   return status;
 }
 
-ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, ci_error *error) {
+ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error) {
   ci_slot *linked = state->slots.at[index];
+  *made = false;
   if (linked->slot_of != NULL || slot_of.length == 0 || !ci_utf8_valid(slot_of) || !ci_utf8_valid(slot)) return CI_OK;
   char *of = state_text(state, slot_of), *which = state_text(state, slot);
   if (of != NULL && which != NULL) {
     linked->slot_of = of;
     linked->slot = which;
+    *made = true;
     return CI_OK;
   }
   ci_release(&state->allocator, of, slot_of.length + 1);
@@ -456,6 +460,13 @@ static void state_install(ci_state *state, ci_slot *slot, ci_block *block, const
   slot->crc32c = change->crc32c;
   state_put(state, slot, &change->value);
   *block = before;
+}
+
+void ci_state_empty(ci_state *state, int index) {
+  ci_slot *slot = state->slots.at[index];
+  ci_block_free(&state->allocator, state_block(slot));
+  state_move(state, slot, (ci_block){NULL, 0, NULL});
+  slot->initialized = false;
 }
 
 void ci_state_change_drop(ci_state *state, ci_slot_change *change) {

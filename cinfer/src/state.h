@@ -55,10 +55,12 @@ ci_status ci_state_adopt(ci_state *state, ci_span name, int32_t dtype, int32_t r
                          ci_error *error);
 ci_status ci_state_declare(ci_state *state, ci_span name, int32_t dtype, int32_t rank, const int64_t *dims, int *index,
                            ci_error *error);
+/* Makes the shape that was declared the rule of a variable that only a checkpoint had. */
+void ci_state_rule(ci_state *state, int index, int32_t rank, const int64_t *dims);
 ci_status ci_state_declare_random(ci_state *state, ci_span name, bool seeded, uint64_t key, int *index,
                                   ci_error *error);
-/* Says of which variable this one is the slot; the first word stands, an empty one says nothing. */
-ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, ci_error *error);
+/* Says of which variable this one is the slot; the first word stands, an empty one says nothing. *made: it was said. */
+ci_status ci_state_link(ci_state *state, int index, ci_span slot_of, ci_span slot, bool *made, ci_error *error);
 void ci_state_unlink(ci_state *state, int index);
 /* Forgets what was declared last: variables and generators from these numbers on. No session may know them. */
 void ci_state_forget(ci_state *state, int slot_count, int random_count);
@@ -81,6 +83,8 @@ typedef struct ci_random_change {
 } ci_random_change;
 /* in_file.c: the values of those of an assignment that lie in files. */
 ci_status ci_in_file_changes(ci_state *state, const ci_assignment *wanted, ci_slot_change *changes, ci_error *error);
+/* Takes a value back: the variable is uninitialised again. */
+void ci_state_empty(ci_state *state, int index);
 /* Gives back what a change that was not made holds. */
 void ci_state_change_drop(ci_state *state, ci_slot_change *change);
 ci_status ci_state_change(ci_state *state, const ci_slot_change *slots, int slot_count, const ci_random_change *randoms,

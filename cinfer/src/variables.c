@@ -90,6 +90,7 @@ ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, 
   }
   ci_span name = {info->name, strlen(info->name)};
   CI_TRY(ci_state_declare(state, name, info->dtype, info->rank, info->dims, &found, error));
+  ci_state_rule(state, found, info->rank, info->dims);
   if (index != NULL) *index = found;
   return CI_OK;
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "checkpoints.h"
+#include "models.h"
 
 /* ---- small helpers ---- */
 
@@ -136,7 +137,8 @@ static void test_a_failed_restore_links_no_slot(void) {
   ci_status status = CI_RESOURCE_EXHAUSTED;
   give(state, "w", CI_FLOAT, 1, 2, 0, value);
   give(state, "w/momentum", CI_FLOAT, 1, 2, 0, value);
-  CHECK(ci_state_link(state, 1, (ci_span){"w", 1}, (ci_span){"momentum", 8}, &error) == CI_OK);
+  bool made = false;
+  CHECK(ci_state_link(state, 1, (ci_span){"w", 1}, (ci_span){"momentum", 8}, &made, &error) == CI_OK && made);
   CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
   declare(other, "w", CI_FLOAT, 1, 2, 0);
   const int slot = declare(other, "w/momentum", CI_FLOAT, 1, 2, 0);
@@ -183,6 +185,74 @@ static void test_a_failed_assignment_leaves_no_generator(void) {
   m.left = -1;
   CHECK(ci_generator_count(state) == 2 && same_bytes(state, "w", value, sizeof value));
   ci_state_close(state);
+  CHECK(m.blocks == 0);
+}
+
+/* The variables of model_everything are free, of any shape and without a value, and v; its generator is dice. */
+static ci_model *open_everything(void) {
+  ci_model *model = NULL;
+  CHECK(ci_open_memory(model_everything, sizeof model_everything, NULL, &model, NULL) == CI_OK);
+  return model;
+}
+
+static void test_a_session_that_finds_other_variables_adds_none(void) {
+  const int32_t value[2] = {1, 2};
+  ci_model *model = open_everything();
+  ci_state *state = new_state();
+  ci_session *session = NULL;
+  ci_error error;
+  give(state, "v", CI_INT32, 1, 2, 0, value);
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK);
+  CHECK(ci_session_open(model, state, NULL, &session, &error) == CI_INVALID_ARGUMENT && !session);
+  CHECK(strstr(error.message, "'v'") && ci_variable_count(state) == 1 && ci_variable_index(state, "free") == -1);
+  CHECK(ci_restore(state, in_folder("a"), NULL, &error) == CI_OK && same_bytes(state, "v", value, sizeof value));
+  ci_state_close(state);
+  ci_close(model);
+  remove_all();
+}
+
+/* Of a checkpoint without a model, whose shapes are no rules yet. */
+static void test_a_session_that_cannot_have_its_generator_makes_no_rule(void) {
+  const float value[3] = {1, 2, 3};
+  ci_model *model = open_everything();
+  ci_state *state = new_state(), *other = new_state();
+  ci_session *session = NULL;
+  ci_error error;
+  give(state, "free", CI_FLOAT, 1, 3, 0, value);
+  CHECK(save_as(state, "a", 1, 0, 0) == CI_OK && ci_restore(other, in_folder("a"), NULL, &error) == CI_OK);
+  CHECK(ci_state_set_blob(other, "dice", "six", 3, &error) == CI_OK);
+  CHECK(ci_session_open(model, other, NULL, &session, &error) == CI_ALREADY_EXISTS);
+  CHECK(ci_variable_count(other) == 1 && ci_state_slot(other, 0)->rank == 1 && !ci_state_slot(other, 0)->ruled);
+  CHECK(ci_state_remove_blob(other, "dice", &error) == CI_OK);
+  CHECK(ci_session_open(model, other, NULL, &session, &error) == CI_OK && ci_variable_count(other) == 2);
+  CHECK(ci_state_slot(other, 0)->rank == -1 && ci_state_slot(other, 0)->ruled);
+  ci_session_close(session);
+  ci_state_close(state);
+  ci_state_close(other);
+  ci_close(model);
+  remove_all();
+}
+
+static void test_a_session_without_memory_leaves_the_state(void) {
+  ci_model *model = open_everything();
+  meter m = {-1, 0};
+  ci_state *state = metered_state(&m);
+  ci_session *session = NULL;
+  ci_error error;
+  ci_status status = CI_RESOURCE_EXHAUSTED;
+  const int v = declare(state, "v", CI_FLOAT, 1, 2, 0);
+  for (long left = 0; status != CI_OK && left < 100; left++) {
+    m.left = left;
+    status = ci_session_open(model, state, NULL, &session, &error);
+    const bool opened = status == CI_OK;
+    CHECK(ci_variable_count(state) == 1 + opened && ci_generator_count(state) == opened);
+    CHECK(ci_variable_initialized(state, v) == opened && (opened || status == CI_RESOURCE_EXHAUSTED));
+  }
+  m.left = -1;
+  CHECK(status == CI_OK);
+  ci_session_close(session);
+  ci_state_close(state);
+  ci_close(model);
   CHECK(m.blocks == 0);
 }
 
@@ -473,6 +543,9 @@ int main(void) {
   test_a_generator_and_a_blob_of_one_name();
   test_a_failed_restore_links_no_slot();
   test_a_failed_assignment_leaves_no_generator();
+  test_a_session_that_finds_other_variables_adds_none();
+  test_a_session_that_cannot_have_its_generator_makes_no_rule();
+  test_a_session_without_memory_leaves_the_state();
   test_shards();
   test_partial_restore();
   test_missing_names_come_with_near_ones();
