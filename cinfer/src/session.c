@@ -130,6 +130,7 @@ static void session_undo(struct ci_session *session, const ci_slot_change *chang
 static ci_status session_join(struct ci_session *session, ci_error *error) {
   const int slots = ci_state_slot_count(session->state), randoms = ci_state_random_count(session->state);
   size_t bytes;
+  CI_TRY(ci_state_idle(session->state, error));
   if (!ci_mul_size(session->model->variables.count, sizeof(ci_slot_change), &bytes)) return session_memory(error);
   ci_slot_change *changes = ci_alloc(&session->allocator, bytes);
   if (changes == NULL) return session_memory(error);

@@ -89,6 +89,7 @@ ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, 
     return ci_fail(error, CI_INVALID_ARGUMENT, "a declaration needs a state and a name");
   }
   ci_span name = {info->name, strlen(info->name)};
+  CI_TRY(ci_state_idle(state, error));
   CI_TRY(ci_state_declare(state, name, info->dtype, info->rank, info->dims, &found, error));
   ci_state_rule(state, found, info->rank, info->dims);
   if (index != NULL) *index = found;
@@ -137,6 +138,7 @@ ci_status ci_generator_set(ci_state *state, const char *name, const ci_generator
     return ci_fail(error, CI_INVALID_ARGUMENT, "setting a generator needs a state, a name and a value");
   }
   const int before = ci_state_random_count(state);
+  CI_TRY(ci_state_idle(state, error));
   CI_TRY(ci_state_declare_random(state, (ci_span){name, strlen(name)}, false, 0, &change.random, error));
   change.value = *value;
   return variables_settle(state, before, ci_state_change(state, NULL, 0, &change, 1, error));

@@ -24,8 +24,9 @@ typedef enum host_way {
 typedef struct host { /* how the functions behave */
   int f_calls, g_calls;
   host_way way;
+  ci_model *model;
   ci_session *session; /* RUNS: is run by the function */
-  ci_status inner, set, save;
+  ci_status inner, set, save, declare, generator, open;
   long fail_at, calls; /* of the allocator */
 } host;
 
@@ -64,6 +65,22 @@ static ci_status host_f(host *h, ci_host_call *call, ci_error *error) {
   return h->way == GIVES_TWICE ? ci_host_give(call, 0, &outputs[0], error) : CI_OK;
 }
 
+/* All that would change the state of the run. */
+static void host_meddle(host *h, ci_error *error) {
+  ci_state *state = ci_session_state(h->session);
+  const ci_info info = {.name = "new", .dtype = CI_FLOAT};
+  const ci_tensor value = {&(float){1}, sizeof(float), CI_FLOAT, 0, {0}};
+  const ci_generator place = {1, 2};
+  ci_tensor inputs[2] = {{0}}, outputs[5] = {{0}}; /* are not even looked at */
+  ci_session *other = NULL;
+  h->inner = ci_run(h->session, 0, inputs, 2, outputs, 5, error);
+  h->declare = ci_variable_declare(state, &info, NULL, error);
+  h->set = ci_variable_set(state, ci_variable_index(state, "old"), &value, error);
+  h->generator = ci_generator_set(state, "dice", &place, error);
+  h->open = ci_session_open(h->model, state, NULL, &other, error);
+  h->save = ci_save(state, NULL, "half_a_step", 0, error);
+}
+
 static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   host *h = user;
   CHECK(error != NULL && call->size == sizeof *call && call->input_count == 1);
@@ -76,16 +93,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   h->f_calls++;
   if (h->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
   if (h->way == FAILS_SILENTLY) return -5;
-  if (h->way == RUNS) {
-    ci_info info = {.name = "new", .dtype = CI_FLOAT};
-    ci_tensor value = {&(float){1}, sizeof(float), CI_FLOAT, 0, {0}};
-    int index = -1;
-    ci_tensor inputs[2] = {{0}}, outputs[5] = {{0}}; /* are not even looked at */
-    h->inner = ci_run(h->session, 0, inputs, 2, outputs, 5, error);
-    CHECK(ci_variable_declare(ci_session_state(h->session), &info, &index, error) == CI_OK);
-    h->set = ci_variable_set(ci_session_state(h->session), index, &value, error);
-    h->save = ci_save(ci_session_state(h->session), NULL, "half_a_step", 0, error);
-  }
+  if (h->way == RUNS) host_meddle(h, error);
   return host_f(h, call, error);
 }
 
@@ -181,9 +189,14 @@ static void test_the_state_is_busy(void) {
   ci_error error;
   CHECK(calling_open(&c, &h, &error) == CI_OK);
   h.session = c.session;
+  h.model = c.model;
+  ci_state *state = ci_session_state(c.session);
+  CHECK(ci_variable_declare(state, &(ci_info){.name = "old", .dtype = CI_FLOAT}, NULL, &error) == CI_OK);
   CHECK(calling_run(&c, 4, &error) == CI_OK);
   CHECK(h.inner == CI_FAILED_PRECONDITION && h.set == CI_FAILED_PRECONDITION);
-  CHECK(h.save == CI_FAILED_PRECONDITION);
+  CHECK(h.save == CI_FAILED_PRECONDITION && h.declare == CI_FAILED_PRECONDITION);
+  CHECK(h.generator == CI_FAILED_PRECONDITION && h.open == CI_FAILED_PRECONDITION);
+  CHECK(ci_variable_count(state) == 1 && ci_generator_count(state) == 0);
   h.way = GOOD;
   CHECK(calling_run(&c, 4, &error) == CI_OK);
   calling_close(&c);
