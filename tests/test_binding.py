@@ -9,6 +9,7 @@ import threading
 import weakref
 from pathlib import Path
 
+import engines
 import numpy as np
 import pytest
 
@@ -16,7 +17,8 @@ import graphio as tf
 import graphio.cinfer
 from graphio.cinfer import status
 from graphio.cinfer._native import lib
-from graphio.schema import checkpoint, container, dtypes, errors
+from graphio.schema import checkpoint, container, dtypes, errors, tensors
+from graphio.schema.model_pb2 import Node, Type
 
 
 def save(path: Path, signatures: dict, graph: tf.Graph, optimize: str = "exact") -> bytes:
@@ -230,6 +232,14 @@ def test_checkpoints_are_those_of_python(tmp_path: Path) -> None:
         np.testing.assert_array_equal(restored.get(name), value)
 
 
+def saved_by_c(model: graphio.cinfer.Model, prefix: Path) -> Path:
+    error = status.new_error()
+    handle = model._handles.model
+    code = lib.ci_save(model.state.handle, handle, str(prefix).encode(), -1, error)
+    status.check(code, error)
+    return prefix
+
+
 def test_graph_file_of_c_is_the_model_without_values(tmp_path: Path) -> None:
     rng = np.random.RandomState(0)
     constant = rng.randn(3, 200).astype(np.float32)
@@ -239,11 +249,7 @@ def test_graph_file_of_c_is_the_model_without_values(tmp_path: Path) -> None:
         y = tf.matmul(tf.matmul(x, tf.constant(constant.T)), w)
     data = save(tmp_path / "model.gio", {"predict": ({"x": x}, {"y": y})}, graph, "none")
     model = graphio.cinfer.load(data)
-    prefix, error = tmp_path / "model", status.new_error()
-    handles = model._handles
-    code = lib.ci_save(model.state.handle, handles.model, str(prefix).encode(), -1, error)
-    status.check(code, error)
-
+    prefix = saved_by_c(model, tmp_path / "model")
     meta = checkpoint.read_checkpoint(prefix).meta()
     described, arrays = container.unpack(meta)
     assert not any(v.HasField("value") for v in described.variable)
@@ -255,6 +261,43 @@ def test_graph_file_of_c_is_the_model_without_values(tmp_path: Path) -> None:
     given = rng.randn(2, 200).astype(np.float32)
     expected = model.signature()(x=given)["y"]
     np.testing.assert_array_equal(again.signature()(x=given)["y"], expected)
+
+
+def fill_if(node: Node, depth: int, kind: Type) -> None:
+    """An If on "p", whose then_branch has another one, and the innermost the stored tensor 0."""
+    node.name, node.op, node.version = f"if{depth}", "If", 16
+    node.input.append("p")
+    node.output_type.append(kind)
+    for key in ("else_branch", "then_branch"):
+        branch = node.attr.add(key=key).value.g
+        inner = branch.node.add()
+        if key == "then_branch" and depth > 1:
+            branch.capture.append("p")
+            fill_if(inner, depth - 1, kind)
+        else:
+            inner.name, inner.op, inner.version = f"{key}{depth}", "Constant", 1
+            inner.output_type.append(kind)
+            value = inner.attr.add(key="value").value
+            if key == "then_branch":
+                value.tensor = 0
+            else:
+                value.t.CopyFrom(tensors.from_array(np.zeros(4, np.float32)))
+        branch.output.append(inner.name)
+
+
+@pytest.mark.parametrize("depth", [1, 63, 64])
+def test_the_graph_file_of_c_has_constants_of_any_depth(depth: int, tmp_path: Path) -> None:
+    builder = engines.Builder()
+    builder.placeholder("p", np.bool_, [])
+    builder.arrays.append(np.float32([1, 2, 3, 4]))
+    kind = engines.tensor_type(np.float32, [4])
+    fill_if(builder.model.graph.node.add(), depth, kind)
+    builder.signature({"p": "p"}, {"y": f"if{depth}"})
+    limits = {"max_depth": 64}
+    model = graphio.cinfer.load(builder.bytes(), limits=limits)
+    meta = checkpoint.read_checkpoint(saved_by_c(model, tmp_path / "model")).meta()
+    again = graphio.cinfer.load(meta, limits=limits)
+    assert again.signature()(p=np.True_)["y"].tolist() == [1, 2, 3, 4]
 
 
 def test_load_errors(data: bytes, tmp_path: Path) -> None:

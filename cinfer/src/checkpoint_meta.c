@@ -51,7 +51,7 @@ static void meta_keep_attribute(meta_job *job, ci_span attribute, int depth) {
 static void meta_keep_graph(meta_job *job, ci_span graph, uint32_t node_key, int depth) {
   ci_wire outer = ci_wire_open(graph);
   ci_field node, f;
-  while (depth < META_MOST_DEPTH && ci_wire_next(&outer, &node)) {
+  while (depth <= META_MOST_DEPTH && ci_wire_next(&outer, &node)) {
     if (node.key != node_key) continue;
     ci_wire w = ci_wire_open(node.bytes);
     while (ci_wire_next(&w, &f))
