@@ -236,6 +236,8 @@ REFUSED: list[tuple[Change, type[errors.OpError], str]] = [
     (lambda m: nodes(m)["c"].attr[0].ClearField("value"), LOST, "no value in attribute 'value'"),
     (lambda m: nodes(m)["c"].attr[0].value.graphs.g.add(), LOST, "no value in attribute 'value'"),
     (lambda m: setattr(value(m, "c", "value"), "tensor", 2), LOST, "no such tensor in attribute 'value'"),
+    (lambda m: [m.graph.node.insert(0, node("Constant", "inline", value={"t": {"dtype": 9, "data": b"\1"}})),
+                setattr(value(m, "c", "value"), "tensor", 2)], LOST, "no such tensor in attribute 'value'"),
     # graphs
     (lambda m: m.graph.capture.append("x"), LOST, "or stand in the root"),
     (lambda m: m.graph.input.add(name="x"), LOST, "the root has a formal input"),

@@ -281,7 +281,7 @@ static ci_status parse_value(ci_parser *p, const ci_scope *scope, ci_span messag
       case CI_KEY(ATTRIBUTEVALUE_G): attr->as.at = ci_model_store(p->model, &field); break;
       case CI_KEY(ATTRIBUTEVALUE_T): CI_TRY(parse_inline_tensor(p, field.bytes, attr)); break;
       case CI_KEY(ATTRIBUTEVALUE_TENSOR):
-        if (field.number >= p->model->constants.count)
+        if (field.number >= p->stored)
           return ci_parse_damaged(p, "no such tensor in attribute", ci_model_stored(p->model, attr->key));
         attr->as.constant = (int32_t)field.number;
         break;
@@ -718,7 +718,7 @@ static ci_status parse_functions(ci_parser *p, ci_span message, ci_function *fun
 }
 
 ci_status ci_parse_graph(ci_model *model, ci_span message, ci_span graph, ci_error *error) {
-  ci_parser p = {.model = model, .error = error};
+  ci_parser p = {.model = model, .error = error, .stored = model->constants.count};
   ci_wire wire = ci_wire_open(message);
   ci_field field;
   size_t bytes;
