@@ -433,6 +433,7 @@ static ci_status model_create(const ci_options *given, ci_model **model, ci_erro
   m->limits = options.limits;
   ci_limits_fill(&m->limits);
   m->lazy = options.lazy != 0;
+  m->borrow = options.borrow != 0;
   m->isa = isa;
   m->pool.allocator = &m->allocator;
   *model = m;
@@ -471,14 +472,14 @@ ci_status ci_open(const char *path, const ci_options *options, ci_model **model,
   return model_finish(model, status, error);
 }
 
-static ci_status model_take(ci_model *m, const void *data, size_t bytes, bool borrow, ci_error *error) {
+static ci_status model_take(ci_model *m, const void *data, size_t bytes, ci_error *error) {
   if (data == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "data is NULL");
   if (bytes > m->limits.max_bytes) {
     return ci_fail(error, CI_RESOURCE_EXHAUSTED, "the model has %zu bytes, the limit is %llu", bytes,
                    (unsigned long long)m->limits.max_bytes);
   }
   m->file = (ci_bytes){data, bytes, false};
-  if (borrow) return CI_OK;
+  if (m->borrow) return CI_OK;
   uint8_t *copy = ci_alloc(&m->allocator, bytes);
   if (copy == NULL) return model_memory(error);
   if (bytes > 0) memcpy(copy, data, bytes);
@@ -489,8 +490,7 @@ static ci_status model_take(ci_model *m, const void *data, size_t bytes, bool bo
 
 ci_status ci_open_memory(const void *data, size_t bytes, const ci_options *options, ci_model **model, ci_error *error) {
   CI_TRY(model_create(options, model, error));
-  bool borrow = options != NULL && options->borrow != 0;
-  return model_finish(model, model_take(*model, data, bytes, borrow, error), error);
+  return model_finish(model, model_take(*model, data, bytes, error), error);
 }
 
 void ci_model_retain(ci_model *model) { atomic_fetch_add(&model->references, 1); }

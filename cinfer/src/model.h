@@ -151,7 +151,7 @@ struct ci_model {
   size_t held, most; /* bytes while it loads, and how many these may be */
   bool exhausted; /* it wanted more */
   ci_limits limits; /* defaults filled in */
-  bool lazy;
+  bool lazy, borrow;
   const struct ci_isa *isa;
   ci_bytes file; /* what the spans point into */
   ci_span section; /* the graph section of it */
