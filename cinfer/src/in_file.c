@@ -22,6 +22,15 @@ static ci_status in_file_read(const in_file_job *job, int i, ci_error *error) {
   return CI_OK;
 }
 
+static ci_status in_file_inside(const in_file_job *job, int i, ci_error *error) {
+  const uint64_t offset = job->wanted->in_file[i].offset, size = job->reader->size;
+  const size_t bytes = job->changes[i].value.bytes;
+  if (offset <= size && bytes <= size - offset) return CI_OK;
+  return ci_fail(error, CI_DATA_LOSS, "variable '%.200s' needs %zu bytes at %llu of '%.600s', which has %llu",
+                 ci_state_slot(job->state, job->changes[i].slot)->name, bytes, (unsigned long long)offset,
+                 job->reader->name, (unsigned long long)size);
+}
+
 static ci_status in_file_take(const in_file_job *job, int i, ci_error *error) {
   const ci_in_file *place = &job->wanted->in_file[i];
   ci_slot_change *change = &job->changes[i];
@@ -29,6 +38,7 @@ static ci_status in_file_take(const in_file_job *job, int i, ci_error *error) {
   if (value->dtype == CI_STRING || ci_dtype_bits(value->dtype) < 8)
     return ci_fail(error, CI_INVALID_ARGUMENT, "variable '%s' has elements of type %s, which lie otherwise in files",
                    ci_state_slot(job->state, change->slot)->name, ci_dtype_name(value->dtype));
+  CI_TRY(in_file_inside(job, i, error));
   void *data = job->mapping && value->bytes
                    ? ci_mapping_at(job->mapping, place->offset, value->bytes, ci_dtype_size(value->dtype))
                    : NULL;
