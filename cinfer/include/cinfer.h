@@ -104,8 +104,8 @@ typedef struct ci_allocator { /* all NULL: malloc. align is a power of two, at m
   void *(*alloc)(void *user, size_t bytes, size_t align);
   void (*release)(void *user, void *memory, size_t bytes);
 } ci_allocator;
-typedef struct ci_limits { /* 0: the default in brackets */
-  size_t size;
+typedef struct ci_limits { /* 0: the default in brackets. It lies in other structs and does not grow */
+  size_t size;             /* the library's: what a program writes here is not looked at */
   uint64_t max_bytes;      /* of a file (2^46) */
   uint64_t max_nodes;      /* with those of functions and subgraphs (2^20) */
   uint64_t max_memory;     /* that a session may hold for values, and a model for packed constants (2^40) */
@@ -235,6 +235,7 @@ CI_API ci_status ci_variable(const ci_state *state, int index, ci_info *info);
 CI_API int ci_variable_initialized(const ci_state *state, int index);
 /* A view of the value, valid until the variable changes; uninitialised: CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_variable_view(const ci_state *state, int index, ci_tensor *value, ci_error *error);
+/* The value may be a view of this state. A CI_BOOL other than 0 and 1 is CI_INVALID_ARGUMENT. */
 CI_API ci_status ci_variable_set(ci_state *state, int index, const ci_tensor *value, ci_error *error);
 /* Declares a variable (rank -1: any shape) if the state lacks it. */
 CI_API ci_status ci_variable_declare(ci_state *state, const ci_info *info, int *index, ci_error *error);
@@ -269,7 +270,7 @@ typedef struct ci_assignment {
   const uint8_t *given; /* NULL, or by variable: not 0: the value lies in a ci_state_room of its size, which is taken
                            over when all is assigned; no strings */
   const ci_in_file *in_file; /* NULL, or by variable: where its value lies; data and bytes of its tensor are then not
-                                looked at */
+                                looked at. Outside of the file is CI_DATA_LOSS */
   const char *const *files; /* what these refer to; symbolic links are not followed */
   int file_count;
   const char *checkpoint; /* how messages call it; NULL: by the name of the file */
@@ -384,7 +385,7 @@ typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a r
   void *user;
   /* Called by the thread that runs the session, in the order of the nodes. It gives every output and returns CI_OK, or
    * says in `error`, which is never NULL, what went wrong and returns its status. It may run other sessions, not those
-   * of the same state, and it closes neither. */
+   * of the same state, which it does not change (CI_FAILED_PRECONDITION), and it closes neither. */
   ci_status (*call)(void *user, ci_host_call *call, ci_error *error);
 } ci_host;
 /* Threads of the host's, for a session that shall have none of its own; run NULL: the session's. */
@@ -405,7 +406,7 @@ typedef struct ci_session_options {
   ci_executor executor;
 } ci_session_options;
 CI_API ci_session_options ci_session_defaults(void);
-/* state NULL: one of its own, with the file's values. */
+/* state NULL: one of its own, with the file's values. A failure leaves the state as it was. */
 CI_API ci_status ci_session_open(ci_model *model, ci_state *state, const ci_session_options *options,
                                  ci_session **session, ci_error *error);
 CI_API void ci_session_close(ci_session *session);
@@ -429,7 +430,9 @@ typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody 
   void (*step)(void *user, const char *name, size_t length);
 } ci_observer;
 CI_API void ci_session_observe(ci_session *session, ci_observer observer); /* from the next run on */
-CI_API void ci_cancel(ci_session *session); /* from any thread: the current run ends with CI_CANCELLED */
+/* From any thread: the current run ends with CI_CANCELLED before its next node or step of a loop. A node that has begun
+ * is not interrupted. */
+CI_API void ci_cancel(ci_session *session);
 typedef struct ci_stats {
   size_t size;
   uint64_t runs;
