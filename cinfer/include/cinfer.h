@@ -88,7 +88,7 @@ typedef struct ci_string { /* an element of a CI_STRING tensor */
 } ci_string;
 typedef struct ci_tensor {
   void *data;     /* any alignment of the element type; 64 is best. An output with data NULL borrows the session's
-                     buffer until its next run or close */
+                     buffer until its next run or close; copy it to make it an input of that run */
   size_t bytes;   /* size of data; of an output: capacity before, size used after the run */
   int32_t dtype;
   int32_t rank;   /* outputs: dtype, rank and dims are filled in */
@@ -419,10 +419,11 @@ CI_API ci_status ci_reserve(ci_session *session, int signature, const ci_tensor 
 CI_API ci_status ci_foresee(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                             ci_tensor *outputs, int output_count, ci_error *error);
 /* Runs a signature: inputs and outputs in its order, all of them. Large outputs are computed where they are wanted:
- * when a run has failed, the memory given for outputs holds anything. */
+ * when a run has failed, the memory given for outputs holds anything. It may be that of inputs, which are read first,
+ * but what the run before gave to be borrowed is no input (CI_INVALID_ARGUMENT). The texts of a CI_STRING output are
+ * the session's until its next run or close, also where the ci_string elements lie in memory of the caller's. */
 CI_API ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                         ci_tensor *outputs, int output_count, ci_error *error);
-/* The strings of a borrowed CI_STRING output are ci_string elements of its data. */
 typedef struct ci_observer { /* who is told of a run's steps; step NULL: nobody */
   void *user;
   /* Called by the thread that runs the session: with NULL and 0 before the first step, with the name of its node, not

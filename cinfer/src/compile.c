@@ -618,7 +618,9 @@ static ci_status compile_results(ci_compiler *c, const ci_signature_info *signat
   ci_plan *plan = c->plan;
   plan->output_count = signature->output_count;
   plan->outputs = ci_pool_alloc(&plan->pool, (size_t)signature->output_count * sizeof *plan->outputs);
-  if (plan->outputs == NULL) return compile_memory(c);
+  plan->extents =
+      ci_pool_alloc(&plan->pool, ((size_t)plan->input_count + (size_t)plan->output_count) * sizeof *plan->extents);
+  if (plan->outputs == NULL || plan->extents == NULL) return compile_memory(c);
   for (int32_t i = 0; i < signature->output_count; i++) {
     ci_cell *cell = compile_cell(c, signature->outputs[i].edge);
     plan->outputs[i] = (ci_plan_output){.cell = cell, .copy = CI_NONE};

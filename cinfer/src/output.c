@@ -82,16 +82,27 @@ static int32_t output_place(const ci_plan *plan, const ci_cell *cell) {
   return place == CI_NONE ? CI_NONE : ci_plan_resolve(plan, place);
 }
 
+enum { OUTPUT_SEVERAL = CI_NONE - 1 };
+
+/* Which output lies in which place. */
+static void output_number(ci_plan *plan) {
+  for (size_t p = 0; p < plan->places.count; p++) plan->places.at[p].output = CI_NONE;
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const int32_t place = output_place(plan, plan->outputs[i].cell);
+    if (place == CI_NONE) continue;
+    int32_t *output = &plan->places.at[place].output;
+    *output = *output == CI_NONE ? i : OUTPUT_SEVERAL;
+  }
+}
+
 /* Whether the place is in the arena, plain and of no other output. */
 static bool output_is_direct(const ci_plan *plan, int32_t i) {
   const ci_value *value = &plan->outputs[i].cell->value;
   const int32_t place = output_place(plan, plan->outputs[i].cell);
-  bool direct = place != CI_NONE && value->rank >= 0 && value->bytes >= OUTPUT_LARGE && value->dtype != CI_STRING &&
-                !ci_holds(value->dtype) && plan->outputs[i].copy == CI_NONE;
-  direct = direct && plan->places.at[place].home == CI_HOME_ARENA && plan->places.at[place].bytes == value->bytes;
-  for (int32_t o = 0; direct && o < plan->output_count; o++)
-    direct = o == i || output_place(plan, plan->outputs[o].cell) != place;
-  return direct;
+  const bool plain = place != CI_NONE && value->rank >= 0 && value->bytes >= OUTPUT_LARGE &&
+                     value->dtype != CI_STRING && !ci_holds(value->dtype) && plan->outputs[i].copy == CI_NONE;
+  return plain && plan->places.at[place].home == CI_HOME_ARENA && plan->places.at[place].bytes == value->bytes &&
+         plan->places.at[place].output == i;
 }
 
 /* The step at a position; steps are in the order of theirs. */
@@ -107,7 +118,11 @@ static ci_step *output_step_at(const ci_plan *plan, int32_t position) {
 }
 
 void ci_output_plan(ci_plan *plan) {
+  const ci_binding *inputs = plan->model->signatures.at[plan->signature].inputs;
   bool plain = true; /* bodies move their values themselves */
+  plan->fed_texts = false;
+  for (int32_t i = 0; i < plan->input_count; i++) plan->fed_texts = plan->fed_texts || inputs[i].dtype == CI_STRING;
+  output_number(plan);
   for (size_t s = 0; s < plan->all_steps.count; s++) {
     plain = plain && plan->all_steps.at[s]->bodies[0] == NULL;
     plan->all_steps.at[s]->k.one_nan = NULL;
@@ -127,34 +142,88 @@ static bool output_meets(const char *a, size_t a_bytes, const char *b, size_t b_
   return a != NULL && b != NULL && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
 
+static int32_t output_extents(ci_extent *extents, int32_t count, const ci_tensor *tensors, int32_t n, bool outputs) {
+  for (int32_t i = 0; i < n; i++) {
+    const uintptr_t begin = (uintptr_t)tensors[i].data;
+    if (begin == 0 || tensors[i].bytes == 0) continue;
+    const uintptr_t end = tensors[i].bytes < UINTPTR_MAX - begin ? begin + tensors[i].bytes : UINTPTR_MAX;
+    extents[count++] = (ci_extent){begin, end, outputs ? i : CI_NONE};
+  }
+  return count;
+}
+
+static void output_sort(ci_extent *extents, int32_t count) { /* Shell sort */
+  for (int32_t gap = count / 2; gap > 0; gap /= 2) {
+    for (int32_t i = gap; i < count; i++) {
+      const ci_extent moved = extents[i];
+      int32_t at = i;
+      for (; at >= gap && extents[at - gap].begin > moved.begin; at -= gap) extents[at] = extents[at - gap];
+      extents[at] = moved;
+    }
+  }
+}
+
+static void output_not_apart(ci_plan *plan, const ci_extent *extent) {
+  if (extent->output == CI_NONE) return;
+  plan->outputs[extent->output].apart = false;
+  plan->meets = true;
+}
+
+/* What meets any extent behind it meets the next one. */
+static void output_find_apart(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  ci_extent *extents = plan->extents;
+  bool given = false;
+  plan->meets = false;
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    plan->outputs[i].apart = outputs[i].data != NULL;
+    given = given || plan->outputs[i].apart;
+  }
+  if (!given) return;
+  int32_t count = output_extents(extents, 0, inputs, plan->input_count, false);
+  count = output_extents(extents, count, outputs, plan->output_count, true);
+  output_sort(extents, count);
+  uintptr_t reach = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (extents[i].begin < reach) output_not_apart(plan, &extents[i]);
+    if (i > 0 && extents[i].begin < extents[i - 1].end) output_not_apart(plan, &extents[i - 1]);
+    if (reach < extents[i].end) reach = extents[i].end;
+  }
+}
+
 /* A caller may give an output the memory of an input, which is then read to the end first. */
-static bool output_is_apart(const ci_plan *plan, int32_t i, const ci_tensor *inputs, const ci_tensor *outputs) {
+static bool output_may_lend(const ci_plan *plan, int32_t i, const ci_tensor *output) {
   const size_t bytes = plan->outputs[i].cell->value.bytes;
-  const char *data = outputs[i].data;
-  bool apart = (uintptr_t)data % OUTPUT_ALIGN == 0 && outputs[i].bytes >= bytes;
-  for (int32_t j = 0; apart && j < plan->input_count; j++)
-    apart = !output_meets(data, bytes, inputs[j].data, inputs[j].bytes);
-  for (int32_t j = 0; apart && j < plan->output_count; j++)
-    apart = j == i || !output_meets(data, bytes, outputs[j].data, outputs[j].bytes);
-  return apart && !output_meets(data, bytes, plan->session->arena, plan->session->arena_bytes);
+  return plan->outputs[i].apart && (uintptr_t)output->data % OUTPUT_ALIGN == 0 && output->bytes >= bytes &&
+         !output_meets(output->data, bytes, plan->session->arena, plan->session->arena_bytes);
+}
+
+static void output_point(ci_plan *plan) {
+  for (int32_t c = 0; c < plan->cell_count; c++) {
+    ci_cell *cell = &plan->cells[c];
+    if (cell->root != c || cell->place == CI_NONE) continue;
+    const ci_place *place = &plan->places.at[ci_plan_resolve(plan, cell->place)];
+    if (place->output < 0 || !plan->outputs[place->output].direct) continue;
+    void *lent = plan->outputs[place->output].lent;
+    ci_plan_point(plan, cell, lent != NULL ? lent : plan->session->arena + place->offset);
+  }
 }
 
 void ci_output_lend(ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  bool moved = false;
+  output_find_apart(plan, inputs, outputs);
   for (int32_t i = 0; i < plan->output_count; i++) {
     ci_plan_output *output = &plan->outputs[i];
     output->one_nan = false;
     if (!output->direct) continue;
-    void *lent = outputs[i].data != NULL && output_is_apart(plan, i, inputs, outputs) ? outputs[i].data : NULL;
-    if (lent == output->lent) continue;
-    const int32_t place = output_place(plan, output->cell);
-    void *data = lent != NULL ? lent : plan->session->arena + plan->places.at[place].offset;
-    for (int32_t c = 0; c < plan->cell_count; c++) {
-      ci_cell *cell = &plan->cells[c];
-      if (cell->root == c && cell->place != CI_NONE && ci_plan_resolve(plan, cell->place) == place)
-        ci_plan_point(plan, cell, data);
-    }
+    void *lent = output_may_lend(plan, i, &outputs[i]) ? outputs[i].data : NULL;
+    moved = moved || lent != output->lent;
     output->lent = lent;
   }
+  if (moved) output_point(plan);
+}
+
+static void *output_copy_of(const ci_plan *plan, int32_t i) {
+  return plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;
 }
 
 static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size_t wanted, ci_error *error) {
@@ -164,6 +233,30 @@ static ci_status output_small(const ci_plan *plan, int32_t i, size_t bytes, size
       "output '%.200s' of signature '%.200s' needs %zu bytes, its buffer has %zu: give a larger one, or NULL to "
       "borrow the session's",
       signature->outputs[i].key, signature->name, wanted, bytes);
+}
+
+/* Texts may lie in those of an input, which need not outlive the run. */
+static ci_status output_own_texts(const ci_plan *plan, int32_t i, const ci_tensor *output, ci_error *error) {
+  const ci_signature_info *signature = &plan->model->signatures.at[plan->signature];
+  const size_t count = output->bytes / sizeof(ci_string);
+  ci_string *texts = output->data;
+  size_t bytes = 0;
+  bool fits = true;
+  if (output->dtype != CI_STRING || !plan->fed_texts) return CI_OK;
+  for (size_t n = 0; n < count; n++) fits = fits && ci_add_size(bytes, texts[n].length, &bytes);
+  if (bytes == 0) return CI_OK;
+  fits = fits && bytes <= plan->session->limits.max_memory;
+  char *text = fits ? ci_session_keep(plan->session, bytes) : NULL;
+  if (text == NULL) {
+    return ci_fail(error, CI_RESOURCE_EXHAUSTED, "no memory for the texts of output '%.200s' of signature '%.200s'",
+                   signature->outputs[i].key, signature->name);
+  }
+  for (size_t n = 0; n < count; n++) {
+    if (texts[n].length > 0) memcpy(text, texts[n].data, texts[n].length);
+    texts[n].data = text;
+    text += texts[n].length;
+  }
+  return CI_OK;
 }
 
 /* A sequence lies in one block; the caller gets its tensors with pointers into that. */
@@ -180,7 +273,7 @@ static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_err
   *output = (ci_tensor){.dtype = value->dtype};
   if (value->dtype == CI_NOTHING) return CI_OK;
   if (plan->outputs[i].copy != CI_NONE) {
-    block = plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;
+    block = output_copy_of(plan, i);
     if (block != value->data) memcpy(block, value->data, value->bytes);
   }
   output->data = ci_sequence_point(block);
@@ -190,6 +283,7 @@ static ci_status output_held(ci_plan *plan, int32_t i, ci_tensor *output, ci_err
   for (int64_t e = 0; e < output->dims[0]; e++) {
     const ci_tensor *item = (const ci_tensor *)output->data + e;
     ci_output_copy(plan, item->data, item->data, item->bytes, item->dtype);
+    CI_TRY(output_own_texts(plan, i, item, error));
   }
   return CI_OK;
 }
@@ -218,26 +312,50 @@ void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs) {
   }
 }
 
-ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
-  for (int32_t i = 0; i < plan->output_count; i++) {
+static bool output_is_input(const ci_plan *plan, int32_t i) {
+  return plan->places.at[plan->cells[plan->outputs[i].cell->root].place].home == CI_HOME_INPUT;
+}
+
+/* Where an output may be written over an input, outputs that are an input's bytes are taken aside first. */
+static void output_take_aside(const ci_plan *plan) {
+  for (int32_t i = 0; plan->meets && i < plan->output_count; i++) {
     const ci_value *value = &plan->outputs[i].cell->value;
-    ci_tensor *output = &outputs[i];
-    if (ci_holds(value->dtype)) {
-      CI_TRY(output_held(plan, i, output, error));
-      continue;
-    }
-    void *to = output->data;
-    if (to == NULL && plan->outputs[i].copy != CI_NONE) {
-      to = plan->session->arena + plan->places.at[plan->outputs[i].copy].offset;
-    } else if (to == NULL) {
-      to = value->data;
-    } else if (output->bytes < value->bytes) {
-      return output_small(plan, i, output->bytes, value->bytes, error);
-    }
-    if (!plan->outputs[i].one_nan) ci_output_copy(plan, to, value->data, value->bytes, value->dtype);
-    else if (to != value->data) memcpy(to, value->data, value->bytes);
-    *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
-    for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];
+    if (output_is_input(plan, i) && value->bytes > 0) memcpy(output_copy_of(plan, i), value->data, value->bytes);
+  }
+}
+
+static ci_status output_give(const ci_plan *plan, int32_t i, ci_tensor *output, ci_error *error) {
+  const ci_value *value = &plan->outputs[i].cell->value;
+  const bool aside = plan->meets && output_is_input(plan, i);
+  const void *from = aside ? output_copy_of(plan, i) : value->data;
+  void *to = output->data;
+  if (to == NULL) to = plan->outputs[i].copy != CI_NONE ? output_copy_of(plan, i) : value->data;
+  else if (output->bytes < value->bytes) return output_small(plan, i, output->bytes, value->bytes, error);
+  if (!plan->outputs[i].one_nan) ci_output_copy(plan, to, from, value->bytes, value->dtype);
+  else if (to != from) memcpy(to, from, value->bytes);
+  *output = (ci_tensor){.data = to, .bytes = value->bytes, .dtype = value->dtype, .rank = value->rank};
+  for (int32_t d = 0; d < value->rank; d++) output->dims[d] = value->dims[d];
+  return output_own_texts(plan, i, output, error);
+}
+
+ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error) {
+  output_take_aside(plan);
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const bool holds = ci_holds(plan->outputs[i].cell->value.dtype);
+    CI_TRY(holds ? output_held(plan, i, &outputs[i], error) : output_give(plan, i, &outputs[i], error));
   }
   return CI_OK;
+}
+
+bool ci_output_is_lent(const struct ci_session *session, const void *data) {
+  const ci_plan *shown = session->plans.shown;
+  if (output_meets(data, 1, session->arena, session->arena_bytes)) return true;
+  if (shown == NULL) return false;
+  if (output_meets(data, 1, shown->bound_arena, shown->arena_bytes)) return true; /* the arena may have moved since */
+  for (int32_t i = 0; shown->has_heap && i < shown->output_count; i++) {
+    const int32_t place = output_place(shown, shown->outputs[i].cell);
+    if (place == CI_NONE) continue;
+    if (output_meets(data, 1, shown->places.at[place].block, shown->places.at[place].block_bytes)) return true;
+  }
+  return false;
 }

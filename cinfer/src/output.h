@@ -17,4 +17,6 @@ ci_status ci_output_check(const ci_plan *plan, const ci_tensor *outputs, ci_erro
 void ci_output_foresee(const ci_plan *plan, ci_tensor *outputs);
 /* Fills the caller's outputs. */
 ci_status ci_output_give(ci_plan *plan, ci_tensor *outputs, ci_error *error);
+/* Whether a caller's pointer leads to what the last run gave to be borrowed, which ends with the next one. */
+bool ci_output_is_lent(const struct ci_session *session, const void *data);
 #endif

@@ -32,6 +32,7 @@ typedef struct ci_place {
   void *block;
   size_t block_bytes;
   int32_t next_freed; /* the next place that the same step gives back, or CI_NONE */
+  int32_t output;     /* output.c: the number of the one output that lies in it; negative: of none, or of several */
 } ci_place;
 
 typedef struct ci_cell { /* a value of the plan */
@@ -102,8 +103,14 @@ typedef struct ci_plan_output {
   int32_t copy; /* place for a borrowed copy of what is not the session's own, or CI_NONE */
   bool direct;  /* its place is no other's: steps may write into the caller's memory */
   bool one_nan; /* the step that made it has seen to its NaN in this run */
+  bool apart;   /* in this run: the memory that the caller gives for it is nothing else's */
   void *lent;   /* the caller's memory that the cells point at, or NULL */
 } ci_plan_output;
+
+typedef struct ci_extent { /* memory of the caller's */
+  uintptr_t begin, end;
+  int32_t output; /* for which it is given, or CI_NONE: an input */
+} ci_extent;
 
 struct ci_plan {
   struct ci_session *session;
@@ -114,6 +121,9 @@ struct ci_plan {
   int32_t input_count, output_count;
   ci_cell **input_cells; /* NULL: no needed node reads it and it is no output */
   ci_plan_output *outputs;
+  ci_extent *extents; /* of inputs and outputs in this run */
+  bool meets;       /* in this run: an output was given memory of an input or of another output */
+  bool fed_texts;   /* an input has strings, so texts of outputs may be the caller's */
   ci_pool pool;
   CI_LIST(ci_step *) all_steps; /* for giving back their memory */
   CI_LIST(ci_place) places;

@@ -223,6 +223,14 @@ void ci_session_stats(const ci_session *session, ci_stats *stats) {
 
 /* ---- run ---- */
 
+void *ci_session_keep(struct ci_session *session, size_t bytes) {
+  ci_retired *record = ci_session_record(session);
+  void *memory = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
+  if (memory == NULL) ci_release(&session->allocator, record, sizeof *record);
+  else ci_session_retire(session, record, &session->allocator, (ci_block){memory, bytes, NULL});
+  return memory;
+}
+
 static ci_status session_check_call(const ci_session *session, int signature, const ci_tensor *inputs, int input_count,
                                     ci_error *error) {
   if (session == NULL) return ci_fail(error, CI_INVALID_ARGUMENT, "session is NULL");
@@ -230,7 +238,8 @@ static ci_status session_check_call(const ci_session *session, int signature, co
     return ci_fail(error, CI_OUT_OF_RANGE, "the model has no signature number %d", signature);
   }
   const ci_signature_info *s = &session->model->signatures.at[signature];
-  if (input_count != s->input_count || (inputs == NULL && input_count > 0)) {
+  if (inputs == NULL && input_count > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "inputs is NULL");
+  if (input_count != s->input_count) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d inputs, %d are given", s->name,
                    (int)s->input_count, input_count);
   }
@@ -240,7 +249,8 @@ static ci_status session_check_call(const ci_session *session, int signature, co
 static ci_status session_check_outputs(const ci_session *session, int signature, const ci_tensor *outputs, int count,
                                        ci_error *error) {
   const ci_signature_info *s = &session->model->signatures.at[signature];
-  if (count == s->output_count && (outputs != NULL || count == 0)) return CI_OK;
+  if (outputs == NULL && count > 0) return ci_fail(error, CI_INVALID_ARGUMENT, "outputs is NULL");
+  if (count == s->output_count) return CI_OK;
   return ci_fail(error, CI_INVALID_ARGUMENT, "signature '%.200s' has %d outputs, %d are given", s->name,
                  (int)s->output_count, count);
 }
@@ -249,6 +259,20 @@ static ci_status session_small_input(const ci_plan *plan, int32_t i, size_t give
   const ci_signature_info *s = &plan->model->signatures.at[plan->signature];
   return ci_fail(error, CI_INVALID_ARGUMENT, "input '%.200s' of signature '%.200s' has %zu bytes, its shape needs %zu",
                  s->inputs[i].key, s->name, given, wanted);
+}
+
+/* The run writes over what the last one lent, or gives it back. */
+static ci_status session_check_lent(const struct ci_session *session, int signature, const ci_tensor *inputs,
+                                    ci_error *error) {
+  const ci_signature_info *s = &session->model->signatures.at[signature];
+  for (int32_t i = 0; i < s->input_count; i++) {
+    if (inputs[i].bytes == 0 || !ci_output_is_lent(session, inputs[i].data)) continue;
+    return ci_fail(error, CI_INVALID_ARGUMENT,
+                   "input '%.200s' of signature '%.200s' lies in an output that was borrowed until this run: copy it, "
+                   "or give that output memory of its own",
+                   s->inputs[i].key, s->name);
+  }
+  return CI_OK;
 }
 
 /* One tensor of a sequence or optional value. */
@@ -391,11 +415,16 @@ ci_status ci_run(ci_session *session, int signature, const ci_tensor *inputs, in
   CI_TRY(ci_state_enter(session->state, error));
   ci_float_mode mode;
   ci_plan *plan;
+  ci_status status = session_check_lent(session, signature, inputs, error);
+  if (status != CI_OK) {
+    ci_state_leave(session->state);
+    return status;
+  }
   ci_float_enter(&mode);
   atomic_store_explicit(&session->cancelled, 0, memory_order_relaxed);
   ci_plans_show(session, NULL);
   if (session->retired != NULL || session->heap_bytes > 0) session_tidy(session);
-  ci_status status = ci_session_plan(session, signature, inputs, &plan, error);
+  status = ci_session_plan(session, signature, inputs, &plan, error);
   if (status == CI_OK) ci_plans_show(session, plan);
   if (status == CI_OK) status = session_go(plan, inputs, outputs, error);
   ci_float_leave(&mode);

@@ -61,5 +61,6 @@ void ci_plans_show(struct ci_session *session, ci_plan *plan);
 ci_status ci_session_constant(struct ci_session *session, int32_t constant, ci_error *error);
 /* Keeps a block until the next run. The record is made before what can fail. */
 ci_retired *ci_session_record(struct ci_session *session);
+void *ci_session_keep(struct ci_session *session, size_t bytes); /* memory until the next run, or NULL */
 void ci_session_retire(struct ci_session *session, ci_retired *record, const ci_allocator *allocator, ci_block block);
 #endif

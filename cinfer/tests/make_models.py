@@ -314,6 +314,33 @@ def found() -> bytes:
     return container.pack(model, [])
 
 
+def lent() -> bytes:
+    """Outputs that lie in inputs: texts, numbers; two calls that may begin together."""
+    model, line, text = Model(), tensor(FLOAT, None), tensor(STRING, None)
+    g = model.graph
+    placeholder(g, "t", text)
+    placeholder(g, "x", line)
+    placeholder(g, "z", line)
+    add(g, "kept", "Identity", ["t"], [text])
+    add(g, "parts", "StringSplit", ["t"], [tensor(STRING, None, None)], version=20)
+    add(g, "several", "SequenceConstruct", ["t", "kept"], [sequence_of(text)], version=11)
+    add(g, "twice", "Add", ["x", "x"], [line], version=7)
+    add(g, "same", "Identity", ["x"], [line])
+    add(g, "other", "Identity", ["z"], [line])
+    add(g, "product", "Mul", ["x", "z"], [line], version=7)
+    add(g, "places", "NonZero", ["x"], [tensor(INT64, 1, None)], version=13)
+    add(g, "table", "Cast", ["places"], [tensor(FLOAT, 1, None)], version=13, to=FLOAT)
+    for name in ("f", "g"):
+        attrs = {"function": name, "stateful": 1}
+        add(g, name, "graphio.HostCall", ["x"], [tensor(FLOAT, 4)], **attrs)
+    add(g, "sum", "Add", ["f", "g"], [tensor(FLOAT, 4)], version=7)
+    signature(model, "calls", ["x"], ["sum"])
+    signature(model, "counted", ["x"], ["table"])
+    signature(model, "numbers", ["x", "z"], ["twice", "same", "other", "product"])
+    signature(model, "texts", ["t"], ["kept", "parts", "several"])
+    return container.pack(model, [])
+
+
 def own() -> bytes:
     """Operators of the program's own: one with attributes, one whose shape is a number's."""
     model, line = Model(), tensor(FLOAT, None)
@@ -356,6 +383,7 @@ def header() -> str:
         f"{array('model_sequences', sequences())}"
         f"{array('model_called', called())}"
         f"{array('model_found', found())}"
+        f"{array('model_lent', lent())}"
         f"{array('model_own', own())}"
         f"{array('model_chain', chain())}#endif\n"
     )

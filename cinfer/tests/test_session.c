@@ -173,6 +173,10 @@ static void test_wrong_calls(void) {
   CHECK(strstr(error.message, "needs 24 bytes, its buffer has 4") != NULL);
   CHECK(ci_run(session, 0, &good, 0, outputs, 2, &error) == CI_INVALID_ARGUMENT);
   CHECK(ci_run(session, 1, &good, 1, outputs, 2, &error) == CI_OUT_OF_RANGE);
+  CHECK(ci_run(session, 0, NULL, 1, outputs, 2, &error) == CI_INVALID_ARGUMENT);
+  CHECK(strcmp(error.message, "inputs is NULL") == 0);
+  CHECK(ci_run(session, 0, &good, 1, NULL, 2, &error) == CI_INVALID_ARGUMENT);
+  CHECK(strcmp(error.message, "outputs is NULL") == 0);
   CHECK(ci_run(NULL, 0, &good, 1, outputs, 2, NULL) == CI_INVALID_ARGUMENT);
   ci_session_close(session);
   ci_close(model);

@@ -14,15 +14,8 @@ ci_status ci_text_add(ci_kernel *k, size_t *bytes, size_t length) {
 }
 
 ci_status ci_text_memory(ci_kernel *k, size_t bytes, char **text) {
-  struct ci_session *session = k->node->plan->session;
-  ci_retired *record = ci_session_record(session);
-  *text = record == NULL ? NULL : ci_alloc(&session->allocator, bytes);
-  if (*text == NULL) {
-    ci_release(&session->allocator, record, sizeof *record);
-    return k_no_memory(k);
-  }
-  ci_session_retire(session, record, &session->allocator, (ci_block){*text, bytes, NULL});
-  return CI_OK;
+  *text = ci_session_keep(k->node->plan->session, bytes);
+  return *text == NULL ? k_no_memory(k) : CI_OK;
 }
 
 /* ---- inputs and attributes ---- */
