@@ -373,11 +373,11 @@ typedef struct ci_host_call { /* one call of a function of the host's, valid unt
   void *kernel; /* the library's */
 } ci_host_call;
 /* Gives an output, each once: the elements and the text of strings are copied. A type or shape other than the declared
- * one is CI_INVALID_ARGUMENT. */
+ * one is CI_INVALID_ARGUMENT; before the call begins and after it has returned CI_FAILED_PRECONDITION. */
 CI_API ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *value, ci_error *error);
 /* During a call: the n-th of the calls that follow at once, n from 1 on, into `next`; 0 if there is none that reads
  * nothing of those before it, waits for none and calls another function (`name` and `name/part` are one). A host may
- * begin it early; it is made in its turn all the same. */
+ * begin it early; it is made in its turn all the same, and gives its outputs then. */
 CI_API int ci_host_ahead(const ci_host_call *call, int n, ci_host_call *next);
 typedef struct ci_host { /* what runs HostCall nodes; call NULL: nobody, and a run that reaches one fails. ImageDecoder
                           * calls, too: the functions ai.onnx.ImageDecoder/RGB, .../BGR and .../Grayscale take the bytes

@@ -12,6 +12,7 @@ typedef enum host_way {
   GOOD,
   FAILS,
   FAILS_SILENTLY,
+  NO_STATUS,
   GIVES_LESS,
   GIVES_TWICE,
   WRONG_TYPE,
@@ -93,6 +94,7 @@ static ci_status host_call(void *user, ci_host_call *call, ci_error *error) {
   h->f_calls++;
   if (h->way == FAILS) return snprintf(error->message, sizeof error->message, "over"), CI_OUT_OF_RANGE;
   if (h->way == FAILS_SILENTLY) return -5;
+  if (h->way == NO_STATUS) return 42;
   if (h->way == RUNS) host_meddle(h, error);
   return host_f(h, call, error);
 }
@@ -154,6 +156,7 @@ static void test_failures(void) {
     const char *words;
   } rows[] = {{FAILS, CI_OUT_OF_RANGE, "HostCall 'call' (make.py:3 in build): over"},
               {FAILS_SILENTLY, CI_UNKNOWN, "the host function f failed"},
+              {NO_STATUS, CI_UNKNOWN, "the host function f failed"},
               {GIVES_LESS, CI_INVALID_ARGUMENT, "f returned without its output 2"},
               {GIVES_TWICE, CI_INVALID_ARGUMENT, "output 0 of f is given twice"},
               {WRONG_TYPE, CI_INVALID_ARGUMENT, "output 1 of f is int32[], expected float32[]"},
@@ -172,6 +175,48 @@ static void test_failures(void) {
     CHECK(calling_run(&c, 4, &error) == CI_OK);
     calling_close(&c);
   }
+}
+
+typedef struct early { /* calls of f, and of g, which may begin with it */
+  ci_host_call f, g;
+  int calls;
+} early;
+
+static ci_status early_call(void *user, ci_host_call *call, ci_error *error) {
+  early *e = user;
+  const float number = strcmp(call->function, "f") == 0 ? 1.0f : 2.0f;
+  float values[4] = {number, number, number, number};
+  const ci_tensor value = {values, sizeof values, CI_FLOAT, 1, {4}};
+  e->calls++;
+  if (strcmp(call->function, "f") == 0) {
+    e->f = *call;
+    CHECK(ci_host_ahead(call, 1, &e->g) == 1 && strcmp(e->g.function, "g") == 0);
+    CHECK(ci_host_give(&e->g, 0, &value, error) == CI_FAILED_PRECONDITION);
+    CHECK(strstr(error->message, "output 0 of g is given outside of its call") != NULL);
+    return ci_host_give(call, 0, &value, error);
+  }
+  CHECK(ci_host_give(&e->f, 0, &value, error) == CI_FAILED_PRECONDITION);
+  return ci_host_give(&e->g, 0, &value, error); /* it is this call, which was known before */
+}
+
+static void test_outputs_are_given_in_their_turn(void) {
+  ci_model *model = NULL;
+  ci_session *session = NULL;
+  ci_session_options options = ci_session_defaults();
+  early e = {.calls = 0};
+  float x[2] = {1, 2};
+  const ci_tensor input = {x, sizeof x, CI_FLOAT, 1, {2}};
+  options.host = (ci_host){&e, early_call};
+  CHECK(ci_open_memory(model_lent, sizeof model_lent, NULL, &model, NULL) == CI_OK);
+  CHECK(ci_session_open(model, NULL, &options, &session, NULL) == CI_OK);
+  for (int run = 1; run <= 3; run++) {
+    ci_tensor output = {0};
+    CHECK(ci_run(session, ci_signature(model, "calls"), &input, 1, &output, 1, NULL) == CI_OK && e.calls == 2 * run);
+    CHECK(((const float *)output.data)[3] == 3.0f);
+    CHECK(ci_host_give(&e.f, 0, &output, NULL) == CI_FAILED_PRECONDITION);
+  }
+  ci_session_close(session);
+  ci_close(model);
 }
 
 static void test_nobody_is_bound(void) {
@@ -220,6 +265,7 @@ static void test_every_allocation_may_fail(void) {
 int main(void) {
   test_results();
   test_failures();
+  test_outputs_are_given_in_their_turn();
   test_nobody_is_bound();
   test_the_state_is_busy();
   test_every_allocation_may_fail();

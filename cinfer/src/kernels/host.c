@@ -9,6 +9,7 @@ typedef struct host_plan { /* the step's private memory; what it points at follo
   ci_info *outputs;
   bool *given;
   char *function;
+  bool called; /* the function is running: it may give outputs */
 } host_plan;
 
 static bool host_room(size_t *total, size_t count, size_t item, size_t *offset) {
@@ -149,6 +150,11 @@ ci_status ci_host_give(ci_host_call *call, int32_t output, const ci_tensor *tens
   }
   ci_kernel *k = call->kernel;
   host_plan *plan = k->private_memory;
+  if (!plan->called) {
+    return ci_fail(error, CI_FAILED_PRECONDITION,
+                   "output %d of %.200s is given outside of its call: give it in its turn", (int)output,
+                   call->function);
+  }
   if (plan->given[output]) {
     return ci_fail(error, CI_INVALID_ARGUMENT, "output %d of %.200s is given twice", (int)output, call->function);
   }
@@ -185,6 +191,7 @@ static ci_status host_inputs(ci_kernel *k, ci_tensor *inputs) {
 }
 
 static ci_status host_failed(ci_kernel *k, const host_plan *plan, ci_status status, const ci_error *said) {
+  if (status < CI_OK || status > CI_DATA_LOSS) status = CI_UNKNOWN;
   if (said->message[0] == '\0') return k_fail(k, status, "the host function %.200s failed", plan->function);
   return k_fail(k, status, "%s", said->message);
 }
@@ -257,8 +264,10 @@ ci_status run_host_call(ci_kernel *k) {
   CI_TRY(host_inputs(k, plan->inputs));
   for (int o = 0; o < k->n_out; o++) plan->given[o] = false;
   ci_host_call call = host_call_of(k);
-  ci_status status = session->host.call(session->host.user, &call, &said);
-  if (status != CI_OK) return host_failed(k, plan, status < 0 ? CI_UNKNOWN : status, &said);
+  plan->called = true;
+  const ci_status status = session->host.call(session->host.user, &call, &said);
+  plan->called = false;
+  if (status != CI_OK) return host_failed(k, plan, status, &said);
   for (int o = 0; o < k->n_out; o++) {
     if (!plan->given[o]) {
       return k_fail(k, CI_INVALID_ARGUMENT, "%.200s returned without its output %d", plan->function, o);
