@@ -289,12 +289,22 @@ static ci_status compile_check_types(ci_step *step) {
   return CI_OK;
 }
 
+/* An operator of the program's own may ask for anything; sums of what lies in an arena must not overflow. */
+static ci_status compile_check_scratch(ci_step *step) {
+  const uint64_t wanted = step->plan->session->limits.max_memory, most = PTRDIFF_MAX / 4;
+  const uint64_t limit = wanted < most ? wanted : most;
+  if (step->k.scratch_bytes <= limit) return CI_OK;
+  return k_fail(&step->k, CI_RESOURCE_EXHAUSTED, "scratch memory of %zu bytes exceeds the session's limit of %llu",
+                step->k.scratch_bytes, (unsigned long long)limit);
+}
+
 ci_status ci_step_prepare(ci_step *step) {
   ci_step_reset(step);
   step->widens = false;
   CI_TRY(compile_check_held(step));
   CI_TRY(compile_check_types(step));
-  return ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k);
+  CI_TRY(ci_half_wanted(step) ? ci_half_prepare(step) : step->node->kernel->prepare(&step->k));
+  return compile_check_scratch(step);
 }
 
 ci_status ci_step_compute(ci_step *step) {

@@ -9,11 +9,23 @@
 #include "hostile_plans.h"
 #include "models.h"
 
-typedef enum own_way { GOOD, FAILS, FAILS_SILENTLY, NO_STATUS, BAD_RANK, BAD_TYPE, WRONG_KIND, WAITS, VARIES } own_way;
+typedef enum own_way {
+  GOOD,
+  FAILS,
+  FAILS_SILENTLY,
+  NO_STATUS,
+  BAD_RANK,
+  BAD_TYPE,
+  WRONG_KIND,
+  WAITS,
+  VARIES,
+  GREEDY
+} own_way;
 
 typedef struct own { /* how the operators behave */
   own_way way;
   int shapes, runs;
+  size_t scratch; /* GREEDY: so much */
   long fail_at, calls; /* of the allocator */
 } own;
 
@@ -40,6 +52,7 @@ static ci_status scale_shape(void *user, ci_call *call, ci_error *error) {
     call->outputs[0].dtype = CI_INT32;
     call->scratch_bytes = 0;
   }
+  if (o->way == GREEDY) call->scratch_bytes = o->scratch;
   if (o->way == BAD_RANK) call->outputs[0].rank = 17;
   if (o->way == BAD_TYPE) call->outputs[0].dtype = CI_STRING;
   if (o->way == WAITS) return CI_AT_RUN;
@@ -210,6 +223,27 @@ static void test_failures(void) {
   }
 }
 
+static void test_scratch_has_a_limit(void) {
+  const size_t sizes[] = {SIZE_MAX,         SIZE_MAX - 61, SIZE_MAX - 62,   SIZE_MAX - 63,
+                          SIZE_MAX / 2 + 1, PTRDIFF_MAX,   PTRDIFF_MAX / 2, (size_t)1 << 20 | 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (int large = 0; large < 2; large++) {
+      own o = {.way = GREEDY, .scratch = sizes[i]};
+      ci_session_options options = ci_session_defaults();
+      opened c;
+      ci_error error;
+      opened_fill(&c, &o);
+      options.limits.max_memory = large ? UINT64_MAX : 1 << 20;
+      if (large && i + 1 == sizeof sizes / sizeof *sizes) continue; /* that is within it */
+      CHECK(ci_open_memory(model_own, sizeof model_own, &c.options, &c.model, &error) == CI_OK);
+      CHECK(ci_session_open(c.model, NULL, &options, &c.session, &error) == CI_OK);
+      CHECK(opened_run(&c, 4, 2, &error) == CI_RESOURCE_EXHAUSTED && o.runs == 0);
+      CHECK(strstr(error.message, "Scale 'scaled' (make.py:3 in build): scratch memory of") != NULL);
+      opened_close(&c);
+    }
+  }
+}
+
 /* Plans are fitted to new shapes of the same signature; where the types differ, too, they are made anew. */
 static void test_types_may_depend_on_shapes(void) {
   enum { SIZES = 32 };
@@ -353,6 +387,7 @@ static void test_an_operator_may_have_no_outputs(void) {
 int main(void) {
   test_results();
   test_failures();
+  test_scratch_has_a_limit();
   test_types_may_depend_on_shapes();
   test_declarations_are_checked();
   test_every_allocation_may_fail();
