@@ -341,6 +341,22 @@ def lent() -> bytes:
     return container.pack(model, [])
 
 
+def hollow() -> bytes:
+    """Operators that reckon with the sizes of axes, where there may be no elements."""
+    model, matrix, stack = Model(), tensor(FLOAT, None, None), tensor(FLOAT, None, None, None)
+    g = model.graph
+    placeholder(g, "rows", matrix)
+    placeholder(g, "a", stack)
+    placeholder(g, "b", stack)
+    add(g, "hard", "Hardmax", ["rows"], [matrix], version=13)
+    add(g, "wave", "DFT", ["a"], [stack], version=20, inverse=1, onesided=1)
+    add(g, "solved", "graphio.MatrixSolve", ["a", "b"], [stack])
+    signature(model, "hardmax", ["rows"], ["hard"])
+    signature(model, "solve", ["a", "b"], ["solved"])
+    signature(model, "wave", ["a"], ["wave"])
+    return container.pack(model, [])
+
+
 def own() -> bytes:
     """Operators of the program's own: one with attributes, one whose shape is a number's."""
     model, line = Model(), tensor(FLOAT, None)
@@ -384,6 +400,7 @@ def header() -> str:
         f"{array('model_called', called())}"
         f"{array('model_found', found())}"
         f"{array('model_lent', lent())}"
+        f"{array('model_hollow', hollow())}"
         f"{array('model_own', own())}"
         f"{array('model_chain', chain())}#endif\n"
     )

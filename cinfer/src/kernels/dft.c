@@ -71,7 +71,8 @@ ci_status prepare_dft(ci_kernel *k) {
   if (onesided != 0 && inverse == 0 && parts == 2) {
     return k_fail(k, CI_INVALID_ARGUMENT, "onesided takes real numbers, the input is complex");
   }
-  int64_t n = onesided != 0 && inverse != 0 ? 2 * (x->dims[axis] - 1) : x->dims[axis];
+  int64_t n = x->dims[axis];
+  if (onesided != 0 && inverse != 0) n = n > INT64_MAX / 2 ? INT64_MAX : 2 * (n - 1);
   CI_TRY(dft_scalar(k, 1, "dft_length", &n));
   CI_TRY(dft_tables(k, n, "dft_length", &p));
   p->given = x->dims[axis];

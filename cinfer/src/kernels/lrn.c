@@ -115,9 +115,9 @@ ci_status prepare_hardmax(ci_kernel *k) {
   CI_TRY(k_attr_i(k, "axis", -1, &wanted));
   CI_TRY(k_axis(k, wanted, x->rank, &axis));
   CI_TRY(k_out_like(k, 0, x->dtype, x));
-  p->n = x->dims[axis];
+  p->n = x->count > 0 ? x->dims[axis] : 1;
   p->inner = x->count > 0 ? ci_product(x->dims, axis + 1, x->rank) : 1;
-  p->columns = x->count > 0 ? x->count / p->n : 0;
+  p->columns = x->count / p->n;
   return CI_OK;
 }
 

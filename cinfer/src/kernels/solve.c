@@ -41,7 +41,7 @@ static ci_status solve_plan_for(ci_kernel *k, int64_t columns) {
   p->batches = ci_product(a->dims, 0, a->rank - 2);
   size_t numbers, wide;
   if (!ci_mul_size((uint64_t)p->n, sizeof(double), &wide)) return k_no_memory(k);
-  if (!ci_mul_size((uint64_t)(p->n + columns), wide, &numbers)) return k_no_memory(k);
+  if (!ci_mul_size((uint64_t)p->n + (uint64_t)columns, wide, &numbers)) return k_no_memory(k);
   k->scratch_bytes = numbers;
   return CI_OK;
 }
