@@ -142,12 +142,21 @@ static bool output_meets(const char *a, size_t a_bytes, const char *b, size_t b_
   return a != NULL && b != NULL && (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
 
-static int32_t output_extents(ci_extent *extents, int32_t count, const ci_tensor *tensors, int32_t n, bool outputs) {
-  for (int32_t i = 0; i < n; i++) {
-    const uintptr_t begin = (uintptr_t)tensors[i].data;
-    if (begin == 0 || tensors[i].bytes == 0) continue;
-    const uintptr_t end = tensors[i].bytes < UINTPTR_MAX - begin ? begin + tensors[i].bytes : UINTPTR_MAX;
-    extents[count++] = (ci_extent){begin, end, outputs ? i : CI_NONE};
+static int32_t output_extent(ci_extent *extents, int32_t count, const void *data, size_t bytes, int32_t output) {
+  const uintptr_t begin = (uintptr_t)data;
+  if (begin == 0 || bytes == 0) return count;
+  extents[count] = (ci_extent){begin, bytes < UINTPTR_MAX - begin ? begin + bytes : UINTPTR_MAX, output};
+  return count + 1;
+}
+
+/* What the caller gives; of an output as much as will be written if that is known. */
+static int32_t output_extents(const ci_plan *plan, const ci_tensor *inputs, const ci_tensor *outputs) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < plan->input_count; i++)
+    count = output_extent(plan->extents, count, inputs[i].data, inputs[i].bytes, CI_NONE);
+  for (int32_t i = 0; i < plan->output_count; i++) {
+    const size_t bytes = plan->outputs[i].direct ? plan->outputs[i].cell->value.bytes : outputs[i].bytes;
+    count = output_extent(plan->extents, count, outputs[i].data, bytes, i);
   }
   return count;
 }
@@ -179,8 +188,7 @@ static void output_find_apart(ci_plan *plan, const ci_tensor *inputs, const ci_t
     given = given || plan->outputs[i].apart;
   }
   if (!given) return;
-  int32_t count = output_extents(extents, 0, inputs, plan->input_count, false);
-  count = output_extents(extents, count, outputs, plan->output_count, true);
+  const int32_t count = output_extents(plan, inputs, outputs);
   output_sort(extents, count);
   uintptr_t reach = 0;
   for (int32_t i = 0; i < count; i++) {
