@@ -28,6 +28,8 @@ int main(void) {
     const int64_t n = sizes[i];
     const ci_tensor rows = {.dtype = CI_FLOAT, .rank = 2, .dims = {0, n}};
     CHECK(run(session, model, "hardmax", &rows) == CI_OK);
+    const ci_tensor images = {.dtype = CI_FLOAT, .rank = 3, .dims = {0, 3, n}};
+    CHECK(run(session, model, "normalize", &images) == CI_OK);
     /* from 2 (n - 1) numbers, of which there are at least one and at most what memory holds */
     const ci_tensor wave = {.dtype = CI_FLOAT, .rank = 3, .dims = {0, n, 2}};
     CHECK(run(session, model, "wave", &wave) == (n < 2 ? CI_INVALID_ARGUMENT : n == 3 ? CI_OK : CI_RESOURCE_EXHAUSTED));

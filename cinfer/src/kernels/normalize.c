@@ -367,12 +367,10 @@ ci_status prepare_batch_normalization(ci_kernel *k) {
   p->channels = 1;
   p->segment = p->n;
   p->p = training != 0;
-  if (training == 0) {
-    k_in_place_alone(k, 0, 0);
-    k->scratch_bytes = x->count > 0 ? ci_round_up((size_t)p->rows * p->item, 64) : 0;
-    p->grain = inner > 1     ? (NORM_PART_WORK + inner - 1) / inner
-               : p->rows > 0 ? (NORM_PART_WORK + p->rows - 1) / p->rows
-                             : 1;
+  if (training == 0) k_in_place_alone(k, 0, 0);
+  if (training == 0 && x->count > 0) {
+    k->scratch_bytes = ci_round_up((size_t)p->rows * p->item, 64);
+    p->grain = inner > 1 ? (NORM_PART_WORK + inner - 1) / inner : (NORM_PART_WORK + p->rows - 1) / p->rows;
   }
   return CI_OK;
 }
