@@ -245,6 +245,8 @@ class Graph:
     def take_out_dead(self) -> set[Tensor]:
         """Takes out of a finished body what leads to none of its outputs and targets.
 
+        What only that read of outside is captured no longer.
+
         Returns:
             What is read by the operations left, or is an output.
         """
@@ -265,6 +267,8 @@ class Graph:
                 self.root._by_name.pop(operation.name, None)
                 operation._let_go(nowhere)
         self.operations[:] = [operation for operation in self.operations if operation in live]
+        for tensor in [tensor for tensor in self.captures if tensor not in read]:
+            del self.captures[tensor]
         return read
 
     def forget_capture(self, tensor: Tensor) -> None:

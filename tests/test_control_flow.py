@@ -303,6 +303,67 @@ def test_a_loop_stacks_only_what_its_gradient_reads() -> None:
         assert all(t.consumers() or t in o.graph.outputs for o in bodies for t in o.outputs)
 
 
+_SMOOTH: list[Callable[[Any, Any], Any]] = [
+    lambda v, w: v / 2.0 + w,
+    lambda v, w: tf.sin(tf.sin(v)) * w,
+    lambda v, w: v**2 / (1.0 + v * v),
+    lambda v, w: tf.exp(-v * v) + w,
+    lambda v, w: tf.atan2(v, 1.0 + w * w) * v,
+    lambda v, w: tf.pow(1.0 + v * v, 0.5) - w,
+]
+
+
+def _random_nest(random: np.random.RandomState, depth: int, v: Any, w: Any) -> Any:
+    """A smooth function of two scalars; up to depth bodies in one another compute it."""
+    nest = lambda v: _random_nest(random, depth - 1, v, w)  # noqa: E731
+    kind = random.randint(6) if depth else 5
+    if kind < 3:
+        return v / 4.0 + tf.cond(v > random.uniform(-0.5, 1.0), lambda: nest(v), lambda: nest(v))
+    if kind == 3:
+        return tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, nest(v)), [0, v])[1]
+    if kind == 4:
+        return tf.reduce_sum(tf.map_fn(nest, tf.stack([v, v * 0.5])))
+    return _SMOOTH[random.randint(len(_SMOOTH))](v, w)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_bodies_nest_at_random_and_have_first_and_second_derivatives(seed: int) -> None:
+    random, at, step = np.random.RandomState(seed), np.array([0.613, 0.8]), 1e-5
+    around = [tf.while_loop, tf.scan, tf.cond][seed % 3]
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float64, [2])
+        nest = lambda v: _random_nest(random, 3, v, x[1])  # noqa: E731
+        if around is tf.while_loop:
+            y = tf.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, nest(v)), [0, x[0]])[1]
+        elif around is tf.scan:
+            y = tf.scan(lambda v, s: nest(v * s), tf.stack([x[0], x[1]]), x[1])[1]
+        else:
+            y = tf.cond(x[0] > 0.0, lambda: nest(x[0]), lambda: x[1])
+        y = y + x[0] * x[0] * x[1]  # neither derivative is None
+        (dx,) = tf.gradients(y, x)
+        seconds = tf.gradients(dx[0], x)[0]
+        for target in ("", "cinfer"):
+            session = tf.Session(target)
+            found = session.run([dx, seconds], {x: at})
+            for i, way in enumerate(np.eye(2) * step):
+                ends = [session.run([y, dx], {x: at + way}), session.run([y, dx], {x: at - way})]
+                (y_1, dx_1), (y_0, dx_0) = ends
+                expected = [(y_1 - y_0) / (2 * step), (dx_1[0] - dx_0[0]) / (2 * step)]
+                np.testing.assert_allclose(
+                    [found[0][i], found[1][i]], expected, rtol=1e-4, atol=1e-6
+                )
+
+
+def test_a_branch_in_a_loop_leaves_only_what_its_gradient_reads() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [])
+        branch = lambda a: tf.cond(a > 1, lambda: a / 2.0, lambda: a * 3.0)  # noqa: E731
+        y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, branch(a)), [0, x])[1]
+        tf.gradients(y, x)
+        (loop, _) = (o for o in graph.get_operations() if o.op == "Loop")
+        assert len(loop.outputs) == 4  # its variables, the count of iterations, the condition
+
+
 def _alternating(x: Any, w: Any) -> Any:
     """Branches in turn, in each iteration; one of them squares i times."""
 

@@ -124,6 +124,7 @@ class _Intermediates:
                 continue
             for output in outputs:
                 self.backward.forget_capture(output)
+                self.backward.forget_capture(self._outside(output))
         self._exports.clear()
         return read
 
