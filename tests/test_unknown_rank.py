@@ -67,3 +67,42 @@ def test_logits_to_draw_from_are_rows(target: str) -> None:
         assert session.run(drawn, {logits: certain}).tolist() == [[0] * 5, [1] * 5]
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(drawn, {logits: certain[0]})
+
+
+@TARGETS
+@pytest.mark.parametrize("known", ["condition", "operands", "neither"])
+@pytest.mark.parametrize(
+    ("condition", "shape"),
+    [
+        (True, ()),
+        (False, (2, 2)),
+        ([True, False], (2,)),
+        ([True, False], (2, 2)),
+        ([True, False, True], (3, 2, 3)),
+        ([[True, False], [False, True]], (2, 2)),
+        ([], (0, 2)),
+    ],
+)
+def test_a_vector_as_a_condition_chooses_rows(
+    target: str, known: str, condition: Any, shape: tuple[int, ...]
+) -> None:
+    chosen, a, b = np.array(condition, bool), np.array(RNG.randn(*shape)), np.ones(shape)
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        c = tf.placeholder(tf.bool, chosen.shape if known == "condition" else None)
+        x, y = (tf.placeholder(tf.float64, shape if known == "operands" else None) for _ in "xy")
+        z = tf.where(c, x, y)
+        fetches = [z, *tf.gradients(z * z, [x, y])]
+        found = session.run(fetches, {c: chosen, x: a, y: b})
+    rows = chosen.reshape(chosen.shape + (1,) * (len(shape) - chosen.ndim))
+    expected = [np.where(rows, a, b), np.where(rows, 2 * a, 0), np.where(rows, 0, 2 * b)]
+    for value, right in zip(found, expected, strict=True):
+        assert value.shape == shape
+        np.testing.assert_array_equal(value, right)
+
+
+@TARGETS
+def test_rows_are_chosen_by_a_column_of_themselves(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        a = tf.placeholder(tf.float32)
+        x = np.float32([[1, -2], [-3, 4]])
+        assert session.run(tf.where(a[:, 0] > 0, a, -a), {a: x}).tolist() == [[1, -2], [3, -4]]

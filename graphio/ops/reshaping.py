@@ -24,7 +24,7 @@ from graphio.ops.emit import (
     static_ints,
 )
 from graphio.ops.primitive import select, unbroadcast
-from graphio.ops.shapes import dims_of
+from graphio.ops.shapes import Dims, dims_of
 
 __all__ = [
     "broadcast_to",
@@ -224,6 +224,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
     Args:
         condition: bool tensor of x's shape, or a scalar, or a vector that chooses whole rows.
+            Where a rank is known only to the run, that decides.
         x: any tensor.
         y: tensor of the same dtype and shape.
         name: of the operation.
@@ -242,11 +243,33 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         if x is None:
             return _coordinates(chosen, at)
         a, b = operands(x, y, "Select", ("t", "e"))
-        shapes.merge(dims_of(a), dims_of(b), describe(at, "Select"))
-        rank_a = a.shape.ndims
-        if chosen.shape.ndims == 1 and rank_a is not None and rank_a > 1:
-            chosen = primitive.unsqueeze(chosen, list(range(1, rank_a)))
-        return select(chosen, a, b, at)
+        dims = shapes.merge(dims_of(a), dims_of(b), describe(at, "Select"))
+        return select(_of_rows(chosen, a, dims), a, b, at)
+
+
+def _of_rows(condition: Tensor, x: Tensor, dims: Dims) -> Tensor:
+    """A vector with an axis of size 1 for each of x's after the first, so that it chooses rows;
+    another condition as it is. Of an unknown rank the run tells. dims: what is known of x's."""
+    rank = None if dims is None else len(dims)
+    if condition.shape.ndims not in (None, 1) or (rank is not None and rank < 2):
+        return condition
+    if condition.shape.ndims == 1 and rank is not None:
+        return primitive.unsqueeze(condition, list(range(1, rank)))
+    sizes = primitive.shape_of(condition)
+    if rank is None:
+        further = _lengths(primitive.slice_axes(primitive.shape_of(x), [1], [primitive.last], [0]))
+    else:
+        further = primitive.int_vector([rank - 1])
+    if condition.shape.ndims is None:
+        is_vector = primitive.compare("Equal", _lengths(sizes), primitive.int_vector([1]))
+        further = primitive.binary("Mul", further, primitive.cast(is_vector, dtypes.int64))
+    ones = node("ConstantOfShape", [further], dtypes.int64, (None,), value=np.ones(1, np.int64))
+    return primitive.reshape(condition, primitive.concat([sizes, ones], 0))
+
+
+def _lengths(vector: Tensor) -> Tensor:
+    """How many elements a vector has, as a vector of one."""
+    return node("Shape", [vector], dtypes.int64, (1,))
 
 
 def _coordinates(condition: Tensor, name: str) -> Tensor:
