@@ -106,3 +106,69 @@ def test_rows_are_chosen_by_a_column_of_themselves(target: str) -> None:
         a = tf.placeholder(tf.float32)
         x = np.float32([[1, -2], [-3, 4]])
         assert session.run(tf.where(a[:, 0] > 0, a, -a), {a: x}).tolist() == [[1, -2], [3, -4]]
+
+
+NUMBERS = np.arange(6.0, dtype=np.float32)
+#: of a number n without a shape; c holds NUMBERS
+SIZES: dict[str, Callable[[Any, Any], Any]] = {
+    "zeros": lambda n, c: tf.zeros([n, 2]),
+    "fill": lambda n, c: tf.fill([n, n], 1.0),
+    "reshape": lambda n, c: tf.reshape(c, [n, -1]),
+    "from": lambda n, c: c[n:],
+    "to": lambda n, c: c[:n],
+    "between": lambda n, c: tf.reshape(c, [2, 3])[n - 1, tf.newaxis, n - 2 : n],
+    "strided_slice": lambda n, c: tf.strided_slice(c, [n], [n + 3], [1]),
+    "tile": lambda n, c: tf.tile(c, [n]),
+    "slice": lambda n, c: tf.slice(c, [n], [n + 1]),
+    "split": lambda n, c: tf.concat(tf.split(c, [n, 6 - n])[::-1], 0),
+    "broadcast_to": lambda n, c: tf.broadcast_to(c, [n, 6]),
+    "scatter_nd": lambda n, c: tf.scatter_nd([[0], [1]], c[:2], [n]),
+    "sparse_to_dense": lambda n, c: tf.sparse_to_dense([[0, 1]], [n, 2], c[:1]),
+    "eye": lambda n, c: tf.eye(n, batch_shape=[n]),
+    "sparse eye": lambda n, c: tf.sparse_tensor_to_dense(tf.sparse.eye(n, n + 1)),
+    "sum": lambda n, c: tf.reduce_sum(tf.reshape(c, [2, 3]), [n - 1]),
+    "transpose": lambda n, c: tf.transpose(tf.reshape(c, [2, 3]), [n - 1, 0]),
+    "zero_state": lambda n, c: tf.nn.rnn_cell.BasicLSTMCell(4).zero_state(n, tf.float32).c,
+    "conv2d_transpose": lambda n, c: tf.nn.conv2d_transpose(
+        tf.reshape(c[:4], [1, 2, 2, 1]), tf.ones([3, 3, 1, 1]), [n - 1, 4, 4, 1], [1, 2, 2, 1]
+    ),
+    "crop": lambda n, c: tf.image.crop_to_bounding_box(tf.reshape(c, [2, 3, 1]), 0, n - 1, n, n),
+    "resize": lambda n, c: tf.image.resize_images(tf.reshape(c, [2, 3, 1]), [n, n]),
+}
+DRAWS: dict[str, Callable[[Any], Any]] = {
+    "random_normal": lambda n: tf.random_normal([n, 3]),
+    "random_uniform": lambda n: tf.random_uniform([n, 3]),
+    "random_crop": lambda n: tf.random_crop(NUMBERS.reshape(2, 3), [n, 3]),
+    "multinomial": lambda n: tf.multinomial(tf.zeros([2, 3]), n + 1),
+    "dropout": lambda n: tf.nn.dropout(tf.ones([2, 3]), 0.5, noise_shape=[n, 1]),
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("case", SIZES)
+def test_a_number_without_a_shape_is_a_scalar(target: str, case: str) -> None:
+    found = []
+    for shape in ([], None):
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            n, c = tf.placeholder(tf.int32, shape), tf.constant(NUMBERS)
+            y = SIZES[case](n, c)
+            (dc,) = tf.gradients(y, c)
+            found.append(session.run([y, *([] if dc is None else [dc])], {n: 2}))
+    for known, unknown in zip(*found, strict=True):
+        np.testing.assert_array_equal(unknown, known)
+
+
+@TARGETS
+@pytest.mark.parametrize("case", DRAWS)
+def test_as_many_are_drawn_as_a_number_without_a_shape_says(target: str, case: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        n = tf.placeholder(tf.int32)
+        assert session.run(DRAWS[case](n), {n: 2}).shape == (2, 3)
+
+
+@TARGETS
+def test_a_vector_is_no_size(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        n = tf.placeholder(tf.int32)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(tf.zeros([n, 2]), {n: [2, 3]})

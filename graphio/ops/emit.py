@@ -35,6 +35,7 @@ __all__ = [
     "require",
     "scalar",
     "scope",
+    "single",
     "static_ints",
 ]
 
@@ -244,7 +245,7 @@ def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor
     if is_symbolic(value):
         return _int_tensor(convert_to_tensor(value), op, parameter)
     if isinstance(value, (list, tuple)) and any(is_symbolic(v) for v in value):
-        parts = [ints(v, op, parameter, f"{label}_{i}") for i, v in enumerate(value)]
+        parts = [single(v, op, parameter, f"{label}_{i}") for i, v in enumerate(value)]
         return node("Concat", parts, dtypes.int64, (len(parts),), name=label, axis=0)
     if value is None:
         raise ValueError(f"{op}: {parameter} is unknown or None; give integers")
@@ -258,6 +259,15 @@ def ints(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor
     if array.ndim > 1:
         raise ValueError(f"{op}: {parameter} has shape {array.shape}, expected a vector")
     return constant(array.reshape(-1).astype(np.int64), name=label)
+
+
+def single(value: Any, op: str, parameter: str, name: str | None = None) -> Tensor:
+    """As `ints`, of one integer: a tensor of unknown rank can only be a scalar."""
+    found = ints(value, op, parameter, name)
+    if found.shape.ndims is not None:
+        return found
+    one = constant(np.ones(1, np.int64), name="one")
+    return node("Reshape", [found, one], dtypes.int64, (1,))
 
 
 def _int_tensor(tensor: Tensor, op: str, parameter: str) -> Tensor:

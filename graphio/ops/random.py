@@ -17,7 +17,7 @@ from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes, shaping
-from graphio.ops.emit import ints, like, node, operation, scope
+from graphio.ops.emit import ints, like, node, operation, scope, single
 from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
 
@@ -238,7 +238,7 @@ def multinomial(
             raise ValueError(f"multinomial: logits has shape {shapes.text(dims)}, expected (n, c)")
         sizes = primitive.shape_of(x)
         rows, classes = (primitive.slice_axes(sizes, [i], [i + 1], [0]) for i in (0, 1))
-        samples = ints(num_samples, "multinomial", "num_samples")
+        samples = single(num_samples, "multinomial", "num_samples")
         full = primitive.concat([rows, samples, classes], 0)
         draw = _draw("RandomUniform", full, x.dtype, seed, None)
         tiny = constant(np.asarray(np.finfo(x.dtype.as_numpy_dtype).tiny))

@@ -56,7 +56,8 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         _check_crop(x, size)
         room = array.shape(x) - wanted + 1
         rank = wanted.shape[0].value
-        draws = random_uniform([rank], 0, dtypes.int32.max, dtypes.int32, seed)
+        count = array.shape(wanted) if rank is None else [rank]
+        draws = random_uniform(count, 0, dtypes.int32.max, dtypes.int32, seed)
         return index.slice(x, math.floormod(draws, room), wanted, name=at)
 
 

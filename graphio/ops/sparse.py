@@ -10,7 +10,7 @@ from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import filling, index, linear, math, primitive, reshaping, shapes, sparse_parts
-from graphio.ops.emit import INTEGER, describe, ints, node, require, scope
+from graphio.ops.emit import INTEGER, describe, ints, node, require, scope, single
 from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of
 from graphio.ops.sparse_parts import as_sparse, checked
@@ -162,7 +162,7 @@ def sparse_eye(
         name: name scope of the operations.
     """
     with scope(name, "eye"):
-        sizes = [ints(n, "eye", label) for n, label in
+        sizes = [single(n, "eye", label) for n, label in
                  ((num_rows, "num_rows"), (num_rows if num_columns is None else num_columns,
                                            "num_columns"))]  # fmt: skip
         count = primitive.squeeze(binary("Min", sizes[0], sizes[1]), [0])

@@ -12,7 +12,16 @@ from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import index, order, primitive, reduction, reshaping, shapes
 from graphio.ops import sparse_parts as parts
-from graphio.ops.emit import describe, int_value, ints, node, scalar, scope, static_ints
+from graphio.ops.emit import (
+    describe,
+    int_value,
+    ints,
+    node,
+    scalar,
+    scope,
+    single,
+    static_ints,
+)
 from graphio.ops.primitive import binary, cast, compare, int_vector, last, select
 from graphio.ops.shapes import dims_of
 from graphio.ops.sparse_parts import as_sparse, checked, picked, rank_of
@@ -527,7 +536,7 @@ def sparse_merge(
                 )
             new.append(primitive.unsqueeze(cast(sp.values, dtypes.int64), [1]))
         where = primitive.concat([primitive.slice_axes(ids[0].indices, [0], [-1], [1]), *new], 1)
-        ends = [ints(size, "sparse_merge", "vocab_size") for size in sizes]
+        ends = [single(size, "sparse_merge", "vocab_size") for size in sizes]
         shape = primitive.concat([_part(ids[0].dense_shape, 0, -1), *ends], 0)
         merged = SparseTensor(where, held.values, shape)
         if already_sorted:
