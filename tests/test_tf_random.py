@@ -93,3 +93,90 @@ def test_any_integer_is_a_seed(target: str, seed: Any) -> None:
 def test_a_seed_that_is_no_integer_is_refused_at_once() -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match="cannot be interpreted"):
         tf.set_random_seed("a")
+
+
+HALVES = pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16], ids=["float16", "bfloat16"])
+#: what is drawn of half types, its mean and its deviation
+OF_HALVES: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "random_normal": (lambda t: tf.random_normal([4000], 3.0, 2.0, t, seed=1), 3.0, 2.0),
+    "truncated_normal": (lambda t: tf.truncated_normal([4000], dtype=t, seed=1), 0.0, 0.88),
+    "random_uniform": (
+        lambda t: tf.random_uniform([4000], -1, 3, t, seed=1),
+        1.0,
+        16**0.5 / 12**0.5,
+    ),
+    "random_gamma": (lambda t: tf.random_gamma([4000], 4.0, 2.0, t, seed=1), 2.0, 1.0),
+    "random_poisson": (lambda t: tf.random_poisson(4.0, [4000], t, seed=1), 4.0, 2.0),
+    "stateless_uniform": (
+        lambda t: tf.random.stateless_uniform([4000], [1, 2], dtype=t),
+        0.5,
+        0.29,
+    ),
+    "stateless_normal": (lambda t: tf.random.stateless_normal([4000], [1, 2], dtype=t), 0.0, 1.0),
+    "stateless_truncated_normal": (
+        lambda t: tf.random.stateless_truncated_normal([4000], [1, 2], dtype=t),
+        0.0,
+        0.88,
+    ),
+    "dropout": (lambda t: tf.nn.dropout(tf.ones([4000], t), 0.5, seed=1), 1.0, 1.0),
+    "glorot_normal": (lambda t: tf.glorot_normal_initializer(1)([40, 100], t), 0.0, 70**-0.5),
+}
+
+
+@TARGETS
+@HALVES
+@pytest.mark.parametrize("case", OF_HALVES)
+def test_half_types_are_drawn_too(target: str, dtype: Any, case: str) -> None:
+    build, mean, deviation = OF_HALVES[case]
+    (found,) = drawn(target, lambda: build(dtype))
+    assert found.dtype == dtype.as_numpy_dtype
+    wide = found.astype(np.float64)
+    assert abs(wide.mean() - mean) < 0.1 * deviation
+    assert abs(wide.std() - deviation) < 0.1 * deviation
+
+
+@TARGETS
+@HALVES
+def test_no_uniform_number_of_a_half_type_is_1(target: str, dtype: Any) -> None:
+    def build() -> list[tf.Tensor]:
+        x = tf.ones([1 << 15], dtype)
+        keep = tf.placeholder_with_default(tf.constant(1.0, dtype), [])
+        stateless = tf.random.stateless_uniform([1 << 15], [3, 4], dtype=dtype)
+        return [tf.random_uniform([1 << 15], dtype=dtype), stateless, tf.nn.dropout(x, keep)]
+
+    (found,) = drawn(target, build, seed=3)
+    for uniform in found[:2]:
+        assert uniform.min() >= 0 and uniform.max() < 1
+    assert np.all(found[2] == 1)  # all are kept, and none twice
+
+
+@TARGETS
+@HALVES
+def test_classes_of_half_logits_are_drawn_by_their_probability(target: str, dtype: Any) -> None:
+    logits = np.log(np.array([[0.125, 0.125, 0.25, 0.5]])).tolist()
+
+    def build() -> list[tf.Tensor]:
+        x = tf.constant(logits, dtype)
+        stateless = tf.random.stateless_multinomial(x, 8000, [1, 2])
+        return [tf.multinomial(x, 8000, seed=1), stateless]
+
+    for classes in drawn(target, build)[0]:
+        shares = np.bincount(classes[0]) / 8000
+        np.testing.assert_allclose(shares, [0.125, 0.125, 0.25, 0.5], atol=0.02)
+
+
+@TARGETS
+@HALVES
+def test_layers_of_half_types_have_first_values(target: str, dtype: Any) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        weights = tf.get_variable("w", [4, 4], dtype)
+        y = tf.layers.dense(tf.layers.dropout(tf.ones([2, 4], dtype), training=True), 3)
+        session.run(tf.global_variables_initializer())
+        assert np.any(session.run(weights)) and session.run(y).dtype == dtype.as_numpy_dtype
+
+
+@pytest.mark.parametrize("function", [tf.random_normal, tf.random_uniform, tf.truncated_normal])
+def test_no_other_type_is_drawn(function: Callable[..., Any]) -> None:
+    words = "expected float16, bfloat16, float32 or float64"
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=words):
+        function([2], dtype=tf.int8)

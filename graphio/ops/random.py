@@ -1,6 +1,7 @@
 """Random numbers: each operation has a generator of its own, whose state a session keeps.
 
-With a graph seed or an operation seed the numbers repeat from session to session.
+With a graph seed or an operation seed the numbers repeat from session to session. Those of half
+types are drawn in float32.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
 from graphio.graph import Tensor
 from graphio.ops import primitive, shapes, shaping
-from graphio.ops.emit import ints, like, node, operation, scope, single
+from graphio.ops.emit import ints, like, node, operation, scalar, scope, single
 from graphio.ops.primitive import binary
 from graphio.ops.shapes import dims_of
 
 __all__ = [
+    "drawn_in",
     "multinomial",
     "random_normal",
     "random_shuffle",
     "random_uniform",
+    "rounded_down",
     "set_random_seed",
     "truncated_normal",
 ]
@@ -34,6 +37,10 @@ not_differentiable(
     *("RandomUniform", "RandomNormal", "RandomTruncatedNormal", "RandomInteger"),
     domain="graphio",
 )
+
+#: digits after the point of uniform numbers of half types, as TensorFlow's; with 1 they add up to
+#: less than 2, which dropout relies upon
+_DIGITS = {dtypes.float16: 10, dtypes.bfloat16: 7}
 
 
 def set_random_seed(seed: int | None) -> None:
@@ -65,7 +72,7 @@ def random_normal(
         shape: of the result.
         mean: of the distribution, broadcasts to shape.
         stddev: standard deviation, broadcasts to shape.
-        dtype: float32 or float64.
+        dtype: float16, bfloat16, float32 or float64.
         seed: of this operation, see set_random_seed.
         name: of the operation.
     """
@@ -114,13 +121,34 @@ def _is_number(value: Any, number: float) -> bool:
 
 def _floating(dtype: Any, function: str) -> DType:
     wanted = dtypes.as_dtype(dtype).base_dtype
-    if wanted not in (dtypes.float32, dtypes.float64):
-        raise TypeError(f"{function}: dtype is {wanted.name}, expected float32 or float64")
+    if wanted not in (*_DIGITS, dtypes.float32, dtypes.float64):
+        raise TypeError(
+            f"{function}: dtype is {wanted.name}, expected float16, bfloat16, float32 or float64"
+        )
     return wanted
 
 
+def drawn_in(dtype: DType) -> DType:
+    """The dtype to draw in: half types are rounded from float32."""
+    return dtypes.float64 if dtype.base_dtype == dtypes.float64 else dtypes.float32
+
+
+def rounded_down(uniform: Tensor, dtype: DType, name: str | None = None) -> Tensor:
+    """Uniform float32 numbers in a half type, of which none becomes 1; others as they are."""
+    digits = _DIGITS.get(dtype)
+    if digits is None:
+        return uniform
+    whole = primitive.unary("Floor", binary("Mul", uniform, scalar(2.0**digits, uniform.dtype)))
+    return primitive.cast(binary("Mul", whole, scalar(2.0**-digits, uniform.dtype)), dtype, name)
+
+
 def _draw(op: str, shape: Tensor, dtype: DType, seed: int | None, name: str | None) -> Tensor:
-    return _with_generator(op, [shape], dtype, seed, name)
+    if dtype not in _DIGITS:
+        return _with_generator(op, [shape], dtype, seed, name)
+    draw = _with_generator(op, [shape], drawn_in(dtype), seed, None)
+    if op == "RandomUniform":
+        return rounded_down(draw, dtype, name)
+    return primitive.cast(draw, dtype, name)
 
 
 def _with_generator(
@@ -158,7 +186,7 @@ def random_uniform(
         shape: of the result.
         minval: lower bound.
         maxval: upper bound, not included; None: 1 for floats.
-        dtype: float32, float64, int32 or int64.
+        dtype: float16, bfloat16, float32, float64, int32 or int64.
         seed: of this operation, see set_random_seed.
         name: of the operation.
 
@@ -236,6 +264,7 @@ def multinomial(
         dims = dims_of(x)
         if dims is None or len(dims) != 2:
             raise ValueError(f"multinomial: logits has shape {shapes.text(dims)}, expected (n, c)")
+        x = primitive.cast(x, drawn_in(x.dtype)) if x.dtype in _DIGITS else x
         sizes = primitive.shape_of(x)
         rows, classes = (primitive.slice_axes(sizes, [i], [i + 1], [0]) for i in (0, 1))
         samples = single(num_samples, "multinomial", "num_samples")

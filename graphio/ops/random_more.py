@@ -10,9 +10,9 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.graph import Tensor
 from graphio.ops import array, comparison, index, math, reduction
-from graphio.ops.emit import scope
+from graphio.ops.emit import FLOATING, require, scope
 from graphio.ops.loops import while_loop
-from graphio.ops.random import multinomial, random_normal, random_uniform
+from graphio.ops.random import drawn_in, multinomial, random_normal, random_uniform
 
 __all__ = ["categorical", "get_seed", "random_crop", "random_gamma", "random_poisson"]
 
@@ -85,7 +85,7 @@ def random_gamma(
         shape: integers, how many to draw for each of the parameters.
         alpha: tensor of shapes of the distribution, above 0.
         beta: tensor of inverse scales, broadcasts with alpha; None: 1.
-        dtype: float32 or float64; that of alpha or beta if they are tensors.
+        dtype: float16, bfloat16, float32 or float64; that of alpha if it is a tensor.
         seed: of this operation, see set_random_seed.
         name: of the operation.
 
@@ -93,8 +93,10 @@ def random_gamma(
         A tensor of shape + the parameters' broadcast shape. No gradient passes.
     """
     with scope(name, "random_gamma") as at:
-        form = convert_to_tensor(alpha, None if isinstance(alpha, Tensor) else dtype, name="alpha")
-        rate = convert_to_tensor(1.0 if beta is None else beta, form.dtype, name="beta")
+        given = convert_to_tensor(alpha, None if isinstance(alpha, Tensor) else dtype, name="alpha")
+        require(given, FLOATING, "random_gamma", "alpha")
+        rate = convert_to_tensor(1.0 if beta is None else beta, given.dtype, name="beta")
+        form, rate = (math.cast(x, drawn_in(given.dtype)) for x in (given, rate))
         form = form + array.zeros_like(rate)
         full = array.concat([_sizes(shape), array.shape(form)], 0)
         form = form + array.zeros(full, form.dtype)
@@ -105,7 +107,8 @@ def random_gamma(
         uniform = random_uniform(full, dtype=form.dtype, seed=seed)
         lowered = math.pow(1.0 - uniform, 1.0 / form)
         result = array.where(small, draw * lowered, draw)
-        return array.stop_gradient(math.divide(result, rate), name=at)
+        rounded = math.cast(math.divide(result, rate), given.dtype)
+        return array.stop_gradient(rounded, name=at)
 
 
 def _sizes(shape: Any) -> Tensor:
@@ -149,7 +152,7 @@ def random_poisson(
     Args:
         lam: floating tensor of means; the work grows with the largest.
         shape: integers, how many to draw for each of the means.
-        dtype: of the result: float16, float32, float64, int32 or int64.
+        dtype: of the result: float16, bfloat16, float32, float64, int32 or int64.
         seed: of this operation, see set_random_seed.
         name: of the operation.
 

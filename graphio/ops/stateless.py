@@ -14,6 +14,7 @@ from graphio.dtypes import DType
 from graphio.graph import Tensor
 from graphio.ops import array, bits, comparison, math, reduction, run_checks
 from graphio.ops.emit import INTEGER, describe, ints, require, scope
+from graphio.ops.random import drawn_in, rounded_down
 
 __all__ = [
     "stateless_categorical",
@@ -68,8 +69,10 @@ def _unit(shape: Tensor, seed: Any, dtype: DType, op: str, at: str, which: int =
 
 def _real(dtype: Any, op: str) -> DType:
     wanted = dtypes.as_dtype(dtype).base_dtype
-    if wanted not in (dtypes.float32, dtypes.float64):
-        raise TypeError(f"{op}: dtype is {wanted.name}, expected float32 or float64")
+    if wanted not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64):
+        raise TypeError(
+            f"{op}: dtype is {wanted.name}, expected float16, bfloat16, float32 or float64"
+        )
     return wanted
 
 
@@ -88,7 +91,7 @@ def stateless_uniform(
         seed: two integers, or an integer tensor of shape (2).
         minval: lower bound.
         maxval: upper bound, not included; None: 1 for floats.
-        dtype: float32, float64, int32 or int64; of integers, ranges below 2^31.
+        dtype: float16, bfloat16, float32, float64, int32 or int64; of integers, ranges below 2^31.
         name: of the operation.
 
     Raises:
@@ -114,7 +117,8 @@ def stateless_uniform(
         wanted = _real(wanted, op)
         start = convert_to_tensor(minval, wanted, name="min")
         end = convert_to_tensor(1 if maxval is None else maxval, wanted, name="max")
-        return math.add(_unit(sizes, seed, wanted, op, at) * (end - start), start, name=at)
+        draw = rounded_down(_unit(sizes, seed, drawn_in(wanted), op, at), wanted)
+        return math.add(draw * (end - start), start, name=at)
 
 
 def _gauss(shape: Tensor, seed: Any, dtype: DType, op: str, at: str, which: int = 0) -> Tensor:
@@ -134,7 +138,8 @@ def stateless_normal(
     """Numbers from a normal distribution, a function of the seed; see stateless_uniform."""
     op = "stateless_random_normal"
     with scope(name, op) as at:
-        draw = _gauss(ints(shape, op, "shape"), seed, _real(dtype, op), op, at)
+        sizes, wanted = ints(shape, op, "shape"), _real(dtype, op)
+        draw = math.cast(_gauss(sizes, seed, drawn_in(wanted), op, at), wanted)
         return math.add(draw * stddev, mean, name=at)
 
 
@@ -149,7 +154,8 @@ def stateless_truncated_normal(
     """As stateless_normal, but numbers two or more deviations away are drawn again."""
     op = "stateless_truncated_normal"
     with scope(name, op) as at:
-        sizes, wanted = ints(shape, op, "shape"), _real(dtype, op)
+        sizes, result = ints(shape, op, "shape"), _real(dtype, op)
+        wanted = drawn_in(result)
         draw = _gauss(sizes, seed, wanted, op, at)
         # After the last attempt one number in 10^11 is left, and becomes 0.
         for which in range(1, _TRIES + 1):
@@ -157,7 +163,7 @@ def stateless_truncated_normal(
             last = which == _TRIES
             again = array.zeros_like(draw) if last else _gauss(sizes, seed, wanted, op, at, which)
             draw = array.where(outside, again, draw)
-        return math.add(draw * stddev, mean, name=at)
+        return math.add(math.cast(draw, result) * stddev, mean, name=at)
 
 
 def stateless_multinomial(
@@ -187,10 +193,11 @@ def stateless_multinomial(
         x = convert_to_tensor(logits, name="logits")
         if x.shape.ndims != 2:
             raise ValueError(f"{op}: logits have shape {x.shape}, expected (n, classes)")
+        x = math.cast(x, drawn_in(_real(x.dtype, op)))
         sizes = array.shape(x)
         samples = math.cast(convert_to_tensor(num_samples), dtypes.int32)
         full = ints(array.stack([sizes[0], samples, sizes[1]]), op, "shape")
-        draw = _unit(full, seed, _real(x.dtype, op), op, at)
+        draw = _unit(full, seed, x.dtype, op, at)
         tiny = 2.0**-60
         noise = -math.log(math.maximum(-math.log(math.maximum(draw, tiny)), tiny))
         best = reduction.argmax(array.expand_dims(x, 1) + noise, 2)
