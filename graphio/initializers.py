@@ -15,7 +15,7 @@ import numpy as np
 from graphio import dtypes
 from graphio.constants import constant as _constant
 from graphio.graph import Tensor
-from graphio.ops import array, random
+from graphio.ops import array, factoring, linear, math, matrices, random
 from graphio.tensor_shape import as_shape
 
 __all__ = [
@@ -238,7 +238,9 @@ class glorot_normal_initializer(glorot_uniform_initializer):
 
 
 class orthogonal_initializer(Initializer):
-    """A random matrix with orthonormal columns or rows, times gain; drawn while building.
+    """A random matrix with orthonormal columns or rows, times gain; all such are alike probable.
+
+    Of more than two axes the last one has the columns. Half types are rounded from float32.
 
     Raises:
         ValueError: the shape has fewer than two axes.
@@ -254,13 +256,11 @@ class orthogonal_initializer(Initializer):
         if len(shape) < 2:
             raise ValueError("The tensor to initialize must be at least two-dimensional")
         rows, columns = _math.prod(shape[:-1]), shape[-1]
-        draw = np.random.default_rng(self.seed).standard_normal(
-            (max(rows, columns), min(rows, columns))
-        )
-        q, r = np.linalg.qr(draw)
-        q *= np.sign(np.diag(r))  # makes the distribution uniform
-        matrix = q if rows >= columns else q.T
-        return _constant((self.gain * matrix).reshape(shape).astype(dtype.as_numpy_dtype))
+        tall, drawn = (max(rows, columns), min(rows, columns)), random.drawn_in(dtype)
+        q, r = factoring.qr(random.random_normal(tall, dtype=drawn, seed=self.seed))
+        q = q * math.sign(matrices.matrix_diag_part(r))  # makes the distribution uniform
+        matrix = q if rows >= columns else linear.matrix_transpose(q)
+        return math.cast(self.gain * array.reshape(matrix, shape), dtype)
 
 
 class identity_initializer(Initializer):

@@ -180,3 +180,53 @@ def test_no_other_type_is_drawn(function: Callable[..., Any]) -> None:
     words = "expected float16, bfloat16, float32 or float64"
     with tf.Graph().as_default(), pytest.raises(TypeError, match=words):
         function([2], dtype=tf.int8)
+
+
+@TARGETS
+def test_an_orthogonal_initializer_follows_the_rules_of_seeds(target: str) -> None:
+    def build() -> tf.Tensor:
+        return tf.orthogonal_initializer()([5, 3])
+
+    found = drawn(target, build, 2, seed=7)
+    np.testing.assert_array_equal(found, drawn(target, build, 2, seed=7))
+    assert np.any(found[0] != found[1])  # runs differ
+    assert np.any(found[0] != drawn(target, build, seed=8)[0])
+    assert np.any(drawn(target, build)[0] != drawn(target, build)[0])
+    seeded = lambda: tf.orthogonal_initializer(seed=5)([5, 3])  # noqa: E731
+    np.testing.assert_array_equal(drawn(target, seeded), drawn(target, seeded))
+
+
+@TARGETS
+def test_a_variable_that_begins_orthogonal_is_drawn_again(target: str) -> None:
+    with tf.Graph().as_default(), tf.Session(target) as session:
+        v = tf.get_variable("v", [3, 3], initializer=tf.orthogonal_initializer())
+        first, second = [(session.run(v.initializer), session.run(v))[1] for _ in range(2)]
+        assert np.any(first != second)
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (3, 2, 5, 8), (1, 3), (0, 2)])
+def test_orthogonal_values_have_orthonormal_rows_or_columns(
+    target: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    (found,) = drawn(target, lambda: tf.orthogonal_initializer(2.0, seed=1)(shape, dtype))
+    assert found.shape == shape and found.dtype == tf.as_dtype(dtype).as_numpy_dtype
+    q = found.astype(np.float64).reshape(-1, shape[-1]) / 2
+    square = q.T @ q if q.shape[0] >= q.shape[1] else q @ q.T
+    atol = {"float32": 1e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
+    np.testing.assert_allclose(square, np.eye(len(square)), atol=atol)
+
+
+def test_every_orthogonal_matrix_is_alike_probable() -> None:
+    """Signs and places of the entries do not tell one from another: mean 0, variance 1 / n."""
+
+    def build() -> tf.Tensor:
+        return tf.map_fn(
+            lambda _: tf.orthogonal_initializer()([3, 3]), tf.zeros([2000]), dtype=tf.float32
+        )
+
+    (found,) = drawn("", build, seed=4)
+    np.testing.assert_allclose(found.mean(0), np.zeros([3, 3]), atol=0.05)
+    np.testing.assert_allclose(found.var(0), np.full([3, 3], 1 / 3), atol=0.03)
+    np.testing.assert_allclose(np.linalg.det(found).mean(), 0, atol=0.07)
