@@ -158,20 +158,33 @@ ci_status prepare_qr(ci_kernel *k) {
   return factor_plan_for(k, rows, columns, wide);
 }
 
+enum { QR_TOGETHER = 32 }; /* columns that are reflected at a time, so that rows are read as they lie */
+
 /* Reflects columns from `begin` of x by the vector in column `at` of a, below its diagonal; 1 stands on it. */
 static void qr_reflect(double *x, int64_t width, int64_t begin, const double *a, const factor_plan *p, int64_t at,
                        double tau) {
-  for (int64_t c = begin; c < width; c++) {
-    double sum = x[at * width + c];
+  for (int64_t first = begin; first < width; first += QR_TOGETHER) {
+    const int64_t left = width - first, count = left < QR_TOGETHER ? left : QR_TOGETHER;
+    double sum[QR_TOGETHER], *top = x + at * width + first;
+    for (int64_t c = 0; c < count; c++) sum[c] = top[c];
     for (int64_t r = at + 1; r < p->rows; r++) {
-      const double part = a[r * p->columns + at] * x[r * width + c];
-      sum = sum + part;
+      const double factor = a[r * p->columns + at], *row = x + r * width + first;
+      for (int64_t c = 0; c < count; c++) {
+        const double part = factor * row[c];
+        sum[c] = sum[c] + part;
+      }
     }
-    sum = tau * sum;
-    x[at * width + c] = x[at * width + c] - sum;
+    for (int64_t c = 0; c < count; c++) {
+      sum[c] = tau * sum[c];
+      top[c] = top[c] - sum[c];
+    }
     for (int64_t r = at + 1; r < p->rows; r++) {
-      const double part = a[r * p->columns + at] * sum;
-      x[r * width + c] = x[r * width + c] - part;
+      const double factor = a[r * p->columns + at];
+      double *row = x + r * width + first;
+      for (int64_t c = 0; c < count; c++) {
+        const double part = factor * sum[c];
+        row[c] = row[c] - part;
+      }
     }
   }
 }
