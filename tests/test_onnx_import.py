@@ -46,10 +46,55 @@ def run(source: Any, target: str, **feeds: Any) -> dict[str, np.ndarray]:
     return found
 
 
+def in_onnxruntime(source: onnx.ModelProto, **feeds: Any) -> dict[str, np.ndarray]:
+    """What ONNX Runtime gives."""
+    ort = pytest.importorskip("onnxruntime")
+    session = ort.InferenceSession(source.SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, feeds), strict=True))
+
+
 X = {"x": (FLOAT, ["batch", 3])}
 DATA = np.float32([[1, -2, 3], [0, 5, -6]])
 
 # ---- what is taken ----
+
+
+@ENGINES
+@pytest.mark.parametrize("shape", [[2, 32], ["batch", "length"], [None, None]])
+def test_a_real_signal_needs_no_dimension_for_its_one_part(target: str, shape: list[Any]) -> None:
+    """torch.onnx.export writes every torch.stft of a real signal so."""
+    weights = {"step": np.array(4), "window": np.hanning(8).astype(np.float32)}
+    stft = node("STFT", ["x", "step", "window"], ["y"], onesided=1)
+    made = model([stft], {"x": (FLOAT, shape)}, ["y"], weights, opset=17, ir_version=8)
+    made.graph.output[0].type.tensor_type.elem_type = FLOAT
+    x = np.random.RandomState(0).randn(2, 32).astype(np.float32)
+    found = run(made, target, x=x)["y"]
+    assert found.shape == (2, 7, 5, 2)
+    np.testing.assert_allclose(found, in_onnxruntime(made, x=x)["y"], rtol=1e-5, atol=1e-5)
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("shape", [[3, 2], [None, 2], [None, None]])
+def test_a_slice_backwards_from_before_the_first_element_is_from_the_first(
+    target: str, shape: list[Any], kind: Any
+) -> None:
+    """The standard brings the start into the dimension; Python takes nothing then."""
+    slices = {"y": ([-5], [-8], [0], [-1]), "z": ([-9, -4], [9, -9], [-1, 0], [1, -2])}
+    weights, nodes = {}, []
+    for output, numbers in slices.items():
+        names = [f"{output}{k}" for k in range(4)]
+        weights |= {n: np.array(v, kind) for n, v in zip(names, numbers, strict=True)}
+        nodes.append(node("Slice", ["x", *names], [output]))
+    made = model(nodes, {"x": (FLOAT, shape)}, [*slices], weights, opset=17, ir_version=8)
+    for output in made.graph.output:
+        output.type.tensor_type.elem_type = FLOAT
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    found, expected = run(made, target, x=x), in_onnxruntime(made, x=x)
+    assert expected["y"].tolist() == [[0, 1]]
+    for output in slices:
+        np.testing.assert_array_equal(found[output], expected[output])
 
 
 @ENGINES

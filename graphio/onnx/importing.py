@@ -11,7 +11,7 @@ import onnx
 from graphio import gradient_registry, scopes
 from graphio.custom_operators import CustomOperator
 from graphio.graph import Operation, Tensor
-from graphio.onnx import bodies, expansion, lowering, retyping, training
+from graphio.onnx import adapting, bodies, expansion, lowering, retyping, training
 from graphio.onnx.attributes import from_proto
 from graphio.onnx.checking import checked_order, node_problems
 from graphio.onnx.inference import by_signature, infer
@@ -297,6 +297,7 @@ class Importer:
         if wrong:
             raise ValueError("; ".join(wrong))
         if not domain:
+            inputs = list(adapting.adapted(node, inputs) or inputs)
 
             def again(given: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
                 return self.emit(node, list(given), scope)
