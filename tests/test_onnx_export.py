@@ -154,6 +154,40 @@ def test_types_that_an_operator_lacks_are_computed_wider() -> None:
             np.testing.assert_array_equal(found[key], session.run(tensor, {x: feed}))
 
 
+def test_integers_and_truths_are_written_as_texts() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs = {
+            kind: tf.placeholder(kind, [4], name=kind)
+            for kind in ("bool", "int8", "int64", "uint32", "uint64")
+        }
+        outputs = {f"{kind}_text": tf.as_string(x) for kind, x in inputs.items()}
+        model = tfonnx.export(None, session, inputs, outputs)
+        feeds = {"bool": np.array([True, False, True, True])}
+        for kind in (*inputs,)[1:]:
+            limits = np.iinfo(kind)
+            feeds[kind] = np.array([limits.min, limits.max, 0, 7], kind)
+        found = in_onnxruntime(model, feeds)
+        for kind, x in inputs.items():
+            expected = [t.decode() for t in session.run(outputs[f"{kind}_text"], {x: feeds[kind]})]
+            assert found[f"{kind}_text"].tolist() == expected
+
+
+def test_texts_in_a_form_that_onnx_does_not_write_are_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        n = tf.placeholder(tf.int32, [2], name="n")
+        z = tf.placeholder(tf.complex64, [2], name="z")
+        outputs = {
+            "float": tf.as_string(x, name="six_digits"),  # 1.500000, ONNX: 1.5
+            "wide": tf.as_string(n, width=5, name="wide"),
+            "complex": tf.as_string(z, name="pair"),
+        }
+        with pytest.raises(tf.errors.UnimplementedError, match="3 problems") as caught:
+            tfonnx.export(None, session, {"x": x, "n": n, "z": z}, outputs)
+    for name in ("six_digits", "wide", "pair"):
+        assert f"AsString '{name}': ONNX writes numbers in one way only" in str(caught.value)
+
+
 def test_a_name_that_an_output_wants_is_given_to_it() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         a = tf.placeholder(tf.float32, [], name="a")

@@ -287,3 +287,22 @@ def test_numbers_read_from_texts_leave_as_a_cast() -> None:
     left = tfonnx.from_model(tfonnx.convert(made))
     assert {node.op_type for node in left.graph.node} == {"Cast", "Identity"}
     onnx.checker.check_model(left, full_check=True)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "float32", "float64"])
+def test_numbers_written_as_texts_leave_as_a_cast(kind: str) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    given = np.array([0, 1, 2.5, 100], np.float64).astype(kind)
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.STRING)],
+        "test",
+        [helper.make_tensor_value_info("x", number_of(given), [4])],
+        [helper.make_tensor_value_info("y", TensorProto.STRING, [4])],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    left = tfonnx.from_model(tfonnx.convert(made))
+    assert {node.op_type for node in left.graph.node} == {"Cast", "Identity"}
+    onnx.checker.check_model(left, full_check=True)
+    both = [ort.InferenceSession(m.SerializeToString()).run(None, {"x": given})[0]
+            for m in (made, left)]  # fmt: skip
+    np.testing.assert_array_equal(*both)

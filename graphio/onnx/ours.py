@@ -100,6 +100,28 @@ def _string_to_number(emit: Emitter, node: Node, inputs: list[str], outputs: lis
     emit.rename_last(emit.add("Cast", inputs, node.name, to=_dtype(node)), outputs[0])
 
 
+def _as_string(emit: Emitter, node: Node, inputs: list[str], outputs: list[str]) -> None:
+    """A Cast, where that writes the same: integers without more, floats in as few digits as tell
+    them from all others. Truths are two texts."""
+    dtype = emit.types[node.input[0]].tensor.dtype
+    plain = {"precision": -1, "scientific": 0, "shortest": 0, "width": -1, "fill": ""}
+    options = plain | {a.key: message_value(a.value) for a in node.attr}
+    if dtype == dtypes.BY_NAME["bool"].number:
+        yes = emit.constant(b"true", object, f"{node.name}/true")
+        no = emit.constant(b"false", object, f"{node.name}/false")
+        emit.rename_last(emit.add("Where", [*inputs, yes, no], node.name), outputs[0])
+        return
+    if dtypes.name(dtype) in ("float32", "float64"):
+        plain["precision"] = -2
+    if options != plain or dtypes.name(dtype).startswith("complex"):
+        raise errors.UnimplementedError(
+            message=f"{node.op} '{node.name}': ONNX writes numbers in one way only, integers as "
+            "they are; format the numbers outside the model, or cast floats to integers"
+        )
+    string = dtypes.BY_NAME["string"].number
+    emit.rename_last(emit.add("Cast", inputs, node.name, to=string), outputs[0])
+
+
 OURS: dict[str, Lower] = {
     "NoOp": _nothing,
     "Assert": _nothing,
@@ -110,6 +132,7 @@ OURS: dict[str, Lower] = {
     "RandomInteger": _random_integer,
     "ScatterSum": _scatter_sum,
     "StringToNumber": _string_to_number,
+    "AsString": _as_string,
     "Conv2DGradInput": ours_windows.conv_2d_grad_input,
     "Conv2DGradFilter": ours_windows.conv_2d_grad_filter,
     "ConvGradInput": ours_windows.conv_grad_input,
