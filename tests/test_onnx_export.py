@@ -30,6 +30,9 @@ def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, A
     return dict(zip(names, session.run(None, feeds), strict=True))
 
 
+DATA = np.float32([[1, -2, 3, 0.5], [0, 5, -6, 2]])
+
+
 def values(*shape: int, seed: int = 0) -> Array:
     return np.random.RandomState(seed).randn(*shape).astype(np.float32)
 
@@ -244,6 +247,56 @@ def test_all_that_onnx_cannot_express_is_listed() -> None:
     assert "2 problems" in message
     assert "RandomTruncatedNormal 'noise" in message and "test_onnx_export.py" in message
     assert "assigned inside Loop" in message
+
+
+def test_what_has_no_known_rank_is_named() -> None:
+    """onnx's checker refuses such files."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 4], name="x")
+        free = tf.placeholder(tf.float32, name="free")
+        v = tf.Variable(np.float32([1, 2]), validate_shape=False, name="v")
+        step = tf.assign(v, tf.reshape(x, [-1]), validate_shape=False)
+        session.run(tf.global_variables_initializer())
+        row = tf.squeeze(x[:1])
+        outputs = {"row": row, "flat": tf.reshape(free, [-1])}
+        with pytest.raises(tf.errors.InvalidArgumentError, match="3 problems") as caught:
+            tfonnx.export(None, session, {"x": x, "free": free}, outputs, [step])
+        for what in ("output 'row'", "input 'free'", "variable 'v'"):
+            assert f"{what} has an unknown rank" in str(caught.value)
+        said = tfonnx.export(None, session, {"x": x}, {"row": tf.ensure_shape(row, [None])})
+        assert in_onnxruntime(said, {"x": DATA})["row"].tolist() == DATA[0].tolist()
+        row.set_shape([None])
+        said = tfonnx.export(None, session, {"x": x}, {"row": row})
+        assert in_onnxruntime(said, {"x": DATA})["row"].tolist() == DATA[0].tolist()
+
+
+def test_ranks_of_frames_and_of_attentions_past_are_known_behind_an_import() -> None:
+    """The standard's inference knows them of known sizes alone."""
+    helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
+    frames = helper.make_node("STFT", ["signal", "step", "window"], ["frames"])
+    attend = helper.make_node(
+        "Attention", ["q", "q", "q", "", "past", "past"], ["y", "keys", "values", "scores"]
+    )
+    shapes = {"signal": ["n", "length", 1], "q": [1, 2, 3, 4], "past": [1, 2, "before", 4]}
+    source = helper.make_model(
+        helper.make_graph(
+            [frames, attend],
+            "g",
+            [helper.make_tensor_value_info(n, float32, s) for n, s in shapes.items()],
+            [onnx.ValueInfoProto(name=n) for n in ("frames", "keys", "values", "scores")],
+            [
+                onnx.numpy_helper.from_array(np.array(4), "step"),
+                onnx.numpy_helper.from_array(np.ones(8, np.float32), "window"),
+            ],
+        ),
+        opset_imports=[helper.make_opsetid("", 24)],
+    )
+    with tf.Graph().as_default():
+        known = tfonnx.import_model(source).outputs["scores"].shape.as_list()
+        assert known == [1, 2, 3, None]  # not 3 keys: those of the past come to them
+    model = tfonnx.from_model(tfonnx.convert(source))
+    onnx.checker.check_model(model, full_check=True)
+    assert [len(v.type.tensor_type.shape.dim) for v in model.graph.output] == [4, 4, 4, 4]
 
 
 def test_an_opset_that_is_too_old_is_refused() -> None:

@@ -170,7 +170,8 @@ class Emitter:
                 self.renamed[value] = self.fresh(value)
         for binding in self.signature.input:
             self.renamed[binding.value] = binding.key
-            self.inputs.append(_value_info(binding.key, self.types.get(binding.value)))
+            kind = self.types.get(binding.value)
+            self.inputs.append(self._ranked(f"input '{binding.key}'", binding.key, kind))
 
     def _output(self, key: str, value: str) -> onnx.ValueInfoProto:
         if self.name(value) != key:  # an input may be an output as it is
@@ -182,14 +183,24 @@ class Emitter:
             self.nodes.append(
                 helper.make_node("Identity", [self.name(value)], [key], name=f"{key}/out")
             )
-        return _value_info(key, self.types.get(value))
+        return self._ranked(f"output '{key}'", key, self.types.get(value))
+
+    def _ranked(self, what: str, name: str, kind: Type | None) -> onnx.ValueInfoProto:
+        """A typed name of the whole graph; a tensor's rank must be known there."""
+        made = _value_info(name, kind)
+        if made.type.HasField("tensor_type") and not made.type.tensor_type.HasField("shape"):
+            self.problems.add(
+                f"{what} has an unknown rank, and an ONNX file must say it; give the tensor a "
+                "shape of the right rank with set_shape or tf.ensure_shape, such as [None, None]"
+            )
+        return made
 
     def _state_output(self, variable: str) -> onnx.ValueInfoProto:
         key = f"{variable}/new"
         self.nodes.append(
             helper.make_node("Identity", [self.variables[variable]], [key], name=f"{key}/out")
         )
-        return _value_info(key, self._variable_type(variable))
+        return self._ranked(f"variable '{variable}'", key, self._variable_type(variable))
 
     # ---- variables ----
 
@@ -219,7 +230,7 @@ class Emitter:
             self.renamed[name] = value
         self.initializers.append(numpy_helper.from_array(self.arrays[proto.value], value))
         if name in self._changed:
-            self.inputs.append(_value_info(value, self._variable_type(name)))
+            self.inputs.append(self._ranked(f"variable '{name}'", value, self._variable_type(name)))
         return value
 
     # ---- nodes ----

@@ -52,7 +52,8 @@ def export(
 
     Raises:
         FailedPreconditionError: a variable has no value.
-        InvalidArgumentError: an input and an output have the same name.
+        InvalidArgumentError: an input and an output have the same name, or the rank of one is
+            unknown.
         UnimplementedError: ONNX cannot express some nodes; all are listed.
     """
     spec = saved_model.signature_spec(session.graph, "export", (inputs, outputs, targets))

@@ -79,7 +79,10 @@ def infer(
         for name, fallback in zip(node.output, signature, strict=True)
     ]
     if node.op_type == "Attention":
-        result = [(dtype, _without_zeros(dims, inputs)) for dtype, dims in result]
+        result = [
+            (dtype, _of_heads(k, _without_zeros(dims, inputs), inputs))
+            for k, (dtype, dims) in enumerate(result)
+        ]
     if node.op_type in _SHAPED and node.domain in ("", "ai.onnx"):
         dtype, dims = result[0]
         result[0] = dtype, _sharper(dims, _SHAPED[node.op_type](node, inputs))
@@ -91,6 +94,18 @@ def _without_zeros(dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:
     if dims is None or all(None not in (dims_of(t) or (None,)) for t in inputs if t is not None):
         return dims
     return tuple(size or None for size in dims)
+
+
+def _of_heads(k: int, dims: Dims, inputs: Sequence[Tensor | None]) -> Dims:
+    """Attention's keys, values and scores of each head have four dimensions; the standard's rule
+    may know none, say a scalar, or forget a past of unknown length."""
+    if k == 0:
+        return dims
+    if dims is None or len(dims) != 4:
+        return (None,) * 4
+    past = inputs[4] if len(inputs) > 4 else None
+    forgotten = k == 3 and past is not None and _size(past, 2) is None
+    return (*dims[:3], None) if forgotten else dims
 
 
 def _sharper(dims: Dims, more: Dims) -> Dims:
@@ -172,11 +187,18 @@ def _resized(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
     return tuple(dims)
 
 
+def _frames(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> Dims:
+    """Batch, frames, frequencies and the two parts of each; the standard's rule wants all sizes."""
+    assert inputs[0] is not None
+    return (_size(inputs[0], 0), None, None, 2)
+
+
 _SHAPED = {
     "ConstantOfShape": _filled,
     "Expand": _expanded,
     "Reshape": _reshaped,
     "Resize": _resized,
+    "STFT": _frames,
 }
 
 
