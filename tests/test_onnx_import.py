@@ -139,6 +139,29 @@ def test_functions_of_the_model_are_expanded(target: str) -> None:
 
 
 @ENGINES
+@pytest.mark.parametrize("shape", [[2, 3, 8, 5], ["batch", 3, "height", "width"]])
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
+def test_corners_are_aligned_by_whole_sizes_until_opset_18(
+    target: str, shape: list[Any], mode: str
+) -> None:
+    """As the opsets' texts say, and as torch computes: 8 * 0.7 are 5 pixels, not 5.6."""
+    resize = node(
+        *("Resize", ["x", "", "scales"], ["y"]),
+        mode=mode,
+        coordinate_transformation_mode="align_corners",
+    )
+    weights = {"scales": np.float32([1, 1, 0.7, 1.3])}
+    made = model([resize], {"x": (FLOAT, shape)}, ["y"], weights, opset=18, ir_version=8)
+    made.graph.output[0].type.tensor_type.elem_type = FLOAT
+    with tf.Graph().as_default():
+        known = tfonnx.import_model(made).outputs["y"].shape.as_list()
+        assert known == ([2, 3, 5, 6] if shape[0] == 2 else [None, 3, None, None])
+    x = np.random.RandomState(0).randn(2, 3, 8, 5).astype(np.float32)
+    found = run(made, target, x=x)["y"]
+    np.testing.assert_allclose(found, in_onnxruntime(made, x=x)["y"], rtol=1e-4, atol=1e-5)
+
+
+@ENGINES
 def test_resize_takes_sizes_that_only_the_run_knows(target: str) -> None:
     resize = node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest")
     made = model([resize], {**X, "sizes": (INT64, [2])}, ["y"])

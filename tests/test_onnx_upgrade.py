@@ -301,6 +301,28 @@ FROM_7 = {
         ' y0 = Resize<mode="cubic">(x0, roi, s)',
         [f32(1, 1, 4, 5)],
     ),
+    **{
+        f"resize-{opset}-corners-{mode}": (
+            opset,
+            "s = Constant<value=float[4] {1.0, 1.0, 0.7, 1.3}>()"
+            f' y0 = Resize<mode="{mode}", coordinate_transformation_mode="align_corners">(x0, {s})',
+            [f32(2, 3, 5, 8)],
+        )
+        for opset, s in ((11, "s, s"), (13, ", s"), (18, ", s"))
+        for mode in ("linear", "cubic", "nearest")
+    },
+    "resize-18-corners-axes": (
+        18,
+        "s = Constant<value=float[2] {0.7, 1.3}>()"
+        ' y0 = Resize<mode="linear", coordinate_transformation_mode="align_corners",'
+        " axes=[3, 2]>(x0, , s)",
+        [f32(2, 3, 8, 5)],
+    ),
+    "resize-13-corners-fed": (
+        13,
+        'y0 = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x0, , x1)',
+        [f32(5, 7), np.float32([0.7, 1.3])],
+    ),
     "batch-norm": (
         7,
         "y0 = BatchNormalization<epsilon=0.01>(x0, x1, x2, x3, x4)",

@@ -138,7 +138,7 @@ COMPATIBLE: Mapping[str, tuple[int, ...]] = {
     "ReduceSumSquare": (11, 13),
     "Relu": (13, 14),
     "Reshape": (13, 14, 19, 21, 23, 24, 25),
-    "Resize": (18, 19),
+    "Resize": (18,),
     "ReverseSequence": (28,),
     "RoiAlign": (22,),
     "Round": (22,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from graphio.onnx.upgrade.step import Step, Unsupported
 
@@ -15,6 +16,7 @@ __all__ = [
     "normalization_spatial",
     "reshape_shape",
     "resize_asymmetric",
+    "resize_corners",
     "resize_inputs",
     "scales_of_sides",
     "scatter_elements",
@@ -166,6 +168,62 @@ def _without_half_pixel_for_nn(step: Step) -> None:
         )
     step.set("coordinate_transformation_mode", "half_pixel")
     step.set("nearest_mode", _HALF_LEFT[nearest])
+
+
+_LARGEST = 1 << 31  # times as large: no size is
+
+
+def resize_corners(step: Step) -> None:
+    """Resize 18 aligns corners by the whole lengths of both; later ones by length times scale,
+    which need not be whole. Given the sizes, all mean the same."""
+    mode, axes = step.attribute("coordinate_transformation_mode"), step.attribute("axes")
+    scales = step.input(2)
+    if mode is None or mode.s != b"align_corners" or not scales or step.input(3):
+        return
+    if step.attribute("antialias") is not None or (axes is not None and axes.ref_attr_name):
+        return
+    sizes = _sizes(step, scales, None if axes is None else list(axes.ints))
+    if sizes:
+        step.drop("keep_aspect_ratio_policy")
+        step.set_input(2, "")
+        step.set_input(3, sizes)
+
+
+def _sizes(step: Step, scales: str, axes: list[int] | None) -> str:
+    """What the scales make of the data's sizes; "" where they are known to make whole ones."""
+    data, known = step.input(0), step.known(scales)
+    if known is not None and not ((0 < known) & (known < _LARGEST)).all():
+        return ""  # the run refuses them
+    kept = 0
+    if known is not None and axes is None:
+        kept = next((i for i, factor in enumerate(known) if factor != 1), len(known))
+    dims = step.dims(data)
+    old = None if dims is None else dims[kept:] if axes is None else [dims[a] for a in axes]
+    if known is not None and old is not None and None not in old:
+        exact = np.asarray(old, np.float32) * known[kept:]
+        if (exact == np.floor(exact)).all():
+            return ""
+        new = step.constant(exact.astype(np.int64), "new_sizes")
+    else:
+        factors = scales
+        if known is not None and kept:
+            factors = step.constant(known[kept:], "factors", np.float32)
+        new = _scaled(step, data, factors, kept, axes)
+    if not kept:
+        return new
+    return step.add(
+        "Concat", step.add("Shape", data, suffix="kept", end=kept), new, suffix="sizes", axis=0
+    )
+
+
+def _scaled(step: Step, data: str, factors: str, first: int, axes: list[int] | None) -> str:
+    """The sizes from a dimension on, or along axes, times the factors, without fractions."""
+    shape = step.add("Shape", data, suffix="shape", start=first)
+    if axes is not None:
+        shape = step.add("Gather", shape, step.constant(axes, "axes"), suffix="old_sizes")
+    wide = step.add("Cast", shape, suffix="real_sizes", to=onnx.TensorProto.FLOAT)
+    exact = step.add("Mul", wide, factors, suffix="exact_sizes")
+    return step.add("Cast", exact, suffix="new_sizes", to=onnx.TensorProto.INT64)
 
 
 def scatter_elements(step: Step) -> None:

@@ -107,7 +107,7 @@ _NN: dict[str, Rules] = {
         (14, nn.normalization_outputs),
     ),
     "Dropout": ((7, nn.dropout_mode), (10, nn.dropout_mask_type), (12, nn.dropout_ratio)),
-    "Resize": ((11, nn.resize_asymmetric), (13, nn.resize_inputs)),
+    "Resize": ((11, nn.resize_asymmetric), (13, nn.resize_inputs), (19, nn.resize_corners)),
     "Scan": ((9, control.scan_batches),),
     "Scatter": ((11, nn.scatter_elements),),
     "Upsample": (
