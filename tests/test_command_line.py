@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from command_line import Command, small_onnx, trained
 
@@ -57,6 +58,12 @@ def test_the_version(graphio: Command) -> None:
         ),
         (["run", "{net.gio}", "-s", "predict", "--size", "x=3"], exits.USAGE, "contradicts"),
         (["run", "{net.gio}", "-s", "predict", "--size", "x"], exits.USAGE, "NAME=SIZES"),
+        (
+            ["run", "{net.onnx}", "--size", "batch=100000000000"],
+            exits.USAGE,
+            "input 'image' of sizes 100000000000,3 does not fit into memory",
+        ),
+        (["bench", "{net.onnx}", "--size", f"batch={10**22}"], exits.USAGE, "does not fit into"),
         (["run", "{net.gio}", "-s", "predict", "-i", "a.npy"], exits.FILE, "no file 'a.npy'"),
         (["run", "{net.onnx}", "-i", "x.txt"], exits.FILE, "no file 'x.txt'"),
         (["run", "{net.onnx}", "-o", "x.txt"], exits.USAGE, "ends in none of .npz"),
@@ -314,6 +321,36 @@ def test_run_agrees_with_onnx_runtime(graphio: Command, files: Path) -> None:
     path, size = files / "net.onnx", "batch=3"
     facts = graphio("run", path, "--compare", "onnxruntime", "--size", size, "--json").json
     assert facts["compared"]["agrees"]
+
+
+@pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E5M2", "UINT4"])
+def test_a_type_that_onnx_runtime_does_not_give_is_told(
+    graphio: Command, tmp_path: Path, kind: str
+) -> None:
+    pytest.importorskip("onnxruntime")
+    path = small_onnx(tmp_path / "net.onnx")
+    model = onnx.load(path)
+    model.opset_import[0].version, model.ir_version = 21, 10
+    number = onnx.TensorProto.DataType.Value(kind)
+    cast = onnx.helper.make_node("Cast", ["score"], ["narrow"], to=number)
+    model.graph.node.append(cast)
+    model.graph.output.append(onnx.helper.make_tensor_value_info("narrow", number, None))
+    onnx.save(model, path)
+    done = graphio("run", path, "--compare", "onnxruntime", code=exits.FILE)
+    assert f"onnxruntime exchanges no tensor({kind.lower()})" in done.err
+    assert "'narrow'" in done.err and done.err.count("\n") == 1
+
+
+def test_what_onnx_runtime_cannot_run_is_no_fault_of_graphios(
+    graphio: Command, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime")
+    path = small_onnx(tmp_path / "net.onnx")
+    model = onnx.load(path)
+    model.opset_import[0].version = 99
+    onnx.save(model, path)
+    done = graphio("run", path, "--compare", "onnxruntime", code=exits.FILE)
+    assert "graphio: onnxruntime cannot run the model: " in done.err
 
 
 def test_bench_times_every_engine(graphio: Command, files: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from graphio.command_line import opening
 from graphio.command_line.arguments import Engine
@@ -17,6 +17,9 @@ OURS = tuple(engine.value for engine in Engine)
 #: those that read the ONNX file itself
 OTHERS = ("onnxruntime", "openvino")
 NAMES = (*OURS, *OTHERS)
+#: in the names of types that onnxruntime exchanges with Python as bytes or not at all
+_NOT_OF_NUMPY = ("bfloat16", "float8", "float4", "int4", "int2")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
     """Opens a model in an engine.
 
     Raises:
-        Refused: an engine that is not installed or that reads no such file.
+        Refused: an engine that is not installed, that reads no such file, or that cannot run it.
     """
     if engine not in NAMES:
         raise Refused(f"there is no engine '{engine}', expected one of {', '.join(NAMES)}", USAGE)
@@ -58,7 +61,18 @@ def load(engine: str, path: str, signature: str | None, threads: int = 1) -> Loa
         raise Refused(f"{engine} reads ONNX files, '{path}' is a {opening.kind_of(path)}")
     if not installed(engine):
         raise Refused(f"{engine} is not installed: pip install {engine}")
-    return _OPENERS[engine](path, threads)
+    opened = _asked(engine, lambda: _OPENERS[engine](path, threads))
+    return replace(opened, run=lambda inputs: _asked(engine, lambda: opened.run(inputs)))
+
+
+def _asked(engine: str, question: Callable[[], T]) -> T:
+    """The answer of an engine that is not ours, whose errors have classes of its own."""
+    try:
+        return question()
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"{engine} cannot run the model: {error}") from error
 
 
 def _ours(engine: str, path: str, signature: str | None, threads: int) -> Loaded:
@@ -74,6 +88,12 @@ def _onnxruntime(path: str, threads: int) -> Loaded:
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    for value in (*session.get_inputs(), *session.get_outputs()):
+        if any(kind in value.type for kind in _NOT_OF_NUMPY):
+            raise Refused(
+                f"onnxruntime exchanges no {value.type} with Python, which '{value.name}' is; "
+                "take another engine, or cast to float in the model"
+            )
     names = [output.name for output in session.get_outputs()]
 
     def run(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,18 +59,28 @@ def random_inputs(
     """Floats between 0 and 1; zeros where numbers may be places in a table, or are texts.
 
     Raises:
-        Refused: an input is no tensor.
+        Refused: an input is no tensor, or one of these sizes has no room in memory.
     """
     random = np.random.default_rng(seed)
     made: dict[str, Any] = {}
     for name, spec in specs.items():
         if spec.kinds:
             raise Refused(f"input '{name}' is a {' of '.join(spec.kinds)}: give a file of inputs")
-        shape = sizes[name]
-        if spec.dtype == object:
-            made[name] = np.full(shape, b"", object)
-        elif spec.dtype.kind in "fc":
-            made[name] = random.random(shape).astype(spec.dtype)
-        else:
-            made[name] = np.zeros(shape, spec.dtype)
+        try:
+            made[name] = _random_input(random, spec, sizes[name])
+        except (MemoryError, ValueError):  # numpy's ValueError: more than an array can ever have
+            given = ",".join(map(str, sizes[name]))
+            raise Refused(
+                f"input '{name}' of sizes {given} does not fit into memory: give --size smaller "
+                "ones",
+                USAGE,
+            ) from None
     return made
+
+
+def _random_input(random: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...]) -> Array:
+    if spec.dtype == object:
+        return np.full(shape, b"", object)
+    if spec.dtype.kind in "fc":
+        return random.random(shape).astype(spec.dtype)
+    return np.zeros(shape, spec.dtype)
