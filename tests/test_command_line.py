@@ -191,6 +191,20 @@ def test_inspect_names_the_operators_that_are_missing(graphio: Command, tmp_path
     assert "Odd" in done.json["engines"]["cinfer"]["why"]
 
 
+def test_inspect_lists_problems_line_by_line(graphio: Command, tmp_path: Path) -> None:
+    """What a file says has no lines of its own there."""
+    path = small_onnx(tmp_path / "odd.onnx", "Odd\x1b", "com.example")
+    model = onnx.load(path)
+    model.graph.node[1].name = "a\nb"
+    model.graph.node.append(onnx.helper.make_node("Odder", ["h"], ["c"], domain="com.example"))
+    onnx.save(model, path)
+    out = graphio("inspect", path, code=exits.NO).out
+    lines = [line.strip("│├└─ ") for line in out.splitlines()]
+    assert sum(line.endswith("cannot be imported, 2 problems:") for line in lines) == 2
+    assert sum(line.startswith("Odd\\x1b 'a\\nb': operator com.example.Odd") for line in lines) == 2
+    assert sum(line.startswith("Odder that makes 'c': operator") for line in lines) == 2
+
+
 def test_inspect_counts_operations_and_memory(graphio: Command, files: Path) -> None:
     path = files / "net.onnx"
     cost = graphio("inspect", path, "--cost", "--size", "batch=5", "--json").json["cost"]

@@ -453,6 +453,18 @@ def test_all_problems_are_listed_at_once() -> None:
         assert word in message
 
 
+def test_all_nodes_that_no_rule_upgrades_are_listed_one_a_line() -> None:
+    nodes = [node("Split", ["x"], ["y", "z"], name="a\nb"), node("Cast", ["x"], ["c"], to="REAL")]
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tfonnx.convert(model(nodes, X, ["y", "c"], opset=1))
+    first, *listed = str(caught.value).split("\n")
+    assert first.endswith("cannot be imported, 2 problems:")
+    assert [line.split(": ")[0] for line in listed] == [
+        "  'a\\nb' (Split of opset 1)",
+        "  'c' (Cast of opset 1)",
+    ]
+
+
 def test_no_protobuf_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"\xff" * 100)
     with pytest.raises(tf.errors.DataLossError, match="no ONNX model"):

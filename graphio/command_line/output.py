@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Json", "console", "name", "progress", "show", "table"]
+__all__ = ["Json", "console", "lines", "name", "progress", "show", "table"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
 T = TypeVar("T")
@@ -60,6 +60,11 @@ def _plain(value: Any) -> Any:
 def name(text: str) -> Text:
     """A name out of a file: what could move a terminal's cursor is shown as its escape."""
     return Text("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+
+
+def lines(message: str) -> Text:
+    """A message of ours, whose lines stay lines; each as a name out of a file is shown."""
+    return Text("\n").join(name(line) for line in message.split("\n"))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[int] = ()) -> Table:

@@ -21,7 +21,7 @@ from graphio.onnx.problems import Problems
 from graphio.onnx.reading import Source, read
 from graphio.onnx.sequences import without_sequences
 from graphio.onnx.types import static_type
-from graphio.onnx.upgrade import upgrade
+from graphio.onnx.upgrade import NotUpgradable, upgrade
 from graphio.onnx.weights import Weights, parameter_names
 from graphio.ops.emit import node as make_node
 from graphio.ops.emit import operation
@@ -142,7 +142,8 @@ class Importer:
         try:
             self.model = upgrade(source.model, keep_unknown=True)
         except ValueError as error:
-            self.problems.add(str(error))
+            for text in error.nodes if isinstance(error, NotUpgradable) else [str(error)]:
+                self.problems.add(text)
             self.problems.raise_if_any()
         without_sequences(self.model.graph)
         without_maps(self.model.graph)

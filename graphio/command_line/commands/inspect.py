@@ -98,7 +98,7 @@ def tree(facts: Facts) -> Tree:
         _add_signatures(root, facts["signatures"])
         _add_contents(root, facts)
     for engine, found in facts["engines"].items():
-        root.add(output.name(f"{engine}: {'runs it' if found['runs'] else found['why']}"))
+        root.add(output.lines(f"{engine}: {'runs it' if found['runs'] else found['why']}"))
     if "cost" in facts:
         _add_cost(root, facts["cost"])
     return root

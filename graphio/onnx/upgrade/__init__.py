@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphio.onnx.upgrade.models import upgrade
+from graphio.onnx.upgrade.models import NotUpgradable, upgrade
 from graphio.onnx.upgrade.table import TARGET
 
-__all__ = ["TARGET", "upgrade"]
+__all__ = ["TARGET", "NotUpgradable", "upgrade"]

@@ -13,7 +13,7 @@ from graphio.onnx.upgrade.rules_experimental import EXPERIMENTAL
 from graphio.onnx.upgrade.step import Names, Step, Unsupported
 from graphio.onnx.upgrade.table import RULES, TARGET, Rule
 
-__all__ = ["upgrade"]
+__all__ = ["NotUpgradable", "upgrade"]
 
 _OURS = ("", "ai.onnx")  # two names of one domain
 
@@ -31,6 +31,20 @@ _REFUSALS = (
 Owner = onnx.GraphProto | onnx.FunctionProto
 
 
+class NotUpgradable(ValueError):
+    """Nodes without an equal in the newest opset.
+
+    Attributes:
+        nodes: of each what it is, why, and what to do.
+    """
+
+    def __init__(self, nodes: list[str]) -> None:
+        count = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+        listed = "\n  ".join(nodes)
+        super().__init__(f"{count} cannot be upgraded to opset {TARGET}:\n  {listed}")
+        self.nodes = nodes
+
+
 def upgrade(
     model: onnx.ModelProto, *, copy: bool = True, keep_unknown: bool = False
 ) -> onnx.ModelProto:
@@ -46,8 +60,9 @@ def upgrade(
         copy: False changes the model itself and returns it, so that its weights are not copied.
 
     Raises:
-        ValueError: some nodes have no equal, or the model is newer than we know; says for each
-            of them what to do. The model is unchanged.
+        NotUpgradable: some nodes have no equal; says for each of them what to do.
+        ValueError: the model's opset is below 1.
+            After an error the model is unchanged.
     """
     result = model
     if copy:
@@ -75,7 +90,7 @@ def upgrade(
         )
         changes.append((function, walk.nodes(function.node)))
     if refused:
-        raise ValueError(_message(refused))
+        raise NotUpgradable(refused)
     for owner, nodes in changes:
         _replace_nodes(owner, nodes)
     _stamp(result)
@@ -111,11 +126,6 @@ def _stamp(model: onnx.ModelProto) -> None:
         owner.opset_import.extend([helper.make_opsetid("", TARGET), *others])
     own = [o for o in model.opset_import if o.domain in _OURS]
     model.ir_version = max(model.ir_version, helper.find_min_ir_version_for(own))
-
-
-def _message(refused: list[str]) -> str:
-    count = "1 node" if len(refused) == 1 else f"{len(refused)} nodes"
-    return f"{count} cannot be upgraded to opset {TARGET}:\n  " + "\n  ".join(refused)
 
 
 def _replace_nodes(owner: Owner, nodes: list[onnx.NodeProto]) -> None:
