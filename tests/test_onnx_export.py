@@ -307,6 +307,28 @@ def test_an_opset_that_is_too_old_is_refused() -> None:
             tfonnx.export(None, session, {"x": x}, {"y": y}, opset=22)
 
 
+@pytest.mark.parametrize("opset", [17, 29, "a", 21.0])
+def test_an_opset_that_does_not_exist_is_refused(tmp_path: Path, opset: Any) -> None:
+    kind = ValueError if isinstance(opset, int) else TypeError
+    words = f"opset is {opset!r}, expected an int from 18 to 28"
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        tf.saved_model.save(tmp_path / "m.gio", session, {"predict": ({"x": x}, {"y": x * 2.0})})
+        with pytest.raises(kind, match=words):
+            tfonnx.export(None, session, {"x": x}, {"y": x * 2.0}, opset=opset)
+    with pytest.raises(kind, match=words):
+        tfonnx.from_model(tmp_path / "m.gio", opset=opset)
+
+
+@pytest.mark.parametrize("opset", [18, 28])
+def test_the_oldest_and_the_newest_opset_are_written(opset: int) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None], name="x")
+        made = tfonnx.export(None, session, {"x": x}, {"y": x * 2.0}, opset=opset)
+    onnx.checker.check_model(made, full_check=True)
+    assert made.opset_import[0].version == opset
+
+
 def test_cases_of_the_standard_come_out_as_they_went_in() -> None:
     """A sample; `python tools/onnx_round_trip.py` takes all of them."""
     judged = 0

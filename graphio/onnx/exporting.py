@@ -10,8 +10,9 @@ import onnx
 
 from graphio import saved_model
 from graphio.export import build_model
-from graphio.onnx.emitting import Emitter
-from graphio.schema import container, fused, model_pb2
+from graphio.onnx.emitting import OLDEST_OPSET, Emitter
+from graphio.onnx.upgrade import TARGET
+from graphio.schema import container, errors, fused, model_pb2
 
 __all__ = ["export", "from_model"]
 
@@ -44,7 +45,7 @@ def export(
         inputs: placeholders or other tensors to be fed, by name in the model.
         outputs: tensors by name in the model.
         targets: operations that run for their effect, such as an optimizer's step.
-        opset: of ai.onnx, 18 or more; None: the smallest from 22 on that has all operators.
+        opset: of ai.onnx, 18 to 28; None: the smallest from 22 on that has all operators.
             Readers may lack what came with 22, such as ONNX Runtime its random numbers.
 
     Returns:
@@ -53,9 +54,11 @@ def export(
     Raises:
         FailedPreconditionError: a variable has no value.
         InvalidArgumentError: an input and an output have the same name, or the rank of one is
-            unknown.
+            unknown; or there is no such opset.
         UnimplementedError: ONNX cannot express some nodes; all are listed.
+        TypeError: opset is no int.
     """
+    _check_opset(opset)
     spec = saved_model.signature_spec(session.graph, "export", (inputs, outputs, targets))
     message, arrays = build_model(session.graph, [spec], state=session.state, bodies=False)
     return _write(Emitter(message, arrays, message.signature[0], opset).model(), path)
@@ -78,12 +81,21 @@ def from_model(
 
     Raises:
         KeyError: there is no such signature, or there are several and none is named.
-        UnimplementedError: ONNX cannot express some nodes; all are listed.
+        InvalidArgumentError, UnimplementedError, TypeError: see export.
     """
+    _check_opset(opset)
     opened = container.unpack(source) if isinstance(source, bytes) else container.read(source)
     message, arrays = fused.unfused(opened[0]), opened[1]
     found = _signature(message, signature)
     return _write(Emitter(message, arrays, found, opset).model(), path)
+
+
+def _check_opset(opset: Any) -> None:
+    text = f"opset is {opset!r}, expected an int from {OLDEST_OPSET} to {TARGET}, or None"
+    if opset is not None and not isinstance(opset, int):
+        raise TypeError(text)
+    if opset is not None and not OLDEST_OPSET <= opset <= TARGET:
+        raise errors.InvalidArgumentError(message=text)
 
 
 def _signature(message: model_pb2.Model, name: str | None) -> model_pb2.Signature:
