@@ -100,6 +100,27 @@ def test_variables_that_are_only_read_are_initializers() -> None:
         np.testing.assert_allclose(found, session.run(logits, {x: feed}), rtol=1e-4, atol=1e-5)
 
 
+def test_places_that_a_run_checks_are_the_same() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        i = tf.placeholder(tf.int32, [None], name="i")
+        at = tf.stack([i, i], 1)
+        made = {
+            "gather": tf.gather(x, i, batch_dims=1), "gather_nd": tf.gather_nd(x, at),
+            "batch_gather": tf.batch_gather(x, at), "in_top_k": tf.nn.in_top_k(x, i, 1),
+            "scatter_nd": tf.scatter_nd(at, x[:, 0], [3, 3]),
+            "tensor_scatter_update": tf.tensor_scatter_update(x, at, x[:, 0]),
+            "confusion_matrix": tf.confusion_matrix(i, i, 3),
+            "invert_permutation": tf.invert_permutation(i),
+        }  # fmt: skip
+        model = tfonnx.export(None, session, {"x": x, "i": i}, made)
+        feeds = {"x": values(3, 3), "i": np.int32([2, 0, 1])}
+        found = in_onnxruntime(model, feeds)
+        expected = session.run(made, {x: feeds["x"], i: feeds["i"]})
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, name)
+
+
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("size", [(7, 8), (None, None)])

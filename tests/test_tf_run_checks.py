@@ -122,6 +122,112 @@ def test_gathered_rows_lie_within(target: str) -> None:
         assert session.run(last).tolist() == [[4, 5]]
 
 
+VECTOR = np.float32([1, 2, 3])
+#: what reads or writes at integers [?], good ones and what they give, bad ones; of a variable [3]
+PLACES: dict[str, tuple[Callable[[Any, Any], Any], list[int], Any, list[list[int]]]] = {
+    "gather with batch_dims": (
+        lambda v, i: tf.gather([VECTOR], [i], batch_dims=1), [2, 0], [[3, 1]], [[0, -1], [0, 3]],
+    ),
+    "gather_nd": (
+        lambda v, i: tf.gather_nd(v, tf.expand_dims(i, 1)), [2, 0], [3, 1], [[0, -1], [0, 3]],
+    ),
+    "batch_gather": (lambda v, i: tf.batch_gather(VECTOR, i), [2, 0], [3, 1], [[0, -1], [3, 0]]),
+    "scatter_nd": (
+        lambda v, i: tf.scatter_nd(tf.expand_dims(i, 1), [9.0, 8.0], [3]), [2, 0], [8, 0, 9],
+        [[0, -1], [0, 3]],
+    ),
+    "tensor_scatter_update": (
+        lambda v, i: tf.tensor_scatter_update(VECTOR, tf.expand_dims(i, 1), [9.0, 8.0]), [2, 0],
+        [8, 2, 9], [[0, -1], [0, 3]],
+    ),
+    "tensor_scatter_sub": (
+        lambda v, i: tf.tensor_scatter_sub(VECTOR, tf.expand_dims(i, 1), [9.0, 8.0]), [2, 0],
+        [-7, 2, -6], [[0, -1], [0, 3]],
+    ),
+    "scatter_update": (
+        lambda v, i: tf.scatter_update(v, i, [9.0, 8.0]), [2, 0], [8, 2, 9], [[0, -1], [0, 3]],
+    ),
+    "scatter_add": (
+        lambda v, i: tf.scatter_add(v, i, [9.0, 8.0]), [2, 0], [9, 2, 12], [[0, -1], [0, 3]],
+    ),
+    "scatter_max": (
+        lambda v, i: tf.scatter_max(v, i, [9.0, 0.0]), [2, 0], [1, 2, 9], [[0, -1], [0, 3]],
+    ),
+    "scatter_div": (
+        lambda v, i: tf.scatter_div(v, i, [3.0, 1.0]), [2, 0], [1, 2, 1], [[0, -1], [0, 3]],
+    ),
+    "scatter_nd_update": (
+        lambda v, i: tf.scatter_nd_update(v, tf.expand_dims(i, 1), [9.0, 8.0]), [2, 0], [8, 2, 9],
+        [[0, -1], [0, 3]],
+    ),
+    "scatter_nd_add": (
+        lambda v, i: tf.scatter_nd_add(v, tf.expand_dims(i, 1), [9.0, 8.0]), [2, 0], [9, 2, 12],
+        [[0, -1], [0, 3]],
+    ),
+    "confusion_matrix": (
+        lambda v, i: tf.confusion_matrix(i, [1, 1], num_classes=2), [0, 1], [[0, 1], [0, 1]],
+        [[0, -1], [0, 2]],
+    ),
+    "confusion_matrix of all": (
+        lambda v, i: tf.confusion_matrix([1, 1], i), [0, 1], [[0, 0], [1, 1]], [[0, -1]],
+    ),
+    "invert_permutation": (
+        lambda v, i: tf.invert_permutation(i), [2, 0, 1], [1, 2, 0],
+        [[0, 0, 1], [2, 1, -1], [1, 2, 3]],
+    ),
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("form", ["fed", "constant"])
+@pytest.mark.parametrize("case", PLACES)
+def test_places_of_reads_and_writes_lie_within(target: str, case: str, form: str) -> None:
+    build, good, want, bad = PLACES[case]
+    v = tf.Variable(VECTOR)
+    i = tf.placeholder(tf.int32, [None])
+    fed = build(v, i)
+    with tf.Session(target) as session:
+        for places in (good, *bad):
+            session.run(v.initializer)
+            made, feeds = (fed, {i: places}) if form == "fed" else (build(v, places), {})
+            if places is good:
+                np.testing.assert_array_equal(session.run(made, feeds), want)
+                continue
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(made, feeds)
+            np.testing.assert_array_equal(session.run(v), VECTOR)
+
+
+def test_constant_places_that_are_0_or_more_need_no_check(graph: tf.Graph) -> None:
+    v = tf.Variable(VECTOR)
+    for build, good, _, _ in PLACES.values():
+        build(v, good)
+    assert not {"Assert", "IndexRange"} & {op.op for op in graph.get_operations()}
+
+
+@TARGETS
+def test_a_negative_place_is_named(target: str) -> None:
+    v, i = tf.Variable(VECTOR), tf.placeholder(tf.int64, [None])
+    write, classes = tf.scatter_add(v, i, 1.0), tf.confusion_matrix(i, i, 3, name="matrix")
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = -1 is not in "):
+            session.run(write, {i: [0, -1]})
+        words = r"matrix/labels.*indices\[1\] = -1 is not in \[0, 3\)"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(classes, {i: [0, -1]})
+
+
+@TARGETS
+def test_no_class_that_there_is_not_is_in_the_top(target: str) -> None:
+    rows = np.float32([[1, 2, 3]] * 4 + [[1, np.nan, 3], [1, np.inf, 3]])
+    x, i = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [None])
+    top = [tf.nn.in_top_k(x, i, 2), tf.nn.in_top_k(x, [-1, 7, 2, 0, 2, 2], 2)]
+    with tf.Session(target) as session:
+        for found in session.run(top, {x: rows, i: [-1, 7, 2, 0, 2, 2]}):
+            assert found.tolist() == [False, False, True, False, False, False]
+
+
 @TARGETS
 def test_the_gradient_of_checked_rows(target: str) -> None:
     table, i = tf.Variable(ROWS), tf.placeholder(tf.int32, [None])

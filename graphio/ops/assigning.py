@@ -58,8 +58,11 @@ def _scatter(
         require(places, INTEGER, tf_type, "indices")
         values = convert_to_tensor(updates, dtype=ref.dtype, name="updates")
         coordinates = cast(places, dtypes.int64)
-        if not nd:
-            coordinates = array.expand_dims(coordinates, -1)
+        if nd:
+            coordinates = index.in_range(coordinates)
+        else:
+            rows = ref.shape[0].value if ref.shape.ndims else None
+            coordinates = array.expand_dims(index.in_range(coordinates, rows), -1)
         values = _shaped(ref, coordinates, values, describe(at, tf_type), spread=not nd)
         old = ref.read_value()
         if action == "div":

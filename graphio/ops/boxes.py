@@ -191,7 +191,7 @@ def _pixels(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:
         parts.append(binary("Max", binary("Min", cast(at, dtypes.int64), end), zero))
     spread = binary("Mul", binary("Add", parts[1], parts[2]), zero)
     wide = [primitive.unsqueeze(binary("Add", p, spread), [3]) for p in parts]
-    return index.gather_nd(x, primitive.concat(wide, 3))
+    return index.read_at(x, primitive.concat(wide, 3))
 
 
 def _nearest(x: Tensor, place: Tensor, y: Tensor, w: Tensor) -> Tensor:

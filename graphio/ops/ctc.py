@@ -175,7 +175,7 @@ def ctc_greedy_decoder(
         number = math.cast(kept, dtypes.int64)
         column = reduction.cumsum(number, 1, exclusive=True)
         where = array.where(kept)
-        places = array.stack([where[:, 0], index.gather_nd(column, where)], 1)
+        places = array.stack([where[:, 0], index.read_at(column, where)], 1)
         many = reduction.reduce_sum(number, 1)
         longest = reduction.reduce_max(array.concat([many, [0]], 0))
         shape = array.stack([math.cast(sizes[1], dtypes.int64), longest])
@@ -183,5 +183,5 @@ def ctc_greedy_decoder(
         total = reduction.reduce_sum(
             array.where(counted, highest, array.zeros_like(highest)), 1, keepdims=True
         )
-        found = SparseTensor(places, index.gather_nd(best, where), shape)
+        found = SparseTensor(places, index.read_at(best, where), shape)
         return [found], math.negative(total, name=at)

@@ -186,6 +186,7 @@ def gather(
     Raises:
         TypeError: indices is not an integer tensor.
         ValueError: axis or batch_dims is out of range, or a rank that batch_dims needs is unknown.
+        InvalidArgumentError: of the run, an index is out of range.
     """
     with scope(name, "GatherV2") as at:
         x = convert_to_tensor(params, name="params")
@@ -193,6 +194,8 @@ def gather(
         require(places, INTEGER, "GatherV2", "indices")
         number = batch_dims if axis is None else int_value(axis, "gather", "axis")
         if batch_dims:
+            if validate_indices is not False:
+                places = in_range(places)
             return _gather_in_batches(x, places, number if axis is not None else None,
                                       batch_dims, at)  # fmt: skip
         if x.shape.ndims == 0:
@@ -202,21 +205,22 @@ def gather(
             )
         number = shapes.normalize_axis(number, x.shape.ndims, describe(at, "GatherV2"))
         if validate_indices is not False:
-            places = _in_range(places, None if x.shape.ndims is None else x.shape[number].value)
+            places = in_range(places, None if x.shape.ndims is None else x.shape[number].value)
         return primitive.gather(x, places, number, at, "GatherV2")
 
 
-def _in_range(places: Tensor, size: int | None) -> Tensor:
-    """Indices, once they are known to be 0 or more and less than the size."""
+def in_range(places: Tensor, size: int | None = None, name: str | None = None) -> Tensor:
+    """Indices, once they are known to be 0 or more and, where it is given, less than the size."""
     known = constant_value(places)
     if known is not None and not np.any(known < 0):
-        return places  # the kernel of Gather looks at the upper end
+        return places  # the kernels that read and write by number look at the upper end
     if places.dtype.name not in ("int32", "int64"):
         places = cast(places, dtypes.int64)
     limit = -1 if size is None else size
     return node(
-        "IndexRange", [places], places.dtype, dims_of(places), domain="graphio", limit=limit
-    )
+        "IndexRange", [places], places.dtype, dims_of(places), name=name, domain="graphio",
+        limit=limit,
+    )  # fmt: skip
 
 
 def _gather_in_batches(
@@ -242,8 +246,8 @@ def _gather_in_batches(
         x = primitive.transpose(x, [*range(shared), at, *between, *range(at + 1, rank)])
     wide = primitive.unsqueeze(cast(places, dtypes.int64), [own])
     if not between:
-        return _gather_nd(x, wide, shared, name)
-    found = _gather_nd(x, wide, shared)
+        return read_at(x, wide, shared, name)
+    found = read_at(x, wide, shared)
     # (shared, indices, between, rest): between goes before indices.
     order = [*range(shared), *range(own, own + len(between)), *range(shared, own)]
     whole = own + rank - 1 - shared
@@ -255,17 +259,26 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
     Args:
         params: tensor (..., n).
-        indices: integer tensor (..., m) of the same leading sizes.
+        indices: integer tensor (..., m) of the same leading sizes, each in [0, n).
         name: of the operation.
 
     Returns:
         A tensor (..., m).
+
+    Raises:
+        InvalidArgumentError: of the run, an index is out of range.
     """
     with scope(name, "BatchGather") as at:
         x = convert_to_tensor(params, name="params")
-        places = whole(indices, "ScatterNd", "indices")
-        inputs, axis = [x, places], -1 if x.shape.ndims is None else x.shape.ndims - 1
-        return node("GatherElements", inputs, x.dtype, dims_of(places), name=at, axis=axis)
+        dims = dims_of(x)
+        places = in_range(whole(indices, "BatchGather", "indices"), dims[-1] if dims else None)
+        return read_along(x, places, at)
+
+
+def read_along(x: Tensor, indices: Tensor, name: str | None = None) -> Tensor:
+    """Along the last axis of x, the elements at indices, int64, known to be 0 or more."""
+    axis = -1 if x.shape.ndims is None else x.shape.ndims - 1
+    return node("GatherElements", [x, indices], x.dtype, dims_of(indices), name=name, axis=axis)
 
 
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
@@ -283,6 +296,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     Raises:
         TypeError: indices is not an integer tensor.
         ValueError: k exceeds the rank of params.
+        InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "GatherNd") as at:
         x = convert_to_tensor(params, name="params")
@@ -296,10 +310,11 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
                 f"{shapes.text(dims)} and params shape: {shapes.text_of(x)} for "
                 f"{describe(at, 'GatherNd')}"
             )
-        return _gather_nd(x, cast(places, dtypes.int64), batch_dims, at)
+        return read_at(x, in_range(cast(places, dtypes.int64)), batch_dims, at)
 
 
-def _gather_nd(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = None) -> Tensor:
+def read_at(x: Tensor, indices: Tensor, batch_dims: int = 0, name: str | None = None) -> Tensor:
+    """The elements or slices of x at coordinates, int64 (..., k), known to be 0 or more."""
     dims, at = dims_of(x), dims_of(indices)
     result: Dims = None
     if dims is not None and at is not None and at[-1] is not None:
@@ -358,16 +373,19 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         updates: tensor of shape indices.shape[:-1] + shape[k:].
         shape: of the result.
         name: of the operation.
+
+    Raises:
+        InvalidArgumentError: of the run, a coordinate is out of range.
     """
     with scope(name, "ScatterNd") as at:
-        places = whole(indices, "ScatterNd", "indices")
+        places = in_range(whole(indices, "ScatterNd", "indices"))
         values = convert_to_tensor(updates, name="updates")
         blank = array.zeros(shape, values.dtype)
         return add_at(blank, places, values, at)
 
 
 def add_at(data: Tensor, indices: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
-    """data with updates added at coordinates, int64 (..., k)."""
+    """data with updates added at coordinates, int64 (..., k), known to be 0 or more."""
     inputs = [data, indices, updates]
     return node(
         "ScatterND",

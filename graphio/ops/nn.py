@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from graphio import dtypes
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
@@ -330,6 +331,8 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether each target class is among the k largest predictions; ties count as in.
 
+    A class that there is not is in no row, and a row with an infinity or NaN has none.
+
     Args:
         predictions: floating tensor (n, classes).
         targets: integer tensor (n).
@@ -341,9 +344,15 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     """
     with scope(name, "InTopKV2") as at:
         x = convert_to_tensor(predictions, name="predictions")
-        own = index.batch_gather(x, array.expand_dims(targets, 1))
+        given = math.to_int64(convert_to_tensor(targets, name="targets"))
+        classes = array.shape(x, out_type=dtypes.int64)[1]
+        place = math.clip_by_value(given, 0, classes - 1)
+        own = index.read_along(x, array.expand_dims(place, 1))
         better = reduction.reduce_sum(math.to_int32(compare("Greater", x, own)), 1)
-        return compare("Less", better, like(k, better, "InTopKV2", ("predictions", "k")), at)
+        among = compare("Less", better, like(k, better, "InTopKV2", ("predictions", "k")))
+        told = compare("Equal", given, place)
+        finite = reduction.reduce_all(math.is_finite(x), 1)
+        return compare("And", compare("And", told, finite), among, at)
 
 
 # ---- dropout and embeddings ----

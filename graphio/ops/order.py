@@ -356,17 +356,20 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """The permutation that takes another one back: y[x[i]] = i.
 
     Args:
-        x: vector of int32 or int64 with each of 0 ... n - 1 once, which is not checked beyond
-            the range.
+        x: vector of int32 or int64 with each of 0 ... n - 1 once.
         name: of the operation.
 
     Raises:
         ValueError: x is no vector.
+        InvalidArgumentError: of the run, a number is out of range or comes twice.
     """
     with scope(name, "InvertPermutation") as at:
+        from graphio.ops import run_checks
+
         tensor = _vector(x, "InvertPermutation", at)
         require(tensor, INTEGER, "InvertPermutation")
-        wide = cast(tensor, dtypes.int64)
+        wide = index.in_range(cast(tensor, dtypes.int64), tensor.shape[0].value)
+        wide = run_checks.distinct(wide, "invert_permutation: a number is duplicated")
         size = primitive.squeeze(primitive.shape_of(wide), [0])
         numbers = cast(filling.range(size), tensor.dtype)
         inputs = [tensor, wide, numbers]
@@ -455,11 +458,12 @@ def confusion_matrix(
 
     Raises:
         ValueError: the shapes differ.
+        InvalidArgumentError: of the run, a class is out of range.
     """
     with scope(name, "confusion_matrix") as at:
         kind = dtypes.as_dtype(dtype).base_dtype
-        pair = []
-        for value, label in ((labels, "labels"), (predictions, "predictions")):
+        pair, names = [], ("labels", "predictions")
+        for value, label in zip((labels, predictions), names, strict=True):
             numbers = convert_to_tensor(value, name=label)
             if not numbers.dtype.is_integer:
                 require(numbers, FLOATING, "confusion_matrix", label)
@@ -470,6 +474,9 @@ def confusion_matrix(
         else:
             number = convert_to_tensor(num_classes, name="num_classes")
             count = primitive.reshape(cast(number, dtypes.int64), [])
+        known = constant_value(count)
+        size = None if known is None else int(known)
+        pair = [index.in_range(p, size, n) for p, n in zip(pair, names, strict=True)]
         if weights is None:
             parts = primitive.fill_like(pair[0], 1, kind)
         else:
@@ -477,10 +484,9 @@ def confusion_matrix(
         side = primitive.unsqueeze(count, [0])
         places = primitive.concat([primitive.unsqueeze(p, [1]) for p in pair], 1)
         shape = primitive.concat([side, side], 0)
-        result = index.scatter_nd(places, parts, shape, name=at)
-        known = constant_value(count)
-        if known is not None:
-            result.set_shape([int(known)] * 2)
+        result = index.add_at(filling.zeros(shape, parts.dtype), places, parts, at)
+        if size is not None:
+            result.set_shape([size, size])
         return result
 
 

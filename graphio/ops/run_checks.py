@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphio import scopes
+from graphio import dtypes, scopes
 from graphio.folding import constant_value
 from graphio.graph import Tensor
 from graphio.ops import comparison, filling, order, primitive, reduction
 from graphio.ops.check import Assert
 
-__all__ = ["ascending", "matrices", "not_negative", "once", "within"]
+__all__ = ["ascending", "distinct", "matrices", "not_negative", "once", "within"]
 
 
 def once(x: Tensor, holds: Tensor, words: str) -> Tensor:
@@ -25,6 +25,16 @@ def ascending(ids: Tensor) -> Tensor:
     if known is not None and not np.any(np.diff(known.ravel()) < 0):
         return ids
     return once(ids, order.is_non_decreasing(ids), "segment ids are not increasing")
+
+
+def distinct(x: Tensor, words: str) -> Tensor:
+    """A vector, once its elements are known to differ."""
+    known = constant_value(x)
+    if known is not None and len(np.unique(known)) == len(known):
+        return x
+    values, _ = order.unique(x)
+    count, of_each = (primitive.count(t, dtypes.int64) for t in (values, x))
+    return once(x, comparison.equal(count, of_each), words)
 
 
 def matrices(x: Tensor, op: str) -> Tensor:

@@ -80,7 +80,7 @@ def _write(
             shapes.merge(dims_of(values), expected, describe(at, tf_type))
         if sign < 0:
             values = primitive.unary("Neg", values)
-        wide = cast(places, dtypes.int64)
+        wide = index.in_range(cast(places, dtypes.int64))
         return _scattered(x, wide, values, "add" if sign else "none", at)
 
 
@@ -99,6 +99,7 @@ def tensor_scatter_update(
     Raises:
         ValueError: the shapes do not fit.
         TypeError: the dtypes differ, or indices are not integers.
+        InvalidArgumentError: of the run, a coordinate is out of range.
     """
     return _write("TensorScatterUpdate", tensor, indices, updates, name, 0)
 

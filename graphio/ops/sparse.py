@@ -146,7 +146,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
         rank = x.shape.ndims
         if rank is not None:
             where.set_shape([None, rank])
-        values = index.gather_nd(x, where)
+        values = index.read_at(x, where)
         return SparseTensor(where, values, primitive.shape_of(x))
 
 
@@ -304,8 +304,8 @@ def _read_at(sp: SparseTensor, dense: Tensor, at: str) -> Tensor:
         dense = node("Expand", [dense, sp.dense_shape], dense.dtype, wide)
         shape = node("Shape", [dense], dtypes.int64, dims_of(sp.dense_shape))
         shape = sparse_parts.check_equal(shape, sp.dense_shape, message)
-        return index.gather_nd(dense, checked(sp.indices, shape))
-    return index.gather_nd(dense, checked(sp.indices, sp.dense_shape))
+        return index.read_at(dense, checked(sp.indices, shape))
+    return index.read_at(dense, checked(sp.indices, sp.dense_shape))
 
 
 def _check_broadcast(wide: Dims, narrow: Dims, message: str) -> None:
