@@ -58,6 +58,28 @@ def test_constants_that_are_in_place_need_no_check(graph: tf.Graph) -> None:
 
 
 @TARGETS
+def test_each_row_of_a_partition_has_its_number(target: str) -> None:
+    x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
+    wide = tf.placeholder(tf.int32, [None, 2])
+    rows, elements = tf.dynamic_partition(x, i, 2), tf.dynamic_partition(x, wide, 2)
+    words = r"data.shape must start with partitions.shape: \[2\] and \[3\]"
+    with tf.Session(target) as session:
+        assert [r.tolist() for r in session.run(rows, {x: ROWS, i: [1, 0, 1]})] == [
+            [[2, 3]], [[0, 1], [4, 5]],
+        ]  # fmt: skip
+        found = session.run(elements, {x: ROWS, wide: [[0, 1], [1, 1], [0, 0]]})
+        assert [f.tolist() for f in found] == [[0, 4, 5], [1, 2, 3]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(rows, {x: ROWS, i: [1, 0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must start with"):
+            session.run(elements, {x: ROWS, wide: [[0, 1], [1, 1]]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must start with"):
+            session.run(elements, {x: ROWS[:, :1], wide: [[0, 1], [1, 1], [0, 0]]})
+    with pytest.raises(ValueError, match="dynamic_partition|must be equal"):
+        tf.dynamic_partition(tf.ones([3, 2]), [0, 1], 2)
+
+
+@TARGETS
 def test_gradients_pass_the_checks(target: str) -> None:
     x, i = tf.placeholder(tf.float32, [None, None]), tf.placeholder(tf.int32, [None])
     slopes = [

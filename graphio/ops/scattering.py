@@ -272,7 +272,7 @@ def dynamic_partition(
 
     Raises:
         ValueError: the shapes do not fit, or the rank of partitions is 0 or unknown.
-        InvalidArgumentError: of the run, a number is none of theirs.
+        InvalidArgumentError: of the run, a number is none of theirs, or the shapes do not fit.
     """
     parts = int_value(num_partitions, "dynamic_partition", "num_partitions")
     if not 1 <= parts < 2**31:
@@ -284,11 +284,27 @@ def dynamic_partition(
         from graphio.ops import run_checks
 
         words = f"partitions is not in [0, {parts})"
-        numbers = run_checks.within(numbers, parts, words)
+        numbers = _leading(x, run_checks.within(numbers, parts, words))
         return [
             index.boolean_mask(x, compare("Equal", numbers, scalar(i, numbers.dtype)))
             for i in range(parts)
         ]
+
+
+def _leading(data: Tensor, partitions: Tensor) -> Tensor:
+    """partitions, once their shape is known to be that of data's first axes."""
+    from graphio.ops import sparse_parts
+
+    rank = partitions.shape.ndims
+    if not rank:
+        return partitions  # boolean_mask says what is wrong with it
+    own = primitive.shape_of(partitions)
+    lead = primitive.slice_axes(primitive.shape_of(data), [0], [rank], [0])
+    message = "dynamic_partition: data.shape must start with partitions.shape"
+    fitting = sparse_parts.check_equal(own, lead, message)
+    if fitting is own:
+        return partitions
+    return primitive.reshape(partitions, fitting, dims_of(partitions))
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
