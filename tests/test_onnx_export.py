@@ -112,6 +112,8 @@ def test_places_that_a_run_checks_are_the_same() -> None:
             "tensor_scatter_update": tf.tensor_scatter_update(x, at, x[:, 0]),
             "confusion_matrix": tf.confusion_matrix(i, i, 3),
             "invert_permutation": tf.invert_permutation(i),
+            "slice": tf.slice(x, [i[2], 0], [i[0], -1]),
+            "dynamic_partition": tf.dynamic_partition(x, i, 3)[1],
         }  # fmt: skip
         model = tfonnx.export(None, session, {"x": x, "i": i}, made)
         feeds = {"x": values(3, 3), "i": np.int32([2, 0, 1])}

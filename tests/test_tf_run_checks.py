@@ -54,7 +54,7 @@ def test_constants_that_are_in_place_need_no_check(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [3, 2])
     tf.segment_sum(x, [0, 0, 1]), tf.dynamic_partition(x, [0, 1, 0], 2)
     tf.slice(x, [0, 1], [-1, 1]), tf.pad(x, [[1, 0], [0, 0]])
-    assert not {"Assert", "EnsureShape"} & {op.op for op in graph.get_operations()}
+    assert not {"Assert", "EnsureShape", "IndexRange"} & {op.op for op in graph.get_operations()}
 
 
 @TARGETS
@@ -94,12 +94,84 @@ def test_gradients_pass_the_checks(target: str) -> None:
     np.testing.assert_array_equal(found[2], [[0, 0], [1, 1], [0, 0]])
 
 
+def part_of(x: Any, begin: list[int], size: list[int]) -> Any:
+    """The part of an array, None where it is not all inside."""
+    ends = [n if c == -1 else b + c for n, b, c in zip(x.shape, begin, size, strict=True)]
+    if any(not 0 <= b <= e <= n for n, b, e in zip(x.shape, begin, ends, strict=True)):
+        return None
+    return x[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+
+
+#: tf.slice of [3, 2] with parts that a run alone knows, the begin and size of its last axis
+SLICES: dict[str, tuple[Callable[..., Any], int, int]] = {
+    "both": (lambda x, b, c: tf.slice(x, tf.stack([b, 0]), tf.stack([c, -1])), 0, -1),
+    "a vector of begins": (lambda x, b, c: tf.slice(x, tf.stack([b, 1]), [c, 1]), 1, 1),
+    "begin": (lambda x, b, c: tf.slice(x, [b, 1], [2, 1]), 1, 1),
+    "begin of the rest": (lambda x, b, c: tf.slice(x, [b, 0], [-1, -1]), 0, -1),
+    "size": (lambda x, b, c: tf.slice(x, [1, 0], [c, -1]), 0, -1),
+}  # fmt: skip
+
+
+@TARGETS
+@pytest.mark.parametrize("shape", [[3, 2], [None, 2], [None, None]], ids=str)
+@pytest.mark.parametrize("case", SLICES)
+def test_a_slice_that_a_run_alone_knows_lies_within(target: str, shape: Any, case: str) -> None:
+    build, start, count = SLICES[case]
+    x = tf.placeholder(tf.float32, shape)
+    begin, size = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    made = build(x, begin, size)
+    with tf.Session(target) as session:
+        for b in range(-2, 6):
+            for c in range(-2, 5):
+                b = 1 if case == "size" else b
+                c = {"begin": 2, "begin of the rest": -1}.get(case, c)
+                want = part_of(ROWS, [b, start], [c, count])
+                feeds = {x: ROWS, begin: b, size: c}
+                if want is not None:
+                    np.testing.assert_array_equal(session.run(made, feeds), want)
+                    continue
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(made, feeds)
+
+
+@TARGETS
+@pytest.mark.parametrize("shape", [[None, 2], None], ids=str)
+def test_a_slice_of_unknown_sizes_lies_within(target: str, shape: Any) -> None:
+    x = tf.placeholder(tf.float32, shape)
+    with tf.Session(target) as session:
+        for b in range(5):
+            for c in range(-1, 5):
+                made, want = tf.slice(x, [b, 0], [c, -1]), part_of(ROWS, [b, 0], [c, -1])
+                if want is not None:
+                    np.testing.assert_array_equal(session.run(made, {x: ROWS}), want)
+                    continue
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(made, {x: ROWS})
+
+
+@TARGETS
+def test_what_is_wrong_with_a_slice_is_named(target: str) -> None:
+    x, v = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.int32, [1])
+    made = [tf.slice(x, v, [1]), tf.slice(x, [2], v), tf.slice(x, v, [-1])]
+    words = ["begin_checked.* = -2 is", "left_after_slice.* = -4 is", "size_checked.* = -2 is"]
+    with tf.Session(target) as session:
+        for part, number, word in zip(made, (-2, 5, 5), words, strict=True):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=word):
+                session.run(part, {x: np.ones(3), v: [number]})
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "negative padding": (lambda: tf.pad(tf.ones([2, 2]), [[0, -1], [0, 0]]), ValueError),
     "a negative size": (lambda: tf.eye(-1), ValueError),
     "places that are floats": (lambda: tf.one_hot([1.0], 3), TypeError),
     "no dtype": (lambda: tf.placeholder(None), TypeError),
     "a slice past the end": (lambda: tf.slice(tf.ones([2]), [1], [2]), ValueError),
+    "a slice from before 0": (lambda: tf.slice(tf.placeholder("float"), [-1], [2]), ValueError),
+    "a slice of size -2": (lambda: tf.slice(tf.placeholder("float"), [0], [-2]), ValueError),
+    "too many sizes": (
+        lambda: tf.slice(tf.ones([2]), tf.placeholder(tf.int32), [1, 1]),
+        ValueError,
+    ),
 }
 
 

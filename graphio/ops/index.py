@@ -56,37 +56,66 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
     Raises:
         ValueError: a part reaches beyond its axis, or begin and size differ in length.
+        InvalidArgumentError: of the run, a part reaches beyond its axis.
     """
     with scope(name, "Slice") as at:
         x = convert_to_tensor(input_, name="input")
         dims, first, count = dims_of(x), static_ints(begin), static_ints(size)
         _check_slice(dims, first, count, describe(at, "Slice"))
-        starts = ints(begin, "Slice", "begin")
-        if count is not None and first is not None and None not in count and None not in first:
-            ends = [
-                last if c == -1 else (f or 0) + (c or 0) for f, c in zip(first, count, strict=True)
-            ]
-            stop = primitive.int_vector(ends, "ends")
-        else:
-            sizes = ints(size, "Slice", "size")
-            rest = compare("Equal", sizes, constant(np.asarray(-1, np.int64)))
-            stop = select(rest, constant(np.asarray(last)), binary("Add", starts, sizes))
-        rank = None if dims is None else len(dims)
-        if rank is None and first is not None:
-            rank = len(first)
+        starts = in_range(ints(begin, "Slice", "begin"), name="begin_checked")
+        rank = next((len(known) for known in (dims, first, count) if known is not None), None)
         result: Dims = None
         if rank is not None:
             result = tuple(_slice_size(i, dims, first, count) for i in range(rank))
-        inputs = [x, starts, stop]
-        if result is None or not _may_end_early(dims, first, result):
+        if rank is None or not all(_size_tells(i, dims, first, count) for i in range(rank)):
+            stop = _checked_end(x, starts, ints(size, "Slice", "size"))
+            return node("Slice", [x, starts, stop], x.dtype, result, name=at)
+        inputs = [x, starts, _end(starts, size, first, count)]
+        if not _may_end_early(dims, first, result):
             return node("Slice", inputs, x.dtype, result, name=at)
         part = node("Slice", inputs, x.dtype, result)
-        whole = [-1 if d is None else d for d in result]
+        whole = [-1 if d is None else d for d in result or ()]
         made = operation(
             "EnsureShape", [part], [(x.dtype, result)], name=at, domain="graphio",
             tf_type="Slice", attrs={"dims": whole},
         )  # fmt: skip
         return made.outputs[0]
+
+
+def _size_tells(
+    axis: int, dims: Dims, begin: list[int | None] | None, size: list[int | None] | None
+) -> bool:
+    """Whether a part along an axis has the size asked for only if it lies within the axis."""
+    wanted = None if size is None else size[axis]
+    first = None if begin is None else begin[axis]
+    if wanted is None:
+        return False
+    known = dims is not None and dims[axis] is not None and first is not None
+    return known or wanted > 0 or first == 0
+
+
+def _end(
+    starts: Tensor, size: Any, begin: list[int | None] | None, count: list[int | None] | None
+) -> Tensor:
+    """Where the part ends, axis by axis."""
+    if count is not None and begin is not None and None not in count and None not in begin:
+        ends = [last if c == -1 else (f or 0) + (c or 0) for f, c in zip(begin, count, strict=True)]
+        return primitive.int_vector(ends, "ends")
+    sizes = ints(size, "Slice", "size")
+    return select(_takes_rest(sizes), constant(np.asarray(last)), binary("Add", starts, sizes))
+
+
+def _takes_rest(sizes: Tensor) -> Tensor:
+    return compare("Equal", sizes, constant(np.asarray(-1, np.int64)))
+
+
+def _checked_end(x: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
+    """As _end, once the part is known to have no negative size and to end within x."""
+    limits = primitive.shape_of(x)
+    end = select(_takes_rest(sizes), limits, binary("Add", starts, sizes))
+    found = in_range(binary("Sub", end, starts), name="size_checked")
+    left = binary("Sub", binary("Sub", limits, starts), found)
+    return binary("Sub", limits, in_range(left, name="left_after_slice"))
 
 
 def _may_end_early(dims: Dims, begin: list[int | None] | None, result: Dims) -> bool:
@@ -117,16 +146,24 @@ def _check_slice(
 ) -> None:
     if begin is not None and size is not None and len(begin) != len(size):
         raise ValueError(f"slice: begin has {len(begin)} entries, size {len(size)} for {what}")
-    if begin is not None and dims is not None and len(begin) != len(dims):
-        raise ValueError(
-            f"slice: begin has {len(begin)} entries, but the tensor has rank {len(dims)} for {what}"
-        )
+    for parameter, numbers, least in (("begin", begin, 0), ("size", size, -1)):
+        if numbers is not None and dims is not None and len(numbers) != len(dims):
+            raise ValueError(
+                f"slice: {parameter} has {len(numbers)} entries, but the tensor has rank "
+                f"{len(dims)} for {what}"
+            )
+        for axis, number in enumerate(numbers or ()):
+            if number is not None and number < least:
+                raise ValueError(
+                    f"Expected {parameter}[{axis}] to be {least} or more, but got {number} for "
+                    f"{what}"
+                )
     if dims is None or begin is None or size is None:
         return
     for axis, (full, first, count) in enumerate(zip(dims, begin, size, strict=True)):
         if full is None or first is None or count is None:
             continue
-        if not 0 <= first <= full or count < -1 or first + max(count, 0) > full:
+        if first + max(count, 0) > full:
             raise ValueError(
                 f"Expected begin[{axis}] in [0, {full}] and begin + size <= {full}, but got "
                 f"begin {first} and size {count} for {what} with input shapes: "
