@@ -127,6 +127,42 @@ def test_a_gradient_has_its_variables_shape() -> None:
         assert tf.global_variables() == [v]
 
 
+ALL: list[Callable[[], tf.train.Optimizer]] = [
+    *(make for make, _ in CASES.values()),
+    lambda: tf.train.RMSPropOptimizer(0.1),
+    lambda: tf.train.AdagradOptimizer(0.1),
+    lambda: tf.train.AdadeltaOptimizer(0.1),
+    lambda: tf.train.FtrlOptimizer(0.1),
+    lambda: tf.train.ProximalGradientDescentOptimizer(0.1),
+    lambda: tf.train.ProximalAdagradOptimizer(0.1),
+    lambda: tf.train.AdagradDAOptimizer(0.1, tf.train.get_or_create_global_step()),
+]
+
+
+@TARGETS
+def test_slices_need_no_dense_shape(target: str) -> None:
+    start = np.arange(1, 7, dtype=np.float32).reshape(3, 2)
+    for make in ALL:
+        with tf.Graph().as_default(), tf.Session(target) as session:
+            with_shape, without = tf.Variable(start), tf.Variable(start)
+            loss = tf.reduce_sum(tf.nn.embedding_lookup(with_shape, [0, 2]) ** 2)
+            optimizer = make()
+            ((g, _),) = optimizer.compute_gradients(loss, [with_shape])
+            values = tf.clip_by_norm(g.values, 1.0)
+            rows = tf.IndexedSlices(values, g.indices, g.dense_shape)
+            bare = tf.IndexedSlices(values, g.indices)
+            train = optimizer.apply_gradients([(rows, with_shape), (bare, without)])
+            session.run(tf.global_variables_initializer())
+            session.run(train)
+            one, two = session.run([with_shape, without])
+            np.testing.assert_array_equal(one, two)
+            assert not np.array_equal(two[[0, 2]], start[[0, 2]])
+            if isinstance(optimizer, tf.train.GradientDescentOptimizer):
+                want = 2 * start[[0, 2]] / np.linalg.norm(2 * start[[0, 2]])
+                np.testing.assert_allclose(two[[0, 2]], start[[0, 2]] - 0.1 * want, rtol=1e-6)
+                np.testing.assert_array_equal(two[1], start[1])
+
+
 @TARGETS
 def test_var_list_may_be_one_variable_or_tensors(target: str) -> None:
     with tf.Graph().as_default(), tf.Session(target) as session:

@@ -69,11 +69,15 @@ def test_an_optimizer_of_the_programs_own(target: str) -> None:
 @TARGETS
 def test_rows_of_a_sparse_gradient_come_once(target: str) -> None:
     table = tf.Variable(np.zeros((3, 1), np.float32))
-    train = Sign(1.0).minimize(tf.reduce_sum(tf.gather(table, [2, 2, 0])))
+    optimizer = Sign(1.0)
+    ((slices, _),) = optimizer.compute_gradients(tf.reduce_sum(tf.gather(table, [2, 2, 0])))
+    bare = tf.IndexedSlices(slices.values, slices.indices)
+    trains = [optimizer.apply_gradients([(g, table)]) for g in (slices, bare)]
     with tf.Session(target) as session:
         session.run(tf.global_variables_initializer())
-        session.run(train)
-        assert session.run(table).ravel().tolist() == [-1, 0, -1]
+        for i, train in enumerate(trains):
+            session.run(train)
+            assert session.run(table).ravel().tolist() == [-1 - i, 0, -1 - i]
 
 
 @TARGETS

@@ -132,7 +132,7 @@ class Optimizer(Subclassing):
 
         Args:
             grads_and_vars: pairs as compute_gradients gives them; gradients may be tensors,
-                IndexedSlices or None.
+                IndexedSlices, whose dense_shape may be None, or None.
             global_step: integer scalar variable, incremented after the variables have changed.
             name: of the operation; None: the optimizer's.
 
@@ -262,6 +262,9 @@ class Optimizer(Subclassing):
         return of
 
     def _apply(self, gradient: Any, variable: Variable) -> list[Any]:
+        if isinstance(gradient, IndexedSlices) and gradient.dense_shape is None:
+            shape = array.shape(variable)
+            gradient = IndexedSlices(gradient.values, gradient.indices, shape)
         if type(self)._update is Optimizer._update:
             return [self._apply_own(gradient, variable)]
         sparse = gradient if isinstance(gradient, IndexedSlices) else None
