@@ -152,10 +152,14 @@ def test_a_slice_of_unknown_sizes_lies_within(target: str, shape: Any) -> None:
 @TARGETS
 def test_what_is_wrong_with_a_slice_is_named(target: str) -> None:
     x, v = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.int32, [1])
-    made = [tf.slice(x, v, [1]), tf.slice(x, [2], v), tf.slice(x, v, [-1])]
-    words = ["begin_checked.* = -2 is", "left_after_slice.* = -4 is", "size_checked.* = -2 is"]
+    opened = tf.slice(tf.placeholder_with_default(x, [None]), [5], [-1])
+    made = [tf.slice(x, v, [1]), tf.slice(x, [2], v), tf.slice(x, v, [-1]), opened]
+    words = [
+        "begin_checked.* = -2 is", "left_after_slice.* = -4 is", "size_checked.* = -2 is",
+        "left_after_slice.* = -2 is",
+    ]  # fmt: skip
     with tf.Session(target) as session:
-        for part, number, word in zip(made, (-2, 5, 5), words, strict=True):
+        for part, number, word in zip(made, (-2, 5, 5, 5), words, strict=True):
             with pytest.raises(tf.errors.InvalidArgumentError, match=word):
                 session.run(part, {x: np.ones(3), v: [number]})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.graph import Tensor
@@ -68,8 +68,9 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         if rank is not None:
             result = tuple(_slice_size(i, dims, first, count) for i in range(rank))
         if rank is None or not all(_size_tells(i, dims, first, count) for i in range(rank)):
-            stop = _checked_end(x, starts, ints(size, "Slice", "size"))
-            return node("Slice", [x, starts, stop], x.dtype, result, name=at)
+            stop, checks = _checked_end(x, starts, size, first, count)
+            with scopes.control_dependencies(checks):
+                return node("Slice", [x, starts, stop], x.dtype, result, name=at)
         inputs = [x, starts, _end(starts, size, first, count)]
         if not _may_end_early(dims, first, result):
             return node("Slice", inputs, x.dtype, result, name=at)
@@ -98,24 +99,42 @@ def _end(
     starts: Tensor, size: Any, begin: list[int | None] | None, count: list[int | None] | None
 ) -> Tensor:
     """Where the part ends, axis by axis."""
-    if count is not None and begin is not None and None not in count and None not in begin:
-        ends = [last if c == -1 else (f or 0) + (c or 0) for f, c in zip(begin, count, strict=True)]
+    first, wanted = _all_known(begin), _all_known(count)
+    if first is not None and wanted is not None:
+        ends = [last if c == -1 else f + c for f, c in zip(first, wanted, strict=True)]
         return primitive.int_vector(ends, "ends")
     sizes = ints(size, "Slice", "size")
     return select(_takes_rest(sizes), constant(np.asarray(last)), binary("Add", starts, sizes))
+
+
+def _all_known(numbers: list[int | None] | None) -> list[int] | None:
+    known = [n for n in numbers or () if n is not None]
+    return None if numbers is None or len(known) < len(numbers) else known
 
 
 def _takes_rest(sizes: Tensor) -> Tensor:
     return compare("Equal", sizes, constant(np.asarray(-1, np.int64)))
 
 
-def _checked_end(x: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
-    """As _end, once the part is known to have no negative size and to end within x."""
-    limits = primitive.shape_of(x)
+def _checked_end(
+    x: Tensor,
+    starts: Tensor,
+    size: Any,
+    begin: list[int | None] | None,
+    count: list[int | None] | None,
+) -> tuple[Tensor, list[Tensor]]:
+    """As _end, and what must run first, for a part that is known to lie within x then."""
+    limits, label = primitive.shape_of(x), "left_after_slice"
+    first, wanted = _all_known(begin), _all_known(count)
+    if first is not None and wanted is not None:
+        needed = primitive.int_vector([f + max(c, 0) for f, c in zip(first, wanted, strict=True)])
+        left = in_range(binary("Sub", limits, needed), name=label)
+        return _end(starts, size, begin, count), [left]
+    sizes = ints(size, "Slice", "size")
     end = select(_takes_rest(sizes), limits, binary("Add", starts, sizes))
     found = in_range(binary("Sub", end, starts), name="size_checked")
-    left = binary("Sub", binary("Sub", limits, starts), found)
-    return binary("Sub", limits, in_range(left, name="left_after_slice"))
+    left = in_range(binary("Sub", binary("Sub", limits, starts), found), name=label)
+    return binary("Sub", limits, left), []
 
 
 def _may_end_early(dims: Dims, begin: list[int | None] | None, result: Dims) -> bool:
