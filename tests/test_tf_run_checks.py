@@ -54,6 +54,8 @@ def test_constants_that_are_in_place_need_no_check(graph: tf.Graph) -> None:
     x = tf.placeholder(tf.float32, [3, 2])
     tf.segment_sum(x, [0, 0, 1]), tf.dynamic_partition(x, [0, 1, 0], 2)
     tf.slice(x, [0, 1], [-1, 1]), tf.pad(x, [[1, 0], [0, 0]])
+    rows = tf.placeholder(tf.float32, [None, 2])
+    tf.slice(rows, [0, 1], [-1, 1]), tf.pad(rows, [[0, 0], [1, 1]], "REFLECT")
     assert not {"Assert", "EnsureShape", "IndexRange"} & {op.op for op in graph.get_operations()}
 
 
@@ -164,12 +166,37 @@ def test_what_is_wrong_with_a_slice_is_named(target: str) -> None:
                 session.run(part, {x: np.ones(3), v: [number]})
 
 
+@TARGETS
+@pytest.mark.parametrize("shape", [[3], [None], None], ids=str)
+def test_a_reflection_needs_less_than_the_size(target: str, shape: Any) -> None:
+    x, p = tf.placeholder(tf.float32, shape), tf.placeholder(tf.int32, [1, 2])
+    fed = tf.pad(x, p, "REFLECT")
+    with tf.Session(target) as session:
+        for before in range(5):
+            for after in range(5):
+                pads, feeds = [[before, after]], {x: VECTOR, p: [[before, after]]}
+                if before < 3 and after < 3:
+                    want = np.pad(VECTOR, pads, "reflect")
+                    made = tf.pad(x, pads, "REFLECT")
+                    assert session.run(made, feeds).tolist() == want.tolist()
+                    assert session.run(fed, feeds).tolist() == want.tolist()
+                    continue
+                with pytest.raises(tf.errors.InvalidArgumentError, match="left_to_reflect"):
+                    session.run(fed, feeds)
+                with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+                    session.run(tf.pad(x, pads, "REFLECT"), feeds)
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "negative padding": (lambda: tf.pad(tf.ones([2, 2]), [[0, -1], [0, 0]]), ValueError),
     "a negative size": (lambda: tf.eye(-1), ValueError),
     "places that are floats": (lambda: tf.one_hot([1.0], 3), TypeError),
     "no dtype": (lambda: tf.placeholder(None), TypeError),
     "a slice past the end": (lambda: tf.slice(tf.ones([2]), [1], [2]), ValueError),
+    "a reflection of all": (
+        lambda: tf.pad(tf.ones([3]), [[1, 3]], "REFLECT"),
+        ValueError,
+    ),
     "a slice from before 0": (lambda: tf.slice(tf.placeholder("float"), [-1], [2]), ValueError),
     "a slice of size -2": (lambda: tf.slice(tf.placeholder("float"), [0], [-2]), ValueError),
     "too many sizes": (

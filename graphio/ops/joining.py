@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphio import dtypes
+from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.folding import constant_value
 from graphio.gradient_registry import gradient
@@ -23,10 +23,11 @@ from graphio.ops.emit import (
     node,
     operation,
     require,
+    scalar,
     scope,
     static_ints,
 )
-from graphio.ops.primitive import cast
+from graphio.ops.primitive import binary, cast
 from graphio.ops.shapes import Dims, dims_of, text_of
 
 __all__ = [
@@ -263,7 +264,9 @@ def pad(
         constant_values: scalar that fills with CONSTANT.
 
     Raises:
-        ValueError: mode is none of these, or paddings has another shape.
+        ValueError: mode is none of these, or paddings has another shape or is more than there is
+            to mirror.
+        InvalidArgumentError: of the run, paddings is negative or more than is there to mirror.
     """
     if not isinstance(mode, str):
         raise TypeError(f"pad: mode is {mode!r}, expected one of {', '.join(_PAD_MODES)}")
@@ -292,6 +295,7 @@ def pad(
         known = constant_value(amounts)
         if known is not None and np.any(known < 0):
             raise ValueError(f"Paddings must be non-negative: {known.tolist()} for {at}")
+        checks = _reflected(x, amounts, known, at) if word == "reflect" else []
         result: Dims = None if dims is None else (None,) * len(dims)
         if known is not None:
             flat = primitive.int_vector(known.T.reshape(-1), "pads")
@@ -318,7 +322,30 @@ def pad(
                     f"{describe(at, 'PadV2')}: constant_values fills with one number"
                 )
             inputs.append(filler)
-        return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+        with scopes.control_dependencies(checks):
+            return node("Pad", inputs, x.dtype, result, name=at, mode=word)
+
+
+def _reflected(x: Tensor, amounts: Tensor, known: Any, at: str) -> list[Tensor]:
+    """What must run first, for paddings that are known to be less than the sizes then."""
+    from graphio.ops import index
+
+    if known is not None:
+        sizes, unsure = dims_of(x) or (None,) * len(known), False
+        for size, (before, after) in zip(sizes, known.tolist(), strict=True):
+            most = max(before, after)
+            unsure = unsure or (size is None and most > 0)
+            if size is not None and most >= max(size, 1):
+                raise ValueError(
+                    f"paddings must be less than the dimension size: {before}, {after} not less "
+                    f"than {size} for {describe(at, 'MirrorPad')}"
+                )
+        if not unsure:
+            return []
+    one = scalar(1, dtypes.int64)
+    most = binary("Sub", binary("Max", primitive.shape_of(x), one), one)
+    left = binary("Sub", primitive.unsqueeze(most, [1]), cast(amounts, dtypes.int64))
+    return [index.in_range(left, name="left_to_reflect")]
 
 
 #: what the number 0 stands for among elements that are no numbers
