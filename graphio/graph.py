@@ -7,6 +7,7 @@ behaves as if it executed them. Tensors compare by identity.
 from __future__ import annotations
 
 import contextlib
+import operator
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -692,8 +693,12 @@ class Graph:
         return self.adopt_generator(name, self.seed_key(op_seed))
 
     def seed_key(self, op_seed: int | None) -> int | None:
-        """The key of both seeds; None: not seeded. See add_generator."""
-        root = self.root
+        """The key of both seeds; None: not seeded. See add_generator.
+
+        Raises:
+            TypeError: op_seed is no integer.
+        """
+        root, op_seed = self.root, as_seed(op_seed)
         if root.seed is None and op_seed is None:
             return None
         if op_seed is None:
@@ -791,6 +796,20 @@ def free_name(name: str, taken: Mapping[str, object]) -> str:
         middle = (low + high) // 2
         low, high = (middle, high) if f"{name}_{middle}" in taken else (low, middle)
     return f"{name}_{high}"
+
+
+def as_seed(seed: Any) -> int | None:
+    """A seed as Python's integer, or None.
+
+    Raises:
+        TypeError: it is no integer.
+    """
+    if seed is None:
+        return None
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed is {seed!r}, expected an integer or None") from None
 
 
 def mix_seeds(graph_seed: int, op_seed: int) -> int:

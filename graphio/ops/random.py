@@ -6,7 +6,6 @@ types are drawn in float32.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from graphio import dtypes, scopes
 from graphio.constants import constant, convert_to_tensor
 from graphio.dtypes import DType
 from graphio.gradient_registry import not_differentiable
-from graphio.graph import Tensor
+from graphio.graph import Tensor, as_seed
 from graphio.ops import primitive, shapes, shaping
 from graphio.ops.emit import ints, like, node, operation, scalar, scope, single
 from graphio.ops.primitive import binary
@@ -54,7 +53,8 @@ def set_random_seed(seed: int | None) -> None:
     """
     # of a larger integer the last 64 bits are used, and files hold them with a sign
     half = 1 << 63
-    wrapped = None if seed is None else (operator.index(seed) + half) % (2 * half) - half
+    number = as_seed(seed)
+    wrapped = None if number is None else (number + half) % (2 * half) - half
     scopes.get_default_graph().root.seed = wrapped
 
 
