@@ -182,6 +182,19 @@ def test_a_matrix_without_an_inverse_is_an_error_of_the_run(engine: str) -> None
             session.run(tf.cholesky(-tf.eye(2)))
 
 
+@engines.BOTH
+def test_matrices_without_elements_have_inverses(engine: str) -> None:
+    engines.module(engine)
+    with tf.Graph().as_default(), tf.Session(engine) as session:
+        x = tf.placeholder(tf.float32, [None, None, None])
+        inverse = tf.matrix_inverse(x)
+        found = session.run(
+            [inverse, tf.gradients(inverse, x)[0], tf.matrix_inverse(tf.zeros([0, 0]))],
+            {x: np.zeros([3, 0, 0])},
+        )
+        assert [f.shape for f in found] == [(3, 0, 0), (3, 0, 0), (0, 0)]
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 9), st.integers(0, 2**31))
 def test_the_engines_agree_about_inverses(size: int, seed: int) -> None:

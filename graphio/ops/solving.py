@@ -8,7 +8,7 @@ from typing import Any
 from graphio.constants import convert_to_tensor
 from graphio.gradient_registry import gradient
 from graphio.graph import Operation, Tensor
-from graphio.ops import array, linear, math, matrices, reduction, shapes
+from graphio.ops import array, linear, math, matrices, primitive, reduction, shapes
 from graphio.ops.emit import FLOATING, describe, node, operands, require, scope
 from graphio.ops.shapes import dims_of
 
@@ -88,7 +88,8 @@ def _solve_gradient(op: Operation, dy: Tensor) -> Gradients:
 
 def _identity_like(a: Tensor) -> Tensor:
     """Unit matrices of a's shape."""
-    return matrices.matrix_set_diag(array.zeros_like(a), array.ones_like(a)[..., 0])
+    lines = primitive.slice_axes(primitive.shape_of(a), [0], [-1], [0])
+    return matrices.matrix_set_diag(array.zeros_like(a), array.ones(lines, a.dtype))
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
