@@ -133,6 +133,8 @@ def test_joining_and_taking_apart() -> None:
     x = tf.constant(X)
     np.testing.assert_array_equal(value(tf.concat([x, x], -1)), np.concatenate([X, X], -1))
     np.testing.assert_array_equal(value(tf.stack([x, x], -1)), np.stack([X, X], -1))
+    np.testing.assert_array_equal(value(tf.stack(x)), X)
+    np.testing.assert_array_equal(value(tf.stack([x])), X[None])
     for found, expected in zip(value(tf.unstack(x, axis=1)), np.moveaxis(X, 1, 0), strict=True):
         np.testing.assert_array_equal(found, expected)
     parts = value(tf.split(x, [1, -1], 2))

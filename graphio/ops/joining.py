@@ -86,7 +86,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis.
 
     Args:
-        values: a list of tensors of one dtype and shape.
+        values: a list of tensors of one dtype and shape; one tensor is the list of its parts along
+            its first axis if axis is 0, so itself.
         axis: the place of the new axis in the result; negative counts from the end.
         name: of the operation.
 
@@ -94,6 +95,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         ValueError: the shapes differ, the list is empty, or axis is out of range.
         TypeError: the dtypes differ.
     """
+    if axis == 0 and is_symbolic(values):
+        return convert_to_tensor(values, name=name)
     parts = [values] if is_symbolic(values) else list(values)
     if not parts:
         raise ValueError("stack: expected a list of at least one tensor, got none")
