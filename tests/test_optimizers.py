@@ -106,6 +106,8 @@ def test_what_cannot_be_optimised_is_refused() -> None:
             optimizer.apply_gradients([])
         with pytest.raises(ValueError, match="gate_gradients must be one of"):
             optimizer.compute_gradients(v * v, gate_gradients=7)
+        with pytest.raises(ValueError, match="gate_gradients must be one of"):
+            optimizer.minimize(v * v, gate_gradients=7)
         with pytest.raises(TypeError, match="not a variable"):
             optimizer.compute_gradients(v * v, [1.0])
         with pytest.raises(NotImplementedError, match="unsupported type 'v'"):

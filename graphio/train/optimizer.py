@@ -65,7 +65,7 @@ class Optimizer(Subclassing):
             loss: floating tensor; its sum is minimised.
             global_step: integer scalar variable that counts steps.
             var_list: variables to change; None: all trainable ones.
-            gate_gradients: accepted; a run has no races.
+            gate_gradients: one of the GATE numbers; a run has no races.
             aggregation_method: accepted.
             colocate_gradients_with_ops: accepted.
             name: of the operation; None: the optimizer's.
@@ -75,9 +75,12 @@ class Optimizer(Subclassing):
             The operation; running it gives None.
 
         Raises:
-            ValueError: no variable, or the loss depends on none of them.
+            ValueError: no variable, or the loss depends on none of them, or gate_gradients is none
+                of the GATE numbers.
         """
-        pairs = self.compute_gradients(loss, var_list=var_list, grad_loss=grad_loss)
+        pairs = self.compute_gradients(
+            loss, var_list=var_list, gate_gradients=gate_gradients, grad_loss=grad_loss
+        )
         if all(gradient is None for gradient, _ in pairs):
             names = ", ".join(v.op.name for _, v in pairs)
             raise ValueError(
